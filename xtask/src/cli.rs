@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{drift, suite::Draft};
+use crate::{drift, peers::Peer, suite::Draft};
 
 /// The commands of those who work on this repository.
 ///
@@ -134,6 +134,24 @@ Examples:
   cargo xtask oracles --json
   cargo xtask oracles --write       also replace dpop/vectors/jose.json and jwcrypto.json")]
     Oracles(OraclesArgs),
+    /// Let programs of others speak to the service.
+    ///
+    /// Builds the service and starts it beside each peer, whose packages npm or pip installs into
+    /// target/peers, unless they are there. `openid-client` and `requests_oauth2client` are clients: they sign in
+    /// at our provider by device code, read, write and follow the feed through our gateway, refresh, revoke, and
+    /// meet the refusals that a client meets. `oidc-provider` is an issuer that our gateway takes tokens of.
+    /// `schemathesis` makes requests of the document that the gateway serves, right and wrong ones, and judges the
+    /// answers. Their scripts are in service/tests/peers.
+    #[command(after_help = "Exit codes:
+  0  every step of every peer came out as it has to
+  1  a step did not, or the service could not be built or started
+  2  Node.js, npm, Python, pip or the network is missing; the output says which
+
+Examples:
+  cargo xtask peers
+  cargo xtask peers openid-client
+  cargo xtask peers --json")]
+    Peers(PeersArgs),
     /// Run the whole exchange on this machine, seeded, for trying clients against it.
     ///
     /// Builds the service and starts `exchange-service sandbox`; arguments are handed to it.
@@ -227,6 +245,17 @@ pub(crate) struct OraclesArgs {
     #[arg(long)]
     pub(crate) write: bool,
     /// Print JSON, one object an oracle: what it judges otherwise, what we answer otherwise
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `peers`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PeersArgs {
+    /// Only these
+    #[arg(value_name = "PEER")]
+    pub(crate) peers: Vec<Peer>,
+    /// Print JSON, one object a peer: its steps, and what was wrong with those that failed
     #[arg(long)]
     pub(crate) json: bool,
 }

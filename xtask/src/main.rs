@@ -2,7 +2,7 @@
 //!
 //! Each command is a module: it decides over plain data and prints at its end. What they share is
 //! the repository as a list of files ([`repository`]), what is wrong with it ([`problem`]), programs that
-//! they run ([`program`]) and the colours ([`style`]). There are no integration tests: they would link this program again while
+//! they run ([`program`]), packages that they ask ([`packages`]) and the colours ([`style`]). There are no integration tests: they would link this program again while
 //! it runs, which Windows refuses.
 
 mod ci;
@@ -10,6 +10,8 @@ mod cli;
 mod compare;
 mod drift;
 mod oracles;
+mod packages;
+mod peers;
 mod problem;
 mod program;
 mod regen;
@@ -72,6 +74,7 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         Command::Compare(args) => compare::run(args, root).into(),
         Command::Suite(args) => suite::run(args, root).into(),
         Command::Oracles(args) => oracles::run(args, root).into(),
+        Command::Peers(args) => peers::run(args, root).into(),
         Command::Sandbox(args) => sandbox::run(args, root),
         Command::Ci(args) => ci::run(args, root).into(),
     }

@@ -21,8 +21,9 @@ use self::{
 use crate::{
     Verdict,
     cli::OraclesArgs,
+    packages::{self, Package},
     program,
-    style::{FAINT, HEAD, complain},
+    style::{complain, progress},
     test,
 };
 
@@ -35,12 +36,10 @@ const VECTORS: &str = "dpop/vectors";
 pub(crate) fn run(args: &OraclesArgs, root: &Path) -> Verdict {
     let folder = root.join(TARGET);
     // All that is missing is said at once.
-    let mut missing = Vec::new();
-    for oracle in Oracle::ALL {
-        progress("library", &format!("{} in {TARGET}", oracle.library()));
-        missing.extend(oracle.install(&folder).err());
-    }
-    if !missing.is_empty() {
+    let libraries = Oracle::ALL.map(Oracle::package);
+    let names = libraries.map(Package::label).join(", ");
+    progress("library", &format!("{names} in {TARGET}"));
+    if let Err(missing) = packages::install(&libraries, &folder) {
         missing.iter().for_each(|what| complain(what));
         return Verdict::NotRun;
     }
@@ -115,9 +114,4 @@ fn judge(root: &Path, file: &Path, made: &Vectors) -> Result<Vec<String>, String
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// Says on stderr what comes next: stdout is for the outcome.
-fn progress(step: &str, what: &str) {
-    anstream::eprintln!("{HEAD}{step:<9}{HEAD:#} {FAINT}{what}{FAINT:#}");
 }

@@ -21,6 +21,11 @@ pub(crate) fn complain(reason: &dyn Display) {
     anstream::eprintln!("{BAD}error:{BAD:#} {reason}");
 }
 
+/// Says on stderr what comes next: stdout is for the outcome.
+pub(crate) fn progress(step: &str, what: &str) {
+    anstream::eprintln!("{HEAD}{step:<9}{HEAD:#} {FAINT}{what}{FAINT:#}");
+}
+
 /// Whether a stream shows colours; for text that is painted before it is printed.
 pub(crate) fn colored(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never

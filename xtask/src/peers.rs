@@ -1,0 +1,286 @@
+//! `peers`: clients and an issuer that others wrote, against the service of this checkout.
+//!
+//! Each peer is a script in `service/tests/peers/` over packages that are installed below `target/`. It says
+//! one line of JSON a step, which [`mod@print`] shows. The service runs beside it as a process ([`beside`]): the
+//! sandbox for clients, `serve` with an external issuer for `oidc-provider`. Nothing else needs either language.
+
+mod beside;
+mod print;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use self::{
+    beside::Beside,
+    print::{Outcome, Step},
+};
+use crate::{
+    Verdict,
+    cli::PeersArgs,
+    packages::{self, Package},
+    program,
+    style::{complain, progress},
+    test,
+};
+
+/// Where everything goes that this command makes.
+const TARGET: &str = "target/peers";
+/// The scripts.
+const SCRIPTS: &str = "service/tests/peers";
+/// How long a process may take until it answers.
+const START: Duration = Duration::from_secs(60);
+
+/// Somebody else's program that speaks to ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Peer {
+    /// A client for JavaScript.
+    #[value(name = "openid-client")]
+    OpenidClient,
+    /// A client for Python.
+    #[value(name = "requests_oauth2client")]
+    RequestsOauth2client,
+    /// An issuer for JavaScript, in place of ours.
+    #[value(name = "oidc-provider")]
+    OidcProvider,
+    /// What asks a service everything that its contract has.
+    #[value(name = "schemathesis")]
+    Schemathesis,
+}
+
+impl Peer {
+    const ALL: [Self; 4] =
+        [Self::OpenidClient, Self::RequestsOauth2client, Self::OidcProvider, Self::Schemathesis];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::OpenidClient => "openid-client",
+            Self::RequestsOauth2client => "requests_oauth2client",
+            Self::OidcProvider => "oidc-provider",
+            Self::Schemathesis => "schemathesis",
+        }
+    }
+
+    /// Itself, and what else its scripts import.
+    const fn packages(self) -> &'static [Package] {
+        const OPENID_CLIENT: Package = Package::npm("openid-client", "6.8.9");
+        const REQUESTS_OAUTH2CLIENT: Package = Package::pypi("requests_oauth2client", "1.8.0");
+        const OIDC_PROVIDER: Package = Package::npm("oidc-provider", "9.13.3");
+        const SCHEMATHESIS: Package = Package::pypi("schemathesis", "4.32.5");
+        // What it draws from; the same seed draws the same from the same version.
+        const HYPOTHESIS: Package = Package::pypi("hypothesis", "6.170.15");
+        match self {
+            Self::OpenidClient => &[OPENID_CLIENT],
+            Self::RequestsOauth2client => &[REQUESTS_OAUTH2CLIENT],
+            Self::OidcProvider => &[OIDC_PROVIDER, OPENID_CLIENT],
+            Self::Schemathesis => &[SCHEMATHESIS, HYPOTHESIS, REQUESTS_OAUTH2CLIENT],
+        }
+    }
+
+    /// The client that signs in.
+    const fn client(self) -> &'static str {
+        match self {
+            Self::OpenidClient | Self::OidcProvider => "openid-client.mjs",
+            Self::RequestsOauth2client => "requests_oauth2client.py",
+            Self::Schemathesis => "schemathesis.py",
+        }
+    }
+
+    /// How long its client may take: several times what it takes alone on a small machine.
+    const fn longest(self) -> Duration {
+        match self {
+            Self::OpenidClient | Self::RequestsOauth2client | Self::OidcProvider => Duration::from_secs(120),
+            Self::Schemathesis => Duration::from_secs(600),
+        }
+    }
+}
+
+/// Carries the command out.
+pub(crate) fn run(args: &PeersArgs, root: &Path) -> Verdict {
+    let peers = if args.peers.is_empty() { Peer::ALL.to_vec() } else { args.peers.clone() };
+    // All that is missing is said at once.
+    let mut missing = Vec::new();
+    for peer in &peers {
+        let names: Vec<String> = peer.packages().iter().map(|package| package.label()).collect();
+        progress("packages", &format!("{} in {TARGET}/{}", names.join(", "), peer.name()));
+        let installed = packages::install(peer.packages(), &root.join(TARGET).join(peer.name()));
+        missing.extend(installed.err().into_iter().flatten());
+    }
+    if !missing.is_empty() {
+        missing.iter().for_each(|what| complain(what));
+        return Verdict::NotRun;
+    }
+    // With the packages at hand, whatever keeps them from being asked is ours to repair.
+    let asked: Result<Vec<Outcome>, String> = build(root).and_then(|service| {
+        peers.iter().map(|peer| Asking { peer: *peer, service: &service, root }.ask()).collect()
+    });
+    let outcomes = match asked {
+        Ok(outcomes) => outcomes,
+        Err(error) => {
+            complain(&error);
+            return Verdict::ToRepair;
+        }
+    };
+    for outcome in &outcomes {
+        anstream::print!("{}", if args.json { outcome.json() } else { outcome.text() });
+    }
+    if outcomes.iter().all(Outcome::agrees) { Verdict::InOrder } else { Verdict::ToRepair }
+}
+
+/// Builds the service as everything else here is built; where its program is.
+fn build(root: &Path) -> Result<PathBuf, String> {
+    progress("build", "exchange-service");
+    let mut cargo = test::cargo();
+    // With examples the features of dependencies are those of the tests: nothing is built twice.
+    cargo.arg("build").args(test::WHOLE).args(["--bin", "exchange-service", "--examples", "--quiet"]);
+    cargo.arg("--message-format=json-render-diagnostics").current_dir(root);
+    let output = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
+    let said = program::text(&output.stdout);
+    let mut programs = said.lines().filter_map(|line| executable(&serde_json::from_str(line).ok()?));
+    match programs.next_back() {
+        Some(program) if output.status.success() => Ok(program),
+        _ => Err("exchange-service could not be built".to_owned()),
+    }
+}
+
+/// The program that a message of cargo says it made.
+fn executable(message: &Value) -> Option<PathBuf> {
+    let is_it = message["target"]["name"] == "exchange-service" && message["reason"] == "compiler-artifact";
+    message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
+}
+
+/// One peer and what it is asked about.
+struct Asking<'a> {
+    peer: Peer,
+    service: &'a Path,
+    root: &'a Path,
+}
+
+impl Asking<'_> {
+    fn folder(&self) -> PathBuf {
+        self.root.join(TARGET).join(self.peer.name())
+    }
+
+    fn ask(&self) -> Result<Outcome, String> {
+        let start = Instant::now();
+        let (peer, name) = (self.peer, self.peer.name());
+        let steps = match peer {
+            Peer::OpenidClient | Peer::RequestsOauth2client | Peer::Schemathesis => {
+                let (_sandbox, directory) = self.sandbox(&[])?;
+                self.client(&directory)?
+            }
+            Peer::OidcProvider => self.with_issuer()?,
+        };
+        let by = peer.packages().first().map(|package| package.label()).unwrap_or_default();
+        Ok(Outcome { name, by, steps, time: start.elapsed() })
+    }
+
+    /// Starts a sandbox; what it says of itself.
+    fn sandbox(&self, args: &[&str]) -> Result<(Beside, String), String> {
+        let mut command = Command::new(self.service);
+        command.args(["sandbox", "--json"]).args(args);
+        progress(self.peer.name(), "exchange-service sandbox");
+        let mut sandbox = Beside::start(&mut command, self.folder().join("service.log"))?;
+        let directory = sandbox.first_line(START)?;
+        Ok((sandbox, directory))
+    }
+
+    /// Our gateway with the peer as its issuer.
+    fn with_issuer(&self) -> Result<Vec<Step>, String> {
+        let folder = self.folder();
+        let data = folder.join("data");
+        if data.exists() {
+            fs::remove_dir_all(&data).map_err(|error| format!("cannot empty {}: {error}", data.display()))?;
+        }
+        // Members, client and catalogue are those of the sandbox, which leaves them in the folder.
+        drop(self.sandbox(&["--data", &data.to_string_lossy()])?);
+
+        progress(self.peer.name(), &format!("{SCRIPTS}/oidc-provider.mjs, exchange-service serve"));
+        let registry = packages::Registry::Npm;
+        let mut issuer = registry.script(&self.script("oidc-provider.mjs"), &folder)?;
+        let mut issuer = Beside::start(&mut issuer, folder.join("issuer.log"))?;
+        let mut directory: Value = serde_json::from_str(&issuer.first_line(START)?)
+            .map_err(|error| format!("oidc-provider.mjs does not say where it is: {error}"))?;
+
+        let port = beside::free_port()?;
+        let origin = format!("http://127.0.0.1:{port}");
+        directory["gateway"] = json!(origin);
+        let config = folder.join("exchange.toml");
+        let text = config_of(&origin, directory["issuer"].as_str().unwrap_or_default(), port, &data);
+        fs::write(&config, text).map_err(|error| format!("cannot write {}: {error}", config.display()))?;
+        let mut serve = Command::new(self.service);
+        serve.args(["serve", "--config"]).arg(&config);
+        let mut serve = Beside::start(&mut serve, folder.join("service.log"))?;
+        serve.answers(port, START)?;
+        self.client(&directory.to_string())
+    }
+
+    fn script(&self, name: &str) -> PathBuf {
+        self.root.join(SCRIPTS).join(name)
+    }
+
+    /// Runs the client to its end; the steps that it took.
+    fn client(&self, directory: &str) -> Result<Vec<Step>, String> {
+        let name = self.peer.client();
+        progress(self.peer.name(), &format!("{SCRIPTS}/{name}"));
+        let registry = if name.ends_with(".py") { packages::Registry::Pypi } else { packages::Registry::Npm };
+        let mut command = registry.script(&self.script(name), &self.folder())?;
+        command.arg(directory).current_dir(self.folder());
+        let said = program::run_within(&mut command, self.peer.longest())?;
+        if !said.status.success() {
+            return Err(format!("{name} failed: {}\n{}", said.status, program::text(&said.stderr).trim()));
+        }
+        Step::read(&program::text(&said.stdout)).map_err(|error| format!("{name} said {error}"))
+    }
+}
+
+/// A gateway that takes an external issuer's tokens.
+fn config_of(origin: &str, issuer: &str, port: u16, data: &Path) -> String {
+    // As JSON a text is a basic string of TOML.
+    let [origin, issuer, data] =
+        [origin, issuer, &data.to_string_lossy()].map(|text| Value::from(text).to_string());
+    format!(
+        "gateway-origin = {origin}\npages-origin = {origin}\nissuer = {issuer}\n\n[idp.external]\n\n\
+         [serve]\nlisten = \"127.0.0.1:{port}\"\ndata = {data}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scripts_are_there_and_name_their_package() {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(SCRIPTS);
+        for peer in Peer::ALL {
+            let client = fs::read_to_string(scripts.join(peer.client())).unwrap();
+            let own = fs::read_to_string(scripts.join(format!("{}.mjs", peer.name()))).unwrap_or(client);
+            assert!(own.contains(&format!("`{}`", peer.name())), "{peer:?}");
+            assert!(own.contains(&format!("cargo xtask peers {}", peer.name())), "{peer:?}");
+        }
+    }
+
+    #[test]
+    fn cargo_says_where_the_program_is() {
+        let message = |reason: &str, name: &str| {
+            executable(&json!({ "reason": reason, "target": { "name": name }, "executable": "/t/x" }))
+        };
+        assert_eq!(message("compiler-artifact", "exchange-service"), Some(PathBuf::from("/t/x")));
+        assert_eq!(message("compiler-artifact", "xtask"), None);
+        assert_eq!(message("build-finished", "exchange-service"), None);
+    }
+
+    #[test]
+    fn a_folder_of_any_name_is_configured() {
+        let text = config_of("http://a:1", "http://b:2", 1, Path::new("C:\\a \"b\""));
+        let read: toml::Table = text.parse().unwrap();
+        assert_eq!(read["serve"]["data"].as_str(), Some("C:\\a \"b\""));
+        assert!(read["idp"]["external"].is_table());
+    }
+}
