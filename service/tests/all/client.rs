@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use dpop_bound::{AccessToken, Htu, KeyPair, Nonce, ProofRequest, Prover, SystemRandom, Thumbprint};
 use exchange_service::time::Clock;
 use http::header::{COOKIE, SET_COOKIE};
@@ -23,10 +24,10 @@ pub(crate) struct Client {
     issuer: (String, String),
     clock: Arc<dyn Clock>,
     http: reqwest::Client,
-    prover: Prover<KeyPair, SystemRandom>,
+    prover: Arc<Prover<KeyPair, SystemRandom>>,
     nonce: Option<String>,
     pub(crate) token: String,
-    refresh: String,
+    pub(crate) refresh: String,
 }
 
 /// A device login.
@@ -35,15 +36,31 @@ pub(crate) struct Login {
     device_code: String,
 }
 
+#[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) status: StatusCode,
     pub(crate) headers: http::HeaderMap,
+    pub(crate) bytes: Bytes,
     pub(crate) body: Value,
 }
 
 impl Answered {
+    async fn read(answer: reqwest::Response) -> reqwest::Result<Self> {
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let bytes = answer.bytes().await?;
+        let body = serde_json::from_slice(&bytes).unwrap_or_default();
+        Ok(Self { status, headers, bytes, body })
+    }
+
     pub(crate) fn code(&self) -> &str {
         self.body["code"].as_str().unwrap_or_default()
+    }
+
+    /// The `error` of its challenge.
+    pub(crate) fn challenge(&self) -> &str {
+        let challenge = self.headers.get("www-authenticate").map(|value| value.to_str().unwrap());
+        let error = challenge.and_then(|challenge| challenge.split("error=\"").nth(1)?.split('"').next());
+        error.unwrap_or_default()
     }
 }
 
@@ -54,7 +71,7 @@ impl Client {
             issuer: (issuer.to_owned(), issuer.to_owned()),
             clock: Arc::new(clock),
             http: reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap(),
-            prover: Prover::new(KeyPair::generate().unwrap(), SystemRandom),
+            prover: Arc::new(Prover::new(KeyPair::generate().unwrap(), SystemRandom)),
             nonce: None,
             token: String::new(),
             refresh: String::new(),
@@ -63,8 +80,27 @@ impl Client {
 
     /// Behind a public address that is reached elsewhere.
     pub(crate) fn reached_at(mut self, gateway: &str, issuer: &str) -> Self {
-        (self.gateway.1, self.issuer.1) = (gateway.to_owned(), issuer.to_owned());
+        self.go(gateway, issuer);
         self
+    }
+
+    /// Sends its requests there from now on.
+    pub(crate) fn go(&mut self, gateway: &str, issuer: &str) {
+        (self.gateway.1, self.issuer.1) = (gateway.to_owned(), issuer.to_owned());
+    }
+
+    /// The same installation, once more: another thread of it.
+    pub(crate) fn twin(&self) -> Self {
+        Self {
+            gateway: self.gateway.clone(),
+            issuer: self.issuer.clone(),
+            clock: Arc::clone(&self.clock),
+            http: self.http.clone(),
+            prover: Arc::clone(&self.prover),
+            nonce: self.nonce.clone(),
+            token: self.token.clone(),
+            refresh: self.refresh.clone(),
+        }
     }
 
     pub(crate) fn thumbprint(&self) -> Thumbprint {
@@ -84,7 +120,12 @@ impl Client {
         self.prover.prove_now(&request).unwrap().into_string()
     }
 
-    async fn form(&self, endpoint: &str, fields: &[(&str, &str)], proved: bool) -> (StatusCode, Value) {
+    async fn form(
+        &self,
+        endpoint: &str,
+        fields: &[(&str, &str)],
+        proved: bool,
+    ) -> reqwest::Result<(StatusCode, Value)> {
         let (public, reached) = &self.issuer;
         let body: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let mut request = self
@@ -95,40 +136,60 @@ impl Client {
         if proved {
             request = request.header("dpop", self.proof("POST", &format!("{public}/{endpoint}"), false));
         }
-        let answer = request.send().await.unwrap();
-        (answer.status(), answer.text().await.unwrap().parse().unwrap_or_default())
+        let answer = request.send().await?;
+        Ok((answer.status(), answer.text().await?.parse().unwrap_or_default()))
     }
 
     /// Asks for a code.
     pub(crate) async fn begin(&self) -> Login {
         let asked = [("client_id", "sandbox-client"), ("scope", SCOPES)];
-        let (status, login) = self.form("device_authorization", &asked, false).await;
+        let (status, login) = self.form("device_authorization", &asked, false).await.unwrap();
         assert_eq!(status, 200, "{login}");
         let text = |name: &str| login[name].as_str().unwrap().to_owned();
         Login { user_code: text("user_code"), device_code: text("device_code") }
     }
 
-    /// Gets the tokens of a login that a member approved.
-    pub(crate) async fn finish(&mut self, login: &Login) {
+    /// Asks for the tokens of a login, once.
+    pub(crate) async fn poll(&self, login: &Login) -> (StatusCode, Value) {
         let asked = [
             ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
             ("device_code", &*login.device_code),
             ("client_id", "sandbox-client"),
         ];
-        let (status, granted) = self.form("token", &asked, true).await;
+        self.form("token", &asked, true).await.unwrap()
+    }
+
+    /// Gets the tokens of a login that a member approved.
+    pub(crate) async fn finish(&mut self, login: &Login) {
+        let (status, granted) = self.poll(login).await;
         assert_eq!(status, 200, "{granted}");
         self.take(&granted);
     }
 
     pub(crate) async fn renew(&mut self) -> (StatusCode, Value) {
+        self.try_renew().await.unwrap()
+    }
+
+    /// The same where the answer may be lost.
+    pub(crate) async fn try_renew(&mut self) -> reqwest::Result<(StatusCode, Value)> {
         let refresh = self.refresh.clone();
         let asked =
             [("grant_type", "refresh_token"), ("refresh_token", &*refresh), ("client_id", "sandbox-client")];
-        let (status, granted) = self.form("token", &asked, true).await;
+        let (status, granted) = self.form("token", &asked, true).await?;
         if status == 200 {
             self.take(&granted);
         }
-        (status, granted)
+        Ok((status, granted))
+    }
+
+    /// Ends the connection.
+    pub(crate) async fn revoke(&self) -> (StatusCode, Value) {
+        let asked = [
+            ("token", &*self.refresh),
+            ("token_type_hint", "refresh_token"),
+            ("client_id", "sandbox-client"),
+        ];
+        self.form("revoke", &asked, true).await.unwrap()
     }
 
     fn take(&mut self, granted: &Value) {
@@ -145,21 +206,50 @@ impl Client {
         body: Option<Value>,
         key: &str,
     ) -> Answered {
+        self.try_call(operation, path, body, key).await.unwrap()
+    }
+
+    /// The same where the answer may be lost.
+    pub(crate) async fn try_call(
+        &mut self,
+        operation: &str,
+        path: &str,
+        body: Option<Value>,
+        key: &str,
+    ) -> reqwest::Result<Answered> {
         if let Some(body) = &body {
             JUDGE.request(operation, body);
         }
-        let first = self.once(path, body.as_ref(), key).await;
-        let answered =
-            if first.code() == "DPOP_INVALID" { self.once(path, body.as_ref(), key).await } else { first };
+        let first = self.try_once(path, body.as_ref(), key).await?;
+        let answered = match first.code() {
+            "DPOP_INVALID" => self.try_once(path, body.as_ref(), key).await?,
+            _ => first,
+        };
         JUDGE.answer(operation, answered.status.as_u16(), &answered.body);
-        answered
+        Ok(answered)
     }
 
     pub(crate) async fn once(&mut self, path: &str, body: Option<&Value>, key: &str) -> Answered {
-        let (public, reached) = &self.gateway;
-        let plain = format!("{public}{}", path.split('?').next().unwrap_or_default());
+        self.try_once(path, body, key).await.unwrap()
+    }
+
+    /// A proof for a call, with the latest nonce.
+    pub(crate) fn proof_of(&self, method: &str, path: &str) -> String {
+        let (public, _) = &self.gateway;
+        self.proof(method, &format!("{public}{}", path.split('?').next().unwrap_or_default()), true)
+    }
+
+    /// Reads with a proof that was made before, wherever that is; the nonce of the answer is not kept.
+    pub(crate) async fn send_proof(&self, base: &str, path: &str, proof: &str) -> Answered {
+        let request = self.http.get(format!("{base}{path}")).header("dpop", proof);
+        let request = request.header("authorization", format!("DPoP {}", self.token));
+        Answered::read(request.send().await.unwrap()).await.unwrap()
+    }
+
+    async fn try_once(&mut self, path: &str, body: Option<&Value>, key: &str) -> reqwest::Result<Answered> {
         let method = if body.is_some() { Method::POST } else { Method::GET };
-        let proof = self.proof(method.as_str(), &plain, true);
+        let proof = self.proof_of(method.as_str(), path);
+        let (_, reached) = &self.gateway;
         let mut request = self
             .http
             .request(method, format!("{reached}{path}"))
@@ -172,12 +262,11 @@ impl Client {
         if !key.is_empty() {
             request = request.header("idempotency-key", key);
         }
-        let answer = request.send().await.unwrap();
-        let (status, headers) = (answer.status(), answer.headers().clone());
-        if let Some(nonce) = headers.get("dpop-nonce") {
+        let answered = Answered::read(request.send().await?).await?;
+        if let Some(nonce) = answered.headers.get("dpop-nonce") {
             self.nonce = Some(nonce.to_str().unwrap().to_owned());
         }
-        Answered { status, headers, body: answer.text().await.unwrap().parse().unwrap_or_default() }
+        Ok(answered)
     }
 
     pub(crate) async fn read(&mut self, cursor: Option<&str>) -> Answered {

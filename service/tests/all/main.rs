@@ -2,6 +2,7 @@
 
 mod backend;
 mod client;
+mod crashes;
 mod gateway;
 mod idp;
 mod kit;

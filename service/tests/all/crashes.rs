@@ -1,0 +1,364 @@
+//! `kill -9` of the real process under load: what it acknowledged is there afterwards, once; what it did not is
+//! there whole or not at all; cursors and connections go on.
+//!
+//! A few rounds with every run of the tests; `CRASHES=200` asks for more, `CRASH_SEED=7` for other moments. What
+//! happened is on stderr (`--no-capture`).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use dpop_bound::Random as _;
+use exchange_service::sandbox::{Options, Sandbox, SeededRandom};
+use exchange_service::time::{MovedClock, SystemClock};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::client::{Answered, Client};
+
+const WRITERS: usize = 8;
+/// Ops of a change set: what is written in part would show.
+const OPS: usize = 3;
+/// Change sets of a writer in a round.
+const SETS: usize = 8;
+/// Longer than the claim of a request that died is held (ERR-25).
+const LEASE: Duration = Duration::from_secs(61);
+
+/// `exchange-service sandbox` as a process.
+struct Service(Child);
+
+impl Service {
+    fn start(folder: &Path, port: u16) -> Self {
+        // Somebody else may have taken the port for a moment.
+        for _ in 0..50 {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_exchange-service"));
+            command.args(["sandbox", "--json", "--port", &port.to_string(), "--data"]).arg(folder);
+            let mut service = Self(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+            let mut line = String::new();
+            BufReader::new(service.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            if line.starts_with('{') {
+                return service;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("exchange-service does not start");
+    }
+
+    /// SIGKILL, where there are signals.
+    fn kill(&mut self) {
+        // It may be gone already, when a test ends badly.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn control(origin: &str, path: &str, body: Value) {
+    let request = reqwest::Client::new().post(format!("{origin}/_sandbox/{path}"));
+    let answer =
+        request.header("content-type", "application/json").body(body.to_string()).send().await.unwrap();
+    assert!(answer.status().is_success(), "{path}: {}", answer.status());
+}
+
+/// Counts requests, and tells when it is time.
+#[derive(Default)]
+struct Load {
+    sent: AtomicUsize,
+    fatal: usize,
+    reached: Notify,
+    over: AtomicBool,
+}
+
+impl Load {
+    fn goes_on(&self) -> bool {
+        if self.sent.fetch_add(1, Ordering::SeqCst) + 1 == self.fatal {
+            self.reached.notify_one();
+        }
+        !self.over.load(Ordering::SeqCst)
+    }
+}
+
+/// What happened to a change set whose answer never came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    acknowledged: usize,
+    lost_and_there: usize,
+    lost_and_not_there: usize,
+    lost_refreshes: usize,
+}
+
+/// A client of a member, which writes, reads the feed and refreshes, one after the other.
+struct Writer {
+    member: String,
+    client: Client,
+    next: usize,
+    /// Sent, and not answered.
+    pending: Option<usize>,
+    /// Answered since the last crash.
+    answers: Vec<(usize, Bytes)>,
+    /// What was acknowledged.
+    truth: BTreeSet<String>,
+    replica: BTreeSet<String>,
+    cursor: String,
+    tally: Tally,
+}
+
+fn products(set: usize) -> impl Iterator<Item = String> {
+    (set * OPS..(set + 1) * OPS).map(|number| format!("BP_CRASH_{number:06}"))
+}
+
+/// Whether a product is one of ours, and not the seed's.
+fn is_ours(key: &str) -> bool {
+    key.starts_with("BP_CRASH_")
+}
+
+impl Writer {
+    /// Signs in.
+    async fn new(number: usize, origin: &str, clock: MovedClock) -> Self {
+        let mut client = Client::new(origin, &format!("{origin}/idp"), clock);
+        let login = client.begin().await;
+        let account = format!("sandbox-load-{number:02}");
+        control(origin, "approve", json!({ "userCode": login.user_code, "account": account })).await;
+        client.finish(&login).await;
+        let mut writer = Self {
+            member: format!("member-load-{number:02}"),
+            client,
+            next: 0,
+            pending: None,
+            answers: Vec::new(),
+            truth: BTreeSet::new(),
+            replica: BTreeSet::new(),
+            cursor: String::new(),
+            tally: Tally::default(),
+        };
+        writer.read().await.unwrap();
+        writer
+    }
+
+    async fn write(&mut self, set: usize) -> reqwest::Result<Answered> {
+        let op = |key: String| json!({ "op": "add", "ref": { "bt": key } });
+        let body = json!({ "ops": products(set).map(op).collect::<Vec<_>>() });
+        let (path, key) = ("/exchange/v1/me/blueprints/changes", format!("crash-key-{set:06}"));
+        self.pending = Some(set);
+        let answered = self.client.try_call("blueprints_write", path, Some(body), &key).await?;
+        assert_eq!(answered.status, 200, "{}", answered.body);
+        assert_eq!(answered.body["applied"], OPS, "{}", answered.body);
+        self.pending = None;
+        Ok(answered)
+    }
+
+    /// A change set that nobody has seen the answer of; whether it was applied before.
+    async fn finish(&mut self, set: usize) -> reqwest::Result<bool> {
+        let answered = self.write(set).await?;
+        self.answers.push((set, answered.bytes));
+        self.truth.extend(products(set));
+        Ok(answered.headers.contains_key("idempotency-replayed"))
+    }
+
+    /// Follows the feed to its end. A cursor of before a crash is as good as any (FED-08).
+    async fn read(&mut self) -> reqwest::Result<()> {
+        loop {
+            let cursor =
+                if self.cursor.is_empty() { String::new() } else { format!("&cursor={}", self.cursor) };
+            let path = format!("/exchange/v1/me/blueprints?limit=100{cursor}");
+            let page = self.client.try_call("blueprints_read", &path, None, "").await?;
+            assert_eq!(page.status, 200, "{}", page.body);
+            assert_eq!(page.body["removed"], json!([]));
+            for item in page.body["items"].as_array().unwrap() {
+                let key = item["key"].as_str().unwrap();
+                // What is written once is told once.
+                assert!(!is_ours(key) || self.replica.insert(key.to_owned()), "{key} comes again");
+            }
+            page.body["nextCursor"].as_str().unwrap().clone_into(&mut self.cursor);
+            if page.body["hasMore"] == false {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Until the service dies.
+    async fn work(mut self, load: Arc<Load>) -> Self {
+        let mut turn = 0;
+        while load.goes_on() {
+            turn += 1;
+            let done = match turn % 4 {
+                0 => match self.client.try_renew().await {
+                    Ok((status, body)) => {
+                        assert_eq!(status, 200, "{body}");
+                        Ok(())
+                    }
+                    Err(error) => {
+                        self.tally.lost_refreshes += 1;
+                        Err(error)
+                    }
+                },
+                2 => self.read().await,
+                _ if self.answers.len() == SETS => self.read().await,
+                _ => {
+                    self.next += 1;
+                    self.finish(self.next - 1).await.map(drop)
+                }
+            };
+            if done.is_err() {
+                break;
+            }
+        }
+        self
+    }
+
+    /// After a crash: finds everything as it has to be, and ends what was cut off.
+    async fn recover(mut self) -> Self {
+        // A refresh survives a lost answer (list G).
+        let (status, body) = self.client.renew().await;
+        assert_eq!(status, 200, "{body}");
+        self.tally.acknowledged += self.answers.len();
+        let answers = std::mem::take(&mut self.answers);
+        let pending = self.pending;
+        self.read().await.unwrap();
+        let cut: BTreeSet<String> = pending.into_iter().flat_map(products).collect();
+        let is_there = !cut.is_empty() && cut.is_subset(&self.replica);
+        if is_there {
+            self.truth.extend(cut);
+        }
+        assert_eq!(self.replica, self.truth, "of {}, {pending:?} was cut off", self.member);
+        if let Some(set) = pending {
+            // An answer is kept with the write, or neither is there (WRT-03).
+            assert_eq!(self.finish(set).await.unwrap(), is_there, "{set} of {}", self.member);
+            self.tally.lost_and_there += usize::from(is_there);
+            self.tally.lost_and_not_there += usize::from(!is_there);
+            self.read().await.unwrap();
+            assert_eq!(self.replica, self.truth);
+            self.answers.clear();
+        }
+        for (set, bytes) in answers {
+            let again = self.write(set).await.unwrap();
+            assert_eq!((again.bytes, again.headers.contains_key("idempotency-replayed")), (bytes, true));
+        }
+        self
+    }
+}
+
+/// Members, client and accounts of the sandbox, products for everybody, and room for their writes.
+async fn planted(folder: &Path, products: usize) {
+    let options = Options { data: Some(folder.to_owned()), ..Options::default() };
+    Sandbox::with(options).await.unwrap().stop().await;
+    let database = open(folder);
+    let insert = format!(
+        "WITH RECURSIVE number (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < {products}) \
+         INSERT INTO catalogue_entry (kind, id, name) \
+         SELECT 'BLUEPRINT', printf('BP_CRASH_%06d', n), printf('Crash %06d', n) FROM number; \
+         UPDATE client SET writes_per_day = 5000"
+    );
+    database.execute_batch(&insert).unwrap();
+}
+
+fn open(folder: &Path) -> rusqlite::Connection {
+    let database = rusqlite::Connection::open(folder.join("exchange.db")).unwrap();
+    database.busy_timeout(Duration::from_secs(5)).unwrap();
+    database
+}
+
+/// What only the tables tell: nothing was done twice, and nothing was left half done.
+fn inspect(folder: &Path, writers: &[Writer]) {
+    let database = open(folder);
+    let number = |sql: &str, member: &str| -> usize {
+        let number: i64 = database.query_row(sql, [member], |row| row.get(0)).unwrap();
+        number.try_into().unwrap()
+    };
+    let whole: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(whole, "ok");
+    for Writer { member, truth, .. } in writers {
+        let (products, sets) = (truth.len(), truth.len() / OPS);
+        for (sql, expect) in [
+            ("SELECT count(*) FROM blueprint WHERE member = ?1", products),
+            ("SELECT count(*) FROM journal WHERE member = ?1", products),
+            ("SELECT count(DISTINCT key) FROM journal WHERE member = ?1", products),
+            ("SELECT count(DISTINCT change_set) FROM journal WHERE member = ?1", sets),
+            ("SELECT count(*) FROM idempotency WHERE member = ?1 AND status = 200", sets),
+            ("SELECT count(*) FROM idempotency WHERE member = ?1", sets),
+        ] {
+            assert_eq!(number(sql, member), expect, "{sql} ({member})");
+        }
+    }
+}
+
+async fn each<F: Future<Output = Writer> + Send + 'static>(
+    writers: Vec<Writer>,
+    what: impl Fn(Writer) -> F,
+) -> Vec<Writer> {
+    let mut tasks = JoinSet::new();
+    for writer in writers {
+        tasks.spawn(what(writer));
+    }
+    tasks.join_all().await
+}
+
+/// WRT-03, GW-10, FED-08, LIM-12, list G: see the head of this file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_survives_kill_9() {
+    let setting = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
+    let (rounds, seed) = (setting("CRASHES", 3), setting("CRASH_SEED", 20));
+    let random = SeededRandom::new(seed);
+    let below = |most: u64| {
+        let mut bytes = [0; 8];
+        random.fill(&mut bytes).unwrap();
+        u64::from_be_bytes(bytes) % most
+    };
+    let folder = tempfile::tempdir().unwrap();
+    planted(folder.path(), (usize::try_from(rounds).unwrap() + 1) * SETS * OPS).await;
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let origin = format!("http://127.0.0.1:{port}");
+    let clock = MovedClock::over(Arc::new(SystemClock));
+    let (began, mut ahead) = (Instant::now(), Duration::ZERO);
+
+    let mut service = Service::start(folder.path(), port);
+    let mut writers = Vec::new();
+    for number in 1..=WRITERS {
+        writers.push(Writer::new(number, &origin, clock.clone()).await);
+    }
+    for _ in 0..rounds {
+        let fatal = 4 + usize::try_from(below(80)).unwrap();
+        let load = Arc::new(Load { fatal, ..Load::default() });
+        let working = each(writers, |writer| writer.work(Arc::clone(&load)));
+        let killing = async {
+            load.reached.notified().await;
+            // No wait for anything: the moment is to be any.
+            tokio::time::sleep(Duration::from_micros(below(5000))).await;
+            service.kill();
+            load.over.store(true, Ordering::SeqCst);
+        };
+        writers = tokio::join!(working, killing).0;
+
+        service = Service::start(folder.path(), port);
+        // Time is moved: claims of the dead are over, tokens as well.
+        ahead += LEASE;
+        clock.advance(LEASE);
+        control(&origin, "clock", json!({ "advanceSeconds": ahead.as_secs() })).await;
+        writers = each(writers, Writer::recover).await;
+    }
+    service.kill();
+    inspect(folder.path(), &writers);
+    let mut sum = Tally::default();
+    for Writer { tally, .. } in &writers {
+        sum.acknowledged += tally.acknowledged;
+        sum.lost_and_there += tally.lost_and_there;
+        sum.lost_and_not_there += tally.lost_and_not_there;
+        sum.lost_refreshes += tally.lost_refreshes;
+    }
+    eprintln!("{rounds} crashes in {:.0} s, seed {seed}: {sum:?}", began.elapsed().as_secs_f64());
+    assert!(sum.acknowledged > 0, "there was no load");
+}
