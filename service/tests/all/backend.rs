@@ -127,14 +127,11 @@ impl Bench {
     }
 
     async fn at(place: Place, config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
-        let store = Store::open(&Options::new(place)).expect("a store");
         let clock = MovedClock::standing(Moment::from_secs(1_790_000_000));
-        let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
-        let config = Arc::new(config);
-        let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
-        let backend = Backend::new(store.clone(), environment, config).await.expect("a backend");
-        let now = clock.now();
-        store
+        let bench = Self::again(place, clock, config, change).await;
+        let now = bench.clock.now();
+        bench
+            .store
             .write(move |connection| {
                 connection.execute_batch(SEED)?;
                 for client in ["c-1", "c-2", "c-off"] {
@@ -148,6 +145,21 @@ impl Bench {
             })
             .await
             .expect("a seed");
+        bench
+    }
+
+    /// Over a store that has its world.
+    async fn again(
+        place: Place,
+        clock: MovedClock,
+        config: Config,
+        change: impl FnOnce(Backend) -> Backend,
+    ) -> Self {
+        let store = Store::open(&Options::new(place)).expect("a store");
+        let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
+        let config = Arc::new(config);
+        let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
+        let backend = Backend::new(store.clone(), environment, config).await.expect("a backend");
         let endpoints = endpoints(Arc::new(change(backend)), RouterOptions::default());
         Self { endpoints, store, clock, upkeep }
     }

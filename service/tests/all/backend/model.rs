@@ -1,8 +1,11 @@
-//! Any interleaving of writers, readers, page sizes, crashes, default grants, retention and clocks: whoever
-//! reads to the end has what the server has; nothing is lost, nothing comes back.
+//! Any interleaving of writers, readers, page sizes, writes that fail, default grants, retention and clocks, and
+//! of processes that die at every labelled point of a write: whoever reads to the end has what the server has;
+//! nothing is lost, nothing comes back.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use exchange_service::backend::{Interruption, Step};
 use proptest::prelude::*;
@@ -12,12 +15,12 @@ use super::*;
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// An installation adds or removes; the write may be cut off at a step, counted from 1.
+    /// An installation adds or removes.
     Write {
         who: usize,
         ops: Vec<(usize, bool)>,
         overrule: bool,
-        cut: usize,
+        end: End,
     },
     /// These products are granted to everybody.
     Defaults(u8),
@@ -32,11 +35,29 @@ enum Act {
     Restore,
 }
 
-fn act() -> impl Strategy<Value = Act> {
+/// How a write ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Answered,
+    /// It fails at this step.
+    Fails(Step),
+    /// The process dies at this step, before the write is committed.
+    Dies(Step),
+    /// The process dies when the write is committed and not answered.
+    DiesAfter,
+}
+
+fn end(dying: bool) -> impl Strategy<Value = End> {
+    let fails = Step::ALL.map(End::Fails).to_vec();
+    let dies: Vec<End> = Step::ALL.into_iter().map(End::Dies).chain([End::DiesAfter]).collect();
+    prop_oneof![4 => Just(End::Answered), 4 => select(if dying { dies } else { fails })]
+}
+
+fn act(dying: bool) -> impl Strategy<Value = Act> {
     let ops = prop::collection::vec((0_usize..8, any::<bool>()), 1..4);
     prop_oneof![
-        8 => (0_usize..3, ops, any::<bool>(), select(vec![0, 0, 0, 0, 1, 2, 3, 4, 5, 6]))
-            .prop_map(|(who, ops, overrule, cut)| Act::Write { who, ops, overrule, cut }),
+        8 => (0_usize..3, ops, any::<bool>(), end(dying))
+            .prop_map(|(who, ops, overrule, end)| Act::Write { who, ops, overrule, end }),
         2 => any::<u8>().prop_map(Act::Defaults),
         10 => (0_usize..3, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
         2 => select(vec![1, 30, 60, 91]).prop_map(Act::Advance),
@@ -103,20 +124,100 @@ impl Reader {
     }
 }
 
-async fn run(acts: Vec<Act>) {
-    let cut_at = Arc::new(AtomicUsize::new(0));
-    let at = Arc::clone(&cut_at);
-    let interruption = Interruption::new(move |step| {
-        let cut = at.load(Ordering::SeqCst).checked_sub(1).and_then(|number| Step::ALL.get(number).copied());
-        if cut == Some(step) { Err(StoreError::Full) } else { Ok(()) }
-    });
-    let bench = Bench::with(unguarded(), |backend| backend.interrupted(interruption)).await;
+/// A backend that may die: what it would find after that is a copy of its files.
+struct Mortal {
+    bench: Bench,
+    fate: Arc<Mutex<Fate>>,
+}
+
+/// What a write is in for, and where the files are.
+struct Fate {
+    end: End,
+    /// Each life has a folder of its own in it; none in memory.
+    folders: Option<PathBuf>,
+    life: usize,
+}
+
+impl Fate {
+    fn place(&self) -> Place {
+        match &self.folders {
+            Some(folders) => Place::Folder(folders.join(self.life.to_string())),
+            None => Place::Memory,
+        }
+    }
+
+    /// The next life begins with the files as they are: what is not committed is in nobody's files for good.
+    fn die(&mut self) {
+        let Place::Folder(old) = self.place() else { panic!("what is in memory does not come back") };
+        self.life += 1;
+        let Place::Folder(new) = self.place() else { panic!("as before") };
+        fs::create_dir(&new).expect("a folder");
+        // The log after the file that it is written into: whatever is moved meanwhile is in both.
+        for file in ["exchange.db", "exchange.db-wal"] {
+            fs::copy(old.join(file), new.join(file)).expect("a copy");
+        }
+    }
+}
+
+impl Mortal {
+    async fn new(folders: Option<&Path>) -> Self {
+        let fate = Fate { end: End::Answered, folders: folders.map(Path::to_path_buf), life: 0 };
+        let place = fate.place();
+        let fate = Arc::new(Mutex::new(fate));
+        let interruption = interruption(&fate);
+        let bench = Bench::at(place, unguarded(), |backend| backend.interrupted(interruption)).await;
+        Self { bench, fate }
+    }
+
+    /// Writes; none when nobody was there to answer.
+    async fn write(&mut self, caller: &Caller, ops: Vec<Value>, end: End) -> Option<Answered> {
+        self.fate.lock().expect("a fate").end = end;
+        let answered = self.bench.change(caller, ops).await;
+        match end {
+            End::Answered | End::Fails(_) => {}
+            // A write that changes nothing passes no such step: its process lives on.
+            End::Dies(_) if answered.status != 503 => {}
+            End::Dies(_) => self.live_again().await,
+            End::DiesAfter => {
+                self.fate.lock().expect("a fate").die();
+                self.live_again().await;
+            }
+        }
+        (answered.status != 503).then_some(answered)
+    }
+
+    async fn live_again(&mut self) {
+        let (place, clock) = (self.fate.lock().expect("a fate").place(), self.bench.clock.clone());
+        let interruption = interruption(&self.fate);
+        let change = |backend: Backend| backend.interrupted(interruption);
+        self.bench = Bench::again(place, clock, unguarded(), change).await;
+    }
+}
+
+fn interruption(fate: &Arc<Mutex<Fate>>) -> Interruption {
+    let fate = Arc::clone(fate);
+    Interruption::new(move |step| {
+        let mut fate = fate.lock().expect("a fate");
+        match fate.end {
+            End::Fails(at) if at == step => Err(StoreError::Full),
+            End::Dies(at) if at == step => {
+                fate.die();
+                Err(StoreError::Full)
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+async fn run(acts: Vec<Act>, folders: Option<&Path>) {
+    let mut mortal = Mortal::new(folders).await;
     let mut truth = Truth { defaults: ["BP_CORE", "BP_LAMP"].map(str::to_owned).into(), ..Truth::default() };
     let mut readers: [Reader; 3] = Default::default();
     let writers = [first(), second(), other_client()];
     for act in acts {
+        let bench = &mortal.bench;
         match act {
-            Act::Write { who, ops, overrule, cut } => {
+            Act::Write { who, ops, overrule, end } => {
                 let names: Vec<(&str, bool)> =
                     ops.iter().map(|(at, adds)| (products()[*at], *adds)).collect();
                 let op = |(key, adds): &(&str, bool)| match (adds, overrule) {
@@ -124,11 +225,8 @@ async fn run(acts: Vec<Act>) {
                     (true, true) => add_anyway(key),
                     (true, false) => add(key),
                 };
-                cut_at.store(cut, Ordering::SeqCst);
-                let answered = bench.change(&writers[who], names.iter().map(op).collect()).await;
-                if answered.status == 503 {
-                    continue;
-                }
+                let ops = names.iter().map(op).collect();
+                let Some(answered) = mortal.write(&writers[who], ops, end).await else { continue };
                 let ended: BTreeSet<u64> = answered.outcomes().into_iter().map(|(index, _)| index).collect();
                 for (index, (key, adds)) in (0..).zip(names) {
                     if !ended.contains(&index) {
@@ -148,7 +246,7 @@ async fn run(acts: Vec<Act>) {
             }
             Act::Page { reader, limit } => {
                 let reader = &mut readers[reader];
-                if reader.page(&bench, limit).await {
+                if reader.page(bench, limit).await {
                     assert_eq!(reader.entries, truth.set(), "at the end of the feed");
                 }
             }
@@ -163,10 +261,11 @@ async fn run(acts: Vec<Act>) {
             }
         }
     }
+    let bench = &mortal.bench;
     let held: BTreeMap<String, bool> = bench.held(&first()).await.into_iter().collect();
     assert_eq!(held, truth.set(), "a snapshot");
     for mut reader in readers {
-        while !reader.page(&bench, 3).await {}
+        while !reader.page(bench, 3).await {}
         assert_eq!(reader.entries, truth.set(), "a replica");
     }
 }
@@ -177,10 +276,45 @@ proptest! {
     /// FED-02, FED-03, FED-04, FED-05, FED-06, FED-07, FED-08, FED-09, FED-10, BPR-10, LIM-13: see the
     /// head of this file.
     #[test]
-    fn whoever_reads_to_the_end_has_what_the_server_has(acts in prop::collection::vec(act(), 1..60)) {
+    fn whoever_reads_to_the_end_has_what_the_server_has(acts in prop::collection::vec(act(false), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        runtime.block_on(run(acts));
+        runtime.block_on(run(acts, None));
     }
+}
+
+proptest! {
+    // Each has files, and waits for them.
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// WRT-03, FED-08: the same, and processes die: cursors of before go on, what was committed
+    /// is there, and nothing else.
+    #[test]
+    fn whoever_reads_to_the_end_has_what_survived(acts in prop::collection::vec(act(true), 1..40)) {
+        let folders = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(run(acts, Some(folders.path())));
+    }
+}
+
+/// A process that dies at each step, and one that dies with its answer: each write is there whole or not at all.
+#[tokio::test]
+async fn every_step_is_one_to_die_at() {
+    let folders = tempfile::tempdir().expect("a folder");
+    let mut mortal = Mortal::new(Some(folders.path())).await;
+    let mut reader = Reader::default();
+    while !reader.page(&mortal.bench, 9).await {}
+    for (lives, step) in (1..).zip(Step::ALL) {
+        let answered = mortal.write(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Dies(step)).await;
+        assert!(answered.is_none(), "{step:?}");
+        assert_eq!(mortal.fate.lock().expect("a fate").life, lives);
+        assert!(reader.page(&mortal.bench, 9).await, "{step:?}: the cursor goes on");
+        assert_eq!(reader.entries.len(), 2, "{step:?}: the default ones");
+    }
+    mortal.write(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")], End::DiesAfter).await;
+    assert!(reader.page(&mortal.bench, 9).await);
+    assert_eq!(reader.entries.len(), 4);
+    let again = mortal.write(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Answered).await;
+    assert_eq!(again.expect("an answer").counts(), (0, 2, 0));
 }
 
 /// WRT-03, FED-06, FED-07: writers and readers at the same time, over files and threads: every number that a
