@@ -5,6 +5,7 @@ mod client;
 mod crashes;
 mod gateway;
 mod idp;
+mod instances;
 mod kit;
 mod parts;
 mod sandbox;

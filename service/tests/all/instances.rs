@@ -1,0 +1,206 @@
+//! Two services over one store: what they share, and what each has for itself.
+//!
+//! They share data: idempotency keys, feeds, connections, keys, revocations. Each has its own nonces and its own
+//! memory of live proofs, so that a proof is good at the one that gave its nonce, and nowhere else.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use exchange_service::Environment;
+use exchange_service::app::App;
+use exchange_service::config::Config;
+use exchange_service::sandbox::{Options, Sandbox};
+use exchange_service::serve::Server;
+use exchange_service::store::{self, Place, Store};
+use exchange_service::time::{MovedClock, SystemClock};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::client::{Client, approve_on_pages, keys};
+
+/// One of them: everything of its own but the files.
+async fn instance(folder: &Path, clock: &MovedClock) -> String {
+    let environment = Environment::new(Arc::new(clock.clone()), Arc::new(dpop_bound::SystemRandom));
+    let store = Store::open(&store::Options::new(Place::Folder(folder.to_owned()))).unwrap();
+    let config = Arc::new(Config::default());
+    let app = App::new(store, environment.clone(), Arc::clone(&config)).await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = Server::new(app.router(), &config, &environment).unwrap();
+    tokio::spawn(server.run(listener, std::future::pending()));
+    format!("http://{address}")
+}
+
+/// Two instances behind one public address, and a client that is signed in.
+struct Pair {
+    folder: tempfile::TempDir,
+    clock: MovedClock,
+    bases: [String; 2],
+    client: Client,
+}
+
+impl Pair {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { data: Some(folder.path().to_owned()), ..Options::default() };
+        Sandbox::with(options).await.unwrap().stop().await;
+        let clock = MovedClock::over(Arc::new(SystemClock));
+        let bases = [instance(folder.path(), &clock).await, instance(folder.path(), &clock).await];
+        let config = Config::default();
+        let client = Client::new(&config.gateway_origin, &config.issuer, clock.clone());
+        let mut pair = Self { folder, clock, bases, client };
+        pair.go(0);
+        // Begun at one, approved at the other, finished at the first.
+        let login = pair.client.begin().await;
+        let password = "sandbox-member-pw-do-not-use-in-prod";
+        approve_on_pages(&pair.bases[1], "sandbox-member", password, &login.user_code).await;
+        pair.client.finish(&login).await;
+        pair
+    }
+
+    /// Sends the client's requests to one of them from now on.
+    fn go(&mut self, to: usize) {
+        let base = &self.bases[to];
+        self.client.go(base, &format!("{base}/idp"));
+    }
+}
+
+fn knife() -> serde_json::Value {
+    json!([{ "op": "add", "ref": { "scRecord": "BP_CRAFT_SBXM_KNIFE_01" } }])
+}
+
+/// DPP-18, list D: of two identical proofs at once at two instances, the one whose nonce it has takes it, once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_identical_proof_at_two_instances() {
+    let mut pair = Pair::new().await;
+    let path = "/exchange/v1";
+    for first in [0, 1] {
+        pair.go(first);
+        assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
+        let proof = pair.client.proof_of("GET", path);
+        let [one, other] = [&pair.bases[first], &pair.bases[1 - first]];
+        let (here, again, there) = tokio::join!(
+            pair.client.send_proof(one, path, &proof),
+            pair.client.send_proof(one, path, &proof),
+            pair.client.send_proof(other, path, &proof),
+        );
+        let mut statuses = [here.status.as_u16(), again.status.as_u16()];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 401]);
+        assert_eq!(there.challenge(), "use_dpop_nonce");
+    }
+}
+
+/// DPP-18, LIM-12, list D: what was accepted before a restart is not accepted after it.
+#[tokio::test]
+async fn a_replay_after_a_restart_of_the_process() {
+    let mut pair = Pair::new().await;
+    let path = "/exchange/v1";
+    assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
+    let proof = pair.client.proof_of("GET", path);
+    assert_eq!(pair.client.send_proof(&pair.bases[0], path, &proof).await.status, 200);
+    let again = pair.client.send_proof(&pair.bases[0], path, &proof).await;
+    assert_eq!(again.challenge(), "invalid_dpop_proof");
+    pair.bases[0] = instance(pair.folder.path(), &pair.clock).await;
+    let again = pair.client.send_proof(&pair.bases[0], path, &proof).await;
+    assert_eq!(again.challenge(), "use_dpop_nonce");
+    pair.go(0);
+    assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
+}
+
+/// GW-10, FED-08: a write at one is repeated at the other with the same bytes, and its feed shows it
+/// from a cursor of the first.
+#[tokio::test]
+async fn what_is_written_at_one_is_known_at_the_other() {
+    let mut pair = Pair::new().await;
+    let snapshot = pair.client.read(None).await;
+    let written = pair.client.write(knife(), "a-key-of-two-instances").await;
+    assert_eq!((written.status.as_u16(), &written.body["applied"]), (200, &json!(1)));
+    pair.go(1);
+    let again = pair.client.write(knife(), "a-key-of-two-instances").await;
+    assert_eq!((&again.bytes, again.headers.contains_key("idempotency-replayed")), (&written.bytes, true));
+    let page = pair.client.read(snapshot.body["nextCursor"].as_str()).await;
+    assert_eq!(keys(&page.body["items"]), ["bp-sandbox-knife"]);
+}
+
+/// GW-10, ERR-25, WRT-03: one key at two instances at once: it is applied once, whoever is first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_key_at_two_instances_at_once() {
+    let mut pair = Pair::new().await;
+    let (mut clients, bases) = ([pair.client.twin(), pair.client.twin()], pair.bases.clone());
+    for (client, base) in clients.iter_mut().zip(&bases) {
+        client.go(base, &format!("{base}/idp"));
+        // Each its nonce.
+        assert_eq!(client.call("service_document", "/exchange/v1", None, "").await.status, 200);
+    }
+    let snapshot = pair.client.read(None).await;
+    for round in 0..8 {
+        let key = format!("a-key-of-round-{round}");
+        let ops =
+            if round % 2 == 0 { knife() } else { json!([{ "op": "remove", "key": "bp-sandbox-knife" }]) };
+        let [one, other] = &mut clients;
+        let answers = tokio::join!(one.write(ops.clone(), &key), other.write(ops.clone(), &key));
+        let applied = |answered: &&super::client::Answered| {
+            answered.status == 200 && !answered.headers.contains_key("idempotency-replayed")
+        };
+        let answers = [answers.0, answers.1];
+        assert_eq!(answers.iter().filter(applied).count(), 1, "{round}");
+        for answered in answers.iter().filter(|answered| answered.status != 200) {
+            assert_eq!(answered.code(), "IDEMPOTENCY_IN_PROGRESS");
+        }
+        let again = other.write(ops, &key).await;
+        assert_eq!((again.status.as_u16(), &again.body["applied"]), (200, &json!(1)), "{round}");
+    }
+    let page = pair.client.read(snapshot.body["nextCursor"].as_str()).await;
+    assert_eq!(keys(&page.body["removed"]), ["bp-sandbox-knife"]);
+}
+
+/// List G: two refreshes of one token at once, one at each, come to the same successor.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_refresh_token_at_two_instances_at_once() {
+    let mut pair = Pair::new().await;
+    let bases = pair.bases.clone();
+    for _ in 0..5 {
+        let mut clients = [pair.client.twin(), pair.client.twin()];
+        for (client, base) in clients.iter_mut().zip(&bases) {
+            client.go(base, &format!("{base}/idp"));
+        }
+        let [one, other] = &mut clients;
+        let ((first, _), (second, _)) = tokio::join!(one.renew(), other.renew());
+        assert_eq!((first.as_u16(), second.as_u16()), (200, 200));
+        assert_eq!(one.refresh, other.refresh);
+        pair.client.refresh.clone_from(&one.refresh);
+    }
+}
+
+/// List F: two polls of one approved code at once, one at each: one of them gets the tokens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_device_code_at_two_instances_at_once() {
+    let pair = Pair::new().await;
+    let login = pair.client.begin().await;
+    let password = "sandbox-member-pw-do-not-use-in-prod";
+    approve_on_pages(&pair.bases[0], "sandbox-member", password, &login.user_code).await;
+    let mut clients = [pair.client.twin(), pair.client.twin()];
+    for (client, base) in clients.iter_mut().zip(&pair.bases) {
+        client.go(base, &format!("{base}/idp"));
+    }
+    let [one, other] = &clients;
+    let (first, second) = tokio::join!(one.poll(&login), other.poll(&login));
+    let mut statuses = [first.0.as_u16(), second.0.as_u16()];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 400]);
+    let refused = if first.0 == 400 { first.1 } else { second.1 };
+    assert_eq!(refused["error"], "invalid_grant");
+}
+
+/// IDP-23, IDP-25: a connection that ends at one has ended at the other.
+#[tokio::test]
+async fn a_revocation_at_one_holds_at_the_other() {
+    let mut pair = Pair::new().await;
+    assert_eq!(pair.client.revoke().await.0, 200);
+    pair.go(1);
+    let (status, refused) = pair.client.renew().await;
+    assert_eq!((status.as_u16(), &refused["error"]), (400, &json!("invalid_grant")));
+}
