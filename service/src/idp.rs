@@ -43,7 +43,6 @@ pub use provider::{
     DEVICE_GRANT, Decision, Provider, ProviderError, REFRESH_GRANT, Shared, Undecided, Waiting,
 };
 pub use refusal::Refusal;
-pub(crate) use refusal::whole_seconds;
 pub use scopes::{OFFLINE_ACCESS, Scopes};
 pub use sessions::Session;
 

@@ -100,6 +100,18 @@ impl fmt::Display for Moment {
     }
 }
 
+/// A duration in whole seconds, rounded up.
+#[must_use]
+pub fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0))
+}
+
+/// The value of `Retry-After`: whole seconds, rounded up, at least 1 (ERR-09).
+#[must_use]
+pub fn retry_after(wait: Duration) -> u64 {
+    whole_seconds(wait).max(1)
+}
+
 /// What tells the time.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// The moment it is.
@@ -189,6 +201,15 @@ mod tests {
         assert_eq!((last.day(), last.next_midnight().day()), (0, 1));
         assert_eq!(last.next_midnight().since(last), Duration::from_millis(1));
         assert_eq!(Moment::from_millis(-1).day(), -1);
+    }
+
+    /// ERR-09, GW-08
+    #[test]
+    fn waits_are_rounded_up() {
+        for (millis, whole, wait) in [(0, 0, 1), (1, 1, 1), (1000, 1, 1), (1001, 2, 2)] {
+            let duration = Duration::from_millis(millis);
+            assert_eq!((whole_seconds(duration), retry_after(duration)), (whole, wait));
+        }
     }
 
     #[test]

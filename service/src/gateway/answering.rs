@@ -1,7 +1,5 @@
 //! The headers of every answer: nonce, limit, id, date.
 
-use std::time::Duration;
-
 use contract_runtime::server::{Answer, HeaderMap, HeaderName, HeaderValue, Response};
 use exchange_api::codes::Code;
 use http::header;
@@ -10,9 +8,10 @@ use super::ending::Ending;
 use super::facts::{Facts, Rate};
 use super::ports::Ports;
 use super::stages::{Given, Stage};
+use crate::time::whole_seconds;
 
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -107,8 +106,4 @@ fn rate_headers(headers: &mut HeaderMap, rate: &Rate) {
             headers.insert(name, value);
         }
     }
-}
-
-fn whole_seconds(duration: Duration) -> u64 {
-    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }

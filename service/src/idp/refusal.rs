@@ -8,6 +8,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 
 use crate::store::StoreError;
+use crate::time::retry_after;
 
 /// A refused request to one of the provider's endpoints.
 #[derive(Debug)]
@@ -86,16 +87,11 @@ impl Refusal {
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::Error { .. } | Self::TokenType => None,
-            Self::Wait(wait) | Self::Unavailable(wait) => Some(whole_seconds(*wait)),
+            Self::Wait(wait) | Self::Unavailable(wait) => Some(retry_after(*wait)),
             // As every other answer that a store keeps from being given (A9).
             Self::Store(_) => Some(60),
         }
     }
-}
-
-/// The value of `Retry-After`: rounded up, at least 1.
-pub(crate) fn whole_seconds(wait: Duration) -> u64 {
-    wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
 impl IntoResponse for Refusal {

@@ -11,8 +11,9 @@ use serde::Deserialize;
 
 use super::session::{self, SignedIn};
 use super::{Web, message, page};
-use crate::idp::{Decision, LoginState, Undecided, UserCode, Waiting, whole_seconds};
+use crate::idp::{Decision, LoginState, Undecided, UserCode, Waiting};
 use crate::peer::Peer;
+use crate::time::retry_after;
 
 pub(super) fn routes() -> Router<Web> {
     // Whoever had to sign in again before a decision comes back to its address, and begins anew.
@@ -163,7 +164,7 @@ fn undecided(member: &SignedIn, error: &Undecided) -> Response {
             message(StatusCode::UNAUTHORIZED, "Please sign in again", None, text, next)
         }
         Undecided::Wait(wait) => {
-            let seconds = whole_seconds(*wait);
+            let seconds = retry_after(*wait);
             let text = format!("Too many codes were tried. Try again in {seconds} seconds.");
             let mut answer = ask(member, "", Some(&text), StatusCode::TOO_MANY_REQUESTS);
             answer.headers_mut().insert(RETRY_AFTER, seconds.into());

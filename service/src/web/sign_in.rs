@@ -15,10 +15,11 @@ use super::session::{self, Cookie, SignedIn};
 use super::{Web, page};
 use crate::idp::accounts::{self, PasswordError};
 use crate::idp::guesses::{Attempt, Guesses, TooMany};
-use crate::idp::{sessions, whole_seconds};
+use crate::idp::sessions;
 use crate::members::{self, State as Registration};
 use crate::peer::Peer;
 use crate::store::StoreError;
+use crate::time::retry_after;
 
 pub(super) fn routes() -> Router<Web> {
     // Whoever was signed out already is asked to sign in, and then comes back to this address.
@@ -115,7 +116,7 @@ async fn sign_in(
             again("The user name or the password is wrong.", StatusCode::UNPROCESSABLE_ENTITY)
         }
         Err(Refused::Wait(wait)) => {
-            let seconds = whole_seconds(wait);
+            let seconds = retry_after(wait);
             let text = format!("Too many attempts. Try again in {seconds} seconds.");
             let mut answer = again(&text, StatusCode::TOO_MANY_REQUESTS);
             answer.headers_mut().insert(RETRY_AFTER, seconds.into());
