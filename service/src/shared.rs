@@ -4,6 +4,7 @@
 //! Live proofs have theirs in the DPoP library (`dpop_bound::ReplayStore`). All of them are closed: what
 //! cannot be asked refuses.
 
+pub mod buckets;
 pub mod bulkhead;
 pub mod quota;
 pub mod rate;

@@ -4,14 +4,13 @@
 //! is paid for before it is made, so that many at once are no way around; a right one is given back,
 //! and nothing else is, so that a success in between never makes room for more guesses.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use dpop_bound::Pending;
 
 use crate::secrets;
+use crate::shared::buckets::{Buckets, Policy, Taken};
 use crate::time::Moment;
 
 /// What is counted, each with a limit of its own.
@@ -32,22 +31,18 @@ pub enum Attempt {
 }
 
 impl Attempt {
-    /// So many at once, and one more each time this has passed.
+    /// How many there may be.
     #[must_use]
-    pub const fn policy(self) -> (u32, Duration) {
-        match self {
-            Self::CodeAt => (10, Duration::from_secs(60)),
-            Self::Code => (10, Duration::from_secs(120)),
-            Self::PasswordAt => (20, Duration::from_secs(30)),
-            Self::PasswordOf => (10, Duration::from_secs(60)),
-            Self::PasswordAnywhere => (100, Duration::from_secs(10)),
-            Self::LoginAt => (60, Duration::from_secs(10)),
-        }
-    }
-
-    const fn allowance(self) -> Duration {
-        let (burst, every) = self.policy();
-        every.saturating_mul(burst)
+    pub const fn policy(self) -> Policy {
+        let (at_once, one_more_in) = match self {
+            Self::CodeAt => (10, 60),
+            Self::Code => (10, 120),
+            Self::PasswordAt => (20, 30),
+            Self::PasswordOf => (10, 60),
+            Self::PasswordAnywhere => (100, 10),
+            Self::LoginAt => (60, 10),
+        };
+        Policy { requests: at_once, period: Duration::from_secs(one_more_in * at_once as u64) }
     }
 }
 
@@ -77,17 +72,8 @@ pub trait Guesses: Send + Sync + fmt::Debug {
 type Name = [u8; 16];
 
 /// Counts in the memory of one process, with room for so many names.
-pub struct InMemory {
-    /// When each name has all its attempts again; names that have are not kept.
-    full_at: Mutex<HashMap<Name, Moment>>,
-    room: usize,
-}
-
-impl fmt::Debug for InMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InMemory").field("room", &self.room).finish_non_exhaustive()
-    }
-}
+#[derive(Debug)]
+pub struct InMemory(Buckets<Name>);
 
 impl Default for InMemory {
     /// Room for 65,536 names: some three megabytes.
@@ -100,49 +86,22 @@ impl InMemory {
     /// With room for so many names. When it is used up, those who have to wait least are forgotten.
     #[must_use]
     pub fn with_room(room: usize) -> Self {
-        Self { full_at: Mutex::default(), room: room.max(1) }
+        Self(Buckets::new(room))
     }
 }
 
 impl Guesses for InMemory {
     fn take<'a>(&'a self, attempt: Attempt, name: &'a str, now: Moment) -> Counting<'a> {
-        let Ok(mut full_at) = self.full_at.lock() else { return Pending::ready(Err(TooMany::Unavailable)) };
-        let name = key(attempt, name);
-        let (_, every) = attempt.policy();
-        let last = now.plus(attempt.allowance());
-        // A clock that was ahead and was set right leaves nobody waiting for longer than it can take.
-        let before = full_at.get(&name).map_or(now, |at| (*at).clamp(now, last));
-        let after = before.plus(every);
-        if after > last {
-            return Pending::ready(Err(TooMany::Wait(after.since(last))));
-        }
-        if full_at.len() >= self.room && !full_at.contains_key(&name) {
-            make_room(&mut full_at, self.room, now);
-        }
-        full_at.insert(name, after);
-        Pending::ready(Ok(()))
+        Pending::ready(match self.0.draw(&key(attempt, name), attempt.policy(), now) {
+            Taken::Allowed { .. } => Ok(()),
+            Taken::Refused { wait } => Err(TooMany::Wait(wait)),
+        })
     }
 
     fn give_back<'a>(&'a self, attempt: Attempt, name: &'a str) -> Counting<'a> {
-        let Ok(mut full_at) = self.full_at.lock() else { return Pending::ready(Err(TooMany::Unavailable)) };
-        if let Some(at) = full_at.get_mut(&key(attempt, name)) {
-            *at = at.minus(attempt.policy().1);
-        }
+        self.0.give_back(&key(attempt, name), attempt.policy());
         Pending::ready(Ok(()))
     }
-}
-
-/// Forgets who need not wait any more, and if that is nobody the quarter that has to wait least.
-fn make_room(full_at: &mut HashMap<Name, Moment>, room: usize, now: Moment) {
-    full_at.retain(|_, at| *at > now);
-    if full_at.len() < room {
-        return;
-    }
-    let mut waits: Vec<Moment> = full_at.values().copied().collect();
-    let quarter = waits.len() / 4;
-    let (_, bound, _) = waits.select_nth_unstable(quarter);
-    let bound = *bound;
-    full_at.retain(|_, at| *at > bound);
 }
 
 fn key(attempt: Attempt, name: &str) -> Name {
@@ -176,7 +135,8 @@ mod tests {
             Attempt::LoginAt,
         ];
         for attempt in all {
-            let (most, every) = attempt.policy();
+            let Policy { requests: most, period } = attempt.policy();
+            let every = period / most;
             for name in ["a", "b"] {
                 assert_eq!(burst(&guesses, attempt, name, NOW).await, most, "{attempt:?} {name}");
             }
@@ -206,8 +166,10 @@ mod tests {
         let guesses = InMemory::default();
         let year = Duration::from_secs(365 * 86_400);
         burst(&guesses, Attempt::Code, "a", NOW.plus(year)).await;
+        // One is left, and no more than one.
+        assert_eq!(guesses.take(Attempt::Code, "a", NOW).await, Ok(()));
         let wait = guesses.take(Attempt::Code, "a", NOW).await;
-        assert_eq!(wait, Err(TooMany::Wait(Attempt::Code.policy().1)));
+        assert_eq!(wait, Err(TooMany::Wait(Duration::from_secs(120))));
     }
 
     /// However many names there are, there are never more than there is room for, and the one that has to
@@ -218,7 +180,7 @@ mod tests {
         burst(&guesses, Attempt::PasswordOf, "ada", NOW).await;
         for number in 0..1000 {
             guesses.take(Attempt::PasswordOf, &number.to_string(), NOW).await.unwrap();
-            assert!(guesses.full_at.lock().unwrap().len() <= 64);
+            assert!(guesses.0.len() <= 64);
         }
         assert!(guesses.take(Attempt::PasswordOf, "ada", NOW).await.is_err());
     }
