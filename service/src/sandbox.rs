@@ -44,10 +44,12 @@ use crate::peer::Peer;
 use crate::serve::{ServeError, Server};
 use crate::store::{OpenError, Options as StoreOptions, Place, Store, StoreError};
 use crate::time::{MovedClock, SystemClock};
+use crate::upkeep::Upkeep;
 
 pub use control::Act;
 pub use random::SeededRandom;
 pub use seed::SandboxAccount;
+use seed::Seed;
 
 /// The variable by which a developer points a client at a sandbox (IDP-03): its value is the origin, below
 /// which issuer and gateway stand.
@@ -116,18 +118,28 @@ pub struct Directory {
     pub control: String,
     /// The page on which a member types a user code.
     pub pages: String,
-    /// The name of [`VARIABLE`], and what to set it to.
-    pub developer_variable: [String; 2],
+    /// What points a client at this sandbox.
+    pub developer_variable: Variable,
     /// The registered clients.
     pub clients: Vec<String>,
     /// The accounts to sign in with.
     pub accounts: Vec<SandboxAccount>,
 }
 
+/// A variable of the environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Variable {
+    /// Its name: [`VARIABLE`].
+    pub name: String,
+    /// What to set it to.
+    pub value: String,
+}
+
 /// A running sandbox. Dropping it ends it.
 pub struct Sandbox {
     inner: Arc<Inner>,
     serving: tokio::task::JoinHandle<()>,
+    upkeep: tokio::task::JoinHandle<()>,
 }
 
 struct Inner {
@@ -137,6 +149,7 @@ struct Inner {
     environment: Environment,
     store: Store,
     app: ArcSwap<App>,
+    seed: Arc<Seed>,
     accounts: Vec<SandboxAccount>,
     /// One reset at a time.
     resetting: Mutex<()>,
@@ -150,6 +163,7 @@ impl fmt::Debug for Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
+        self.upkeep.abort();
         self.serving.abort();
     }
 }
@@ -181,7 +195,8 @@ impl Sandbox {
         let place = data.map_or(Place::Memory, Place::Folder);
         let store = Store::open(&StoreOptions::new(place))?;
         let app = App::new(store.clone(), environment.clone(), Arc::clone(&config)).await?;
-        let accounts = settle(&store, &environment, &app, false).await?;
+        let seed = Arc::new(Seed::read()?);
+        settle(&store, &environment, &app, &seed, Planting::WhereNoneIs).await?;
         let inner = Arc::new(Inner {
             address,
             config,
@@ -189,12 +204,15 @@ impl Sandbox {
             environment,
             store,
             app: ArcSwap::from_pointee(app),
-            accounts,
+            accounts: seed.accounts(),
+            seed,
             resetting: Mutex::new(()),
         });
         let server = Server::new(router(&inner), &inner.config, &inner.environment)?;
+        let upkeep = Upkeep::new(inner.store.clone(), inner.environment.clone(), Arc::clone(&inner.config));
+        let upkeep = tokio::spawn(upkeep.run());
         let serving = tokio::spawn(server.run(listener, std::future::pending()));
-        Ok(Self { inner, serving })
+        Ok(Self { inner, serving, upkeep })
     }
 
     /// Where everything is.
@@ -236,11 +254,11 @@ impl Sandbox {
         self.inner.decide(user_code, account, Decision::Decline).await
     }
 
-    /// Goes back to the seed: data, connections, keys and nonces; the clock stays where it is. Every
-    /// cursor, token and code of before is refused.
+    /// Goes back to the seed: data, connections, signing keys, limits, proofs and nonces; the clock stays where it is.
+    /// Every cursor, token and code of before is refused; a request that is under way meanwhile may find either.
     ///
     /// # Errors
-    /// What the store says; then it is as it was.
+    /// What the store says: data are as they were then, or the seed's.
     pub async fn reset(&self) -> Result<(), SandboxError> {
         self.inner.reset().await
     }
@@ -260,7 +278,9 @@ impl Sandbox {
 
     /// Ends it.
     pub async fn stop(mut self) {
+        self.upkeep.abort();
         self.serving.abort();
+        let _ = (&mut self.upkeep).await;
         let _ = (&mut self.serving).await;
     }
 }
@@ -277,8 +297,8 @@ impl Inner {
             gateway: origin.clone(),
             control: format!("{origin}/_sandbox"),
             pages: format!("{origin}/device"),
-            developer_variable: [VARIABLE.to_owned(), origin],
-            clients: seed::clients(),
+            developer_variable: Variable { name: VARIABLE.to_owned(), value: origin },
+            clients: self.seed.clients(),
             accounts: self.accounts.clone(),
         }
     }
@@ -305,7 +325,7 @@ impl Inner {
 
     async fn reset(&self) -> Result<(), SandboxError> {
         let _alone = self.resetting.lock().await;
-        settle(&self.store, &self.environment, &self.app.load_full(), true).await?;
+        settle(&self.store, &self.environment, &self.app.load_full(), &self.seed, Planting::Anew).await?;
         let app = App::new(self.store.clone(), self.environment.clone(), Arc::clone(&self.config)).await?;
         self.app.store(Arc::new(app));
         Ok(())
@@ -328,29 +348,37 @@ fn at(address: SocketAddr, mut config: Config) -> Config {
     config
 }
 
-/// Plants the seed where there is none yet, or anew.
+/// When a seed is planted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Planting {
+    /// In a store that has none.
+    WhereNoneIs,
+    /// In any store, in the place of all that is there.
+    Anew,
+}
+
+/// Plants the seed.
 async fn settle(
     store: &Store,
     environment: &Environment,
     app: &App,
-    anew: bool,
-) -> Result<Vec<SandboxAccount>, SandboxError> {
-    let accounts = seed::accounts();
-    let mut hashed = Vec::new();
-    for account in &accounts {
-        let hash = app.web().passwords().hash(&account.password, environment).map_err(AppError::from)?;
-        hashed.push(hash);
+    seed: &Arc<Seed>,
+    planting: Planting,
+) -> Result<(), SandboxError> {
+    if planting == Planting::WhereNoneIs && store.read(seed::is_planted).await? {
+        return Ok(());
     }
-    let inside = environment.clone();
-    store
-        .write(move |connection| {
-            if anew {
-                seed::clear(connection)?;
-            }
-            if seed::is_planted(connection)? { Ok(()) } else { seed::plant(connection, &inside, &hashed) }
-        })
-        .await?;
-    Ok(accounts)
+    let hash = |account: SandboxAccount| app.web().passwords().hash(&account.password, environment);
+    let hashes =
+        seed.accounts().into_iter().map(hash).collect::<Result<Vec<_>, _>>().map_err(AppError::from)?;
+    let (inside, seed) = (environment.clone(), Arc::clone(seed));
+    let planted = store.write(move |connection| {
+        if planting == Planting::Anew {
+            seed::clear(connection)?;
+        }
+        seed.plant(connection, &inside, &hashes)
+    });
+    Ok(planted.await?)
 }
 
 /// The app as it is at the moment, and the control interface beside it.

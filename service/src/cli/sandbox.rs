@@ -1,6 +1,6 @@
 //! `sandbox`
 
-use exchange_service::sandbox::{Directory, Options, Sandbox};
+use exchange_service::sandbox::{Directory, Options, Sandbox, Variable};
 
 use super::{Failure, SandboxArgs, say};
 
@@ -31,7 +31,7 @@ pub(super) fn run(args: SandboxArgs) -> Result<(), Failure> {
 
 fn page(directory: &Directory) -> String {
     let Directory { issuer, gateway, control, pages, developer_variable, clients, accounts } = directory;
-    let [variable, value] = developer_variable;
+    let Variable { name: variable, value } = developer_variable;
     let accounts: Vec<String> = accounts
         .iter()
         .filter(|account| !account.username.starts_with("sandbox-load-"))

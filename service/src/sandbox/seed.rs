@@ -9,6 +9,8 @@ use serde::Deserialize;
 
 use crate::catalogue::contents::{self, Contents};
 use crate::environment::Environment;
+use crate::idp::accounts;
+use crate::ids::MemberId;
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -26,9 +28,10 @@ pub struct SandboxAccount {
     pub member: String,
 }
 
+/// What stands in `seed.json`, and the members for load tests.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Seed {
+pub(super) struct Seed {
     terms: String,
     units: Vec<Unit>,
     members: Vec<Member>,
@@ -99,13 +102,56 @@ struct Client {
 }
 
 impl Seed {
-    fn read() -> Result<Self, StoreError> {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When what is compiled in is no seed.
+    pub(super) fn read() -> Result<Self, StoreError> {
         let mut seed: Self =
             serde_json::from_str(SEED).map_err(|_| StoreError::Corrupt("the seed that is compiled in"))?;
         for number in 1..=seed.load.count {
             seed.members.push(Member::of_load(number, &seed.load.unit));
         }
         Ok(seed)
+    }
+
+    /// The accounts, in the order of their members.
+    pub(super) fn accounts(&self) -> Vec<SandboxAccount> {
+        let account = |member: &Member| SandboxAccount {
+            username: member.account.clone(),
+            password: format!("{}-pw-do-not-use-in-prod", member.account),
+            member: member.id.clone(),
+        };
+        self.members.iter().map(account).collect()
+    }
+
+    /// The ids of the clients.
+    pub(super) fn clients(&self) -> Vec<String> {
+        self.clients.iter().map(|client| client.id.clone()).collect()
+    }
+
+    /// Writes it into a store that has none of it; the hashes are those of the passwords of
+    /// [`accounts`](Self::accounts), in their order.
+    ///
+    /// # Errors
+    /// What the database says, or that there are no random numbers.
+    pub(super) fn plant(
+        &self,
+        connection: &Connection,
+        environment: &Environment,
+        hashes: &[String],
+    ) -> Result<(), StoreError> {
+        let now = environment.now();
+        settings(connection, self)?;
+        plant_clients(connection, self, now)?;
+        contents::replace(connection, environment.random(), &self.catalogue)?;
+        for product in &self.defaults {
+            connection.execute("INSERT INTO default_blueprint (product) VALUES (?1)", [product])?;
+        }
+        for (member, hash) in self.members.iter().zip(hashes) {
+            plant_member(connection, member, &self.terms, hash, now)?;
+        }
+        Ok(())
     }
 }
 
@@ -121,23 +167,6 @@ impl Member {
             blueprints: Vec::new(),
         }
     }
-}
-
-/// The accounts of the seed.
-pub(super) fn accounts() -> Vec<SandboxAccount> {
-    let members = Seed::read().map(|seed| seed.members).unwrap_or_default();
-    let account = |member: Member| SandboxAccount {
-        password: format!("{}-pw-do-not-use-in-prod", member.account),
-        username: member.account,
-        member: member.id,
-    };
-    members.into_iter().map(account).collect()
-}
-
-/// The ids of the clients of the seed.
-pub(super) fn clients() -> Vec<String> {
-    let clients = Seed::read().map(|seed| seed.clients).unwrap_or_default();
-    clients.into_iter().map(|client| client.id).collect()
 }
 
 /// Whether a store has the seed.
@@ -161,30 +190,6 @@ pub(super) fn clear(connection: &Connection) -> Result<(), StoreError> {
     let tables = tables.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     for table in tables {
         connection.execute_batch(&format!("DELETE FROM \"{table}\""))?;
-    }
-    Ok(())
-}
-
-/// Writes the seed into a store that has none of it; the hashes are those of the passwords of
-/// [`accounts`], in their order.
-///
-/// # Errors
-/// What the database says, or that there are no random numbers.
-pub(super) fn plant(
-    connection: &Connection,
-    environment: &Environment,
-    hashes: &[String],
-) -> Result<(), StoreError> {
-    let seed = Seed::read()?;
-    let now = environment.now();
-    settings(connection, &seed)?;
-    plant_clients(connection, &seed, now)?;
-    contents::replace(connection, environment.random(), &seed.catalogue)?;
-    for product in &seed.defaults {
-        connection.execute("INSERT INTO default_blueprint (product) VALUES (?1)", [product])?;
-    }
-    for (member, hash) in seed.members.iter().zip(hashes) {
-        plant_member(connection, member, &seed.terms, hash, now)?;
     }
     Ok(())
 }
@@ -233,10 +238,7 @@ fn plant_member(
          VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6)",
         params![id, name, handle, admin, terms, now.millis()],
     )?;
-    connection.execute(
-        "INSERT INTO account (username, member, password) VALUES (?1, ?2, ?3)",
-        params![account, id, password],
-    )?;
+    accounts::set(connection, &MemberId::from(id.as_str()), account, password)?;
     for Membership { unit, logistician, leadership } in units {
         connection.execute(
             "INSERT INTO membership (member, unit, logistician, leadership) VALUES (?1, ?2, ?3, ?4)",

@@ -112,6 +112,44 @@ async fn a_reset_begins_another_history() {
     assert_eq!(client.read(None).await.body["items"].as_array().unwrap().len(), 10);
 }
 
+/// The first line of `--json` is read by scripts: each thing by its name.
+#[tokio::test]
+async fn the_directory_is_for_scripts() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let directory = serde_json::to_value(sandbox.directory()).unwrap();
+    let origin = sandbox.origin();
+    assert_eq!(directory["developerVariable"], json!({ "name": "EXCHANGE_SANDBOX", "value": origin }));
+    assert_eq!(directory["issuer"], format!("{origin}/idp"));
+    assert_eq!(directory["clients"], json!(["sandbox-client", "sandbox-suspended-client"]));
+    let accounts = directory["accounts"].as_array().unwrap();
+    assert_eq!(accounts.len(), 19);
+    assert_eq!(accounts[0]["password"], "sandbox-member-pw-do-not-use-in-prod");
+}
+
+/// A sandbox that is started again over its folder plants nothing, and hashes no password again; what was written
+/// there is there.
+#[tokio::test]
+async fn a_sandbox_in_a_folder_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Sandbox::with(Options { data: Some(folder.path().to_owned()), ..Options::default() });
+    let hash = || {
+        let database = rusqlite::Connection::open(folder.path().join("exchange.db")).unwrap();
+        let sql = "SELECT password FROM account WHERE username = 'sandbox-member'";
+        database.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
+    };
+    let sandbox = open().await.unwrap();
+    let first = hash();
+    let removal = Act::Blueprints { add: vec![], remove: vec!["bp-sandbox-rifle".to_owned()] };
+    sandbox.act(MEMBER, removal).await.unwrap();
+    sandbox.stop().await;
+    let sandbox = open().await.unwrap();
+    assert_eq!(hash(), first);
+    let mut client = signed_in(&sandbox).await;
+    assert_eq!(client.read(None).await.body["items"].as_array().unwrap().len(), 9);
+    sandbox.reset().await.unwrap();
+    assert_ne!(hash(), first, "anew");
+}
+
 /// The control interface says what is wrong, and serves nobody who came by another name.
 #[tokio::test]
 async fn the_control_interface_is_for_scripts_on_this_machine() {
