@@ -49,7 +49,8 @@ pub struct Limits {
     pub account_checks_per_hour: u32,
     /// Largest body in bytes (LIM-23).
     pub body_bytes: usize,
-    /// Largest head of a request in bytes (LIM-23).
+    /// Largest head of a request in bytes (LIM-23): a larger one is `413 PAYLOAD_TOO_LARGE`, and one that
+    /// exceeds it by more than 16 KiB, or has more than a hundred headers, a bare `431`.
     pub head_bytes: usize,
     /// Live proofs of one member (LIM-06).
     pub live_proofs_of_member: usize,

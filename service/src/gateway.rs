@@ -37,15 +37,18 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use contract_runtime::server::{Response, without_body};
+use contract_runtime::server::{HeaderValue, Response, without_body};
 use exchange_api::operations::TABLE;
-use http::{Method, Request};
+use exchange_api::refusals::PlainCode;
+use http::request::Parts as Head;
+use http::{Method, Request, header};
 
 use self::answering::Sent;
-use self::ending::Ending;
+use self::ending::{Ending, Refused};
 use self::facts::Facts;
 pub use self::ports::{Parts, Ports};
 use self::stages::{ANONYMOUS_AFTER, STAGES, Stage};
+use crate::Environment;
 
 /// The gateway of an exchange. Cheap to clone.
 #[derive(Clone)]
@@ -121,6 +124,20 @@ impl Gateway {
         }
         Ok(())
     }
+}
+
+/// What a request is answered whose head no part has looked at, and nobody reads on: a problem that closes its
+/// connection.
+pub(crate) fn refuse_head(head: &Head, code: PlainCode, environment: &Environment) -> Response {
+    let id = facts::correlation_id(head, environment);
+    let mut answer = Refused::plain(code).into_answer(id.clone(), head.uri.path());
+    if let Ok(id) = HeaderValue::from_str(id.as_str()) {
+        answer.headers.insert(answering::CORRELATION_ID, id);
+    }
+    answer.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    tracing::info!(correlation_id = id.as_str(), code = ?code, "a head that is not taken");
+    answer.into_response()
 }
 
 /// The operation that a method and a path name, whether or not anybody may call it.

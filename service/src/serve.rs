@@ -6,6 +6,7 @@
 
 mod forwarded;
 mod guarded;
+mod head;
 mod timed;
 mod tls;
 pub mod watch;
@@ -36,6 +37,7 @@ use self::guarded::Guarded;
 use self::timed::Timed;
 use crate::Environment;
 use crate::config::Config;
+use crate::gateway;
 use crate::peer::Peer;
 
 /// Serves a router over connections.
@@ -168,8 +170,8 @@ impl Server {
             .timer(TokioTimer::new())
             // Runs while a connection rests, too.
             .header_read_timeout(limits.head)
-            .max_header_size(limits.head_bytes)
-            .max_buf_size(limits.head_bytes.max(8192))
+            .max_header_size(limits.head_bytes.saturating_add(head::SLACK))
+            .max_buf_size(limits.head_bytes.saturating_add(head::SLACK).max(8192))
             .auto_date_header(false)
             .serve_connection(io, service);
         if let Err(error) = watcher.watch(connection).await {
@@ -182,11 +184,15 @@ impl Server {
         request: Request<Incoming>,
         address: SocketAddr,
     ) -> Result<Response<Body>, std::convert::Infallible> {
-        let slowest = self.limits.body;
-        let mut request = request.map(|body| Body::new(Timed::new(body, slowest)));
+        let (head, body) = request.into_parts();
+        let refusal = head::refusal(&head, self.limits.head_bytes);
+        let mut request = Request::from_parts(head, Body::new(Timed::new(body, self.limits.body)));
         let peer = forwarded::source(request.headers(), address.ip(), self.limits.trusted_hops);
         request.extensions_mut().insert(Peer(peer));
-        let mut response = self.router.oneshot(request).await?;
+        let mut response = match refusal {
+            Some(code) => gateway::refuse_head(&request.into_parts().0, code, &self.environment),
+            None => self.router.oneshot(request).await?,
+        };
         if !response.headers().contains_key(header::DATE)
             && let Ok(date) = HeaderValue::from_str(&self.environment.now().http_date())
         {

@@ -256,7 +256,7 @@ impl Facts {
 }
 
 /// The client's own id when it is one, else a new UUID (GW-13).
-fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
+pub(super) fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
     let mut own = head.headers.get_all("x-correlation-id").iter();
     let own = own.next().filter(|_| own.next().is_none()).and_then(|id| id.to_str().ok());
     own.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| made(environment))

@@ -9,12 +9,12 @@ use dpop_bound::SystemRandom;
 use exchange_service::Environment;
 use exchange_service::config::Config;
 use exchange_service::peer::Peer;
-use exchange_service::serve::watch::{Readiness, health};
+use exchange_service::serve::watch::{Metrics, Readiness, health};
 use exchange_service::serve::{ServeError, Server};
 use exchange_service::store::{Options, Place, Store};
 use exchange_service::time::MovedClock;
 use http::Extensions;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -43,7 +43,7 @@ async fn serve(router: Router, change: impl FnOnce(&mut Config)) -> Served {
 }
 
 /// Sends bytes, and reads one answer: its head, and as much as that announces.
-async fn say(stream: &mut TcpStream, bytes: &[u8]) -> String {
+async fn say(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -> String {
     // Who is refused early may find the connection closed while it still sends.
     let _ = stream.write_all(bytes).await;
     let mut all = Vec::new();
@@ -101,16 +101,58 @@ async fn a_gateway_is_served() {
     assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("NOT_FOUND"), "{answer}");
 }
 
-/// LIM-23: all headers together.
+/// LIM-23, ERR-01, ERR-31: all headers together; a head that nobody reads on is a bare refusal.
 #[tokio::test]
 async fn heads_are_bounded() {
     let served = serve(whoami(), |_| {}).await;
-    for (bytes, status) in [(60 << 10, "200"), (70 << 10, "431")] {
+    // The line is 16 bytes, the host's 9, the long header's 10 without its value.
+    for (bytes, status, code) in [
+        ((64 << 10) - 35, "200", None),
+        ((64 << 10) - 34, "413", Some("PAYLOAD_TOO_LARGE")),
+        (70 << 10, "413", Some("PAYLOAD_TOO_LARGE")),
+        (100 << 10, "431", None),
+    ] {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
         let request = format!("GET / HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "x".repeat(bytes));
         let answer = say(&mut stream, request.as_bytes()).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{bytes}: {answer}");
+        if let Some(code) = code {
+            is_problem(&answer, code);
+            assert_eq!(rest(&mut stream).await, "", "nothing more is read");
+        }
     }
+    let many = "X: y\r\n".repeat(101);
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    let answer = say(&mut stream, format!("GET / HTTP/1.1\r\nHost: x\r\n{many}\r\n").as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+}
+
+/// An answer that is a problem of this code, with an id.
+fn is_problem(answer: &str, code: &str) {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let body: serde_json::Value = body.parse().unwrap();
+    assert_eq!(body["code"], code, "{answer}");
+    assert!(
+        head.contains("content-type: application/problem+json") && head.contains("connection: close"),
+        "{head}"
+    );
+    let id = format!("x-correlation-id: {}", body["correlationId"].as_str().unwrap());
+    assert!(head.contains(&id) && head.contains("date: "), "{head}");
+}
+
+/// List H: a request is for one host; who names two, or none, is refused before anybody takes one of them.
+#[tokio::test]
+async fn a_request_is_for_one_host() {
+    let served = serve(whoami(), |_| {}).await;
+    for hosts in ["", "Host: x\r\nHost: x\r\n", "Host: x\r\nHost: evil.example\r\n"] {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let answer = say(&mut stream, format!("GET / HTTP/1.1\r\n{hosts}\r\n").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{hosts}: {answer}");
+        is_problem(&answer, "SCHEMA_INVALID");
+    }
+    let mut old = TcpStream::connect(served.address).await.unwrap();
+    let answer = say(&mut old, b"GET / HTTP/1.0\r\n\r\n").await;
+    assert!(answer.lines().next().unwrap().contains(" 200 "), "{answer}");
 }
 
 /// List H: what two servers could read differently is refused, and nothing behind it is read.
@@ -270,6 +312,94 @@ async fn how_it_is() {
     assert_eq!(ask("/healthz").await.as_deref(), Some("200"));
     readiness.stop();
     assert_eq!(ask("/readyz").await.as_deref(), Some("503"));
+}
+
+/// A connection behind TLS: the certificate, the protocol that both sides agree on, and a handshake that does not
+/// come.
+#[tokio::test]
+async fn a_gateway_behind_tls() {
+    use tokio_rustls::rustls::crypto::aws_lc_rs;
+    use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, private_key) = (folder.path().join("chain.pem"), folder.path().join("key.pem"));
+    let made = rcgen::generate_simple_self_signed(["exchange.example".to_owned()]).unwrap();
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&private_key, made.signing_key.serialize_pem()).unwrap();
+    let served = serve(whoami(), |config| {
+        (config.serve.certificate, config.serve.private_key) = (Some(certificate.clone()), Some(private_key));
+    })
+    .await;
+
+    let mut roots = RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let client = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    let mut client = client.with_no_client_auth();
+    client.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(client));
+    let stream = TcpStream::connect(served.address).await.unwrap();
+    let name = "exchange.example".try_into().unwrap();
+    let mut stream = connector.connect(name, stream).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
+    for _ in 0..2 {
+        let answer = say(&mut stream, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("127.0.0.1"), "{answer}");
+    }
+    // Somebody else's name is not on it.
+    let other = TcpStream::connect(served.address).await.unwrap();
+    assert!(connector.connect("other.example".try_into().unwrap(), other).await.is_err());
+    // What is no handshake, and one that does not come.
+    let mut plain = TcpStream::connect(served.address).await.unwrap();
+    plain.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    assert!(!rest(&mut plain).await.contains("HTTP"));
+    let mut silent = TcpStream::connect(served.address).await.unwrap();
+    tokio::time::pause();
+    let before = Instant::now();
+    assert_eq!(rest(&mut silent).await, "");
+    assert!((9..15).contains(&before.elapsed().as_secs()), "{:?}", before.elapsed());
+    // A key that is another certificate's.
+    let other = rcgen::generate_simple_self_signed(["exchange.example".to_owned()]).unwrap();
+    let stranger = folder.path().join("stranger.pem");
+    std::fs::write(&stranger, other.signing_key.serialize_pem()).unwrap();
+    let mut config = Config::default();
+    (config.serve.certificate, config.serve.private_key) = (Some(certificate), Some(stranger));
+    let refused = Server::new(Router::new(), &config, &Environment::system());
+    assert!(matches!(refused, Err(ServeError::Certificate(_))));
+}
+
+/// `/metrics`: what Prometheus reads, with labels that nobody can make up.
+#[tokio::test]
+async fn what_is_counted() {
+    let metrics = Metrics::install().unwrap();
+    let world = World::new().await;
+    let served = serve(world.gateway.router(), |_| {}).await;
+    let told = serve(metrics.router(), |_| {}).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    for target in ["/exchange/v1/hush-1", "/exchange/v1?hush-2=1", "/exchange/v1/schemas/hush-3.schema.json"]
+    {
+        for method in ["GET", "HUSH"] {
+            let request = format!(
+                "{method} {target} HTTP/1.1\r\nHost: x\r\nX-Correlation-Id: hush-4\r\nUser-Agent: hush-5\r\n\r\n"
+            );
+            let answer = say(&mut stream, request.as_bytes()).await;
+            assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+        }
+    }
+    let mut reader = TcpStream::connect(told.address).await.unwrap();
+    let page = say(&mut reader, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert!(page.contains("content-type: text/plain; version=0.0.4"), "{page}");
+    assert!(
+        page.contains(r#"exchange_requests_total{operation="none",status="401",code="UNAUTHENTICATED"}"#),
+        "{page}"
+    );
+    assert!(page.contains(r#"exchange_request_seconds_bucket{operation="none",le="0.001"}"#), "{page}");
+    assert!(!page.to_lowercase().contains("hush"), "{page}");
+    let mut other = TcpStream::connect(served.address).await.unwrap();
+    let nobody = say(&mut other, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert!(nobody.starts_with("HTTP/1.1 404"), "not where strangers ask");
 }
 
 /// A certificate that cannot be used is named.
