@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod bodies;
 mod contract_files;
 mod forge;
 mod keys;
@@ -15,6 +16,7 @@ mod list_h;
 mod pairs;
 mod relays;
 mod requests;
+mod secrecy;
 mod serving;
 mod stand_ins;
 mod world;

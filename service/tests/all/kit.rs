@@ -1,9 +1,10 @@
-//! What every part's tests need: an independent judge of requests and answers.
+//! What every part's tests need: an independent judge of requests and answers, and the log.
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use jsonschema::{Registry, Validator};
 use serde_json::{Value, json};
@@ -82,4 +83,40 @@ fn assert_valid(validator: &Validator, what: &str, body: &Value) {
     let errors: Vec<String> =
         validator.iter_errors(body).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{what}: {errors:#?}\n{body:#}");
+}
+
+/// Everything that is logged in this process from now on, whichever thread and whichever test it comes from.
+pub(crate) struct Log(Mutex<Vec<u8>>);
+
+/// The log, which takes lines as soon as somebody looks at it.
+pub(crate) fn log() -> &'static Log {
+    static LOG: LazyLock<&'static Log> = LazyLock::new(|| {
+        let log: &'static Log = Box::leak(Box::new(Log(Mutex::default())));
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_writer(move || log)
+            .with_ansi(false)
+            .finish();
+        tracing::subscriber::set_global_default(subscriber).expect("nobody else takes the log");
+        log
+    });
+    &LOG
+}
+
+impl Log {
+    /// What was logged so far.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
+impl Write for &Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

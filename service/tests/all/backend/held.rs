@@ -42,12 +42,13 @@ async fn confirm(bench: &Bench, handoff: &Handoff) -> Confirmed {
     bench.backend().confirm(&member(), handoff).await.expect("a confirmation")
 }
 
-/// WRT-10, WRT-11: nothing is written; the link is nowhere but in the answer, of its id only the hash is
+/// WRT-10, WRT-11, ERR-27: nothing is written; the link is nowhere but in the answer, of its id only the hash is
 /// kept.
 #[tokio::test]
 async fn a_batch_that_removes_too_much_writes_nothing() {
     let bench = bench().await;
     let refused = bench.change(&first(), too_much()).await;
+    assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     handoff(&refused);
     assert_eq!(bench.held(&first()).await.len(), 8);
     let url = refused.body["confirmationUrl"].as_str().expect("a text").to_owned();

@@ -158,6 +158,9 @@ fn problem(code: &str) -> Script {
     answer.status = http::StatusCode::from_u16(problem.status.try_into().unwrap()).unwrap();
     answer.headers.insert("content-type", "application/problem+json".parse().unwrap());
     answer.headers.insert("x-correlation-id", "c-1".parse().unwrap());
+    if answer.status.as_u16() == 503 {
+        answer.headers.insert("retry-after", "60".parse().unwrap());
+    }
     answer.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
     Script::Answers(answer)
 }

@@ -247,6 +247,7 @@ async fn a_budget_that_is_used_up_costs_nothing() {
     answer.status = http::StatusCode::SERVICE_UNAVAILABLE;
     answer.headers.insert("content-type", "application/problem+json".parse().unwrap());
     answer.headers.insert("x-correlation-id", "c-1".parse().unwrap());
+    answer.headers.insert("retry-after", "9".parse().unwrap());
     answer.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
     world.script(Script::Answers(answer));
     let reply = world.send(world.write("key-0001")).await;

@@ -409,7 +409,7 @@ impl Asking {
 }
 
 impl Reply {
-    /// Holds it against the original files.
+    /// Holds it against the original files; and how long to wait is said in a header, never in a problem (ERR-03).
     fn judge(&self, method: &str, target: &str, sent: Option<&Value>) {
         let path = target.split('?').next().unwrap();
         if method == "HEAD" || self.status == 204 || self.status == 304 {
@@ -425,6 +425,11 @@ impl Reply {
         if self.status >= 400 && method != "HEAD" {
             assert_eq!(self.header("content-type"), Some("application/problem+json"));
             assert_eq!(self.body["status"], self.status);
+            assert_eq!(self.body.get("retryAfterSeconds"), None);
+            if matches!(self.status, 429 | 503) {
+                let wait: u64 = self.header("retry-after").expect("how long to wait").parse().unwrap();
+                assert!(wait >= 1);
+            }
             assert_eq!(self.header("x-correlation-id"), self.body["correlationId"].as_str());
         }
         assert!(self.has("x-correlation-id") && self.has("date"));

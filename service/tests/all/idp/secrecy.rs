@@ -1,35 +1,11 @@
 //! What is written down: no code, no token, no password, no cookie, neither in the store nor in a log.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
+use exchange_service::idp::DEVICE_GRANT;
 use exchange_service::store::StoreError;
 use rusqlite::types::ValueRef;
-use tracing_subscriber::fmt::MakeWriter;
 
-use super::world::{Device, SCOPES, Tokens, World};
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Log {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
+use super::world::{Browser, Device, SCOPES, Tokens, World};
+use crate::kit;
 
 /// All that the store holds, as text, but for the keys that the service itself signs with.
 async fn dump(world: &World) -> String {
@@ -63,17 +39,30 @@ async fn dump(world: &World) -> String {
 /// List F: codes are in no log and no journal; nor is any other secret, refused or not.
 #[tokio::test]
 async fn no_secret_is_written_down() {
-    let log = Log::default();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(log.clone())
-        .with_ansi(false)
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let log = kit::log();
     tracing::info!("the log is read");
 
     let world = World::new().await;
+    // A password that stands nowhere else, once right and once wrong.
+    let (password, wrong) = ("correct-horse-of-this-test", "battery-staple-of-this-test");
+    let web = exchange_service::web::Web::new(world.provider.clone()).unwrap();
+    let hash = web.passwords().hash(password, world.provider.environment()).unwrap();
+    let account = move |database: &rusqlite::Connection| {
+        exchange_service::idp::accounts::set(database, &"m-bob".into(), "bob", &hash)
+    };
+    world.store.write(account).await.unwrap();
+    let mut bob = Browser::default();
+    bob.open(&world, "/sign-in").await.expect(200);
+    bob.submit(&world, "/sign-in", &[("username", "bob"), ("password", wrong)]).await.expect(422);
+    bob.submit(&world, "/sign-in", &[("username", "bob"), ("password", password)]).await.expect(303);
+
     let (login, device) = (world.begin(SCOPES).await, Device::new());
+    // A proof, accepted and then refused.
+    let proof = device.proof(world.now());
+    let fields = [("grant_type", DEVICE_GRANT), ("device_code", &*login.device_code), ("client_id", "tool")];
+    for error in ["authorization_pending", "invalid_dpop_proof"] {
+        world.form("token", &fields, &[&proof]).await.expect_error(400, error);
+    }
     let pending = world.begin(SCOPES).await;
     let mut browser = world.browser().await;
     browser.type_code(&world, &login.user_code).await.expect(200);
@@ -86,11 +75,16 @@ async fn no_secret_is_written_down() {
     world.refresh(&third.refresh, &device).await.expect_error(503, "temporarily_unavailable");
     world.change("ALTER TABLE gone RENAME TO connection").await;
 
-    let written = dump(&world).await + &String::from_utf8_lossy(&log.0.lock().unwrap());
+    let written = dump(&world).await + &log.text();
     assert!(written.contains("m-ada") && written.contains("the log is read"));
     assert!(written.contains("could not read or write"));
     let secret = |token: &str| token.split_once('.').unwrap().1.to_owned();
     let secrets = [
+        password.to_owned(),
+        wrong.to_owned(),
+        proof.clone(),
+        proof.split('.').next_back().unwrap().to_owned(),
+        bob.cookies["session"].clone(),
         login.device_code.clone(),
         login.user_code.clone(),
         login.user_code.replace('-', ""),

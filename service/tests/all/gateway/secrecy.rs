@@ -1,0 +1,54 @@
+//! What the gateway logs: a line for every request, by its id, and nothing of what the request holds.
+
+use crate::kit;
+
+use super::world::{ADD, DOCUMENT, TOKEN, WRITE, World};
+
+/// GW-13, SVC-14: one line says how each request ended; token, proof, key, cursor, handle and body are in none.
+#[tokio::test]
+async fn no_secret_is_logged() {
+    let log = kit::log();
+    let world = World::new().await;
+    let (key, cursor, handle) =
+        ("idempotency-key-of-this-test", "cursor-of-this-test", "Handle_Of_This_Test");
+    let body = ADD.replace("b-1", "blueprint-of-this-test");
+    let read = world.get(&format!("/exchange/v1/me/blueprints?cursor={cursor}"));
+    let write = world.post(WRITE, &body).header("Idempotency-Key", key);
+    let check = world.post("/exchange/v1/me/account-check", &format!(r#"{{"handle":"{handle}"}}"#));
+    let broken =
+        world.post(WRITE, &body.replace("add", "undo-of-this-test")).header("Idempotency-Key", "key-0002");
+    let refused = world.get(DOCUMENT).token("another-token-of-this-test");
+    let mut proofs = Vec::new();
+    for (at, asking) in [read, write.clone(), check, broken, refused, write].into_iter().enumerate() {
+        let proof = asking.draft.proof();
+        proofs.push(proof.rsplit_once('.').unwrap().1.to_owned());
+        let asking = asking.proof(proof).header("X-Correlation-Id", &format!("id-of-this-test-{at}"));
+        world.send(asking).await;
+    }
+    let written = log.text();
+    let line = |at: usize| {
+        let id = format!("id-of-this-test-{at}");
+        let mut lines = written.lines().filter(|line| line.contains(&id) && line.contains("millis="));
+        let line = lines.next().unwrap_or_else(|| panic!("no line of {id}"));
+        assert_eq!(lines.next(), None, "one line each");
+        line
+    };
+    for (at, parts) in [
+        (0, ["operation=\"blueprints_read\"", "status=200", "code=\"none\""]),
+        (1, ["operation=\"blueprints_write\"", "status=200", "code=\"none\""]),
+        (2, ["operation=\"account_check\"", "status=200", "code=\"none\""]),
+        (3, ["operation=\"blueprints_write\"", "status=400", "code=\"SCHEMA_INVALID\""]),
+        (4, ["operation=\"service_document\"", "status=401", "reason=\"token-malformed\""]),
+        (5, ["operation=\"blueprints_write\"", "status=401", "code=\"DPOP_INVALID\""]),
+    ] {
+        for part in parts {
+            assert!(line(at).contains(part), "{part}: {}", line(at));
+        }
+    }
+    let jkt = world.key.public_key().thumbprint().to_string();
+    let secrets = [TOKEN, "another-token-of-this-test", key, cursor, handle, "blueprint-of-this-test", &jkt];
+    for secret in secrets.into_iter().chain(proofs.iter().map(String::as_str)) {
+        assert!(!written.contains(secret), "a secret of {} characters", secret.len());
+    }
+    assert!(!written.contains("undo-of-this-test"));
+}
