@@ -83,7 +83,8 @@ impl App {
     /// Puts them together, with the backend in this process or, for a gateway alone, elsewhere.
     ///
     /// With a provider elsewhere nothing of the one here is served. The pages keep sessions of their own in
-    /// either case: whoever confirms something on them signs in on them.
+    /// either case: whoever confirms something on them signs in on them. What is confirmed is applied in this
+    /// process, over the store that the backend has, too.
     ///
     /// # Errors
     /// See [`AppError`].

@@ -38,10 +38,19 @@ enum Command {
     ///
     /// Every value has a default, and an environment variable of its own: EXCHANGE_LIMITS__PER_MEMBER for
     /// `per-member` of the table `limits`. `exchange-service config` prints what holds.
+    ///
+    /// With `role = "gateway"` and `role = "backend"` in the table `serve` two processes share the work, over one
+    /// folder of data. /healthz and /readyz say how each is; `serve.metrics` is the address of /metrics. The log
+    /// goes to standard error, one line of JSON per event, from the level that EXCHANGE_LOG says (info).
     Serve(ConfigArgs),
-    /// Print the configuration that holds: defaults, file and environment together.
+    /// Print the configuration that holds: defaults, file and environment together, as a file that can be served.
+    ///
+    /// Without a file it shows every key with its default. A value that cannot be used is named, with its key and
+    /// where it stands; the exit code is 2 then.
     Config(ConfigArgs),
     /// Write all data, as it is at this moment, into one file, beside a running service.
+    ///
+    /// The store is only read. The file holds what signs tokens and other secrets: keep it as you keep the store.
     Backup(BackupArgs),
     /// Put a backup into a folder that has no store yet.
     ///

@@ -196,7 +196,8 @@ impl Provider {
     ) -> Result<Self, ProviderError> {
         let token_endpoint = Htu::of(&config.endpoint("token"))?;
         let revocation_endpoint = Htu::of(&config.endpoint("revoke"))?;
-        if !config.has_plain_path() {
+        // Elsewhere it is somebody else's to serve.
+        if !config.is_external() && !config.has_plain_path() {
             return Err(ProviderError::Path);
         }
         let now = environment.now();

@@ -2,6 +2,7 @@
 
 mod backend;
 mod client;
+mod command;
 mod crashes;
 mod gateway;
 mod idp;

@@ -1,0 +1,239 @@
+//! The command line: what it prints, what it refuses, and with which exit code.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use exchange_service::config::Config;
+use exchange_service::store::{Options, Place, Store};
+use serde_json::Value;
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_exchange-service"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EXCHANGE_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str], values: &[(&str, &str)]) -> Output {
+    command(arguments).envs(values.iter().copied()).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Defaults, then the file, then the environment; what is printed can be read again and means the same.
+#[test]
+fn the_configuration_is_put_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("exchange.toml");
+    fs::write(&file, "docs-url = 'https://docs.example/'\n[limits]\nper-member = 7\nper-client = 8\n")
+        .unwrap();
+    let file = file.to_str().unwrap();
+    let values = [
+        ("EXCHANGE_LIMITS__PER_MEMBER", "9"),
+        ("EXCHANGE_SERVE__LISTEN", "127.0.0.1:1234"),
+        ("EXCHANGE_SERVE__DATA", "/some where"),
+        // Not of the configuration.
+        ("EXCHANGE_LOG", "debug"),
+        ("EXCHANGE_SANDBOX", "http://127.0.0.1:1"),
+    ];
+    let printed = run(&["config", "--config", file], &values);
+    assert!(printed.status.success(), "{}", text(&printed.stderr));
+    let config: Config = toml::from_str(&text(&printed.stdout)).unwrap();
+    let mut expect = Config { docs_url: "https://docs.example/".to_owned(), ..Config::default() };
+    (expect.limits.per_member, expect.limits.per_client) = (9, 8);
+    expect.serve.listen = "127.0.0.1:1234".parse().unwrap();
+    expect.serve.data = "/some where".into();
+    assert_eq!(config, expect);
+    // The file can be named by the environment, too; without one the defaults hold.
+    assert!(text(&run(&["config"], &[("EXCHANGE_CONFIG", file)]).stdout).contains("per-member = 7"));
+    let defaults: Config = toml::from_str(&text(&run(&["config"], &[]).stdout)).unwrap();
+    assert_eq!(defaults, Config::default());
+}
+
+/// A value that is wrong is exit code 2, and one line says where it stands, which key it is, what is wrong and what
+/// to do; `serve` refuses it alike, before it touches anything.
+#[test]
+fn a_wrong_configuration_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("exchange.toml");
+    let path = file.to_str().unwrap();
+    let check = |content: &str, values: &[(&str, &str)], expect: &[&str]| {
+        fs::write(&file, content).unwrap();
+        for verb in ["config", "serve"] {
+            let refused = run(&[verb, "--config", path], values);
+            let said = text(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(2), "{said}");
+            for part in expect {
+                assert!(said.contains(part), "{part}: {said}");
+            }
+            assert!(said.starts_with("error: ") && said.contains("\n  -> "), "{said}");
+        }
+    };
+    check(
+        "[limits]\nper-member = 'many'",
+        &[],
+        &[path, "limits.per-member", "expected u32", "`exchange-service config`"],
+    );
+    check(
+        "",
+        &[("EXCHANGE_LIMITS__PER_MEMBER", "many")],
+        &["limits.per-member", "EXCHANGE_LIMITS__PER_MEMBER", "u32"],
+    );
+    check("[limits]\nper-members = 1", &[], &[path, "per-members", "per-member"]);
+    check(
+        "[serve]\nrole = 'gateway'",
+        &[],
+        &["serve.backend", "a gateway needs its backend's address", "role"],
+    );
+    check("gateway-origin = 'exchange.example'", &[], &[path, "gateway-origin", "https://exchange.example"]);
+    check("[idp.external]", &[], &["pages-origin", "the issuer is elsewhere"]);
+    check("not toml", &[], &[path]);
+    let missing = run(&["config", "--config", "/nowhere/exchange.toml"], &[]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(text(&missing.stderr).contains("/nowhere/exchange.toml"));
+    let unknown = run(&["serve", "--confg", path], &[]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("--config"), "the flag that was meant");
+}
+
+/// A backup beside a store in use, and its way back; what cannot be done is exit code 1 and says why.
+#[test]
+fn backup_and_restore() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (data, file, other) = (path("data"), path("backup.db"), path("other"));
+    let _in_use = Store::open(&Options::new(Place::Folder(Path::new(&data).to_owned()))).unwrap();
+    let done = run(&["backup", "--data", &data, "--to", &file], &[]);
+    assert_eq!(text(&done.stdout), format!("backed up {data} to {file}\n"));
+    let done = run(&["restore", "--from", &file, "--data", &other], &[]);
+    assert!(text(&done.stdout).starts_with(&format!("restored {file} into {other}; feed cursors of before")));
+    for (arguments, said) in [
+        (["backup", "--data", &data, "--to", &file], "is there already: name a place where nothing is"),
+        (["backup", "--data", &path("nothing"), "--to", &path("b.db")], "there is no store in"),
+        (["restore", "--from", &file, "--data", &other], "is there already"),
+        (["restore", "--from", &path("none.db"), "--data", &path("d")], "is no whole store"),
+    ] {
+        let refused = run(&arguments, &[]);
+        assert_eq!(refused.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&refused.stderr).contains(said), "{}", text(&refused.stderr));
+    }
+}
+
+/// Every command says what it does, what each flag takes, and how it ends.
+#[test]
+fn help_teaches() {
+    let all = text(&run(&["--help"], &[]).stdout);
+    for part in [
+        "sandbox",
+        "serve",
+        "config",
+        "backup",
+        "restore",
+        "Exit codes: 0 done, 1",
+        "exchange-service sandbox",
+    ] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    for (verb, parts) in [
+        ("sandbox", &["--port", "--data", "--seed", "--json", "/_sandbox", "loopback"][..]),
+        ("serve", &["--config", "EXCHANGE_LIMITS__PER_MEMBER", "EXCHANGE_LOG", "role", "/readyz"]),
+        ("config", &["--config", "EXCHANGE_CONFIG"]),
+        ("backup", &["--data", "--to", "secrets"]),
+        ("restore", &["--from", "--data", "410 CURSOR_EXPIRED"]),
+    ] {
+        let help = run(&[verb, "--help"], &[]);
+        let help = (help.status.success(), text(&help.stdout));
+        for part in parts {
+            assert!(help.0 && help.1.contains(part), "{verb}: {part}: {}", help.1);
+        }
+    }
+}
+
+/// README.md shows what the sandbox prints, and the requests that it shows are answered as it says.
+#[test]
+fn the_readme_shows_the_sandbox() {
+    let mut child = command(&["sandbox", "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut printed = String::new();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    while !printed.contains("--json '{") {
+        assert_ne!(lines.read_line(&mut printed).unwrap(), 0, "it ended: {printed}");
+    }
+    let gateway = printed.lines().find_map(|line| line.strip_prefix("gateway   ")).unwrap().to_owned();
+    let address = gateway.strip_prefix("http://").unwrap();
+    let asked = ask(address, "GET", "/exchange/v1/schemas/quantity.schema.json", "");
+    assert!(asked.starts_with("HTTP/1.1 200"), "{asked}");
+    let refused = ask(address, "GET", "/exchange/v1", "");
+    let body: Value = refused.split_once("\r\n\r\n").unwrap().1.parse().unwrap();
+    assert_eq!(body["code"], "UNAUTHENTICATED");
+    let moved = ask(address, "POST", "/_sandbox/clock", r#"{"advanceSeconds":301}"#);
+    assert!(moved.starts_with("HTTP/1.1 200"), "{moved}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let shown =
+        readme.split("cargo xtask sandbox --port 8080\n```\n\n```text\n").nth(1).expect("the sandbox's part");
+    let shown = shown.split("```").next().unwrap();
+    assert_eq!(shown, printed.replace(address, "127.0.0.1:8080"), "README.md shows what the sandbox prints");
+}
+
+fn ask(address: &str, method: &str, path: &str, body: &str) -> String {
+    use std::io::Write as _;
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let length = body.len();
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+    let rest = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}");
+    stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// `serve` answers until it is told to stop: then it says so to balancers while it goes on, and ends well.
+#[cfg(unix)]
+#[test]
+fn serve_stops_when_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = command(&["serve"])
+        .env("EXCHANGE_SERVE__DATA", folder.path().join("data"))
+        .env("EXCHANGE_SERVE__LISTEN", "127.0.0.1:0")
+        .env("EXCHANGE_SERVE__DRAIN_SECONDS", "3600")
+        .env("EXCHANGE_IDP__PASSWORD_KIB", "8")
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut until = |message: &str| -> Value {
+        loop {
+            let mut line = String::new();
+            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it ended before {message}");
+            let event: Value = line.parse().unwrap_or_else(|_| panic!("every line is JSON: {line}"));
+            if event["message"].as_str().unwrap_or_default().starts_with(message) {
+                return event;
+            }
+        }
+    };
+    let address = until("listening")["address"].as_str().unwrap().to_owned();
+    assert!(ask(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 200"));
+    let tell = |name: &str| {
+        let told = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+        assert!(told.success());
+    };
+    tell("-TERM");
+    until("stopping");
+    assert!(ask(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 503"), "balancers are told");
+    assert!(ask(&address, "GET", "/healthz", "").starts_with("HTTP/1.1 200"), "and it goes on");
+    assert!(ask(&address, "GET", "/exchange/v1/openapi.json", "").starts_with("HTTP/1.1 200"));
+    // Told again, it waits no longer.
+    tell("-TERM");
+    until("stopped");
+    assert!(child.wait().unwrap().success());
+}
