@@ -29,3 +29,30 @@ pub fn install(form: Form) -> Result<(), TryInitError> {
         Form::Json => all.json().flatten_event(true).finish().try_init(),
     }
 }
+
+/// An error with everything that it came from, which its own text leaves out.
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outside")]
+    struct Outside(#[source] std::io::Error);
+
+    #[test]
+    fn an_error_says_what_it_came_from() {
+        let error = Outside(std::io::Error::other("inside"));
+        assert_eq!(causes(&error), "outside: inside");
+    }
+}

@@ -36,18 +36,6 @@ impl Peer {
     }
 }
 
-/// An error with everything that it came from, which its own text leaves out.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 impl<S: Sync> FromRequestParts<S> for Peer {
     type Rejection = Infallible;
 

@@ -133,13 +133,13 @@ fn unusable(figment: &Figment, Wrong { key, reason, advice }: &Wrong) -> String 
 /// Where a value was found.
 fn origin(from: &figment::Metadata, key: &str) -> String {
     match &from.source {
-        Some(source) => format!(" in {source}"),
+        Some(figment::Source::File(path)) => format!(" in {}", path.display()),
         None if from.name.contains("environment") => {
             let variable = key.to_uppercase().replace('-', "_").replace('.', "__");
             format!(" in the environment (EXCHANGE_{variable})")
         }
         // It was left as it is by default.
-        None => String::new(),
+        _ => String::new(),
     }
 }
 

@@ -66,6 +66,11 @@ pub(super) fn add(
     for (client, member) in [(client.as_str(), member.as_str()), (client.as_str(), ""), ("", "")] {
         statement.execute(params![client, member, bytes])?;
     }
+    if bytes < 0 {
+        // Whoever keeps nothing leaves no row.
+        let sql = "DELETE FROM kept_bytes WHERE client = ?1 AND member = ?2 AND bytes <= 0";
+        connection.prepare_cached(sql)?.execute(params![client, member])?;
+    }
     Ok(())
 }
 

@@ -217,6 +217,11 @@ async fn a_claim_is_given_back() {
     let own = caller("m", &claim);
     store.write(move |connection| give_back(connection, &own)).await.unwrap();
     assert_eq!(kept(&store).await, (0, 0));
+    let rows = store.read(|connection| {
+        let sql = "SELECT count(*) FROM kept_bytes WHERE member <> ''";
+        Ok::<i64, StoreError>(connection.query_row(sql, [], |row| row.get(0))?)
+    });
+    assert_eq!(rows.await.unwrap(), 0, "no row of a member who keeps nothing");
     assert!(matches!(ask(&store, ("m", "key-0001", "[]"), 2, NOW).await, Found::Claimed(_)));
 }
 

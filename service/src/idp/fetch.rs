@@ -5,7 +5,7 @@ use std::time::Duration;
 use dpop_bound::Pending;
 
 use super::external::{Fetch, FetchError, Fetching};
-use crate::peer::causes;
+use crate::logging::causes;
 
 /// The largest document that is taken, in bytes.
 const LARGEST: usize = 256 << 10;

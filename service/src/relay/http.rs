@@ -108,7 +108,7 @@ async fn whole(mut sent: reqwest::Response) -> Result<BytesMut, RelayFailure> {
 }
 
 fn failure(error: reqwest::Error) -> RelayFailure {
-    tracing::warn!(error = %crate::peer::causes(&error), "the backend was called in vain");
+    tracing::warn!(error = %crate::logging::causes(&error), "the backend was called in vain");
     if error.is_timeout() { RelayFailure::TooLate } else { RelayFailure::Unreachable }
 }
 

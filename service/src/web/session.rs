@@ -13,8 +13,8 @@ use super::{Web, message};
 use crate::config::Config;
 use crate::idp::{Session, sessions};
 use crate::ids::MemberId;
+use crate::logging::causes;
 use crate::members::{self, State};
-use crate::peer::causes;
 use crate::store::StoreError;
 
 /// A member who is signed in.
