@@ -1,18 +1,18 @@
 //! How one piece of text and a plain value become each other.
 
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 use std::borrow::Cow;
 
 use super::Scalar;
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 use super::Shape;
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 use crate::Map;
 use crate::{Json, Number, schema::Types};
 
 impl Scalar {
     /// Whether numbers are read as digits alone.
-    #[cfg(feature = "client")]
+    #[cfg(any(feature = "client", feature = "server"))]
     fn is_digits(self) -> bool {
         match self {
             Self::Integer(_) => true,
@@ -77,7 +77,7 @@ fn integer(text: &str, most: Option<u16>) -> Option<Number> {
 }
 
 /// The same value with its integers as digits, wherever the shape has one.
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) fn in_digits(shape: Shape, value: &Json) -> Cow<'_, Json> {
     match (shape, value) {
         (Shape::Scalar(scalar), Json::Number(number)) if scalar.is_digits() => match number.as_i128() {
@@ -104,7 +104,7 @@ pub(crate) fn in_digits(shape: Shape, value: &Json) -> Cow<'_, Json> {
     }
 }
 
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 fn members_in_digits<'v>(fields: &[(&str, Shape)], others: Scalar, members: &'v Map<Json>) -> Cow<'v, Json> {
     let written = members.iter().map(|(name, value)| {
         let shape = fields.iter().find(|(field, _)| *field == name);
