@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done, 1 it could not be done, 2 the command line or the configuration is wrong.
 
+mod admin;
 mod data;
 mod sandbox;
 mod serve;
@@ -48,6 +49,20 @@ enum Command {
     /// Without a file it shows every key with its default. A value that cannot be used is named, with its key and
     /// where it stands; the exit code is 2 then.
     Config(ConfigArgs),
+    /// Administer a service: clients, the switch, members, connections, keys.
+    ///
+    /// Works on the store that the configuration names, beside a running service or without one; a running one sees
+    /// every change within five seconds. Whatever is changed is audited with the name of whoever changed it.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "A new service, from nothing to the first sign-in (once `serve` has made its store):\n\n    \
+                      exchange-service admin client add stock-tool --name 'Stock Tool' \\\n        \
+                      --scope exchange.connect --scope exchange.stock.read\n    \
+                      exchange-service admin member add m-1 --name Ada\n    \
+                      exchange-service admin member password m-1 --username ada < password.txt\n    \
+                      exchange-service admin switch on"
+    )]
+    Admin(admin::AdminArgs),
     /// Write all data, as it is at this moment, into one file, beside a running service.
     ///
     /// The store is only read. The file holds what signs tokens and other secrets: keep it as you keep the store.
@@ -79,7 +94,7 @@ struct SandboxArgs {
 #[derive(Debug, Args)]
 struct ConfigArgs {
     /// The configuration file (TOML).
-    #[arg(long, value_name = "FILE", env = "EXCHANGE_CONFIG")]
+    #[arg(long, value_name = "FILE", env = "EXCHANGE_CONFIG", global = true)]
     config: Option<PathBuf>,
 }
 
@@ -125,6 +140,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Sandbox(args) => sandbox::run(args),
         Command::Serve(args) => serve::run(&args),
         Command::Config(args) => serve::print_config(&args),
+        Command::Admin(args) => admin::run(args),
         Command::Backup(args) => data::backup(&args),
         Command::Restore(args) => data::restore(&args),
     };

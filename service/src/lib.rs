@@ -19,11 +19,13 @@
 //! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
 //! | [`web`] | the member's pages: sign-in, device login, consent | it decides nothing; a form is a request to the provider or the backend |
 //! | [`shared`] | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
+//! | [`admin`] | what an administrator changes: clients, the switch, members, connections, keys | no page and no route |
 //! | [`sandbox`] | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
 //! | [`upkeep`] | what has had its time goes, a bounded piece at a time | it decides nothing that a request would wait for |
 //!
 //! Time and randomness come in through [`Environment`]; nothing else reads a clock.
 
+pub mod admin;
 pub mod app;
 pub mod backend;
 pub mod caller;

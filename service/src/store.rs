@@ -9,6 +9,7 @@
 
 mod backup;
 mod checkpoint;
+mod edit;
 pub mod epoch;
 mod error;
 mod migrate;
@@ -18,6 +19,7 @@ mod readers;
 mod writer;
 
 pub use backup::{BackupError, backup, restore};
+pub use edit::{EditError, edit};
 pub use error::{OpenError, StoreError};
 pub use queue::{Options, Place, Store};
 

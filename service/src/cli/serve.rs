@@ -92,7 +92,7 @@ async fn told_to_stop() {
 }
 
 /// Defaults, then the file, then the environment.
-fn configuration(args: &ConfigArgs) -> Result<Config, Failure> {
+pub(super) fn configuration(args: &ConfigArgs) -> Result<Config, Failure> {
     let mut figment = Figment::from(Serialized::defaults(Config::default()));
     if let Some(file) = &args.config {
         if !file.is_file() {

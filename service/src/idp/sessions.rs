@@ -105,3 +105,20 @@ pub fn end(connection: &Connection, session: &Session, now: Moment) -> Result<()
         .execute(params![session.hash, now.millis()])?;
     connections::end_of_session(connection, session.hash, End::SignedOut, now)
 }
+
+/// Ends all sessions of a member, and the connections that were to last no longer than one of them.
+///
+/// # Errors
+/// What the database says.
+pub fn end_all(connection: &Connection, member: &MemberId, now: Moment) -> Result<(), StoreError> {
+    let sql = "SELECT hash FROM session WHERE member = ?1 AND ended_at IS NULL AND expires_at > ?2";
+    let mut rows = connection.prepare_cached(sql)?;
+    let hashes: Vec<Hash> =
+        rows.query_map(params![member, now.millis()], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for hash in hashes {
+        if let Some(session) = of_hash(connection, hash, now)? {
+            end(connection, &session, now)?;
+        }
+    }
+    Ok(())
+}

@@ -87,6 +87,17 @@ pub enum OpenError {
         /// The newest that this service knows.
         known: u32,
     },
+    /// The database was written by an older version, and is not migrated here.
+    #[error(
+        "the store has version {found}, this command {known}: use the build that serves it, or start the \
+         service of this one"
+    )]
+    Older {
+        /// The version of the store.
+        found: u32,
+        /// The one of this service.
+        known: u32,
+    },
     /// A migration that ran here is not the one that this service has.
     #[error("migration {number} of the store differs from this service's: it was written by another build")]
     Altered {

@@ -1,6 +1,7 @@
 //! The identity provider, over HTTP: what clients, members and forgers send, and what they get.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod admin;
 mod device;
 mod external;
 pub(crate) mod forge;

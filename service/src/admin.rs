@@ -1,0 +1,150 @@
+//! What an administrator changes: which clients there are and what they may do, whether the exchange is on,
+//! members and their accounts, connections, the keys that tokens are signed with.
+//!
+//! Each function is one decision inside its caller's transaction, audited there under the administrator's
+//! name. A running service sees it within seconds: the registry and the keys are read again every five,
+//! everything else at each request.
+
+mod clients;
+mod connections;
+mod members;
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+pub use clients::{
+    Changes, Listed as ListedClient, NewClient, Standing, add as add_client, limit, list as list_clients,
+    set_scopes, set_standing,
+};
+pub use connections::{
+    Filter, Listed as ListedConnection, end_client, end_installation, list as list_connections,
+};
+pub use members::{
+    Listed as ListedMember, NewMember, add as add_member, list as list_members, set_password, set_state,
+};
+
+use crate::idp;
+use crate::ids::ClientId;
+use crate::records::{self, Actor, Deed};
+use crate::store::{EditError, StoreError};
+use crate::time::Moment;
+
+/// Who changes something, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct By<'a> {
+    /// The name that the audit has.
+    pub name: &'a str,
+    /// The moment.
+    pub now: Moment,
+}
+
+/// Why nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdminError {
+    /// There is no such thing.
+    #[error("there is no {what} `{id}`")]
+    Unknown {
+        /// What was looked for.
+        what: &'static str,
+        /// By which name.
+        id: String,
+    },
+    /// There is one already.
+    #[error("there is {what} `{id}` already")]
+    Exists {
+        /// What, with its article.
+        what: &'static str,
+        /// By which name.
+        id: String,
+    },
+    /// A value is none that could be stored.
+    #[error("{0}")]
+    Wrong(String),
+    /// The store could not be edited.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// The store could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<rusqlite::Error> for AdminError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl By<'_> {
+    const fn actor(&self) -> Actor<'_> {
+        Actor::Administrator(self.name)
+    }
+
+    fn audit(
+        &self,
+        connection: &Connection,
+        client: Option<&ClientId>,
+        (action, subject): (&str, &str),
+        detail: &str,
+    ) -> Result<(), StoreError> {
+        records::audit(connection, self.now, self.actor(), Deed { client, action, subject, detail })
+    }
+}
+
+/// Whether the exchange is switched on (ERR-39).
+///
+/// # Errors
+/// What the database says.
+pub fn is_on(connection: &Connection) -> Result<bool, AdminError> {
+    let sql = "SELECT value FROM setting WHERE name = 'exchange'";
+    let value: Option<String> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    Ok(value.as_deref() == Some("on"))
+}
+
+/// Switches the exchange on or off (ERR-39).
+///
+/// # Errors
+/// What the database says.
+pub fn switch(connection: &Connection, by: &By<'_>, on: bool) -> Result<(), AdminError> {
+    let value = if on { "on" } else { "off" };
+    connection.execute(
+        "INSERT INTO setting (name, value) VALUES ('exchange', ?1) \
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [value],
+    )?;
+    Ok(by.audit(connection, None, ("switch", "exchange"), value)?)
+}
+
+/// Signs access tokens with a new key from now on; the one before stays published until its tokens have ended.
+///
+/// # Errors
+/// What the database says, or that no key could be made.
+pub fn rotate_keys(connection: &Connection, by: &By<'_>) -> Result<(), AdminError> {
+    idp::rotate(connection, by.now)?;
+    Ok(by.audit(connection, None, ("keys.rotate", "access tokens"), "")?)
+}
+
+/// A text of so many characters, none of which is invisible: what people tell apart.
+fn text<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, AdminError> {
+    let length = text.chars().count();
+    if (1..=most).contains(&length) && text.trim() == text && !text.chars().any(char::is_control) {
+        return Ok(text);
+    }
+    let said = format!(
+        "{what} is 1 to {most} characters without blanks around it; `{}` is not",
+        text.escape_debug()
+    );
+    Err(AdminError::Wrong(said))
+}
+
+/// An identifier: what is compared, stands in URLs and logs, and never changes.
+fn id<'a>(what: &str, id: &'a str, most: usize) -> Result<&'a str, AdminError> {
+    let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if (1..=most).contains(&id.len()) && id.bytes().all(usual) {
+        return Ok(id);
+    }
+    let said = format!(
+        "{what} is 1 to {most} letters, digits, `-`, `.`, `_` and `~`; `{}` is not",
+        id.escape_debug()
+    );
+    Err(AdminError::Wrong(said))
+}

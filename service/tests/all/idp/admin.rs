@@ -1,0 +1,253 @@
+//! The `admin` commands, on the store of a service that runs.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use exchange_service::Environment;
+use exchange_service::time::MovedClock;
+use serde_json::{Value, json};
+
+use super::world::{Browser, Device, SCOPES, World, location};
+
+/// The command, on this folder, with this on its standard input.
+fn admin(folder: &Path, args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_exchange-service"))
+        .args(["admin", "--as", "root"])
+        .args(args)
+        .env("EXCHANGE_SERVE__DATA", folder)
+        .env("EXCHANGE_IDP__PASSWORD_KIB", "8")
+        .env("EXCHANGE_IDP__PASSWORD_PASSES", "1")
+        .env_remove("EXCHANGE_CONFIG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Whoever reads no password closes it early.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+#[track_caller]
+fn told(folder: &Path, args: &[&str], input: &str) -> Value {
+    let output = admin(folder, &[&["--json"], args].concat(), input);
+    let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{args:?}: {error}");
+    assert_eq!(out.lines().count(), 1, "{out}");
+    serde_json::from_str(&out).unwrap()
+}
+
+#[track_caller]
+fn refused(folder: &Path, args: &[&str], input: &str, code: i32, says: &str) {
+    let output = admin(folder, args, input);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+    assert!(error.starts_with("error: ") && error.contains(says), "{args:?}: {error}");
+    assert!(output.stdout.is_empty());
+}
+
+async fn world(folder: &Path) -> World {
+    // The commands have the system's clock.
+    World::in_folder(folder, MovedClock::standing(Environment::system().now())).await
+}
+
+/// What the audit has of the administrator, in order.
+async fn audited(world: &World) -> Vec<String> {
+    let work = |database: &rusqlite::Connection| {
+        let sql = "SELECT action || ' ' || subject || ' ' || detail FROM audit \
+                   WHERE actor = 'administrator:root' ORDER BY id";
+        let mut rows = database.prepare(sql)?;
+        let rows = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        Ok::<Vec<String>, exchange_service::store::StoreError>(rows)
+    };
+    world.store.read(work).await.unwrap()
+}
+
+/// IDP-04, GW-05: a client is registered, limited, suspended and removed by commands, and a service that runs
+/// goes by it.
+#[tokio::test]
+async fn clients() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let world = world(folder).await;
+    let begin = async |scope: &str| {
+        world.form("device_authorization", &[("client_id", "fresh"), ("scope", scope)], &[]).await
+    };
+    begin("exchange.connect").await.expect_error(400, "invalid_client");
+    let add = ["client", "add", "fresh", "--name", "Fresh & new", "--scope", "exchange.connect"];
+    let done = told(folder, &add, "");
+    assert_eq!(done, json!({ "done": "client.add", "client": "fresh", "scopes": ["exchange.connect"] }));
+    begin("exchange.connect").await.expect(200);
+    begin("exchange.stock.read").await.expect_error(400, "invalid_scope");
+    told(folder, &["client", "scopes", "fresh", "exchange.connect", "exchange.stock.read"], "");
+    begin("exchange.stock.read").await.expect(200);
+    let limits = ["client", "limits", "fresh", "--requests-per-minute", "300", "--min-version", "2.1.0"];
+    told(folder, &limits, "");
+    told(folder, &["client", "limits", "fresh", "--writes-per-day", "7"], "");
+    told(folder, &["client", "limits", "fresh", "--writes-per-day", "default"], "");
+    told(folder, &["client", "suspend", "fresh"], "");
+    let listed = told(folder, &["client", "list"], "");
+    let fresh = listed["clients"].as_array().unwrap().iter().find(|client| client["id"] == "fresh").unwrap();
+    let expect = json!({
+        "id": "fresh", "name": "Fresh & new", "state": "suspended",
+        "scopes": ["exchange.connect", "exchange.stock.read"],
+        "requestsPerMinute": 300, "writesPerDay": null, "minVersion": "2.1.0",
+    });
+    assert_eq!(*fresh, expect);
+    told(folder, &["client", "resume", "fresh"], "");
+    told(folder, &["client", "remove", "fresh"], "");
+    begin("exchange.connect").await.expect_error(400, "invalid_client");
+    let audit = audited(&world).await;
+    assert_eq!(audit[0], "client.add fresh Fresh & new: exchange.connect");
+    assert_eq!(audit[2], "client.limits fresh requests per minute 300, oldest version 2.1.0");
+    assert_eq!(audit[4], "client.limits fresh writes per day by default");
+    assert_eq!(audit.len(), 8);
+
+    refused(folder, &add, "", 1, "there is a client `fresh` already");
+    refused(folder, &["client", "suspend", "nobody"], "", 1, "there is no client `nobody`");
+    refused(folder, &["client", "scopes", "fresh", "exchange.x"], "", 2, "there are exchange.connect");
+    refused(folder, &["client", "limits", "fresh"], "", 2, "at least one limit");
+    let much = ["client", "limits", "fresh", "--requests-per-minute", "1201"];
+    refused(folder, &much, "", 2, "1 to 1200");
+    refused(folder, &["client", "limits", "fresh", "--min-version", "2"], "", 2, "`2` is no version");
+    for (id, name) in [("a b", "x"), ("", "x"), ("fine", " x"), ("fine", "x\ny")] {
+        let add = ["client", "add", id, "--name", name, "--scope", "exchange.connect"];
+        refused(folder, &add, "", 2, "is not");
+    }
+    assert_eq!(audited(&world).await.len(), 8, "what is refused changes nothing");
+}
+
+/// A member gets an account by a password that stands in no argument; a new one ends the sessions of the old one.
+#[tokio::test]
+async fn members() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let world = world(folder).await;
+    told(folder, &["member", "add", "m-7", "--name", "Seven"], "");
+    let sign_in = async |password: &str| {
+        let mut browser = Browser::default();
+        browser.open(&world, "/sign-in").await.expect(200);
+        let fields = [("username", "\u{e9}lise"), ("password", password)];
+        (browser.submit(&world, "/sign-in", &fields).await.status, browser)
+    };
+    let (one, other) = ("correct horse battery", "another one, quite long");
+    let set = ["member", "password", "m-7", "--username", "\u{c9}lise"];
+    assert_eq!(
+        told(folder, &set, &format!("{one}\n")),
+        json!({ "done": "member.password", "member": "m-7" })
+    );
+    let (status, mut browser) = sign_in(one).await;
+    assert_eq!(status, 303);
+    browser.open(&world, "/device").await.expect(200);
+    told(folder, &["member", "password", "m-7"], other);
+    assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
+    assert_eq!((sign_in(one).await.0, sign_in(other).await.0), (422, 303));
+    told(folder, &["member", "state", "m-7", "disabled"], "");
+    assert_eq!(sign_in(other).await.0, 422);
+    let listed = told(folder, &["member", "list"], "");
+    let seven = listed["members"].as_array().unwrap().iter().find(|member| member["id"] == "m-7").unwrap();
+    let expect = json!({
+        "id": "m-7", "name": "Seven", "state": "disabled", "hasRole": true, "username": "\u{e9}lise",
+    });
+    assert_eq!(*seven, expect);
+    let audit = audited(&world).await;
+    let expect = [
+        "member.add m-7 active",
+        "member.password m-7 ",
+        "member.password m-7 ",
+        "member.state m-7 disabled",
+    ];
+    assert_eq!(audit, expect, "no password, no name of an account");
+
+    refused(folder, &["member", "add", "m-7", "--name", "Again"], "", 1, "there is a member `m-7` already");
+    refused(folder, &["member", "password", "m-9"], one, 1, "there is no member `m-9`");
+    refused(
+        folder,
+        &["member", "password", "m-7", "--username", "ADA"],
+        one,
+        1,
+        "there is an account `ADA` already",
+    );
+    for password in ["", "short", "eleven chars\nand a second line", &"x".repeat(1025)] {
+        refused(folder, &["member", "password", "m-7"], password, 2, "one line of 12 characters");
+    }
+    told(folder, &["member", "add", "m-8", "--name", "Eight", "--pending"], "");
+    refused(folder, &["member", "password", "m-8"], one, 2, "by --username");
+}
+
+/// WEB-06: connections are listed and ended; the client learns of it at its next refresh.
+#[tokio::test]
+async fn connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let world = world(folder).await;
+    let devices = [Device::new(), Device::new()];
+    let first = world.connect(&devices[0], SCOPES).await;
+    let second = world.connect(&devices[1], SCOPES).await;
+    let installed = format!(
+        "INSERT INTO installation (id, client, member, jkt, label, first_seen, last_seen) \
+         VALUES ('i-1', 'tool', 'm-ada', '{}', 'Desk', 0, 1000)",
+        devices[0].thumbprint()
+    );
+    let work = move |database: &rusqlite::Connection| {
+        Ok::<(), exchange_service::store::StoreError>(database.execute_batch(&installed)?)
+    };
+    world.store.write(work).await.unwrap();
+    let list = |more: &[&str]| {
+        let listed = told(folder, &[&["connections", "list"], more].concat(), "");
+        listed["connections"].as_array().unwrap().clone()
+    };
+    let listed = list(&[]);
+    assert_eq!(listed.len(), 2);
+    let desk = listed.iter().find(|each| each["installation"] == "i-1").unwrap();
+    let expect = json!({
+        "member": "m-ada", "client": "tool", "installation": "i-1", "label": "Desk",
+        "since": "1970-01-01T00:00:00Z", "last": "1970-01-01T00:00:01Z", "connected": true, "disconnected": false,
+    });
+    assert_eq!(*desk, expect);
+    assert_eq!((list(&["--member", "m-bob"]).len(), list(&["--client", "tool"]).len()), (0, 2));
+    told(folder, &["connections", "end", "--installation", "i-1"], "");
+    world.refresh(&first.refresh, &devices[0]).await.expect_error(400, "invalid_grant");
+    let second = super::world::Tokens::of(&world.refresh(&second.refresh, &devices[1]).await);
+    told(folder, &["connections", "end", "--client", "tool", "--member", "m-ada"], "");
+    world.refresh(&second.refresh, &devices[1]).await.expect_error(400, "invalid_grant");
+    assert_eq!(list(&[])[0]["disconnected"], true);
+    let ended = "disconnect-installation i-1 ";
+    assert!(audited(&world).await.iter().any(|deed| deed == ended));
+    refused(
+        folder,
+        &["connections", "end", "--installation", "i-2"],
+        "",
+        1,
+        "there is no installation `i-2`",
+    );
+    refused(folder, &["connections", "end", "--client", "x", "--member", "m-ada"], "", 1, "no client `x`");
+}
+
+/// ERR-39, IDP-01: the switch, and a new key to sign with, whose predecessor stays published.
+#[tokio::test]
+async fn the_switch_and_the_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    refused(folder, &["switch", "on"], "", 1, "`exchange-service serve` makes one");
+    let world = world(folder).await;
+    assert_eq!(told(folder, &["switch"], ""), json!({ "exchange": "on" }));
+    assert_eq!(told(folder, &["switch", "off"], ""), json!({ "exchange": "off" }));
+    let off = "SELECT count(*) FROM setting WHERE name = 'exchange' AND value = 'off'";
+    assert_eq!(world.count(off).await, 1);
+    let published = async || {
+        let keys = world.get("/idp/jwks").await.expect(200).json()["keys"].clone();
+        keys.as_array().unwrap().len()
+    };
+    assert_eq!(published().await, 1);
+    told(folder, &["keys", "rotate"], "");
+    world.advance(6);
+    assert_eq!(published().await, 2);
+    world.connect(&Device::new(), SCOPES).await;
+    assert_eq!(audited(&world).await, ["switch exchange off", "keys.rotate access tokens "]);
+    let text = admin(folder, &["client", "list"], "");
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.starts_with("client  state"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("hold    suspended  On hold")), "{text}");
+}
