@@ -90,6 +90,18 @@ impl Moment {
 }
 
 /// RFC 3339 in UTC, with milliseconds only where there are any (CON-06).
+impl Moment {
+    /// As people read it: `2026-11-22 13:19 UTC`.
+    #[must_use]
+    pub fn to_the_minute(self) -> String {
+        let text = self.to_string();
+        match text.get(..16) {
+            Some(minute) => format!("{} UTC", minute.replace('T', " ")),
+            None => text,
+        }
+    }
+}
+
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bounded = self.0.clamp(Timestamp::MIN.as_millisecond(), Timestamp::MAX.as_millisecond());
@@ -185,6 +197,7 @@ mod tests {
         assert_eq!(Moment::from_secs(1_790_000_000).to_string(), "2026-09-21T14:13:20Z");
         assert_eq!(Moment::from_millis(1_790_000_000_250).to_string(), "2026-09-21T14:13:20.25Z");
         assert_eq!(Moment::from_millis(-1).to_string(), "1969-12-31T23:59:59.999Z");
+        assert_eq!(Moment::from_millis(1_790_000_000_250).to_the_minute(), "2026-09-21 14:13 UTC");
     }
 
     /// DPP-09: the form that a client measures its clock by.

@@ -94,7 +94,9 @@ fn shown(preview: &Preview, csrf: &Markup) -> Markup {
         }
         ul {
             li { strong { (removed.len() + more_removed) } " would be removed" }
-            li { strong { (written) } " would be added or changed" }
+            @if *written > 0 {
+                li { strong { (written) } " would be added or changed" }
+            }
             @if result.not_applied > 0 {
                 li { strong { (result.not_applied) } " would not be applied" }
             }
@@ -106,7 +108,7 @@ fn shown(preview: &Preview, csrf: &Markup) -> Markup {
                 @if *more_removed > 0 { li { "and " (more_removed) " more" } }
             }
         }
-        p .hint { "The request waits until " time datetime=(expires_at) { (expires_at) } "." }
+        p .hint { "The request waits until " time datetime=(expires_at) { (expires_at.to_the_minute()) } "." }
         form method="post" {
             (csrf)
             p .actions {
@@ -119,9 +121,17 @@ fn shown(preview: &Preview, csrf: &Markup) -> Markup {
 
 fn told(result: &ChangeResult) -> String {
     let ChangeResult { applied, unchanged, not_applied, .. } = result;
-    format!(
-        "{applied} changes were applied, {unchanged} were so already, {not_applied} could not be applied."
-    )
+    let mut said = match applied {
+        1 => "1 change was applied.".to_owned(),
+        applied => format!("{applied} changes were applied."),
+    };
+    if *unchanged > 0 {
+        said.push_str(&format!(" Of {unchanged} more, everything was so already."));
+    }
+    if *not_applied > 0 {
+        said.push_str(&format!(" {not_applied} could not be applied."));
+    }
+    said
 }
 
 fn refused(code: PlainCode) -> &'static str {

@@ -56,18 +56,20 @@ fn warning() -> Markup {
     }
 }
 
+/// The form. `code` is what stands in it already: what came with the address, or was typed before.
 fn ask(member: &SignedIn, code: &str, error: Option<&str>, status: StatusCode) -> Response {
     let body = html! {
         (warning())
         form method="post" action="/device" {
             (member.csrf().field())
             @if let Some(error) = error {
-                p .error role="alert" { (error) }
+                p #error .error role="alert" { (error) }
             }
             label for="user_code" { "Code" }
             input #user_code .code type="text" name="user_code" value=(code) required autofocus
                 autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="64"
-                aria-describedby="hint";
+                aria-invalid=[error.map(|_| "true")]
+                aria-describedby=(if error.is_some() { "error hint" } else { "hint" });
             p #hint .hint { "Eight letters, as your device shows them." }
             p .actions { button type="submit" { "Next" } }
         }
@@ -79,10 +81,12 @@ async fn look_up(State(web): State<Web>, peer: Peer, member: SignedIn, Form(give
     if let Err(answer) = member.check(&given.csrf) {
         return *answer;
     }
-    let Some(code) = UserCode::typed(&given.user_code) else { return no_such_code(&member) };
+    let Some(code) = UserCode::typed(&given.user_code) else {
+        return no_such_code(&member, &given.user_code);
+    };
     match web.provider().waiting(&code, peer).await {
         Ok(waiting) => consent(&member, &code, &waiting, web.provider().config().idp.longest_days),
-        Err(error) => undecided(&member, &error),
+        Err(error) => undecided(&member, &given.user_code, &error),
     }
 }
 
@@ -94,7 +98,7 @@ fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting, days: u32) -> 
         p { "Does your device show this code?" }
         p .code { (code.shown()) }
         h2 { (waiting.name) " asks to:" }
-        ul .capabilities {
+        ul {
             @for scope in waiting.scopes.capabilities() {
                 @if let Some(line) = scope.consent() {
                     li { (line) }
@@ -103,7 +107,8 @@ fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting, days: u32) -> 
         }
         p .hint {
             @if waiting.scopes.is_offline() {
-                "It stays connected when you sign out here, for " (days) " days at most."
+                "It stays connected when you sign out here: until you disconnect it in " (waiting.name)
+                " itself, or for " (days) " days at most."
             } @else {
                 "It stays connected until you sign out here."
             }
@@ -129,7 +134,9 @@ async fn decide(State(web): State<Web>, peer: Peer, member: SignedIn, Form(given
         "decline" => Decision::Decline,
         _ => return session::forged(Some(&member)),
     };
-    let Some(code) = UserCode::typed(&given.user_code) else { return no_such_code(&member) };
+    let Some(code) = UserCode::typed(&given.user_code) else {
+        return no_such_code(&member, &given.user_code);
+    };
     match (web.provider().decide(&code, peer, member.session(), decision).await, decision) {
         (Ok(waiting), Decision::Approve) => {
             let text = format!("You can go back to {} on your device now.", waiting.name);
@@ -139,18 +146,19 @@ async fn decide(State(web): State<Web>, peer: Peer, member: SignedIn, Form(given
             let text = format!("{} was not connected.", waiting.name);
             message(StatusCode::OK, "Declined", Some(&member), &text, None)
         }
-        (Err(error), _) => undecided(&member, &error),
+        (Err(error), _) => undecided(&member, &given.user_code, &error),
     }
 }
 
-fn no_such_code(member: &SignedIn) -> Response {
+/// What was typed stays, to be compared with the device.
+fn no_such_code(member: &SignedIn, typed: &str) -> Response {
     let text = "There is no such code, or its ten minutes are over. Compare it with your device.";
-    ask(member, "", Some(text), StatusCode::NOT_FOUND)
+    ask(member, typed, Some(text), StatusCode::NOT_FOUND)
 }
 
-fn undecided(member: &SignedIn, error: &Undecided) -> Response {
+fn undecided(member: &SignedIn, typed: &str, error: &Undecided) -> Response {
     match error {
-        Undecided::NotFound => no_such_code(member),
+        Undecided::NotFound => no_such_code(member, typed),
         Undecided::Decided(state) => {
             let text = match state {
                 LoginState::Approved | LoginState::Consumed => "This code was approved before.",
@@ -166,7 +174,7 @@ fn undecided(member: &SignedIn, error: &Undecided) -> Response {
         Undecided::Wait(wait) => {
             let seconds = retry_after(*wait);
             let text = format!("Too many codes were tried. Try again in {seconds} seconds.");
-            let mut answer = ask(member, "", Some(&text), StatusCode::TOO_MANY_REQUESTS);
+            let mut answer = ask(member, typed, Some(&text), StatusCode::TOO_MANY_REQUESTS);
             answer.headers_mut().insert(RETRY_AFTER, seconds.into());
             answer
         }

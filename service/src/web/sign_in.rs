@@ -75,11 +75,12 @@ fn show(
             (Csrf::of(&secret).field())
             input type="hidden" name="next" value=(here(next));
             label for="username" { "User name" }
-            input #username type="text" name="username" value=(username) required autofocus
-                autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="128";
+            input #username type="text" name="username" value=(username) required
+                autofocus[username.is_empty()] autocomplete="username" autocapitalize="none" spellcheck="false"
+                maxlength="128";
             label for="password" { "Password" }
-            input #password type="password" name="password" required autocomplete="current-password"
-                maxlength="1024";
+            input #password type="password" name="password" required autofocus[!username.is_empty()]
+                autocomplete="current-password" maxlength="1024";
             p .actions { button type="submit" { "Sign in" } }
         }
     };

@@ -229,6 +229,8 @@ async fn the_page_asks_and_then_does_as_told() {
         "{shown}"
     );
     assert!(!shown.contains(&path), "the address stands in no page");
+    let until = bench.clock.now().plus(Duration::from_secs(1800)).to_the_minute();
+    assert!(until.ends_with(" UTC") && shown.contains(&format!(">{until}</time>")), "{shown}");
     let csrf = shown.split("name=\"csrf\" value=\"").nth(1).expect("a token");
     let csrf = csrf.split('"').next().expect("its end").to_owned();
     let form = |decision: &str| Some(format!("csrf={csrf}&decision={decision}"));

@@ -88,7 +88,10 @@ async fn consent_has_one_line_per_capability() {
         assert!(page.body.contains("<li>See your warehouse stock</li>"));
         assert!(page.body.contains("<li>Connect to the exchange"));
         assert!(page.body.contains("Connect Stock &amp; Tool?"));
-        assert!(page.body.contains("90 days at most"));
+        // IDP-24: without a page for it, a connection is ended by its client.
+        assert!(
+            page.body.contains("until you disconnect it in Stock &amp; Tool itself, or for 90 days at most.")
+        );
         for decision in ["approve", "decline"] {
             assert!(page.body.contains(&format!(r#"name="decision" value="{decision}""#)));
         }
@@ -97,8 +100,12 @@ async fn consent_has_one_line_per_capability() {
     let login = world.begin("exchange.connect").await;
     let page = browser.type_code(&world, &login.user_code).await.expect(200);
     assert!(page.body.contains("until you sign out here"));
-    let page = browser.type_code(&world, "BBBB-BBBB").await.expect(404);
+    let page = browser.type_code(&world, "BBBB-BBB\"").await.expect(404);
     has_strict_headers(&page);
+    // What was typed is there to be compared.
+    assert!(page.body.contains(r#"value="BBBB-BBB&quot;""#) && page.body.contains(r#"aria-invalid="true""#));
+    let page = browser.type_code(&world, "BBBB-BBBB").await.expect(404);
+    assert!(page.body.contains(r#"value="BBBB-BBBB""#));
     browser.type_code(&world, "BBBB").await.expect(404);
 }
 
@@ -175,6 +182,7 @@ async fn passwords_cannot_be_guessed() {
         let page = browser.submit(&world, "/sign-in", &fields).await.expect(422);
         has_strict_headers(&page);
         assert!(!page.body.contains(&format!("value=\"{password}")));
+        assert!(page.body.contains(r#"name="password" required autofocus"#), "the name is there already");
         pages.push(page.body.replace(&format!("value=\"{username}\""), ""));
     }
     assert_eq!(pages[0], pages[1]);
