@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use exchange_service::config::Profile;
-use exchange_service::idp::REFRESH_GRANT;
+use exchange_service::idp::{self, Provider, REFRESH_GRANT, Shared};
 use exchange_service::peer::Peer;
 use http::Request;
 use http::header::CONTENT_TYPE;
@@ -185,4 +185,27 @@ async fn room_for_proofs_is_bounded() {
     send("2001:db8:0:1::1", "tool").await.expect_error(400, "invalid_grant");
     world.advance(25);
     send("2001:db8::1", "tool").await.expect_error(400, "invalid_grant");
+}
+
+/// DPP-17: providers behind one balancer take each other's nonces, and know each other's proofs.
+#[tokio::test]
+async fn providers_that_share() {
+    let config = config(Profile::Rfc9449);
+    let mut world = World::with(&config).await;
+    let environment = world.provider.environment().clone();
+    let shared = Shared::in_memory(&config, &environment).unwrap();
+    let one_more = async || {
+        let (store, shared) = (world.store.clone(), shared.clone());
+        idp::router(Provider::with(store, environment.clone(), &config, shared).await.unwrap())
+    };
+    let (one, other) = (one_more().await, one_more().await);
+    let device = Device::new();
+    world.app = one.clone();
+    let challenge = refresh(&world, "x.y", &[&device.proof(world.now())]).await;
+    challenge.expect_error(400, "use_dpop_nonce");
+    let proof = device.prove("POST", TOKEN, world.now(), Some(challenge.header("dpop-nonce")));
+    world.app = other;
+    refresh(&world, "x.y", &[&proof]).await.expect_error(400, "invalid_grant");
+    world.app = one;
+    refresh(&world, "x.y", &[&proof]).await.expect_error(400, "invalid_dpop_proof");
 }
