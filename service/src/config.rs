@@ -133,6 +133,9 @@ pub struct Serve {
     pub metrics: Option<std::net::SocketAddr>,
     /// Connections at once; more wait to be accepted.
     pub connections: usize,
+    /// Connections at once of one address (an IPv6 address counts by its /64), more are closed. Left out, it is 1024
+    /// for all but this machine's own, where a proxy may stand, and none behind `limits.trusted-hops`.
+    pub connections_of_address: Option<usize>,
     /// How long a request's head may take to come, and how long a connection may rest, in seconds.
     pub head_seconds: u64,
     /// How long the other side may take nothing of what is written to it, in seconds.
@@ -175,6 +178,7 @@ impl Default for Serve {
             data: std::path::PathBuf::from("exchange-data"),
             metrics: None,
             connections: 16_384,
+            connections_of_address: None,
             head_seconds: 30,
             write_seconds: 30,
             handshake_seconds: 10,

@@ -48,6 +48,7 @@ pub mod sandbox;
 mod secrets;
 pub mod serve;
 pub mod shared;
+mod shares;
 pub mod store;
 pub mod time;
 pub mod upkeep;

@@ -1,8 +1,9 @@
 //! Connections: accepted, bounded, timed, and given to a router.
 //!
-//! Everything that a stranger can hold on to is bounded here: how many connections there are, how large a
-//! head may be and how long it may take, how long a body may take, how long the other side may take nothing of an
-//! answer, how long a handshake lasts, how long a connection rests. How large a body may be says whoever reads it.
+//! Everything that a stranger can hold on to is bounded here: how many connections there are, in all and of each
+//! address, how large a head may be and how long it may take, how long a body may take, how long the other side
+//! may take nothing of an answer, how long a handshake lasts, how long a connection rests. How large a body may be
+//! says whoever reads it.
 
 mod forwarded;
 mod guarded;
@@ -39,6 +40,10 @@ use crate::Environment;
 use crate::config::Config;
 use crate::gateway;
 use crate::peer::Peer;
+use crate::shares::{Share, Shares};
+
+/// Connections at once of one address, where the configuration does not say.
+const CONNECTIONS_OF_ADDRESS: usize = 1024;
 
 /// Serves a router over connections.
 #[derive(Clone)]
@@ -51,6 +56,9 @@ pub struct Server {
 
 struct Bounds {
     connections: usize,
+    shares: Shares,
+    /// Whether those of this machine are counted, too.
+    counts_own: bool,
     head_bytes: usize,
     head: Duration,
     body: Duration,
@@ -58,6 +66,18 @@ struct Bounds {
     handshake: Duration,
     shutdown: Duration,
     trusted_hops: u8,
+}
+
+impl Bounds {
+    /// What a connection takes of its source's share; none when the source has no more. The inner none is one that
+    /// is not counted.
+    fn share(&self, peer: Peer) -> Option<Option<Share>> {
+        let network = peer.network();
+        if network.is_loopback() && !self.counts_own {
+            return Some(None);
+        }
+        self.shares.take(network, 1).map(Some)
+    }
 }
 
 impl fmt::Debug for Server {
@@ -92,8 +112,13 @@ impl Server {
     /// When the configured certificate cannot be used.
     pub fn new(router: Router, config: &Config, environment: &Environment) -> Result<Self, ServeError> {
         let serve = &config.serve;
+        let own = serve.connections_of_address;
+        // Behind proxies there are no other addresses than theirs.
+        let usual = if config.limits.trusted_hops == 0 { CONNECTIONS_OF_ADDRESS } else { usize::MAX };
         let limits = Bounds {
             connections: serve.connections.clamp(1, Semaphore::MAX_PERMITS),
+            shares: Shares::of(own.unwrap_or(usual)),
+            counts_own: own.is_some(),
             head_bytes: config.limits.head_bytes,
             head: Duration::from_secs(serve.head_seconds),
             body: Duration::from_secs(config.limits.body_seconds),
@@ -126,9 +151,13 @@ impl Server {
                 sleep(Duration::from_millis(50)).await;
                 continue;
             };
+            let Some(share) = self.limits.share(Peer(address.ip())) else {
+                tracing::debug!("an address has all the connections that it may have");
+                continue;
+            };
             let (server, watcher) = (self.clone(), graceful.watcher());
             tokio::spawn(async move {
-                let _place = place;
+                let _taken = (place, share);
                 server.connection(stream, address, watcher).await;
             });
         }

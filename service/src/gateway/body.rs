@@ -1,8 +1,7 @@
 //! Reads a body: so large, so fast, and only so many at once, of everybody and of each source.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
@@ -12,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::facts::Unread;
+use crate::shares::{Share, Shares};
 
 /// What one permit stands for.
 const UNIT: usize = 1024;
@@ -27,30 +27,14 @@ const SHARE: usize = 8;
 pub(super) struct Room {
     all: Arc<Semaphore>,
     /// What one source may take, in permits.
-    share: usize,
-    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    shares: Shares,
 }
 
 /// Room that a body takes until this is dropped.
 #[derive(Debug)]
 pub(super) struct Held {
-    network: IpAddr,
-    permits: usize,
-    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
-    /// None while it waits.
-    permit: Option<OwnedSemaphorePermit>,
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = taken.get_mut(&self.network) {
-            *own = own.saturating_sub(self.permits);
-            if *own == 0 {
-                taken.remove(&self.network);
-            }
-        }
-    }
+    _share: Share,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Room {
@@ -58,28 +42,17 @@ impl Room {
     pub(super) fn new(bytes: usize, largest: usize) -> Self {
         let largest = largest.div_ceil(UNIT).min(Semaphore::MAX_PERMITS);
         let all = bytes.div_ceil(UNIT).max(largest).min(Semaphore::MAX_PERMITS);
-        Self { all: Arc::new(Semaphore::new(all)), share: (all / SHARE).max(largest), taken: Arc::default() }
+        Self { all: Arc::new(Semaphore::new(all)), shares: Shares::of((all / SHARE).max(largest)) }
     }
 
     /// Room for a body of at most so many bytes; none when the source has its share, or when there is none for
     /// longer than a body waits.
     async fn take(&self, network: IpAddr, bytes: usize) -> Option<Held> {
         let permits = bytes.div_ceil(UNIT);
-        let mut held = self.share_of(network, permits)?;
+        let share = self.shares.take(network, permits)?;
         let count = u32::try_from(permits).ok()?;
-        let permit = timeout(WAIT, Arc::clone(&self.all).acquire_many_owned(count)).await;
-        held.permit = Some(permit.ok()?.ok()?);
-        Some(held)
-    }
-
-    fn share_of(&self, network: IpAddr, permits: usize) -> Option<Held> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = taken.get(&network).copied().unwrap_or_default() + permits;
-        if own > self.share {
-            return None;
-        }
-        taken.insert(network, own);
-        Some(Held { network, permits, taken: Arc::clone(&self.taken), permit: None })
+        let permit = timeout(WAIT, Arc::clone(&self.all).acquire_many_owned(count)).await.ok()?.ok()?;
+        Some(Held { _share: share, _permit: permit })
     }
 }
 

@@ -258,6 +258,33 @@ async fn connections_are_bounded() {
     assert!(say(&mut second, b"").await.starts_with("HTTP/1.1 200"));
 }
 
+/// One address does not take the connections of all: what is beyond its share is closed at once.
+#[tokio::test]
+async fn connections_of_one_address_are_bounded() {
+    let served = serve(whoami(), |config| config.serve.connections_of_address = Some(1)).await;
+    let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut first = TcpStream::connect(served.address).await.unwrap();
+    assert!(say(&mut first, request).await.starts_with("HTTP/1.1 200"));
+    let mut second = TcpStream::connect(served.address).await.unwrap();
+    assert_eq!(rest(&mut second).await, "");
+    drop(first);
+    // The server sees the end of the first when it sees it.
+    loop {
+        let mut third = TcpStream::connect(served.address).await.unwrap();
+        if say(&mut third, request).await.starts_with("HTTP/1.1 200") {
+            break;
+        }
+    }
+    // Where nothing is said, this machine's own are not counted.
+    let served = serve(whoami(), |_| {}).await;
+    let mut all = Vec::new();
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        assert!(say(&mut stream, request).await.starts_with("HTTP/1.1 200"));
+        all.push(stream);
+    }
+}
+
 /// Told to stop, the service answers what is under way and accepts nothing more.
 #[tokio::test]
 async fn it_stops_gracefully() {
