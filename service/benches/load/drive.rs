@@ -1,0 +1,205 @@
+//! Two ways to send requests, and what came of them.
+//!
+//! *Closed*: so many connections, each sends its next request when it has the answer: how much there can be.
+//! *Open*: requests come when they come, whether or not those before are answered, and one that had to wait
+//! for a free connection began when it was due: how long it takes, with nothing left out.
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::Outcome;
+use crate::signed::Request;
+use crate::wire::{Answer, Wire};
+
+/// Latencies from a microsecond to a minute, exact to three digits.
+pub(crate) fn histogram() -> Outcome<Histogram<u64>> {
+    Ok(Histogram::new_with_bounds(1, 60_000_000, 3)?)
+}
+
+/// What came of many requests.
+pub(crate) struct Driven {
+    /// In microseconds.
+    pub(crate) latencies: Histogram<u64>,
+    pub(crate) took: Duration,
+    /// Answers that were not the expected one.
+    pub(crate) unexpected: u64,
+    /// The first of them.
+    pub(crate) example: String,
+    /// Bytes of an answer.
+    pub(crate) bytes: usize,
+}
+
+impl Driven {
+    fn new() -> Outcome<Self> {
+        Ok(Self {
+            latencies: histogram()?,
+            took: Duration::ZERO,
+            unexpected: 0,
+            example: String::new(),
+            bytes: 0,
+        })
+    }
+
+    /// How many were answered.
+    pub(crate) fn count(&self) -> u64 {
+        self.latencies.len()
+    }
+
+    /// How many were answered, and in which time.
+    pub(crate) fn count_of(&self) -> (u32, Duration) {
+        (u32::try_from(self.count()).unwrap_or(u32::MAX), self.took)
+    }
+
+    /// Fails when an answer was not the expected one: then nothing else means anything.
+    pub(crate) fn sound(self) -> Outcome<Self> {
+        if self.unexpected > 0 {
+            return Err(format!("{} answers were no success: {}", self.unexpected, self.example).into());
+        }
+        if self.count() == 0 {
+            return Err("nothing was answered".into());
+        }
+        Ok(self)
+    }
+
+    /// Adds another round.
+    pub(crate) fn add(&mut self, other: &Self) -> Outcome<()> {
+        self.latencies.add(&other.latencies)?;
+        self.took += other.took;
+        self.unexpected += other.unexpected;
+        if self.example.is_empty() {
+            self.example.clone_from(&other.example);
+        }
+        self.bytes = self.bytes.max(other.bytes);
+        Ok(())
+    }
+
+    fn note(&mut self, answer: &Answer, took: Duration, expected: u16) -> Outcome<()> {
+        self.latencies.record(u64::try_from(took.as_micros())?.max(1))?;
+        self.bytes = answer.bytes;
+        if answer.status != expected {
+            self.unexpected += 1;
+            if self.example.is_empty() {
+                self.example = format!("{} {}", answer.status, answer.complaint);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// So many connections.
+pub(crate) async fn connect(address: SocketAddr, count: usize) -> Outcome<Vec<Wire>> {
+    let mut wires = Vec::with_capacity(count);
+    for _ in 0..count {
+        wires.push(Wire::open(address).await?);
+    }
+    Ok(wires)
+}
+
+/// So many connections, each from an address of its own, the first of them this one.
+pub(crate) async fn connect_from(first: Ipv4Addr, address: SocketAddr, count: u32) -> Outcome<Vec<Wire>> {
+    let mut wires = Vec::new();
+    for number in 0..count {
+        wires.push(Wire::open_from((u32::from(first) + number).into(), address).await?);
+    }
+    Ok(wires)
+}
+
+/// Closed, until the time is over or there are no requests left; the connections come back.
+pub(crate) async fn closed(
+    wires: Vec<Wire>,
+    requests: Vec<Request>,
+    longest: Duration,
+    expected: u16,
+) -> Outcome<(Driven, Vec<Wire>)> {
+    let began = Instant::now();
+    let requests = Arc::new(Mutex::new(VecDeque::from(requests)));
+    let mut lanes = JoinSet::new();
+    for mut wire in wires {
+        let requests = Arc::clone(&requests);
+        lanes.spawn(async move {
+            let mut driven = Driven::new()?;
+            let mut bytes = Vec::new();
+            while began.elapsed() < longest {
+                let next = requests.lock().map_err(|_| "a lane failed")?.pop_front();
+                let Some(next) = next else { break };
+                next.write(&mut bytes);
+                let sent = Instant::now();
+                let answer = wire.call(&bytes).await?;
+                driven.note(&answer, sent.elapsed(), expected)?;
+            }
+            Outcome::Ok((driven, wire))
+        });
+    }
+    let mut all = Driven::new()?;
+    let mut wires = Vec::new();
+    while let Some(lane) = lanes.join_next().await {
+        let (driven, wire) = lane??;
+        all.add(&driven)?;
+        wires.push(wire);
+    }
+    all.took = began.elapsed();
+    Ok((all, wires))
+}
+
+/// Open: one request each time this has passed. The connections come back.
+pub(crate) async fn open(
+    wires: Vec<Wire>,
+    requests: Vec<Request>,
+    every: Duration,
+    expected: u16,
+) -> Outcome<(Driven, Vec<Wire>)> {
+    let mut all = Driven::new()?;
+    let count = wires.len();
+    let (back, mut idle) = mpsc::channel(count.max(1));
+    for wire in wires {
+        back.try_send((wire, Vec::new())).map_err(|_| "more connections than there are")?;
+    }
+    let mut answers = JoinSet::new();
+    let began = Instant::now();
+    for (number, request) in (0_u32..).zip(requests) {
+        let due = began + every * number;
+        until(due).await;
+        let (mut wire, mut bytes): (Wire, Vec<u8>) = idle.recv().await.ok_or("no connection is left")?;
+        let back = back.clone();
+        answers.spawn(async move {
+            request.write(&mut bytes);
+            let answer = wire.call(&bytes).await;
+            let came = Instant::now();
+            // It has room for all of them.
+            let _ = back.try_send((wire, bytes));
+            Outcome::Ok((answer?, came - due))
+        });
+        while let Some(answered) = answers.try_join_next() {
+            let (answer, took) = answered??;
+            all.note(&answer, took, expected)?;
+        }
+    }
+    while let Some(answered) = answers.join_next().await {
+        let (answer, took) = answered??;
+        all.note(&answer, took, expected)?;
+    }
+    all.took = began.elapsed();
+    drop(back);
+    let mut wires = Vec::with_capacity(count);
+    while let Some((wire, _)) = idle.recv().await {
+        wires.push(wire);
+    }
+    Ok((all, wires))
+}
+
+/// Waits for a moment more exactly than the runtime's timer does: the core is the generator's own.
+async fn until(due: Instant) {
+    let now = Instant::now();
+    if due > now + Duration::from_millis(2) {
+        tokio::time::sleep(due - now - Duration::from_millis(2)).await;
+    }
+    while Instant::now() < due {
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,64 @@
+//! Ten thousand connections that rest: what each of them takes, and whether anybody else feels them.
+
+use std::time::Duration;
+
+use crate::place::Place;
+use crate::report::{Report, millis};
+use crate::server::Server;
+use crate::signed::{DOCUMENT, Signer};
+use crate::{Outcome, drive, machine};
+
+/// Connections that rest.
+const RESTING: usize = 10_000;
+/// Files that are open besides.
+const OTHERS: u64 = 200;
+/// Requests beside them, and how often one comes.
+const REQUESTS: usize = 2000;
+const EVERY: Duration = Duration::from_millis(2);
+/// How long memory has to settle.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// Opens them, lets them rest, and asks beside them.
+pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
+    let place = Place::planted(0).await?;
+    // The service inherits it.
+    let files = machine::raise_open_files().unwrap_or(0);
+    if files < RESTING as u64 + OTHERS {
+        return Err(
+            format!("{files} open files are allowed; {RESTING} connections need more: ulimit -Hn").into()
+        );
+    }
+    // They rest for longer than anybody's may by default.
+    let configuration = place.configuration(|config| config.serve.head_seconds = 600)?;
+    let server = Server::serve(&configuration, place.address())?;
+    let signer = Signer::new(&place).await?;
+    let beside = async |report: &mut Report, what: &str| {
+        let wires = drive::connect(place.address(), 32).await?;
+        let (driven, _) = drive::open(wires, signer.sign_many(&DOCUMENT, REQUESTS)?, EVERY, 200).await?;
+        let driven = driven.sound()?;
+        report.latencies(what, &driven.latencies);
+        Outcome::Ok(driven.latencies)
+    };
+    let alone = beside(report, "500 requests a second, alone").await?;
+    let before = server.memory();
+    let mut wires = drive::connect(place.address(), RESTING).await?;
+    // Each was used once, as clients' are.
+    for wire in &mut wires {
+        let answer = wire.call(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+        if answer.status != 200 {
+            return Err(format!("{}: {}", answer.status, answer.complaint).into());
+        }
+    }
+    tokio::time::sleep(SETTLE).await;
+    if let (Some(before), Some(after)) = (before, server.memory()) {
+        let each = after.own.saturating_sub(before.own) / RESTING as u64;
+        #[allow(clippy::cast_precision_loss, reason = "bytes of a connection")]
+        report.tell("memory of a resting connection", each as f64 / 1024.0, "KiB");
+        report.tell("memory in all, 10,000 of them", crate::start::mebibytes(after.resident), "MiB");
+    }
+    let crowded = beside(report, "500 requests a second beside 10,000").await?;
+    let p99 = |all: &hdrhistogram::Histogram<u64>| millis(all.value_at_quantile(0.99));
+    report.tell("p99 beside them, to alone", p99(&crowded) / p99(&alone), "");
+    drop(wires);
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! What signature verification alone allows: ES256 by the library that the gateway verifies with, over what a
+//! proof signs, on the service's core, in processor time.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use dpop_bound::{Es256, KeyPair, SignNow as _, Verifier as _};
+
+use crate::Outcome;
+use crate::machine::{self, CALLERS, SERVICE};
+
+/// What a proof signs is about as long.
+const LENGTH: usize = 560;
+/// Messages in turn.
+const MESSAGES: usize = 64;
+
+/// Processor time of one verification, while the service rests.
+pub(crate) fn one_verification(longest: Duration) -> Outcome<Duration> {
+    machine::pin(SERVICE);
+    let measured = measure(longest);
+    machine::pin(CALLERS);
+    measured
+}
+
+fn measure(longest: Duration) -> Outcome<Duration> {
+    let mut signed = Vec::new();
+    for number in 0..MESSAGES {
+        let key = KeyPair::generate()?;
+        let message = vec![u8::try_from(number)?; LENGTH];
+        let signature = key.sign_now(&message)?;
+        signed.push((key.public_key().clone(), message, signature));
+    }
+    let (began, before) = (Instant::now(), machine::own_time());
+    let mut count = 0_u32;
+    while began.elapsed() < longest {
+        for (key, message, signature) in &signed {
+            if !Es256.verify(black_box(key), black_box(message), signature) {
+                return Err("a signature is wrong".into());
+            }
+            count += 1;
+        }
+    }
+    let took = match (before, machine::own_time()) {
+        (Some(before), Some(after)) => after.saturating_sub(before),
+        _ => began.elapsed(),
+    };
+    Ok(took / count.max(1))
+}

@@ -1,0 +1,244 @@
+//! A folder that a service can begin on: members with blueprints, signed in, and as long a journal as is
+//! asked for.
+//!
+//! Members sign in as clients do, over HTTP, at a sandbox on this folder, which ends before anything is
+//! measured. The catalogue and the blueprints go through the library, the journal straight into its table.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dpop_bound::{AccessToken, Htu, KeyPair, ProofRequest, Prover, SystemRandom};
+use exchange_service::Environment;
+use exchange_service::app::App;
+use exchange_service::catalogue::contents::{self, Contents, Kind, NewEntry};
+use exchange_service::config::Config;
+use exchange_service::feed::Author;
+use exchange_service::ids::MemberId;
+use exchange_service::sandbox::{Options as SandboxOptions, Sandbox};
+use exchange_service::store::{Options, Place as StorePlace, Store, StoreError};
+use exchange_service::time::Clock as _;
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::Outcome;
+
+/// Members who call.
+pub(crate) const MEMBERS: u32 = 16;
+/// Blueprints that each of them has.
+const HELD: usize = 300;
+/// Blueprints that the catalogue knows.
+pub(crate) const PRODUCTS: usize = 2500;
+const CLIENT: &str = "sandbox-client";
+const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read exchange.blueprints.write";
+/// Rows of the journal that are written at once.
+const ROWS: u32 = 50_000;
+
+/// A member's client, signed in.
+pub(crate) struct Caller {
+    pub(crate) prover: Prover<KeyPair, SystemRandom>,
+    pub(crate) token: AccessToken,
+}
+
+/// Where a service begins.
+pub(crate) struct Place {
+    folder: TempDir,
+    /// As the service is to have it.
+    pub(crate) config: Config,
+    /// Who is signed in.
+    pub(crate) callers: Vec<Arc<Caller>>,
+}
+
+/// The product of a number.
+pub(crate) fn product(number: usize) -> String {
+    format!("bp-load-{number:05}")
+}
+
+/// What names it in the game's data.
+pub(crate) fn record(number: usize) -> String {
+    format!("BP_CRAFT_LOAD_{number:05}")
+}
+
+/// Limits as if there were none: raised by configuration, as anybody could.
+fn limitless() -> Config {
+    let mut config = Config::default();
+    let limits = &mut config.limits;
+    (limits.per_address, limits.per_member, limits.per_client) = (20_000_000, 20_000_000, 20_000_000);
+    limits.writes_per_day = 50_000_000;
+    (limits.live_proofs, limits.live_proofs_of_member) = (8_000_000, 8_000_000);
+    (limits.kept_bytes, limits.kept_bytes_of_client, limits.kept_bytes_of_member) =
+        (1 << 40, 1 << 40, 1 << 40);
+    config.guard.removals = u32::MAX;
+    config.guard.removals_of_share = u32::MAX;
+    config.idp.access_token_seconds = 6 * 3600;
+    // The sandbox hashes the passwords of its accounts, which nobody types here.
+    (config.idp.password_kib, config.idp.password_passes) = (64, 1);
+    config
+}
+
+impl Place {
+    /// Plants one, with a journal of so many rows.
+    pub(crate) async fn planted(journal: u32) -> Outcome<Self> {
+        let folder = tempfile::Builder::new().prefix("load-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        let data = folder.path().join("data");
+        let options =
+            SandboxOptions { data: Some(data.clone()), config: Some(limitless()), ..Default::default() };
+        let sandbox = Sandbox::with(options).await?;
+        let directory = sandbox.directory();
+        let mut callers = Vec::new();
+        for number in 1..=MEMBERS {
+            callers.push(Arc::new(sign_in(&sandbox, &format!("sandbox-load-{number:02}")).await?));
+        }
+        sandbox.stop().await;
+        // At the same address: it stands in the tokens.
+        let mut config = limitless();
+        config.idp.password_kib = Config::default().idp.password_kib;
+        config.idp.password_passes = Config::default().idp.password_passes;
+        (config.issuer, config.gateway_origin) = (directory.issuer, directory.gateway);
+        config.serve.listen = config.gateway_origin.trim_start_matches("http://").parse()?;
+        config.serve.data = data;
+        let place = Self { folder, config, callers };
+        place.furnish(journal).await?;
+        Ok(place)
+    }
+
+    /// The address of its service.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.config.serve.listen
+    }
+
+    /// The data.
+    pub(crate) fn data(&self) -> &Path {
+        &self.config.serve.data
+    }
+
+    /// Writes the configuration file; `change` says what is other than usual.
+    pub(crate) fn configuration(&self, change: impl FnOnce(&mut Config)) -> Outcome<PathBuf> {
+        let mut config = self.config.clone();
+        change(&mut config);
+        let file = self.folder.path().join("service.toml");
+        std::fs::write(&file, toml::to_string(&config)?)?;
+        Ok(file)
+    }
+
+    async fn furnish(&self, journal: u32) -> Outcome<()> {
+        let store = Store::open(&Options::new(StorePlace::Folder(self.data().to_owned())))?;
+        let environment = Environment::system();
+        store
+            .write(|connection| {
+                let mut contents = catalogue(connection)?;
+                contents.entries.extend((0..PRODUCTS).map(|number| {
+                    let name = format!("Load Pattern {number:05}");
+                    let entry = NewEntry::new(Kind::Blueprint, product(number), name);
+                    NewEntry { sc_record: Some(record(number)), ..entry }
+                }));
+                contents::replace(connection, &SystemRandom, &contents)
+            })
+            .await?;
+        let app = App::new(store.clone(), environment, Arc::new(self.config.clone())).await?;
+        for number in 1..=MEMBERS {
+            let ops: Vec<Value> = (PRODUCTS - HELD..PRODUCTS)
+                .map(|number| json!({ "op": "add", "ref": { "scRecord": record(number) } }))
+                .collect();
+            let body = serde_json::from_value(json!({ "ops": ops }))?;
+            let told = app.backend().change_blueprints(&member(number), Author::Web, body).await?;
+            if told.applied != i64::try_from(HELD)? {
+                return Err(format!("{} of {HELD} blueprints were planted", told.applied).into());
+            }
+        }
+        for first in (0..journal).step_by(ROWS as usize) {
+            let rows = first..journal.min(first + ROWS);
+            store.write(move |connection| write_journal(connection, rows)).await?;
+        }
+        Ok(())
+    }
+}
+
+fn member(number: u32) -> MemberId {
+    MemberId::new(format!("member-load-{number:02}"))
+}
+
+/// Entries that the sandbox put there, since members hold some of them.
+fn catalogue(connection: &Connection) -> Result<Contents, StoreError> {
+    let mut contents = Contents::default();
+    let sql = "SELECT kind, id, name, sc_record FROM catalogue_entry";
+    let mut rows = connection.prepare(sql)?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(0)?;
+        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.as_str() == name) else { continue };
+        let entry = NewEntry::new(kind, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+        contents.entries.push(NewEntry { sc_record: row.get(3)?, ..entry });
+    }
+    Ok(contents)
+}
+
+/// Rows of the last ninety days, spread over members and products, one in fifty a removal.
+fn write_journal(connection: &Connection, rows: std::ops::Range<u32>) -> Result<(), StoreError> {
+    let now = exchange_service::time::SystemClock.now().millis();
+    let mut insert = connection.prepare(
+        "INSERT INTO journal (at, member, area, key, change_set, channel, client, installation, removal, \
+         override, before, after) \
+         VALUES (?1, ?2, 'blueprints', ?3, ?4, 'client', ?5, 'planted', ?6, 0, ?7, ?8)",
+    )?;
+    let entry = r#"{"acquired_at":1769970600000,"source":"log","note":null}"#;
+    for row in rows {
+        let age = i64::from(row) * 7776 % 7_776_000_000;
+        let removal = row % 50 == 0;
+        let (before, after) = if removal { (Some(entry), None) } else { (None, Some(entry)) };
+        insert.execute(params![
+            now - age,
+            member(1 + row % MEMBERS),
+            product(row as usize % PRODUCTS),
+            format!("planted-{:08}", row / 20),
+            CLIENT,
+            removal,
+            before,
+            after,
+        ])?;
+    }
+    Ok(())
+}
+
+async fn sign_in(sandbox: &Sandbox, account: &str) -> Outcome<Caller> {
+    let issuer = sandbox.directory().issuer;
+    let http = reqwest::Client::new();
+    let form = async |endpoint: &str, proof: Option<String>, fields: &[(&str, &str)]| {
+        let body: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut request = http
+            .post(format!("{issuer}/{endpoint}"))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(body.join("&").replace(' ', "+"));
+        if let Some(proof) = proof {
+            request = request.header("dpop", proof);
+        }
+        let answer = request.send().await?;
+        let (status, text) = (answer.status(), answer.text().await?);
+        if !status.is_success() {
+            return Err(format!("{endpoint} answered {status}: {text}").into());
+        }
+        Outcome::<Value>::Ok(serde_json::from_str(&text)?)
+    };
+    let login = form("device_authorization", None, &[("client_id", CLIENT), ("scope", SCOPES)]).await?;
+    sandbox.approve(text(&login, "user_code")?, account).await?;
+    let prover = Prover::new(KeyPair::generate()?, SystemRandom);
+    let proof = prover.prove_now(&ProofRequest {
+        method: "POST",
+        htu: &Htu::of(&format!("{issuer}/token"))?,
+        iat: sandbox.clock().now().unix(),
+        nonce: None,
+        token: None,
+    })?;
+    let asked = [
+        ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+        ("device_code", text(&login, "device_code")?),
+        ("client_id", CLIENT),
+    ];
+    let granted = form("token", Some(proof.into_string()), &asked).await?;
+    Ok(Caller { prover, token: AccessToken::new(text(&granted, "access_token")?)? })
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> Outcome<&'v str> {
+    value[name].as_str().ok_or_else(|| format!("an answer has no `{name}`").into())
+}

@@ -1,0 +1,91 @@
+//! Signed reads: how many a core answers, beside what it could verify, and how long they take at half of that.
+
+use std::time::Duration;
+
+use crate::place::Place;
+use crate::report::{Goal, Report};
+use crate::server::Server;
+use crate::signed::{Signer, Target};
+use crate::{Options, Outcome, drive, limit, machine};
+
+/// Connections that are always busy.
+const CONNECTIONS: usize = 32;
+/// Connections for requests that come when they come.
+const IDLE: usize = 256;
+/// Requests before anything counts.
+const WARM: usize = 6000;
+/// A proof is believed for thirty seconds; what is signed in one go is sent well within them.
+const ROUND: Duration = Duration::from_secs(8);
+/// How long verification alone is measured, each of the two times.
+const ALONE: Duration = Duration::from_secs(1);
+/// What the service is to reach of it.
+const SHARE: f64 = 0.75;
+
+/// Asks for one thing, for as long as the options say.
+pub(crate) async fn run(report: &mut Report, target: &Target, options: &Options) -> Outcome<()> {
+    let place = Place::planted(0).await?;
+    let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
+    let signer = Signer::new(&place).await?;
+    let alone = limit::one_verification(ALONE)?;
+
+    let wires = drive::connect(place.address(), CONNECTIONS).await?;
+    let warm = signer.sign_many(target, WARM)?;
+    let (warm, mut wires) = drive::closed(wires, warm, ROUND, 200).await?;
+    let mut rate = per_second(warm.sound()?.count_of());
+    let mut all: Option<drive::Driven> = None;
+    let mut processor = Duration::ZERO;
+    let mut left = options.length();
+    while !left.is_zero() {
+        let span = left.min(ROUND);
+        left -= span;
+        // More than can be answered, so that the time ends it.
+        let requests = signer.sign_many(target, count_in(span, rate * 1.3))?;
+        let before = machine::processor_time(server.process());
+        let (driven, back) = drive::closed(wires, requests, span, 200).await?;
+        let after = machine::processor_time(server.process());
+        let driven = driven.sound()?;
+        processor += match (before, after) {
+            (Some(before), Some(after)) => after.saturating_sub(before),
+            _ => driven.took,
+        };
+        rate = per_second(driven.count_of());
+        wires = back;
+        match &mut all {
+            Some(all) => all.add(&driven)?,
+            None => all = Some(driven),
+        }
+    }
+    let driven = all.ok_or("there was no time to measure in")?;
+    let alone = (alone + limit::one_verification(ALONE)?) / 2;
+    drop(wires);
+
+    let (count, _) = driven.count_of();
+    let each = processor.as_secs_f64() / f64::from(count.max(1));
+    report.tell("answered per second, 32 connections", per_second(driven.count_of()), "1/s");
+    report.tell("processor time of a request", each * 1e6, "µs");
+    report.tell("signed requests per second and core", 1.0 / each, "1/s");
+    report.tell("verifications per second and core, nothing else", 1.0 / alone.as_secs_f64(), "1/s");
+    let share = alone.as_secs_f64() / each;
+    report.judge("share of what verification alone allows", share, "", Goal::AtLeast(SHARE));
+    #[allow(clippy::cast_precision_loss, reason = "an answer's bytes")]
+    report.tell("bytes of an answer", driven.bytes as f64, "B");
+    report.latencies("all connections busy", &driven.latencies);
+
+    let half = rate / 2.0;
+    let span = options.length().min(ROUND) / 2;
+    let requests = signer.sign_many(target, count_in(span, half))?;
+    let wires = drive::connect(place.address(), IDLE).await?;
+    let every = Duration::from_secs_f64(1.0 / half);
+    let (driven, _) = drive::open(wires, requests, every, 200).await?;
+    report.latencies("half of that, open", &driven.sound()?.latencies);
+    Ok(())
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of requests")]
+fn count_in(span: Duration, rate: f64) -> usize {
+    (span.as_secs_f64() * rate) as usize
+}
+
+fn per_second((count, took): (u32, Duration)) -> f64 {
+    f64::from(count) / took.as_secs_f64().max(1e-6)
+}

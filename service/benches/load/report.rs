@@ -1,0 +1,104 @@
+//! What is told: a line for each figure, with its goal where it has one.
+
+use serde::Serialize;
+
+/// One figure.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    scenario: &'static str,
+    what: String,
+    value: f64,
+    unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goal: Option<Goal>,
+}
+
+/// What a figure is to be.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Goal {
+    /// So much, or more.
+    AtLeast(f64),
+    /// So much, or less.
+    AtMost(f64),
+}
+
+impl Goal {
+    fn is_met(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(goal) => value >= goal,
+            Self::AtMost(goal) => value <= goal,
+        }
+    }
+}
+
+/// What a scenario tells.
+pub(crate) struct Report {
+    scenario: &'static str,
+    figures: Vec<Figure>,
+    json: bool,
+}
+
+impl Report {
+    pub(crate) fn new(scenario: &'static str, json: bool) -> Self {
+        Self { scenario, figures: Vec::new(), json }
+    }
+
+    /// Tells a figure.
+    pub(crate) fn tell(&mut self, what: impl Into<String>, value: f64, unit: &'static str) {
+        self.add(what.into(), value, unit, None);
+    }
+
+    /// Tells a figure that has a goal.
+    pub(crate) fn judge(&mut self, what: impl Into<String>, value: f64, unit: &'static str, goal: Goal) {
+        self.add(what.into(), value, unit, Some(goal));
+    }
+
+    /// Tells what latencies were, in milliseconds.
+    pub(crate) fn latencies(&mut self, what: &str, latencies: &hdrhistogram::Histogram<u64>) {
+        for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
+            self.tell(format!("{what}, {name}"), millis(latencies.value_at_quantile(quantile)), "ms");
+        }
+    }
+
+    fn add(&mut self, what: String, value: f64, unit: &'static str, goal: Option<Goal>) {
+        let scenario = self.scenario;
+        self.figures.push(Figure { scenario, what, value, unit, goal });
+        if !self.json
+            && let Some(figure) = self.figures.last()
+        {
+            println!("{}", figure.line());
+        }
+    }
+
+    /// All that was told.
+    pub(crate) fn into_figures(self) -> Vec<Figure> {
+        self.figures
+    }
+}
+
+impl Figure {
+    fn line(&self) -> String {
+        let Self { scenario, what, value, unit, goal } = self;
+        let number = match value.abs() {
+            large if large >= 1000.0 => format!("{value:.0}"),
+            middle if middle >= 10.0 => format!("{value:.1}"),
+            _ => format!("{value:.3}"),
+        };
+        let goal = goal.map_or(String::new(), |goal| {
+            let (word, bound) = match goal {
+                Goal::AtLeast(bound) => ("at least", bound),
+                Goal::AtMost(bound) => ("at most", bound),
+            };
+            let met = if goal.is_met(*value) { "met" } else { "missed" };
+            format!("   goal {word} {bound}: {met}")
+        });
+        format!("{scenario:<9} {what:<52} {number:>10} {unit}{goal}")
+    }
+}
+
+/// Microseconds as milliseconds.
+#[allow(clippy::cast_precision_loss, reason = "latencies are far below 2^52 microseconds")]
+pub(crate) fn millis(micros: u64) -> f64 {
+    micros as f64 / 1000.0
+}

@@ -1,0 +1,88 @@
+//! The service as people run it: its own binary, in a process of its own, with one worker thread on one core.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+use crate::machine::{self, CALLERS, Memory, SERVICE};
+
+/// The binary that cargo built for this run.
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_exchange-service");
+/// How long it may take to answer for the first time.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// A running service. Dropping it ends it.
+pub(crate) struct Server {
+    child: Child,
+    /// From the start of the process to its first answer.
+    pub(crate) started_in: Duration,
+}
+
+/// At once: nobody waits for an answer any more, and what was acknowledged is in the store.
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// `exchange-service serve` by a configuration file.
+    pub(crate) fn serve(configuration: &Path, address: SocketAddr) -> Outcome<Self> {
+        Self::start(Command::new(BINARY).arg("serve").arg("--config").arg(configuration), address)
+    }
+
+    /// `exchange-service sandbox` on a folder.
+    pub(crate) fn sandbox(data: &Path, address: SocketAddr) -> Outcome<Self> {
+        let port = address.port().to_string();
+        Self::start(
+            Command::new(BINARY).args(["sandbox", "--json", "--port", &port, "--data"]).arg(data),
+            address,
+        )
+    }
+
+    fn start(command: &mut Command, address: SocketAddr) -> Outcome<Self> {
+        command.env("TOKIO_WORKER_THREADS", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // A process begins on the core of the thread that starts it.
+        machine::pin(SERVICE);
+        let began = Instant::now();
+        let child = command.spawn();
+        machine::pin(CALLERS);
+        let mut server = Self { child: child?, started_in: Duration::ZERO };
+        while first_answer(address).is_err() {
+            if let Some(status) = server.child.try_wait()? {
+                return Err(format!("the service ended by itself: {status}").into());
+            }
+            if began.elapsed() > LONGEST {
+                return Err("the service does not answer".into());
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        server.started_in = began.elapsed();
+        Ok(server)
+    }
+
+    /// The process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its memory, where the system tells.
+    pub(crate) fn memory(&self) -> Option<Memory> {
+        machine::memory(self.process())
+    }
+}
+
+/// The discovery document: any answer shows that it serves.
+fn first_answer(address: SocketAddr) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    stream.write_all(b"GET /idp/jwks HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer)?;
+    if &answer == b"HTTP/1.1 200" { Ok(()) } else { Err(std::io::ErrorKind::InvalidData.into()) }
+}

@@ -1,0 +1,152 @@
+//! Requests that are signed before the clock starts.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use dpop_bound::{Htu, Nonce, ProofRequest, UnixTime};
+
+use crate::Outcome;
+use crate::place::{Caller, Place};
+use crate::wire::Wire;
+
+/// What is asked for.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    /// With its question mark.
+    pub(crate) query: &'static str,
+    /// Of a write.
+    pub(crate) body: Option<Arc<[u8]>>,
+}
+
+/// The service document.
+pub(crate) const DOCUMENT: Target = Target { method: "GET", path: "/exchange/v1", query: "", body: None };
+/// A page of 100 blueprints.
+pub(crate) const PAGE: Target =
+    Target { method: "GET", path: "/exchange/v1/me/blueprints", query: "?limit=100", body: None };
+
+impl Target {
+    /// A change set of blueprints.
+    pub(crate) fn changes(body: Arc<[u8]>) -> Self {
+        Self { method: "POST", path: "/exchange/v1/me/blueprints/changes", query: "", body: Some(body) }
+    }
+}
+
+/// One request, with what it shares with others kept once.
+#[derive(Clone)]
+pub(crate) struct Request {
+    head: Arc<str>,
+    own: Box<str>,
+    body: Option<Arc<[u8]>>,
+}
+
+impl Request {
+    /// Its bytes, into a buffer that is used again.
+    pub(crate) fn write(&self, to: &mut Vec<u8>) {
+        to.clear();
+        to.extend_from_slice(self.head.as_bytes());
+        to.extend_from_slice(self.own.as_bytes());
+        if let Some(body) = &self.body {
+            to.extend_from_slice(body);
+        }
+    }
+
+    /// The same with another signature, as well-formed as the right one.
+    pub(crate) fn spoiled(&self) -> Self {
+        let mut own = self.own.to_string();
+        let end = own.find("\r\n").unwrap_or(own.len());
+        // Of the first character of the signature's second half every bit counts.
+        let at = end - 43;
+        let other = if own.as_bytes().get(at) == Some(&b'A') { "B" } else { "A" };
+        own.replace_range(at..=at, other);
+        Self { own: own.into(), ..self.clone() }
+    }
+}
+
+/// Signs for one origin, with the nonce that it gave.
+pub(crate) struct Signer {
+    origin: String,
+    nonce: Nonce,
+    callers: Vec<Arc<Caller>>,
+}
+
+impl Signer {
+    /// Asks the service for its nonce, which every answer to a signed request carries; each caller calls
+    /// once, so that the service knows its token and its installation.
+    pub(crate) async fn new(place: &Place) -> Outcome<Self> {
+        let mut wire = Wire::open(place.address()).await?;
+        let mut signer = Self {
+            origin: place.config.gateway_origin.clone(),
+            nonce: Nonce::new("none-yet")?,
+            callers: place.callers.clone(),
+        };
+        let mut bytes = Vec::new();
+        signer.sign(0, &DOCUMENT, None)?.write(&mut bytes);
+        let answer = wire.call(&bytes).await?;
+        signer.nonce = Nonce::new(&answer.nonce.ok_or("the service gave no nonce")?)?;
+        for caller in 0..signer.callers.len() {
+            signer.sign(caller, &DOCUMENT, None)?.write(&mut bytes);
+            let answer = wire.call(&bytes).await?;
+            if answer.status != 200 {
+                return Err(format!("{}: {}", answer.status, answer.complaint).into());
+            }
+        }
+        Ok(signer)
+    }
+
+    /// Signs a request of a caller, whatever its number.
+    pub(crate) fn sign(&self, caller: usize, target: &Target, key: Option<&str>) -> Outcome<Request> {
+        let own = &self.callers[caller % self.callers.len()];
+        let htu = Htu::of(&format!("{}{}", self.origin, target.path))?;
+        let proof = self.prove(own, target.method, &htu)?;
+        let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
+        let own_lines = format!("{proof}\r\n{key}\r\n").into();
+        Ok(Request { head: self.head(own, target), own: own_lines, body: target.body.clone() })
+    }
+
+    /// Signs so many requests of all callers in turn.
+    pub(crate) fn sign_many(&self, target: &Target, count: usize) -> Outcome<Vec<Request>> {
+        let htu = Htu::of(&format!("{}{}", self.origin, target.path))?;
+        let heads: Vec<Arc<str>> = self.callers.iter().map(|caller| self.head(caller, target)).collect();
+        (0..count)
+            .map(|number| {
+                let caller = number % self.callers.len();
+                let own = format!("{}\r\n\r\n", self.prove(&self.callers[caller], target.method, &htu)?);
+                Ok(Request { head: Arc::clone(&heads[caller]), own: own.into(), body: target.body.clone() })
+            })
+            .collect()
+    }
+
+    fn prove(&self, caller: &Caller, method: &str, htu: &Htu) -> Outcome<String> {
+        let proof = caller.prover.prove_now(&ProofRequest {
+            method,
+            htu,
+            iat: now(),
+            nonce: Some(&self.nonce),
+            token: Some(caller.token.hash()),
+        })?;
+        Ok(proof.into_string())
+    }
+
+    fn head(&self, caller: &Caller, target: &Target) -> Arc<str> {
+        let Target { method, path, query, body } = target;
+        let host = self.origin.trim_start_matches("http://");
+        let length = body.as_ref().map_or(String::new(), |body| {
+            format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len())
+        });
+        let token = caller.token.authorization();
+        format!(
+            "{method} {path}{query} HTTP/1.1\r\nhost: {host}\r\nauthorization: {}\r\n\
+             user-agent: LoadTest/1.0.0 (+https://client.example)\r\naccept: application/json\r\n\
+             {length}dpop: ",
+            &*token
+        )
+        .into()
+    }
+}
+
+fn now() -> UnixTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    UnixTime::from_secs(since.as_secs())
+}

@@ -1,0 +1,68 @@
+//! From the start of the process to its first answer; memory of one that rests; the binary.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::place::Place;
+use crate::report::{Goal, Report, millis};
+use crate::server::{BINARY, Server};
+use crate::{Outcome, drive};
+
+/// Starts of each kind.
+const STARTS: usize = 25;
+/// How long one rests before its memory is looked at.
+const REST: Duration = Duration::from_secs(2);
+/// The longest that a start may take, in milliseconds.
+const START: f64 = 50.0;
+/// The most memory that a service may take at rest.
+const MEBIBYTES: f64 = 20.0;
+
+/// Starts it again and again.
+pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
+    let place = Place::planted(0).await?;
+    let configuration = place.configuration(|_| {})?;
+    several(report, "serve", || Server::serve(&configuration, place.address())).await?;
+    let address: SocketAddr = place.address();
+    several(report, "sandbox on its folder", || Server::sandbox(place.data(), address)).await?;
+    let (all, stripped) = size()?;
+    report.tell("the binary with line tables", mebibytes(all), "MiB");
+    match stripped {
+        Some(stripped) => report.tell("the binary, stripped", mebibytes(stripped), "MiB"),
+        None => report.tell("the binary, stripped (there is no `strip` here)", f64::NAN, "MiB"),
+    }
+    Ok(())
+}
+
+async fn several(report: &mut Report, what: &str, start: impl Fn() -> Outcome<Server>) -> Outcome<()> {
+    let mut took = drive::histogram()?;
+    for _ in 0..STARTS {
+        let server = start()?;
+        took.record(u64::try_from(server.started_in.as_micros())?)?;
+    }
+    let p50 = millis(took.value_at_quantile(0.5));
+    report.judge(format!("{what}, start to first answer, p50"), p50, "ms", Goal::AtMost(START));
+    report.tell(format!("{what}, start to first answer, max"), millis(took.max()), "ms");
+    let server = start()?;
+    tokio::time::sleep(REST).await;
+    if let Some(memory) = server.memory() {
+        let resident = mebibytes(memory.resident);
+        report.judge(format!("{what}, memory at rest"), resident, "MiB", Goal::AtMost(MEBIBYTES));
+        report.tell(format!("{what}, of it no file's"), mebibytes(memory.own), "MiB");
+    }
+    Ok(())
+}
+
+/// Bytes of the binary, as it is and stripped.
+fn size() -> Outcome<(u64, Option<u64>)> {
+    let folder = tempfile::tempdir()?;
+    let stripped = folder.path().join("stripped");
+    let done = Command::new("strip").arg("-o").arg(&stripped).arg(BINARY).status();
+    let stripped = done.ok().filter(std::process::ExitStatus::success).map(|_| std::fs::metadata(&stripped));
+    Ok((std::fs::metadata(BINARY)?.len(), stripped.transpose()?.map(|file| file.len())))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "bytes of one process")]
+pub(crate) fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}

@@ -1,0 +1,84 @@
+//! HTTP/1.1 over one kept connection, with as little work as can be: requests are bytes, and of an answer only
+//! what is asked for is looked at.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+
+/// More headers than the service ever sends.
+const HEADERS: usize = 32;
+
+/// A connection.
+pub(crate) struct Wire {
+    stream: TcpStream,
+    /// What has come and was not looked at yet.
+    come: Vec<u8>,
+}
+
+/// An answer, as far as anybody looks at it.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) nonce: Option<String>,
+    /// Bytes of head and body.
+    pub(crate) bytes: usize,
+    /// The body's beginning, when it is no success.
+    pub(crate) complaint: String,
+}
+
+impl Wire {
+    /// Opens one.
+    pub(crate) async fn open(address: SocketAddr) -> io::Result<Self> {
+        Self::of(TcpStream::connect(address).await?)
+    }
+
+    /// Opens one from another of this machine's own addresses.
+    pub(crate) async fn open_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((source, 0).into())?;
+        Self::of(socket.connect(address).await?)
+    }
+
+    fn of(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, come: Vec::with_capacity(4096) })
+    }
+
+    /// Sends a request and waits for the whole answer.
+    pub(crate) async fn call(&mut self, request: &[u8]) -> io::Result<Answer> {
+        self.stream.write_all(request).await?;
+        loop {
+            if let Some(answer) = self.answer()? {
+                return Ok(answer);
+            }
+            if self.stream.read_buf(&mut self.come).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// The answer, once all of it is there.
+    fn answer(&mut self) -> io::Result<Option<Answer>> {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+        let mut head = httparse::Response::new(&mut headers);
+        let parsed = head.parse(&self.come).map_err(|error| io::Error::other(error.to_string()))?;
+        let httparse::Status::Complete(length) = parsed else { return Ok(None) };
+        let find = |name: &str| {
+            let header = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+            std::str::from_utf8(header.value).ok()
+        };
+        let status = head.code.unwrap_or(0);
+        let body = find("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        let bytes = length + body;
+        let Some(body) = self.come.get(length..bytes) else { return Ok(None) };
+        let complaint = match status {
+            200..=299 => String::new(),
+            _ => String::from_utf8_lossy(body.get(..300).unwrap_or(body)).into_owned(),
+        };
+        let answer = Answer { status, nonce: find("dpop-nonce").map(str::to_owned), bytes, complaint };
+        self.come.drain(..bytes);
+        Ok(Some(answer))
+    }
+}

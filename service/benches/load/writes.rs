@@ -1,0 +1,119 @@
+//! Change sets of 1, 100 and 500 ops, one after the other, on an empty journal and on one of a million rows.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+use crate::place::{MEMBERS, Place, record};
+use crate::report::{Goal, Report};
+use crate::server::Server;
+use crate::signed::{Signer, Target};
+use crate::{Options, Outcome, drive};
+
+/// Rows of the long journal.
+const ROWS: u32 = 1_000_000;
+const SIZES: [usize; 3] = [1, 100, 500];
+/// Sets that add something before as many remove it again.
+const BLOCKS: usize = 4;
+/// Sets before anything counts.
+const WARM: usize = 64;
+/// Most sets of one size, and the longest time for them: a proof is believed for thirty seconds.
+const SETS: usize = 3000;
+const LONGEST: Duration = Duration::from_secs(12);
+/// What 500 ops may take in 99 of 100 cases, in milliseconds.
+const LARGE: f64 = 15.0;
+/// How much longer a long journal may make a set.
+const FLAT: f64 = 1.2;
+
+/// Writes on both journals, and compares them.
+pub(crate) async fn run(report: &mut Report, options: &Options) -> Outcome<()> {
+    let empty = on(report, 0, options).await?;
+    let long = on(report, ROWS, options).await?;
+    for ((size, empty), long) in SIZES.into_iter().zip(empty).zip(long) {
+        for (name, quantile) in [("p50", 0.5), ("p99", 0.99)] {
+            let of = |all: &Histogram<u64>| crate::report::millis(all.value_at_quantile(quantile));
+            let what = format!("{size} ops, long journal to empty, {name}");
+            report.judge(what, of(&long) / of(&empty), "", Goal::AtMost(FLAT));
+        }
+    }
+    Ok(())
+}
+
+async fn on(report: &mut Report, rows: u32, options: &Options) -> Outcome<Vec<Histogram<u64>>> {
+    let place = Place::planted(rows).await?;
+    let name = if rows == 0 { "empty journal" } else { "a million rows" };
+    report.tell(format!("{name}: to force 4 KiB to the disk, p50"), disk(place.data())?, "ms");
+    let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
+    let signer = Signer::new(&place).await?;
+    let mut wires = drive::connect(place.address(), 1).await?;
+    let mut all = Vec::new();
+    for size in SIZES {
+        let targets = targets(size)?;
+        let sign = |from: usize, count: usize| {
+            let one = |number: usize| {
+                let member = number % MEMBERS as usize;
+                let step = number / MEMBERS as usize;
+                let key = format!("load-{size}-{number}");
+                signer.sign(member, &targets[step % targets.len()], Some(&key))
+            };
+            (from..from + count).map(one).collect::<Outcome<Vec<_>>>()
+        };
+        let (warm, back) = drive::closed(wires, sign(0, WARM)?, LONGEST, 200).await?;
+        warm.sound()?;
+        let (driven, back) =
+            drive::closed(back, sign(WARM, SETS)?, options.length().min(LONGEST), 200).await?;
+        wires = back;
+        let driven = driven.sound()?;
+        let what = format!("{name}, {size} ops");
+        #[allow(clippy::cast_precision_loss, reason = "a count of sets")]
+        report.tell(format!("{what}, sets"), driven.count() as f64, "");
+        report.latencies(&what, &driven.latencies);
+        if size == SIZES[2] {
+            let p99 = crate::report::millis(driven.latencies.value_at_quantile(0.99));
+            report.judge(format!("{what}, p99 and its goal"), p99, "ms", Goal::AtMost(LARGE));
+        }
+        all.push(driven.latencies);
+    }
+    drop(server);
+    Ok(all)
+}
+
+/// Sets that a member sends in turn: so much is added, block after block, and removed again.
+fn targets(size: usize) -> Outcome<Vec<Target>> {
+    let mut targets = Vec::new();
+    for op in ["add", "remove"] {
+        for block in 0..BLOCKS {
+            let mut body = String::from(r#"{"ops":["#);
+            for number in block * size..(block + 1) * size {
+                let comma = if number == block * size { "" } else { "," };
+                let record = record(number);
+                write!(
+                    body,
+                    r#"{comma}{{"op":"{op}","opId":"op-{number}","ref":{{"scRecord":"{record}"}}}}"#
+                )?;
+            }
+            body.push_str("]}");
+            targets.push(Target::changes(Arc::from(body.into_bytes())));
+        }
+    }
+    Ok(targets)
+}
+
+/// How long the disk takes to have something for good: no write is acknowledged before.
+fn disk(folder: &Path) -> Outcome<f64> {
+    let path = folder.join("forced");
+    let mut file = std::fs::File::create(&path)?;
+    let mut took = drive::histogram()?;
+    for _ in 0..200 {
+        let began = Instant::now();
+        file.write_all(&[0; 4096])?;
+        file.sync_data()?;
+        took.record(u64::try_from(began.elapsed().as_micros())?.max(1))?;
+    }
+    std::fs::remove_file(path)?;
+    Ok(crate::report::millis(took.value_at_quantile(0.5)))
+}
