@@ -10,6 +10,8 @@ use std::time::Duration;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use argon2::{Algorithm, Argon2, Params, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tokio::sync::Semaphore;
 use unicode_normalization::UnicodeNormalization as _;
@@ -27,6 +29,8 @@ const WAITING: usize = 32;
 const LONGEST: usize = 1024;
 /// A salt, in bytes.
 const SALT: usize = 16;
+/// What a hash comes to, in bytes.
+const OUTPUT: usize = Params::DEFAULT_OUTPUT_LEN;
 
 /// Why a password was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,15 +67,12 @@ impl Passwords {
     pub fn new(config: &Idp, environment: &Environment) -> Result<Self, PasswordError> {
         let params = Params::new(config.password_kib, config.password_passes, 1, None);
         let params = params.map_err(|_| PasswordError::Failed)?;
-        let mut passwords = Self {
+        Ok(Self {
+            nobody: nobodys(&params, environment)?.into(),
             argon2: Argon2::new(Algorithm::Argon2id, Version::V0x13, params),
-            nobody: Arc::from(""),
             running: Arc::new(Semaphore::new(AT_ONCE)),
             waiting: Arc::new(Semaphore::new(AT_ONCE + WAITING)),
-        };
-        let secret = environment.token::<32>().map_err(|_| PasswordError::Failed)?;
-        passwords.nobody = passwords.hash(&secret, environment)?.into();
-        Ok(passwords)
+        })
     }
 
     /// The hash to store, with its salt and its cost. Takes as long as a check.
@@ -106,6 +107,16 @@ impl Passwords {
         });
         checked.await.map_err(|_| PasswordError::Failed)
     }
+}
+
+/// A hash of this cost that no password has: random bytes stand in the place of what one comes to, so that
+/// a service starts without the work of a check.
+fn nobodys(params: &Params, environment: &Environment) -> Result<String, PasswordError> {
+    let failed = |_| PasswordError::Failed;
+    let salt = BASE64.encode(environment.bytes::<SALT>().map_err(failed)?);
+    let output = BASE64.encode(environment.bytes::<OUTPUT>().map_err(failed)?);
+    let (memory, passes, lanes) = (params.m_cost(), params.t_cost(), params.p_cost());
+    Ok(format!("$argon2id$v=19$m={memory},t={passes},p={lanes}${salt}${output}"))
 }
 
 fn verify(argon2: &Argon2<'_>, password: &str, hash: &str) -> bool {
@@ -186,6 +197,23 @@ mod tests {
         for (typed, expect) in [(" ADA ", "ada"), ("\u{c4}nne", "\u{e4}nne"), ("A\u{308}NNE", "\u{e4}nne")] {
             assert_eq!(normal(typed), expect);
         }
+    }
+
+    /// What is checked for an account that there is not looks as a hash does and costs the same.
+    #[test]
+    fn nobodys_hash_costs_what_every_other_does() {
+        let environment = Environment::system();
+        let passwords = Passwords::new(&cheap(), &environment).unwrap();
+        let hash = passwords.hash("right", &environment).unwrap();
+        let cost = |hash: &str| {
+            let parsed = PasswordHash::new(hash).unwrap();
+            let params = Params::try_from(&parsed).unwrap();
+            (parsed.algorithm, parsed.version, parsed.salt.map(|salt| salt.as_ref().len()), params)
+        };
+        assert_eq!(cost(&passwords.nobody), cost(&hash));
+        assert_eq!(passwords.nobody.len(), hash.len());
+        let another = Passwords::new(&cheap(), &environment).unwrap();
+        assert_ne!(passwords.nobody, another.nobody);
     }
 
     /// A hash that was made at another cost is still checked at its own.
