@@ -40,8 +40,9 @@ pub(super) fn known(
             Target::Nothing | Target::Several => {}
         }
     }
+    let reader = Reader::of(connection, member)?;
     for product in products {
-        known.products.insert(product.to_owned(), find(connection, member, product)?);
+        known.products.insert(product.to_owned(), reader.find(product)?);
     }
     if hashes {
         // Only what the catalogue has lost comes here, and only keys that are shown by their hash.
@@ -49,43 +50,60 @@ pub(super) fn known(
             .prepare_cached("SELECT product FROM blueprint WHERE member = ?1 AND length(product) > 128")?;
         let long: Vec<String> = long.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
         for product in long {
-            known.products.insert(product.clone(), find(connection, member, &product)?);
+            known.products.insert(product.clone(), reader.find(&product)?);
             known.hashed.insert(shown_key(&product), product);
         }
     }
     Ok(known)
 }
 
-fn find(connection: &Connection, member: &MemberId, product: &str) -> Result<Product, StoreError> {
-    let held = connection
-        .prepare_cached("SELECT acquired_at, source, note FROM blueprint WHERE member = ?1 AND product = ?2")?
-        .query_row(params![member, product], |row| {
-            let acquired_at = row.get::<_, Option<i64>>(0)?.map(Moment::from_millis);
-            Ok(Held { acquired_at, source: row.get(1)?, note: row.get(2)? })
-        })
-        .optional()?;
-    let is_default = connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM default_blueprint WHERE product = ?1)")?
-        .query_row([product], |row| row.get(0))?;
-    if held.is_some() || is_default {
-        return Ok(Product { held, is_default, gone: None });
-    }
-    let own = feed::removal(connection, &Stream::of_member(NAME, member), product)?;
-    let granted = feed::removal(connection, &Stream::shared(NAME), product)?;
-    // A grant that ended before the member came was never theirs.
-    let joined = joined(connection, member)?;
-    let granted = granted.filter(|removal| removal.at >= joined);
-    // The later one took it away; of two at one moment the one that asks the member.
-    let gone = match (own, granted) {
-        (Some(own), Some(granted)) if own.at > granted.at => Some(own),
-        (own, granted) => granted.or(own),
-    };
-    Ok(Product { held, is_default, gone })
+/// Reads one product after the other; what is the same for all of them is read once.
+struct Reader<'c> {
+    connection: &'c Connection,
+    member: &'c MemberId,
+    own: Stream,
+    granted: Stream,
+    /// When the member came.
+    joined: Moment,
 }
 
-fn joined(connection: &Connection, member: &MemberId) -> Result<Moment, StoreError> {
-    let sql = "SELECT created_at FROM member WHERE id = ?1";
-    Ok(connection.prepare_cached(sql)?.query_row([member], |row| Ok(Moment::from_millis(row.get(0)?)))?)
+impl<'c> Reader<'c> {
+    fn of(connection: &'c Connection, member: &'c MemberId) -> Result<Self, StoreError> {
+        let sql = "SELECT created_at FROM member WHERE id = ?1";
+        let joined =
+            connection.prepare_cached(sql)?.query_row([member], |row| Ok(Moment::from_millis(row.get(0)?)))?;
+        let (own, granted) = (Stream::of_member(NAME, member), Stream::shared(NAME));
+        Ok(Self { connection, member, own, granted, joined })
+    }
+
+    fn find(&self, product: &str) -> Result<Product, StoreError> {
+        let Self { connection, member, own, granted, joined } = self;
+        let held = connection
+            .prepare_cached(
+                "SELECT acquired_at, source, note FROM blueprint WHERE member = ?1 AND product = ?2",
+            )?
+            .query_row(params![member, product], |row| {
+                let acquired_at = row.get::<_, Option<i64>>(0)?.map(Moment::from_millis);
+                Ok(Held { acquired_at, source: row.get(1)?, note: row.get(2)? })
+            })
+            .optional()?;
+        let is_default = connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM default_blueprint WHERE product = ?1)")?
+            .query_row([product], |row| row.get(0))?;
+        if held.is_some() || is_default {
+            return Ok(Product { held, is_default, gone: None });
+        }
+        let own = feed::removal(connection, own, product)?;
+        let granted = feed::removal(connection, granted, product)?;
+        // A grant that ended before the member came was never theirs.
+        let granted = granted.filter(|removal| removal.at >= *joined);
+        // The later one took it away; of two at one moment the one that asks the member.
+        let gone = match (own, granted) {
+            (Some(own), Some(granted)) if own.at > granted.at => Some(own),
+            (own, granted) => granted.or(own),
+        };
+        Ok(Product { held, is_default, gone })
+    }
 }
 
 /// How many blueprints the member has, default ones too.
