@@ -89,8 +89,9 @@ impl QuotaCounter for Store {
     ) -> Pending<'a, Result<bool, Unavailable>> {
         let (client, member) = (client.clone(), member.clone());
         Pending::later(async move {
+            // What it is counted for is written after it, and waited for.
             let counted =
-                self.write(move |connection| take(connection, &client, &member, day, &writes)).await;
+                self.write_ahead(move |connection| take(connection, &client, &member, day, &writes)).await;
             counted.map_err(|error: StoreError| Unavailable::because(&error))
         })
     }

@@ -27,3 +27,8 @@ pub use queue::{Options, Place, Store};
 pub(crate) fn limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
+
+/// Runs a statement that begins or ends a transaction; it is prepared once for all of them.
+fn step(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
+}

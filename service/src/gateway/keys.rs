@@ -43,7 +43,8 @@ pub trait Keys: Send + Sync {
 impl Keys for Store {
     fn claim(&self, asked: Asked, terms: Terms, now: Moment) -> Pending<'_, Result<Found, Unavailable>> {
         Pending::later(async move {
-            let found = self.write(move |connection| {
+            // A claim means nothing without the write that completes it.
+            let found = self.write_ahead(move |connection| {
                 let Asked { client, member, key, request, fence } = &asked;
                 let asked = Claiming { client, member, key, request: *request, fence: *fence };
                 idempotency::claim(connection, &asked, &terms, now)

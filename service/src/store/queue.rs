@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::backup::FILE;
 use super::checkpoint::Checkpoints;
 use super::readers::Read;
-use super::writer::Job;
+use super::writer::{Job, Wait};
 use super::{OpenError, StoreError, migrate, private, readers, writer};
 
 /// Where a store is.
@@ -99,7 +99,8 @@ impl Store {
         Ok(Self { inner: Arc::new(Inner { writes, reads }) })
     }
 
-    /// Runs a write in a transaction, and answers once it is committed. An error undoes what it did.
+    /// Runs a write in a transaction, and answers once it is committed and the disk has it. An error undoes
+    /// what it did.
     ///
     /// # Errors
     /// The closure's own, or the store's: then nothing of it is there.
@@ -109,8 +110,32 @@ impl Store {
         E: From<StoreError> + Send + 'static,
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
+        self.queued(work, Wait::ForDisk).await
+    }
+
+    /// The same without waiting for the disk: the end of the process loses nothing of it, a loss of power may
+    /// lose the last of such writes, together with whatever came after them. The next [`write`](Self::write)
+    /// makes it as lasting as itself. For what means nothing without a write that follows.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub async fn write_ahead<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        self.queued(work, Wait::ForSystem).await
+    }
+
+    async fn queued<T, E, F>(&self, work: F, wait: Wait) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
         let (answer, answered) = oneshot::channel();
-        let job = Write { work: Some(work), result: None, answer };
+        let job = Write { work: Some(work), result: None, answer, wait };
         self.inner.writes.try_send(Box::new(job)).map_err(|error| refused(&error))?;
         answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
@@ -157,6 +182,7 @@ struct Write<F, T, E> {
     work: Option<F>,
     result: Option<Result<T, E>>,
     answer: oneshot::Sender<Result<T, E>>,
+    wait: Wait,
 }
 
 impl<F, T, E> Job for Write<F, T, E>
@@ -165,6 +191,10 @@ where
     E: From<StoreError> + Send,
     F: FnOnce(&Connection) -> Result<T, E> + Send,
 {
+    fn wait(&self) -> Wait {
+        self.wait
+    }
+
     fn run(&mut self, connection: &Connection) -> bool {
         self.result = self.work.take().map(|work| careful(work, connection));
         matches!(self.result, Some(Ok(_)))
@@ -222,6 +252,37 @@ mod tests {
             assert!(matches!(second, Err(StoreError::Corrupt(_))));
             assert_eq!(count(&store).await, 2);
         }
+    }
+
+    /// What a commit waits for is set before its transaction begins: the disk for a write, and for a group that
+    /// has one; the system alone for what is written ahead.
+    #[tokio::test]
+    async fn a_write_waits_for_the_disk_and_what_is_ahead_of_it_does_not() {
+        fn waits(connection: &Connection) -> Result<i64, StoreError> {
+            Ok(connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?)
+        }
+        const NORMAL: i64 = 1;
+        const FULL: i64 = 2;
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&Options::new(Place::Folder(folder.path().to_owned()))).expect("a store");
+        for _ in 0..2 {
+            assert_eq!(store.write_ahead(waits).await.expect("a write"), NORMAL);
+            assert_eq!(store.write(waits).await.expect("a write"), FULL);
+        }
+        // While the writer is held up, the rest comes together as one group.
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let held = store.write_ahead(move |_| {
+            let _ = wait.recv();
+            Ok::<(), StoreError>(())
+        });
+        let together = async {
+            let both = async { tokio::join!(store.write_ahead(waits), store.write(waits)) };
+            let release = async { drop(go) };
+            tokio::join!(both, release).0
+        };
+        let (held, (ahead, waited)) = tokio::join!(held, together);
+        held.expect("a write");
+        assert_eq!((ahead.expect("a write"), waited.expect("a write")), (FULL, FULL));
     }
 
     /// A closure that panics fails alone: its write is undone, and the store goes on.

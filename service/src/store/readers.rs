@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::{OpenError, StoreError};
+use super::{OpenError, StoreError, step};
 
 /// One read; never panics.
 pub(super) type Read = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
@@ -40,12 +40,12 @@ fn run(connection: &Connection, queue: &Mutex<Receiver<Read>>) {
         };
         let Some(read) = next else { return };
         // Several statements of one read see the same moment.
-        match connection.execute_batch("BEGIN") {
+        match step(connection, "BEGIN") {
             Ok(()) => read(Ok(connection)),
             Err(error) => read(Err(error.into())),
         }
         if !connection.is_autocommit() {
-            let _ = connection.execute_batch("ROLLBACK");
+            let _ = step(connection, "ROLLBACK");
         }
     }
 }

@@ -5,14 +5,38 @@ use tokio::sync::mpsc::Receiver;
 
 use super::StoreError;
 use super::checkpoint::Checkpoints;
+use super::step;
+
+/// What a commit waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// The log is on the disk: no loss of power undoes it.
+    ForDisk,
+    /// The system has the log: the end of the process does not undo it.
+    ForSystem,
+}
 
 /// One write, or one read that takes its turn here.
 pub(super) trait Job: Send {
+    /// What its commit waits for; that of a group waits for whatever one of them does.
+    fn wait(&self) -> Wait;
+
     /// Runs inside its own savepoint, and never panics; says whether what it did is to be kept.
     fn run(&mut self, connection: &Connection) -> bool;
 
     /// Told once the transaction is committed, or why it is not.
     fn finish(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+impl Wait {
+    /// In a log that is written ahead, `NORMAL` forces it to the disk before a checkpoint alone, and frames
+    /// are read back in their order: what a later commit forced, those before it are part of.
+    const fn pragma(self) -> &'static str {
+        match self {
+            Self::ForDisk => "PRAGMA synchronous = FULL",
+            Self::ForSystem => "PRAGMA synchronous = NORMAL",
+        }
+    }
 }
 
 /// How many jobs share one commit at most: more would only make the first one wait.
@@ -21,19 +45,21 @@ const GROUP: usize = 64;
 /// Runs until the queue is closed and empty.
 pub(super) fn run(connection: &Connection, mut queue: Receiver<Box<dyn Job>>, checkpoints: &Checkpoints) {
     let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP);
+    // As the connection was opened.
+    let mut waits = Wait::ForDisk;
     while let Some(first) = queue.blocking_recv() {
         group.push(first);
         while group.len() < GROUP {
             let Ok(next) = queue.try_recv() else { break };
             group.push(next);
         }
-        commit(connection, &mut group);
+        commit(connection, &mut group, &mut waits);
         checkpoints.committed(connection);
     }
 }
 
-fn commit(connection: &Connection, group: &mut Vec<Box<dyn Job>>) {
-    let outcome = in_one_transaction(connection, group);
+fn commit(connection: &Connection, group: &mut Vec<Box<dyn Job>>, waits: &mut Wait) {
+    let outcome = in_one_transaction(connection, group, waits);
     if outcome.is_err() && !connection.is_autocommit() {
         // What the commit could not write is undone before anybody is told; if even that fails, the
         // next `BEGIN` does.
@@ -45,17 +71,30 @@ fn commit(connection: &Connection, group: &mut Vec<Box<dyn Job>>) {
     }
 }
 
-fn in_one_transaction(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
-    connection.execute_batch("BEGIN IMMEDIATE")?;
+fn in_one_transaction(
+    connection: &Connection,
+    group: &mut [Box<dyn Job>],
+    waits: &mut Wait,
+) -> Result<(), StoreError> {
+    let for_disk = group.iter().any(|job| job.wait() == Wait::ForDisk);
+    let wait = if for_disk { Wait::ForDisk } else { Wait::ForSystem };
+    if *waits != wait {
+        connection.execute_batch(wait.pragma())?;
+        *waits = wait;
+    }
+    step(connection, "BEGIN IMMEDIATE")?;
     for job in group {
-        connection.execute_batch("SAVEPOINT job")?;
+        step(connection, "SAVEPOINT job")?;
         let keep = job.run(connection);
         // A full disk and a failing one end the whole transaction, whatever its savepoints.
         if connection.is_autocommit() {
             return Err(StoreError::Undone);
         }
-        connection.execute_batch(if keep { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" })?;
+        if !keep {
+            step(connection, "ROLLBACK TO job")?;
+        }
+        step(connection, "RELEASE job")?;
     }
-    connection.execute_batch("COMMIT")?;
+    step(connection, "COMMIT")?;
     Ok(())
 }
