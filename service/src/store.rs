@@ -2,10 +2,12 @@
 //!
 //! A write is a closure that runs on the writer's thread inside a savepoint of its own; as many as are
 //! waiting share one transaction and one commit, and each learns of its success only after it. So
-//! what was acknowledged is in the log, and no transaction is ever held across an `await`.
+//! what was acknowledged is in the log, and no transaction is ever held across an `await`. The disk is
+//! waited for too, unless a write is nothing without one that follows and is written ahead of it.
 //!
-//! A read is a closure over one snapshot, on one of a small pool of connections; in memory, where
-//! connections cannot share a snapshot, it takes its turn on the writer's thread.
+//! A read is a closure over one snapshot, on one of a small pool of connections, and a look at a few rows
+//! is one in place; in memory, where connections cannot share a snapshot, both take their turn on the
+//! writer's thread.
 
 mod backup;
 mod checkpoint;

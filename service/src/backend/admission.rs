@@ -69,10 +69,19 @@ impl Backend {
         F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
     {
         let (asked, operation) = asked(context)?;
-        let caller = asked.caller.clone();
-        let read =
-            self.store.read(move |connection| work(connection, &admit(connection, &caller, operation)?));
-        read.await.map_err(|failure| asked.refuse(failure))
+        let work = admitted(&asked, operation, work);
+        self.store.read(work).await.map_err(|failure| asked.refuse(failure))
+    }
+
+    /// The same in place: for a few rows by their keys.
+    pub(super) async fn look<T, F>(&self, context: &Context, work: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
+    {
+        let (asked, operation) = asked(context)?;
+        let work = admitted(&asked, operation, work);
+        self.store.look(work).await.map_err(|failure| asked.refuse(failure))
     }
 
     /// Admits the caller and writes, both in one transaction; a failure undoes the write.
@@ -82,11 +91,23 @@ impl Backend {
         F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
     {
         let (asked, operation) = asked(context)?;
-        let caller = asked.caller.clone();
-        let write =
-            self.store.write(move |connection| work(connection, &admit(connection, &caller, operation)?));
-        write.await.map_err(|failure| asked.refuse(failure))
+        let work = admitted(&asked, operation, work);
+        self.store.write(work).await.map_err(|failure| asked.refuse(failure))
     }
+}
+
+/// The work behind the door.
+fn admitted<T, F>(
+    asked: &Asked,
+    operation: &'static Operation,
+    work: F,
+) -> impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static + use<T, F>
+where
+    T: Send + 'static,
+    F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
+{
+    let caller = asked.caller.clone();
+    move |connection: &Connection| work(connection, &admit(connection, &caller, operation)?)
 }
 
 /// Who asks for what.

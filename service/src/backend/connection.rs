@@ -26,7 +26,7 @@ const BATCH_MAX_OPS: i64 = 500;
 impl Backend {
     pub(super) async fn service_document_of(&self, context: &Context) -> Result<ServiceDocument, Refusal> {
         let docs_url = self.config.docs_url.clone();
-        self.read(context, move |_, admitted| document(admitted, docs_url)).await
+        self.look(context, move |_, admitted| document(admitted, docs_url)).await
     }
 
     pub(super) async fn label(
@@ -45,7 +45,7 @@ impl Backend {
         body: AccountCheckRequest,
         context: &Context,
     ) -> Result<AccountCheckResponse, Refusal> {
-        self.read(context, move |_, admitted| {
+        self.look(context, move |_, admitted| {
             let result = match &admitted.member.handle {
                 None => AccountCheckResult::UnknownValue,
                 Some(handle) if handle.eq_ignore_ascii_case(body.handle.as_str()) => {

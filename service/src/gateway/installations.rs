@@ -58,7 +58,7 @@ pub trait Installations: Send + Sync {
 impl Installations for Store {
     fn standing(&self, of: Of) -> Pending<'_, Result<Standing, Unavailable>> {
         Pending::later(async move {
-            let read = self.read(move |connection| standing(connection, &of)).await;
+            let read = self.look(move |connection| standing(connection, &of)).await;
             read.map_err(|error: StoreError| Unavailable::because(&error))
         })
     }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use dpop_bound::TokenHash;
 use moka::sync::Cache;
 
 use crate::idp::tokens::{TokenClaims, TokenRefusal, Verifier};
-use crate::secrets;
 use crate::time::Moment;
 
 /// A verifier behind a bounded memory. What was revoked since is asked per request, elsewhere.
 pub(super) struct Tokens {
     verifier: Arc<dyn Verifier>,
-    known: Cache<[u8; 32], Arc<TokenClaims>>,
+    known: Cache<TokenHash, Arc<TokenClaims>>,
 }
 
 impl Tokens {
@@ -20,18 +20,22 @@ impl Tokens {
         Self { verifier, known: Cache::new(most) }
     }
 
-    /// What the token says, when it is good.
-    pub(super) async fn verify(&self, token: &str, now: Moment) -> Result<Arc<TokenClaims>, TokenRefusal> {
-        let hash = secrets::hash(token);
-        if let Some(claims) = self.known.get(&hash) {
+    /// What the token of this hash says, when it is good.
+    pub(super) async fn verify(
+        &self,
+        token: &str,
+        hash: &TokenHash,
+        now: Moment,
+    ) -> Result<Arc<TokenClaims>, TokenRefusal> {
+        if let Some(claims) = self.known.get(hash) {
             if now < claims.expires_at {
                 return Ok(claims);
             }
-            self.known.invalidate(&hash);
+            self.known.invalidate(hash);
             return Err(TokenRefusal::Expired);
         }
         let claims = Arc::new(self.verifier.verify(token, now).await?);
-        self.known.insert(hash, Arc::clone(&claims));
+        self.known.insert(*hash, Arc::clone(&claims));
         Ok(claims)
     }
 }

@@ -1,4 +1,5 @@
-//! The store as everybody sees it: [`Store::read`] and [`Store::write`].
+//! The store as everybody sees it: [`Store::read`] and [`Store::look`], [`Store::write`] and
+//! [`Store::write_ahead`].
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::backup::FILE;
 use super::checkpoint::Checkpoints;
-use super::readers::Read;
+use super::readers::{AtHand, Read};
 use super::writer::{Job, Wait};
 use super::{OpenError, StoreError, migrate, private, readers, writer};
 
@@ -51,7 +52,7 @@ pub struct Store {
 struct Inner {
     writes: mpsc::Sender<Box<dyn Job>>,
     /// None in memory.
-    reads: Option<mpsc::Sender<Read>>,
+    reads: Option<(mpsc::Sender<Read>, AtHand)>,
 }
 
 impl fmt::Debug for Store {
@@ -92,8 +93,11 @@ impl Store {
             .name("writer".to_owned())
             .spawn(move || writer::run(&connection, queue, &checkpoints))
             .map_err(OpenError::Thread)?;
-        let reads = match &path {
-            Some(path) => Some(readers::start(path, options.readers.max(1), options.queue)?),
+        let reads = match path {
+            Some(path) => {
+                let sender = readers::start(&path, options.readers.max(1), options.queue)?;
+                Some((sender, AtHand::new(path)))
+            }
             None => None,
         };
         Ok(Self { inner: Arc::new(Inner { writes, reads }) })
@@ -150,7 +154,7 @@ impl Store {
         E: From<StoreError> + Send + 'static,
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
-        let Some(reads) = &self.inner.reads else { return self.write(work).await };
+        let Some((reads, _)) = &self.inner.reads else { return self.write(work).await };
         let (answer, answered) = oneshot::channel();
         let read: Read = Box::new(move |connection| {
             // Whoever asked may be gone by now.
@@ -158,6 +162,23 @@ impl Store {
         });
         reads.try_send(read).map_err(|error| refused(&error))?;
         answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+    }
+
+    /// Runs a read over one snapshot in place, on the caller's thread: for a few rows by their keys, which are
+    /// read in less time than it takes to wake another thread.
+    ///
+    /// # Errors
+    /// The closure's own, or the store's.
+    pub async fn look<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        match &self.inner.reads {
+            Some((_, at_hand)) => at_hand.read(|connection| careful(work, connection?)),
+            None => self.write(work).await,
+        }
     }
 }
 
@@ -300,9 +321,36 @@ mod tests {
             assert!(matches!(panicked, Err(StoreError::Panicked)));
             let panicked: Result<(), StoreError> = store.read(|_| panic!("on purpose")).await;
             assert!(matches!(panicked, Err(StoreError::Panicked)));
+            let panicked: Result<(), StoreError> = store.look(|_| panic!("on purpose")).await;
+            assert!(matches!(panicked, Err(StoreError::Panicked)));
             set(&store, "a", true).await.expect("a write");
             assert_eq!(count(&store).await, 1);
         }
+    }
+
+    /// What is read in place is what was written last, one moment for all of a read, and nothing but read.
+    #[tokio::test]
+    async fn a_look_sees_one_moment_and_writes_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&Options::new(Place::Folder(folder.path().to_owned()))).expect("a store");
+        set(&store, "a", true).await.expect("a write");
+        let other = Connection::open(folder.path().join(FILE)).expect("another process");
+        let counted = store.look(move |connection| {
+            let count =
+                || connection.query_row("SELECT count(*) FROM setting", [], |row| row.get::<_, i64>(0));
+            let before = count()?;
+            other.execute("INSERT INTO setting (name, value) VALUES ('b', 'x')", [])?;
+            Ok::<_, StoreError>((before, count()?))
+        });
+        assert_eq!(counted.await.expect("a read"), (1, 1));
+        let count = "SELECT count(*) FROM setting";
+        let counted = store.look(move |connection| {
+            Ok::<i64, StoreError>(connection.query_row(count, [], |row| row.get(0))?)
+        });
+        assert_eq!(counted.await.expect("a read"), 2);
+        let written: Result<usize, StoreError> =
+            store.look(|connection| Ok(connection.execute("DELETE FROM setting", [])?)).await;
+        assert!(written.is_err());
     }
 
     /// A disk without room refuses writes, keeps reads, and takes writes again when there is room.

@@ -1,7 +1,8 @@
-//! Readers: a few connections, each on a thread of its own, one snapshot per read.
+//! Readers: a few connections, each on a thread of its own, and some at hand for reads in place; one snapshot
+//! per read.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -19,10 +20,7 @@ pub(super) fn start(path: &Path, count: usize, room: usize) -> Result<Sender<Rea
     let (sender, receiver) = channel(room);
     let receiver = Arc::new(Mutex::new(receiver));
     for number in 0..count {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 5000;")?;
-        connection.set_prepared_statement_cache_capacity(64);
+        let connection = open(path)?;
         let receiver = Arc::clone(&receiver);
         std::thread::Builder::new()
             .name(format!("reader-{number}"))
@@ -39,13 +37,51 @@ fn run(connection: &Connection, queue: &Mutex<Receiver<Read>>) {
             Err(_) => return,
         };
         let Some(read) = next else { return };
-        // Several statements of one read see the same moment.
-        match step(connection, "BEGIN") {
-            Ok(()) => read(Ok(connection)),
-            Err(error) => read(Err(error.into())),
-        }
-        if !connection.is_autocommit() {
-            let _ = step(connection, "ROLLBACK");
-        }
+        snapshot(connection, read);
     }
+}
+
+/// Connections for whoever reads in place: as many as ever did so at once.
+pub(super) struct AtHand {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl AtHand {
+    /// Of a database that is there.
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, idle: Mutex::default() }
+    }
+
+    /// Reads, on the caller's thread. What reads never panics.
+    pub(super) fn read<T>(&self, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle.map_or_else(|| open(&self.path), Ok) {
+            Ok(connection) => connection,
+            Err(error) => return read(Err(error.into())),
+        };
+        let found = snapshot(&connection, read);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        found
+    }
+}
+
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 5000;")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Several statements of one read see the same moment.
+fn snapshot<T>(connection: &Connection, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
+    let found = match step(connection, "BEGIN") {
+        Ok(()) => read(Ok(connection)),
+        Err(error) => read(Err(error.into())),
+    };
+    if !connection.is_autocommit() {
+        let _ = step(connection, "ROLLBACK");
+    }
+    found
 }

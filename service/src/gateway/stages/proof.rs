@@ -25,7 +25,8 @@ async fn prove(ports: &Ports, facts: &Facts) -> Result<Proven, Unproven> {
     let head = &facts.head;
     let presented =
         dpop_bound::http::presented(&head.headers).map_err(|refusal| Unproven::Proof(refusal.into()))?;
-    let token = ports.tokens.verify(presented.token, facts.now).await.map_err(Unproven::Token)?;
+    let hash = TokenHash::of(presented.token);
+    let token = ports.tokens.verify(presented.token, &hash, facts.now).await.map_err(Unproven::Token)?;
     let bound = match &token.jkt {
         Some(jkt) => Some(jkt.parse::<Thumbprint>().map_err(|_| Unproven::Token(TokenRefusal::Malformed))?),
         None => None,
@@ -40,7 +41,7 @@ async fn prove(ports: &Ports, facts: &Facts) -> Result<Proven, Unproven> {
             target: Target::Request(&ports.origin, head.uri.path()),
             now,
             window: ports.proofs.window(),
-            binding: Binding::Token { hash: &TokenHash::of(presented.token), jkt: bound.as_ref() },
+            binding: Binding::Token { hash: &hash, jkt: bound.as_ref() },
         })
         .map_err(|refusal| proof(refusal.into()))?;
     let candidate = checked.candidate(Holder::Account(token.member.as_str()));
