@@ -1,5 +1,6 @@
 //! The index: every field of every entry, by what references name it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
@@ -33,10 +34,16 @@ pub struct Entry {
 /// A key as clients see it: one of more than 128 characters by its hash (BPR-02, A33).
 #[must_use]
 pub fn shown_key(id: &str) -> String {
-    if id.chars().nth(LONGEST_KEY).is_none() {
-        return id.to_owned();
+    shown(id).into_owned()
+}
+
+/// The same, made only where it is another.
+fn shown(id: &str) -> Cow<'_, str> {
+    // What has no more bytes has no more characters.
+    if id.len() <= LONGEST_KEY || id.chars().nth(LONGEST_KEY).is_none() {
+        return Cow::Borrowed(id);
     }
-    format!("h:{}", secrets::hex(&secrets::hash(id)))
+    Cow::Owned(format!("h:{}", secrets::hex(&secrets::hash(id))))
 }
 
 /// A name as clients see it: of a longer one the first 200 characters (BPR-02).
@@ -117,7 +124,7 @@ impl Index {
     /// know it any more.
     #[must_use]
     pub fn name_of(&self, kind: Kind, id: &str) -> String {
-        let known = self.entry(kind, &shown_key(id));
+        let known = self.entry(kind, &shown(id));
         known.map_or_else(|| shown_name(id), |entry| entry.name.clone())
     }
 }

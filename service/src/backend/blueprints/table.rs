@@ -70,8 +70,9 @@ struct Reader<'c> {
 impl<'c> Reader<'c> {
     fn of(connection: &'c Connection, member: &'c MemberId) -> Result<Self, StoreError> {
         let sql = "SELECT created_at FROM member WHERE id = ?1";
-        let joined =
-            connection.prepare_cached(sql)?.query_row([member], |row| Ok(Moment::from_millis(row.get(0)?)))?;
+        let joined = connection
+            .prepare_cached(sql)?
+            .query_row([member], |row| Ok(Moment::from_millis(row.get(0)?)))?;
         let (own, granted) = (Stream::of_member(NAME, member), Stream::shared(NAME));
         Ok(Self { connection, member, own, granted, joined })
     }
