@@ -245,6 +245,8 @@ CREATE TABLE held_batch (
     PRIMARY KEY (client, member)
 ) STRICT, WITHOUT ROWID;
 -- What every change was, for audit, undo and the guard; appended to, never read for an answer's data.
+-- No index but the guard's: one by keys would touch a page for each op of a set, more of them the longer the
+-- journal is.
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
@@ -260,7 +262,6 @@ CREATE TABLE journal (
     before TEXT,
     after TEXT
 ) STRICT;
-CREATE INDEX journal_by_key ON journal (member, area, key, at);
 CREATE INDEX journal_of_guard ON journal (member, area, client, at) WHERE removal = 1;
 -- What was done by whom, in words that a person reads; no secret and no value of a member's data.
 CREATE TABLE audit (
