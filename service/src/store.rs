@@ -30,6 +30,12 @@ pub(crate) fn limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
 
+/// Has statements planned once, whatever they are asked for: without it SQLite plans one anew each time that a
+/// bound limit or bound differs from the last one's.
+fn plan_once(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
+}
+
 /// Runs a statement that begins or ends a transaction; it is prepared once for all of them.
 fn step(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)

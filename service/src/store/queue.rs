@@ -13,7 +13,7 @@ use super::backup::FILE;
 use super::checkpoint::Checkpoints;
 use super::readers::{AtHand, Read};
 use super::writer::{Job, Wait};
-use super::{OpenError, StoreError, migrate, private, readers, writer};
+use super::{OpenError, StoreError, migrate, plan_once, private, readers, writer};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +83,7 @@ impl Store {
              PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
         )?;
         connection.set_prepared_statement_cache_capacity(256);
+        plan_once(&connection)?;
         migrate::migrate(&mut connection)?;
         let checkpoints = match &path {
             Some(path) => Checkpoints::start(path)?,
@@ -351,6 +352,26 @@ mod tests {
         let written: Result<usize, StoreError> =
             store.look(|connection| Ok(connection.execute("DELETE FROM setting", [])?)).await;
         assert!(written.is_err());
+    }
+
+    /// A statement that is asked for another limit, or from another key on, is not planned anew.
+    #[tokio::test]
+    async fn statements_are_planned_once() {
+        fn plans(connection: &Connection) -> Result<i32, StoreError> {
+            let sql = "SELECT name FROM setting WHERE name > ?1 ORDER BY name LIMIT ?2";
+            let mut rows = connection.prepare_cached(sql)?;
+            for (behind, most) in [("a", 1), ("b", 2), ("c", 500)] {
+                let found = rows.query_map(params![behind, most], |row| row.get::<_, String>(0))?;
+                assert!(found.collect::<Result<Vec<_>, _>>()?.is_empty());
+            }
+            Ok(rows.get_status(rusqlite::StatementStatus::RePrepare))
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        for place in [Place::Memory, Place::Folder(folder.path().join("store"))] {
+            let store = Store::open(&Options::new(place)).expect("a store");
+            let planned = (store.read(plans).await, store.look(plans).await, store.write(plans).await);
+            assert!(matches!(planned, (Ok(0), Ok(0), Ok(0))), "{planned:?}");
+        }
     }
 
     /// A disk without room refuses writes, keeps reads, and takes writes again when there is room.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::{OpenError, StoreError, step};
+use super::{OpenError, StoreError, plan_once, step};
 
 /// One read; never panics.
 pub(super) type Read = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
@@ -71,6 +71,7 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 5000;")?;
     connection.set_prepared_statement_cache_capacity(64);
+    plan_once(&connection)?;
     Ok(connection)
 }
 
