@@ -12,8 +12,9 @@ use crate::{
 const METHODS: &[&str] =
     &["new", "base_url", "with_request_checks", "with_base_url_only", "core", "reject", "clone", "fmt"];
 
-/// What a struct of a call has beside its parameters, and methods that a setter would hide.
-const FIELDS: &[&str] = &["body", "options", "new", "default", "clone", "request"];
+/// What a struct of a call and its constructor have beside its parameters, and methods that a
+/// setter would hide.
+const FIELDS: &[&str] = &["body", "core", "options", "new", "default", "clone", "request"];
 
 /// What a method of a sender has beside its parameters.
 const ADDRESS: &str = "address";

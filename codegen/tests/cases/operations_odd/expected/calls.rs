@@ -92,6 +92,8 @@ impl Search {
 /// What `GET /parameters` is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchCall {
+    /// Query parameter `core`.
+    pub query_core: String,
     /// What may be left out.
     pub options: Search,
 }

@@ -90,6 +90,7 @@ impl Client {
     ///
     /// # Arguments
     ///
+    /// * `query_core`: `core` in the query.
     /// * `options`: what may be left out.
     ///
     /// # Errors
@@ -99,9 +100,10 @@ impl Client {
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub fn search(
         &self,
+        query_core: &str,
         options: super::calls::Search,
     ) -> Calling<'_, super::calls::SearchCall> {
-        self.core.send(super::calls::SearchCall::of(&self.core, &options))
+        self.core.send(super::calls::SearchCall::of(&self.core, query_core, &options))
     }
 
     /// `GET /session`.
@@ -212,12 +214,13 @@ impl super::calls::SearchCall {
         clippy::needless_borrows_for_generic_args,
         reason = "options are passed alike, copied or not"
     )]
-    fn of(core: &Core, options: &super::calls::Search) -> Request {
+    fn of(core: &Core, query_core: &str, options: &super::calls::Search) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.x_maybe)
             .argument(1, &options.filter)
             .argument(2, &options.type_)
-            .argument(3, &options.limit)
+            .argument(3, query_core)
+            .argument(4, &options.limit)
             .accept("application/problem+json")
     }
 }
@@ -230,7 +233,7 @@ impl Call for super::calls::SearchCall {
     type Refusal = super::types::Problem;
 
     fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+        Self::of(core, &self.query_core, &self.options)
     }
 
     fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {

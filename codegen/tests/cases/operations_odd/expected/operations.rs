@@ -162,10 +162,18 @@ pub static OPERATIONS: &[Operation] = &[
                 ..Parameter::QUERY
             },
             Parameter {
+                name: "core",
+                required: true,
+                validator: Some(
+                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(3)),
+                ),
+                ..Parameter::QUERY
+            },
+            Parameter {
                 name: "limit",
                 shape: Shape::Scalar(Scalar::Integer(None)),
                 validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(3)),
+                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(4)),
                 ),
                 ..Parameter::QUERY
             },

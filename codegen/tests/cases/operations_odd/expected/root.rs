@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 ff5f6ae730b11b59
+//! * `input.json` sha256 87b8bb57a6089c06
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod bodies;

@@ -19,7 +19,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/paths/~1optional/put`
         INPUT_PATHS_OPTIONAL_PUT = 1,
         /// `input.json#/paths/~1parameters/get`
-        INPUT_PATHS_PARAMETERS_GET = 4,
+        INPUT_PATHS_PARAMETERS_GET = 5,
         /// `input.json#/paths/~1session/get`
         INPUT_PATHS_SESSION_GET = 1,
         /// `input.json#/paths/~1upload/post`
@@ -47,7 +47,8 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/0/schema", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
         Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/1/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
         Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/2/schema", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("A")])] },
-        Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/3/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/3/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/4/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
         // INPUT_PATHS_SESSION_GET
         Schema { resource: IN_INPUT, location: "/paths/~1session/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_PATHS_UPLOAD_POST

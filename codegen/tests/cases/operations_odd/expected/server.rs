@@ -274,11 +274,12 @@ impl Request for super::calls::SearchCall {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self {
+            query_core: call.parameter(3)?,
             options: super::calls::Search {
                 x_maybe: call.optional(0)?,
                 filter: call.optional(1)?,
                 type_: call.optional(2)?,
-                limit: call.optional(3)?,
+                limit: call.optional(4)?,
             },
         })
     }
