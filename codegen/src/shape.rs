@@ -56,6 +56,24 @@ pub enum TypeRef {
     Boxed(Box<TypeRef>),
 }
 
+impl TypeRef {
+    /// Whether both are one Rust type, though of schemas that differ: several may be replaced by one path.
+    #[must_use]
+    pub fn is_as_rust(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Replaced(one, _), Self::Replaced(other, _)) => one == other,
+            (Self::Vec(one), Self::Vec(other))
+            | (Self::Map(one), Self::Map(other))
+            | (Self::Nullable(one), Self::Nullable(other))
+            | (Self::Boxed(one), Self::Boxed(other)) => one.is_as_rust(other),
+            (Self::Tuple(one), Self::Tuple(other)) => {
+                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_as_rust(other))
+            }
+            (one, other) => one == other,
+        }
+    }
+}
+
 /// Which machine integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IntKind {

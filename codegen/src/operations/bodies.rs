@@ -96,7 +96,8 @@ fn choice(side: Side, body: &Body<'_>, place: &str, types: &dyn RustTypes) -> To
         let ty = here(&variant.ty);
         quote!(#about #name(#ty))
     });
-    let once = |ty: &BodyType| body.variants.iter().filter(|other| other.ty == *ty).count() == 1;
+    // What is of one Rust type twice says nothing about the media type.
+    let once = |ty: &BodyType| body.variants.iter().filter(|other| other.ty.is_as_rust(ty)).count() == 1;
     let conversions = body.variants.iter().filter(|variant| once(&variant.ty)).map(|variant| {
         let (ty, variant) = (here(&variant.ty), ident(&variant.name));
         quote! {

@@ -113,6 +113,18 @@ pub struct Row {
     pub schema: Option<SchemaId>,
 }
 
+impl BodyType {
+    /// Whether both are one Rust type: text is a `String`, and so is a JSON string.
+    #[must_use]
+    pub fn is_as_rust(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text, Self::Value(TypeRef::String)) | (Self::Value(TypeRef::String), Self::Text) => true,
+            (Self::Value(one), Self::Value(other)) => one.is_as_rust(other),
+            (one, other) => one == other,
+        }
+    }
+}
+
 impl Body<'_> {
     /// Whether several types are possible, so that an enum stands for them.
     #[must_use]

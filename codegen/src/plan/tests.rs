@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use proc_macro2::TokenStream;
 
 use super::*;
-use crate::{emit::Emitter, generate::Project, load::Sources, operations, tables::Shelves};
+use crate::{
+    arena::Arena, emit::Emitter, generate::Project, load::Sources, operations, schema::Schema,
+    tables::Shelves,
+};
 
 /// The contract that these tests and the server's share.
 pub(crate) const PETS: &str = r##"{
@@ -373,4 +376,17 @@ fn refusals_are_named_after_what_they_hold() {
         let own: Vec<&str> = plan.calls[0].refusals.cases.iter().map(|case| case.variant.as_str()).collect();
         assert_eq!(own, ["Wait", "Fault", "Wait"]);
     });
+}
+
+/// Two `From` of one type do not compile, whatever schemas it stands for.
+#[test]
+fn types_of_bodies_are_told_apart_as_rust_does() {
+    let mut schemas = Arena::default();
+    let mut replaced = || TypeRef::Replaced("units::Meters".to_owned(), schemas.push(Schema::default()));
+    let (one, other, value) = (replaced(), replaced(), BodyType::Value);
+    let list = |inner: &TypeRef| value(TypeRef::Vec(Box::new(inner.clone())));
+    assert_ne!(one, other);
+    assert!(value(one.clone()).is_as_rust(&value(other.clone())) && list(&one).is_as_rust(&list(&other)));
+    assert!(value(TypeRef::String).is_as_rust(&BodyType::Text) && BodyType::Text.is_as_rust(&BodyType::Text));
+    assert!(!list(&one).is_as_rust(&value(one)) && !value(TypeRef::Secret).is_as_rust(&BodyType::Text));
 }

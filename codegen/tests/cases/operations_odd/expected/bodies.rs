@@ -26,6 +26,15 @@ impl From<String> for SendEitherBody {
     }
 }
 
+/// The body of `POST /words`, by media type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SendWordsBody {
+    /// `application/json`.
+    Json(String),
+    /// `text/plain`.
+    Plain(String),
+}
+
 /// The `multipart/form-data` body of `POST /upload`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UploadForm {

@@ -9,6 +9,13 @@ pub struct SendEitherCall {
     pub body: super::bodies::SendEitherBody,
 }
 
+/// What `POST /words` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SendWordsCall {
+    /// The body.
+    pub body: super::bodies::SendWordsBody,
+}
+
 /// What may be left out of `PUT /optional`.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]

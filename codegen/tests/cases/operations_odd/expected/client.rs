@@ -68,6 +68,23 @@ impl Client {
         self.core.send(super::calls::SendEitherCall::of(&self.core, body))
     }
 
+    /// `POST /words`.
+    ///
+    /// # Arguments
+    ///
+    /// * `body`: `application/json` or `text/plain`.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn send_words(
+        &self,
+        body: &super::bodies::SendWordsBody,
+    ) -> Calling<'_, super::calls::SendWordsCall> {
+        self.core.send(super::calls::SendWordsCall::of(&self.core, body))
+    }
+
     /// `PUT /optional`.
     ///
     /// # Arguments
@@ -172,6 +189,37 @@ impl Call for super::calls::SendEitherCall {
         match response.status() {
             200 => response.json(),
             400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::SendWordsCall {
+    fn of(core: &Core, body: &super::bodies::SendWordsBody) -> Request {
+        let request = core.request(Self::OPERATION);
+        match body {
+            super::bodies::SendWordsBody::Json(body) => {
+                request.json_value("application/json", body)
+            }
+            super::bodies::SendWordsBody::Plain(body) => request.text("text/plain", body),
+        }
+    }
+}
+
+impl Call for super::calls::SendWordsCall {
+    const OPERATION: &'static Operation = OperationId::SendWords.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
             _ => response.undocumented(),
         }
     }

@@ -75,6 +75,46 @@ pub static OPERATIONS: &[Operation] = &[
         servers: &[],
     },
     Operation {
+        id: "sendWords",
+        method: "POST",
+        path: "/words",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Once,
+        deprecated: false,
+        parameters: &[],
+        body: Some(Body {
+            required: true,
+            content: &[
+                Content {
+                    media_type: "application/json",
+                    format: Format::Json,
+                    schema: "file:///input.json#/paths/~1words/post/requestBody/content/application~1json/schema",
+                    validator: Some(schemas::validator(schemas::INPUT_PATHS_WORDS_POST)),
+                },
+                Content {
+                    media_type: "text/plain",
+                    format: Format::Text,
+                    schema: "file:///input.json#/paths/~1words/post/requestBody/content/text~1plain/schema",
+                    validator: Some(
+                        schemas::validator(schemas::INPUT_PATHS_WORDS_POST.plus(1)),
+                    ),
+                },
+            ],
+        }),
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
+        servers: &[],
+    },
+    Operation {
         id: "maybeSend",
         method: "PUT",
         path: "/optional",
@@ -280,13 +320,15 @@ pub static OPERATIONS: &[Operation] = &[
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[1, 2, 3, 0, 4]);
+pub const TABLE: Operations = Operations::new(OPERATIONS, &[2, 3, 4, 0, 5, 1]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
     pub enum OperationId {
         /// `POST /two`
         SendEither = "sendEither",
+        /// `POST /words`
+        SendWords = "sendWords",
         /// `PUT /optional`
         MaybeSend = "maybeSend",
         /// `GET /parameters`

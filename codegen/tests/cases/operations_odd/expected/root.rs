@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 87b8bb57a6089c06
+//! * `input.json` sha256 db9aaa74a90abd1f
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod bodies;

@@ -16,6 +16,8 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     IN_INPUT {
         /// `input.json#/paths/~1two/post`
         INPUT_PATHS_TWO_POST = 3,
+        /// `input.json#/paths/~1words/post`
+        INPUT_PATHS_WORDS_POST = 2,
         /// `input.json#/paths/~1optional/put`
         INPUT_PATHS_OPTIONAL_PUT = 1,
         /// `input.json#/paths/~1parameters/get`
@@ -41,6 +43,9 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/paths/~1two/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
         Schema { resource: IN_INPUT, location: "/paths/~1two/post/requestBody/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1two/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
+        // INPUT_PATHS_WORDS_POST
+        Schema { resource: IN_INPUT, location: "/paths/~1words/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1words/post/requestBody/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_PATHS_OPTIONAL_PUT
         Schema { resource: IN_INPUT, location: "/paths/~1optional/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
         // INPUT_PATHS_PARAMETERS_GET

@@ -33,6 +33,15 @@ pub trait Service: Send + Sync + 'static {
         runtime::not_implemented((call, context))
     }
 
+    /// `POST /words`
+    fn send_words(
+        &self,
+        call: super::calls::SendWordsCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
+    }
+
     /// `PUT /optional`
     fn maybe_send(
         &self,
@@ -100,6 +109,8 @@ pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoin
 pub enum Incoming {
     /// `POST /two`
     SendEither(super::calls::SendEitherCall),
+    /// `POST /words`
+    SendWords(super::calls::SendWordsCall),
     /// `PUT /optional`
     MaybeSend(super::calls::MaybeSendCall),
     /// `GET /parameters`
@@ -118,6 +129,7 @@ impl Incoming {
     pub fn read(call: &Call) -> Result<Self, Rejection> {
         match OperationId::of(call.operation()) {
             Some(OperationId::SendEither) => Request::read(call).map(Self::SendEither),
+            Some(OperationId::SendWords) => Request::read(call).map(Self::SendWords),
             Some(OperationId::MaybeSend) => Request::read(call).map(Self::MaybeSend),
             Some(OperationId::Search) => Request::read(call).map(Self::Search),
             Some(OperationId::ReadSession) => Request::read(call).map(Self::ReadSession),
@@ -131,6 +143,7 @@ impl Incoming {
     pub const fn id(&self) -> OperationId {
         match self {
             Self::SendEither(_) => OperationId::SendEither,
+            Self::SendWords(_) => OperationId::SendWords,
             Self::MaybeSend(_) => OperationId::MaybeSend,
             Self::Search(_) => OperationId::Search,
             Self::ReadSession(_) => OperationId::ReadSession,
@@ -165,6 +178,16 @@ impl Incoming {
                                     call.answer_json(500, "application/problem+json", reply)
                                 },
                             )
+                        }
+                    }
+                })
+            }
+            Self::SendWords(request) => {
+                Box::pin(async move {
+                    match service.send_words(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
                         }
                     }
                 })
@@ -244,6 +267,19 @@ impl Request for super::calls::SendEitherCall {
             }
             _ => Vec::new(),
         }
+    }
+}
+
+impl Request for super::calls::SendWordsCall {
+    const OPERATION: &'static Operation = OperationId::SendWords.operation();
+
+    fn read(call: &Call) -> Result<Self, Rejection> {
+        Ok(Self {
+            body: match call.media_type() {
+                0 => super::bodies::SendWordsBody::Json(call.value()?),
+                _ => super::bodies::SendWordsBody::Plain(call.text()?),
+            },
+        })
     }
 }
 
