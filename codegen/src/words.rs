@@ -1,4 +1,5 @@
-//! The rules of a place in words, as documentation and messages say them.
+//! The rules of a place in words, as documentation and messages say them, and what of a contract's
+//! text a comment can hold.
 
 use std::collections::BTreeSet;
 
@@ -60,4 +61,25 @@ pub fn limits_of(graph: &Graph, schema: SchemaId) -> String {
         next = graph.schema(id).reference;
     }
     limits(&schemas)
+}
+
+/// Text as a comment may hold it: line ends of one kind, spaces for tabs, escapes for the rest.
+#[must_use]
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        match c {
+            '\t' => out.push_str("    "),
+            c if is_unprintable(c) => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// What no comment may hold as it is: control characters, and marks that turn the direction of
+/// text, which the compiler refuses since they can hide code.
+pub(crate) fn is_unprintable(c: char) -> bool {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (c.is_control() && c != '\n')
 }

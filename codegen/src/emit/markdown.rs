@@ -1,6 +1,8 @@
 //! Text from a contract as Markdown that rustdoc takes as it is meant: without warnings, links
 //! that lead nowhere, HTML, or tests of what only looks like code.
 
+use crate::words::printable;
+
 /// The characters between which, and at whose end, an address stands.
 const BEHIND_ADDRESS: [char; 6] = ['<', '>', '"', '`', ')', ']'];
 
@@ -145,27 +147,6 @@ fn link(text: &str) -> usize {
     let Some(target) = text[end..].strip_prefix("](") else { return 0 };
     let length = address(target);
     if length > 0 && target[length..].starts_with(')') { end + 2 + length + 1 } else { 0 }
-}
-
-/// Text as a comment may hold it: line ends of one kind, spaces for tabs, escapes for the rest.
-#[must_use]
-pub(crate) fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").chars() {
-        match c {
-            '\t' => out.push_str("    "),
-            c if is_unprintable(c) => out.extend(c.escape_default()),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// What no comment may hold as it is: control characters, and marks that turn the direction of
-/// text, which the compiler refuses since they can hide code.
-fn is_unprintable(c: char) -> bool {
-    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || (c.is_control() && c != '\n')
 }
 
 #[cfg(test)]

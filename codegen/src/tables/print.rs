@@ -13,7 +13,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{TableSet, build::TYPE_PAIRS, number_tokens, rows::Group};
-use crate::schema::Types;
+use crate::{schema::Types, words};
 
 /// Stands where something has no name, which no table can have.
 const UNKNOWN: &str = "compile_error!(\"a row without a name\")";
@@ -272,7 +272,7 @@ fn literal_text(value: &Literal<'_>) -> String {
 fn doc_comment(code: &str) -> String {
     let mut out = String::from("/// `");
     for character in code.chars() {
-        match character.is_control() {
+        match character == '\n' || words::is_unprintable(character) {
             true => out.extend(character.escape_default()),
             false => out.push(character),
         }

@@ -245,7 +245,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "dependent_required" => models!(dependent_required: Input),
         "dependent_schemas" => models!(dependent_schemas: Input),
         "discriminator" => models!(discriminator: Cat, Derived, Dog, Pet),
-        "docs_odd_signs" => models!(docs_odd_signs: Input, InputTurn),
+        "docs_odd_signs" => models!(docs_odd_signs: BothD, Input, InputTurn),
         "draft_07" => models!(draft_07: Root, Short),
         "dynamic_ref" => models!(dynamic_ref: Root, Tree),
         "dynamic_ref_scope" => models!(dynamic_ref_scope: Any, Element, Input, List),

@@ -8,6 +8,27 @@ use ::contract_runtime::{checks::*, schema::Validator};
 use ::contract_runtime::{Contract, Json, Map};
 use super::schemas;
 
+/// `BothD` of the contract.
+///
+/// Schema: `input.json#/$defs/both\u{202e}d`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BothD {
+    /// `one`
+    pub one: Option<String>,
+    /// Members that the contract does not declare, kept as they came.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! { BothD { optional { one = "one" } extra undeclared } }
+
+impl Contract for BothD {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_BOTH_D);
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
+
 /// Two lines
 /// and a return\rwithin, a bell \u{7}, text that \u{202e}turns\u{202c}.
 ///
@@ -20,17 +41,34 @@ pub struct Input {
     pub a_b: Option<String>,
     /// `turn`
     pub turn: Option<InputTurn>,
+    /// `plain`
+    ///
+    /// Limits: matches `^[^\u{202a}-\u{202e}]*$`.
+    pub plain: Option<String>,
+    /// `both`
+    pub both: Option<BothD>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Input { optional { a_b = "a\rb", turn = "turn" } extra undeclared } }
+::contract_runtime::object! {
+    Input {
+        optional { a_b = "a\rb", turn = "turn", plain = "plain", both = "both" }
+        nested { both = "both" }
+        extra undeclared
+    }
+}
 
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
         self.turn.as_ref().is_none_or(|value| value.is_valid())
+            && self
+                .plain
+                .as_ref()
+                .is_none_or(|value| schemas::PATTERN_6845E338.is_match(value))
+            && self.both.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 51c84e584bcc2f3c
+//! * `input.json` sha256 0f737e8e409a43b2
 
 pub mod models;
 

@@ -2,8 +2,9 @@
 
 //! The schemas as tables, for the validators.
 
-use ::contract_runtime::schema::{
-    Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+use ::contract_runtime::{
+    pattern::{self, Pattern},
+    schema::{Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -15,7 +16,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 3,
+        INPUT = 5,
+        /// `input.json#/$defs/both\u{202e}d`
+        INPUT_DEFS_BOTH_D = 2,
     }
 }
 
@@ -24,12 +27,21 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a\rb", INPUT.plus(1)), ("turn", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a\rb", INPUT.plus(1)), ("both", INPUT.plus(4)), ("plain", INPUT.plus(3)), ("turn", INPUT.plus(2))])] },
         Schema { resource: IN_INPUT, location: "/properties/a\rb", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/turn", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("left\u{202e}right"), Literal::String("a\rb"), Literal::String("a\nb"), Literal::String("tab\tbed")])] },
+        Schema { resource: IN_INPUT, location: "/properties/plain", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_6845E338)] },
+        Schema { resource: IN_INPUT, location: "/properties/both", keywords: &[Keyword::Ref(INPUT_DEFS_BOTH_D)] },
+        // INPUT_DEFS_BOTH_D
+        Schema { resource: IN_INPUT, location: "/$defs/both\u{202e}d", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("one", INPUT_DEFS_BOTH_D.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/both\u{202e}d/properties/one", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
         // IN_INPUT
         Resource { uri: "file:///input.json", dynamic_anchors: &[] },
     ],
 };
+
+/// `^[^\u{202a}-\u{202e}]*$`
+#[rustfmt::skip]
+pub(super) static PATTERN_6845E338: Pattern<'static> = Pattern { source: "^[^\u{202a}-\u{202e}]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0xffffffffffffffffffffffffffffffff, ranges: &[('\u{80}', '\u{2029}'), ('\u{202f}', '\u{10ffff}')] }, min: 0, max: pattern::UNBOUNDED }] }) };
