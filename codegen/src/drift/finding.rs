@@ -1,6 +1,9 @@
 //! What a comparison carries along: what was found, what was compared before, what it means.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    rc::Rc,
+};
 
 use contract_runtime::{Json, text::Lines};
 
@@ -94,8 +97,8 @@ pub(super) struct Comparer<'g> {
     pub(super) old: &'g Version,
     pub(super) new: &'g Version,
     pub(super) options: Options,
-    pub(super) prover: Prover<'g>,
-    grounds: &'g Grounds<'g>,
+    /// Shared with the comparisons within this one: tables are built once.
+    pub(super) prover: Rc<Prover<'g>>,
     changes: Vec<Change>,
     index: HashMap<Key, usize>,
     /// What was found below a pair; `None` while it is being compared.
@@ -116,12 +119,15 @@ impl<'g> Comparer<'g> {
         grounds: &'g Grounds<'g>,
         options: &Options,
     ) -> Self {
+        Self::with(old, new, Rc::new(Prover::new(&old.graph, &new.graph, grounds)), options)
+    }
+
+    fn with(old: &'g Version, new: &'g Version, prover: Rc<Prover<'g>>, options: &Options) -> Self {
         Self {
             old,
             new,
             options: *options,
-            prover: Prover::new(&old.graph, &new.graph, grounds),
-            grounds,
+            prover,
             changes: Vec::new(),
             index: HashMap::new(),
             memo: HashMap::new(),
@@ -181,7 +187,7 @@ impl<'g> Comparer<'g> {
         }
         self.asked.insert(key.clone(), true);
         let options = Options { within_major: false, proofs: false };
-        let mut inner = Self::new(self.old, self.new, self.grounds, &options);
+        let mut inner = Self::with(self.old, self.new, Rc::clone(&self.prover), &options);
         inner.asked = std::mem::take(&mut self.asked);
         inner.pair(old, new, &Subject::new("", Use::Read));
         let loud = |change: &Change| {
@@ -371,4 +377,24 @@ pub(super) fn place<'g>(flat: &Flat<'g>) -> Option<&'g Place> {
 fn sorted(ids: &[SchemaId]) -> Vec<SchemaId> {
     let set: BTreeSet<SchemaId> = ids.iter().copied().collect();
     set.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    /// Comparisons within one, of which branches of unions give many, ask its tables.
+    #[test]
+    fn tables_are_built_once() {
+        let version = |text| Version::from_texts(&[("a.json", "", text)]).unwrap();
+        let (old, new) = (version(r#"{"enum": ["a", 1]}"#), version(r#"{"type": "string"}"#));
+        let grounds = Grounds::default();
+        let mut comparer = Comparer::new(&old, &new, &grounds, &Options::default());
+        let root = |version: &Version| version.graph.ids().take(1).collect::<Vec<_>>();
+        assert!(!comparer.prover.has_tables());
+        assert!(!comparer.same(&root(&old), &root(&new)));
+        assert!(comparer.prover.has_tables(), "built by a comparison for itself alone");
+    }
 }
