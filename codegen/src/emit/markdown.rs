@@ -7,43 +7,107 @@ use crate::words::printable;
 const BEHIND_ADDRESS: [char; 6] = ['<', '>', '"', '`', ')', ']'];
 
 /// Blocks of code are marked as text, since rustdoc would compile them, and indentation makes
-/// none. Elsewhere signs that would make HTML or links are escaped, code and links to addresses
-/// are kept, and bare addresses become links.
+/// none, in quotes and list items neither. Elsewhere signs that would make HTML or links are
+/// escaped, code and links to addresses are kept, and bare addresses become links.
 #[must_use]
 pub fn markdown(text: &str) -> String {
     let text = printable(text.trim());
     let mut out: Vec<String> = Vec::new();
-    let mut paragraph: Vec<&str> = Vec::new();
-    let mut fence: Option<&str> = None;
+    let mut paragraph: Vec<String> = Vec::new();
+    // The marks of a block of code, and what its lines have in front.
+    let mut fence: Option<(&str, String)> = None;
     for line in text.lines().map(str::trim_end) {
-        match (fence, opening(line)) {
-            (Some(open), end) => {
-                let closes =
-                    end.is_some_and(|mark| mark.starts_with(open) && mark.len() == line.trim().len());
-                out.push(if closes { open } else { line }.to_owned());
-                fence = fence.filter(|_| !closes);
+        if let Some((open, front)) = &fence {
+            let within = behind(line, front);
+            // Where the quote or the item ends, so does the block, without marks of its own.
+            let last = within.is_none_or(|inner| {
+                let end = opening(inner).filter(|end| end.len() == inner.trim().len());
+                end.is_some_and(|end| end.starts_with(*open))
+            });
+            let inner = if last { *open } else { within.unwrap_or_default() };
+            out.push(format!("{front}{inner}").trim_end().to_owned());
+            if last {
+                fence = None;
             }
-            (None, Some(mark)) => {
-                inline(&mut paragraph, &mut out);
-                out.push(format!("{mark}text"));
-                fence = Some(mark);
+            if within.is_some() {
+                continue;
             }
-            (None, None) if line.is_empty() => {
-                inline(&mut paragraph, &mut out);
+        }
+        let (front, text) = beginning(line);
+        let marks = front.trim_end();
+        if !marks.is_empty() || text.is_empty() {
+            inline(&mut paragraph, &mut out);
+        }
+        if let Some(mark) = opening(text) {
+            inline(&mut paragraph, &mut out);
+            // A number within a paragraph begins no item (CommonMark 0.31, 5.3).
+            let numbered = marks.contains(|c: char| c.is_ascii_digit());
+            if numbered && out.last().is_some_and(|line| !line.is_empty()) {
                 out.push(String::new());
             }
-            (None, None) => paragraph.push(line),
+            let front = if marks.is_empty() { String::new() } else { format!("{marks} ") };
+            out.push(format!("{front}{mark}text"));
+            fence = Some((mark, front.chars().map(|c| if c == '>' { c } else { ' ' }).collect()));
+        } else if line.is_empty() {
+            out.push(String::new());
+        } else {
+            paragraph.push((front + text).trim_end().to_owned());
         }
     }
     inline(&mut paragraph, &mut out);
-    out.extend(fence.map(str::to_owned));
+    out.extend(fence.map(|(mark, front)| front + mark));
     out.join("\n")
+}
+
+/// What a line has before its text: the marks of quotes and list items, and blanks, of which four
+/// would begin a block of code.
+fn beginning(line: &str) -> (String, &str) {
+    let mut front = String::new();
+    let mut rest = line;
+    loop {
+        let text = rest.trim_start();
+        front.push_str(&"   "[..(rest.len() - text.len()).min(3)]);
+        let Some(length) = marker(text) else { return (front, text) };
+        let (mark, behind) = text.split_at(length);
+        front.push_str(mark);
+        // One blank belongs to the mark; behind `>` it may be left out.
+        front.push(' ');
+        rest = behind.strip_prefix(' ').unwrap_or(behind);
+    }
+}
+
+/// The length of the mark of a quote or a list item that a text begins with (CommonMark 0.31, 5).
+fn marker(text: &str) -> Option<usize> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let length = match text.as_bytes().get(digits)? {
+        b'>' if digits == 0 => return Some(1),
+        b'-' | b'*' | b'+' if digits == 0 => 1,
+        b'.' | b')' if (1..=9).contains(&digits) => digits + 1,
+        _ => return None,
+    };
+    text[length..].starts_with(' ').then_some(length)
+}
+
+/// What a line of a block of code has behind the quotes and the indentation that the block stands
+/// in; `None` where those end.
+fn behind<'t>(line: &'t str, front: &str) -> Option<&'t str> {
+    let mut rest = line;
+    let mut quoted = false;
+    for c in front.chars() {
+        rest = match rest.strip_prefix(c) {
+            Some(next) => next,
+            None if c == ' ' && (quoted || rest.is_empty()) => rest,
+            None => return None,
+        };
+        quoted = c == '>';
+    }
+    Some(rest)
 }
 
 /// A text that is a title or a summary, which often end without a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let text = text.trim();
-    let fenced = text.lines().next_back().is_some_and(|line| opening(line).is_some());
+    let fenced = text.lines().next_back().is_some_and(|line| opening(beginning(line).1).is_some());
     let ended = fenced || text.ends_with(['.', '!', '?', ':']);
     if ended { text.to_owned() } else { format!("{text}.") }
 }
@@ -57,16 +121,11 @@ fn opening(line: &str) -> Option<&str> {
     (length >= 3 && !(mark == '`' && info.contains('`'))).then_some(marks)
 }
 
-/// Text up to a blank line or a block of code. Code marks pair up within it.
-fn inline(paragraph: &mut Vec<&str>, out: &mut Vec<String>) {
-    let lines = paragraph.drain(..).map(|line| {
-        let text = line.trim_start();
-        // Four spaces would begin a block of code.
-        format!("{}{text}", &"   "[..(line.len() - text.len()).min(3)])
-    });
-    let text = lines.collect::<Vec<_>>().join("\n");
-    if !text.is_empty() {
-        out.push(escape(&text));
+/// Text up to a blank line, a mark or a block of code. Code marks pair up within it.
+fn inline(paragraph: &mut Vec<String>, out: &mut Vec<String>) {
+    if !paragraph.is_empty() {
+        out.push(escape(&paragraph.join("\n")));
+        paragraph.clear();
     }
 }
 
@@ -172,6 +231,9 @@ mod tests {
             ("`<b>` or `x", "`<b>` or \\`x"),
             ("``a`<b>`` and `<c>", "``a`<b>`` and \\`\\<c>"),
             ("a ` mark\n\nand `<b>`", "a \\` mark\n\nand `<b>`"),
+            // Nor does one of another item.
+            ("- a ` mark\n- and `<b>`", "- a \\` mark\n- and `<b>`"),
+            ("> a <b>\n-1 and 2.5", "> a \\<b>\n-1 and 2.5"),
             ("an escaped \\< and \\`", "an escaped \\< and \\`"),
             ("two\r\nlines, a\rreturn, \u{202e}back", "two\nlines, a\\rreturn, \\u{202e}back"),
             ("a\tb", "a    b"),
@@ -190,6 +252,18 @@ mod tests {
             ("```rust\nunclosed", "```text\nunclosed\n```"),
             ("~~~~json\n```\n~~~\n~~~~", "~~~~text\n```\n~~~\n~~~~"),
             ("```not``` a block", "```not``` a block"),
+            // In quotes and list items, at whose end a block ends too.
+            ("> ```\n> curl x\n>\n> ```\nso", "> ```text\n> curl x\n>\n> ```\nso"),
+            (">```\n>x\ny\n```\nz\n```", "> ```text\n> x\n> ```\ny\n```text\nz\n```"),
+            (">     curl x", ">    curl x"),
+            ("-     curl x", "-    curl x"),
+            ("12)     curl x\n- - *     y", "12)    curl x\n- - *    y"),
+            ("- ```\n  x\n\n  ```\n- y", "- ```text\n  x\n\n  ```\n- y"),
+            ("a\n- > ~~~\n  > x\n- y", "a\n- > ~~~text\n  > x\n  > ~~~\n- y"),
+            ("- a:\n  ```\n  x\n  ```", "- a:\n```text\n  x\n```"),
+            ("1. ```", "1. ```text\n   ```"),
+            ("a\n2. ```\n   x", "a\n\n2. ```text\n   x\n   ```"),
+            (">- ```\n>   x", "> - ```text\n>   x\n>   ```"),
         ] {
             assert_eq!(markdown(text), expect);
         }
