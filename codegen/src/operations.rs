@@ -73,7 +73,8 @@ pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Toke
     let mut rows = Rows { graph, types, used: Used::default() };
     let shared = Shared::of(plan);
     let consts = shared.items(&mut rows);
-    let table: Vec<TokenStream> = plan.calls.iter().map(|call| row(call, &shared, &mut rows)).collect();
+    let table: Vec<TokenStream> =
+        plan.calls.iter().map(|call| row(plan.side, call, &shared, &mut rows)).collect();
     let imports = imports(&rows.used);
     let (_, id) = plan.side.table();
     let (every, list) = match plan.side {
@@ -94,7 +95,9 @@ pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Toke
     };
     let search = match plan.side {
         Side::Paths => " Every operation, to search by id or by method and path.",
-        Side::Webhooks => " Every webhook and callback, to search by id; their paths are their names.",
+        Side::Webhooks => {
+            " Every webhook and callback, to search by id; their paths are their names, without a leading `/`."
+        }
     };
     quote! {
         #imports
@@ -195,8 +198,13 @@ fn value(call: &Call<'_>) -> StringValue {
     StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
 
-fn row(call: &Call<'_>, shared: &Shared<'_>, rows: &mut Rows<'_>) -> TokenStream {
+fn row(side: Side, call: &Call<'_>, shared: &Shared<'_>, rows: &mut Rows<'_>) -> TokenStream {
     let Operation { id, method, path, tags, deprecated, servers, .. } = call.operation;
+    let path = match side {
+        Side::Paths => path,
+        // The runtime takes what begins with `/` for a path below the client's address.
+        Side::Webhooks => path.trim_start_matches('/'),
+    };
     let summary = call.operation.summary.as_deref().unwrap_or("");
     let (anonymous, scopes) = (call.anonymous, &call.scopes);
     let idempotent = call.keyed;

@@ -20,7 +20,7 @@ pub struct Operation {
     pub id: &'static str,
     /// Upper case: `GET`.
     pub method: &'static str,
-    /// The path template: `/pets/{id}`.
+    /// The path template: `/pets/{id}`. Of webhooks and callbacks the name, which begins otherwise.
     pub path: &'static str,
     /// `tags`, as the contract orders them.
     pub tags: &'static [&'static str],
@@ -241,6 +241,13 @@ impl Operation {
         responses: &[],
         servers: &[],
     };
+
+    /// Whether it is a webhook or a callback, which is sent to an address of its receiver's: it has a
+    /// name where others have a path.
+    #[must_use]
+    pub fn is_webhook(&self) -> bool {
+        !self.path.starts_with('/')
+    }
 
     /// The first tag: the area that the operation belongs to. Empty without tags.
     #[must_use]

@@ -47,7 +47,8 @@ impl Request {
         Self {
             operation,
             checks,
-            path: operation.path.to_owned(),
+            // A webhook's address is all there is of its target.
+            path: if operation.is_webhook() { String::new() } else { operation.path.to_owned() },
             query: String::new(),
             headers: HeaderMap::new(),
             cookies: String::new(),
@@ -343,16 +344,13 @@ impl Request {
     ) -> Result<(&'static Operation, http::Request<Bytes>), SendError> {
         Violations::check(self.violations).map_err(SendError::InvalidRequest)?;
         let cannot = || TransportError::new(TransportFault::Request, Delivery::NotSent);
-        // A webhook has a name and no path: its address is whole, and may have a query.
-        let whole = !self.operation.path.starts_with('/');
+        // The address of a webhook is whole, and may have a query.
+        let whole = self.operation.is_webhook();
         let address = self.address.as_deref().or(self.server);
         let address = address.map(|own| if whole { own.to_owned() } else { absolute(base_url, own) });
         let base_url = address.as_deref().unwrap_or(base_url);
-        if whole {
-            self.path.clear();
-            if base_url.contains('?') {
-                self.query = self.query.replacen('?', "&", 1);
-            }
+        if whole && base_url.contains('?') {
+            self.query = self.query.replacen('?', "&", 1);
         }
         // By itself: with the path behind it, `https://` would take its first segment as host.
         let base = base_url

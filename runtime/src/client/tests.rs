@@ -166,6 +166,7 @@ fn a_webhook_is_kept_with_its_address() {
     let (core, sent) = core("", 204);
     run(core.call_at("https://receiver.example/hook?of=7", &Scanned)).unwrap();
     let stored = Scanned.request(&core).at("https://receiver.example/hook?of=8").store().unwrap();
+    assert_eq!(stored.path_and_query, "", "a webhook has a name, which is no path");
     run(core.repeat::<Scanned>(&stored)).unwrap();
     assert_eq!(
         *sent.lock().unwrap(),

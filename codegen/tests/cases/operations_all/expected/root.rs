@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 aea4ab8099ca7ada
+//! * `input.json` sha256 7523ddb73385757c
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod answers;

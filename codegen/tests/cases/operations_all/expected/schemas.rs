@@ -26,7 +26,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         INPUT_PATHS_FORMS_POST = 2,
         /// `input.json#/paths/~1exports/get`
         INPUT_PATHS_EXPORTS_GET = 4,
-        /// `input.json#/webhooks/jobDone/post`
+        /// `input.json#/webhooks/~1jobDone/post`
         INPUT_WEBHOOKS_JOB_DONE_POST = 3,
         /// `input.json#/components/responses/Problem`
         INPUT_RESPONSES_PROBLEM = 1,
@@ -112,9 +112,9 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/text~1csv/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },
         // INPUT_WEBHOOKS_JOB_DONE_POST
-        Schema { resource: IN_INPUT, location: "/webhooks/jobDone/post/parameters/0/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: IN_INPUT, location: "/webhooks/jobDone/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },
-        Schema { resource: IN_INPUT, location: "/webhooks/jobDone/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_WAIT)] },
+        Schema { resource: IN_INPUT, location: "/webhooks/~1jobDone/post/parameters/0/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        Schema { resource: IN_INPUT, location: "/webhooks/~1jobDone/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },
+        Schema { resource: IN_INPUT, location: "/webhooks/~1jobDone/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_WAIT)] },
         // INPUT_RESPONSES_PROBLEM
         Schema { resource: IN_INPUT, location: "/components/responses/Problem/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
         // INPUT_SCHEMAS_RANGE

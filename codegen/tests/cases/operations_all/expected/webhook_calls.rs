@@ -9,7 +9,7 @@ pub struct ScannedCall {
     pub body: super::types::Job,
 }
 
-/// What `POST jobDone` is asked.
+/// What `POST /jobDone` is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobDoneCall {
     /// Header `X-Attempt`: at least 1.

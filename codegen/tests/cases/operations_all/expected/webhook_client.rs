@@ -65,7 +65,7 @@ impl Sender {
 
     /// A job is done.
     ///
-    /// `POST jobDone`.
+    /// `POST /jobDone`.
     ///
     /// # Arguments
     ///

@@ -35,7 +35,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// A job is done.
     ///
-    /// `POST jobDone`
+    /// `POST /jobDone`
     fn job_done(
         &self,
         call: super::webhook_calls::JobDoneCall,
@@ -85,7 +85,7 @@ pub fn endpoints<S: Service>(
 pub enum Incoming {
     /// `POST scanned`
     Scanned(super::webhook_calls::ScannedCall),
-    /// `POST jobDone`
+    /// `POST /jobDone`
     JobDone(super::webhook_calls::JobDoneCall),
 }
 

@@ -72,7 +72,7 @@ pub static WEBHOOKS: &[Operation] = &[
                 Content {
                     media_type: "application/json",
                     format: Format::Json,
-                    schema: "file:///input.json#/webhooks/jobDone/post/requestBody/content/application~1json/schema",
+                    schema: "file:///input.json#/webhooks/~1jobDone/post/requestBody/content/application~1json/schema",
                     validator: Some(
                         schemas::validator(schemas::INPUT_WEBHOOKS_JOB_DONE_POST.plus(1)),
                     ),
@@ -87,7 +87,7 @@ pub static WEBHOOKS: &[Operation] = &[
                     Content {
                         media_type: "application/json",
                         format: Format::Json,
-                        schema: "file:///input.json#/webhooks/jobDone/post/responses/200/content/application~1json/schema",
+                        schema: "file:///input.json#/webhooks/~1jobDone/post/responses/200/content/application~1json/schema",
                         validator: Some(
                             schemas::validator(
                                 schemas::INPUT_WEBHOOKS_JOB_DONE_POST.plus(2),
@@ -115,7 +115,7 @@ pub static WEBHOOKS: &[Operation] = &[
     },
 ];
 
-/// Every webhook and callback, to search by id; their paths are their names.
+/// Every webhook and callback, to search by id; their paths are their names, without a leading `/`.
 pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1]);
 
 ::contract_runtime::closed_enum! {
@@ -125,7 +125,7 @@ pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1]);
         Scanned = "scanned",
         /// A job is done.
         ///
-        /// `POST jobDone`
+        /// `POST /jobDone`
         JobDone = "jobDone",
     }
 }

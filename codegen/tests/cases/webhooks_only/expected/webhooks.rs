@@ -50,7 +50,7 @@ pub static WEBHOOKS: &[Operation] = &[
     },
 ];
 
-/// Every webhook and callback, to search by id; their paths are their names.
+/// Every webhook and callback, to search by id; their paths are their names, without a leading `/`.
 pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0]);
 
 ::contract_runtime::closed_enum! {
