@@ -271,10 +271,11 @@ fn several(answers: &Answers, name: &TokenStream, outcome: Outcome) -> Vec<Token
         let Some(pattern) = pattern(ranges(status, outcome, answers)) else { continue };
         let mut own: Vec<&Case> = answers.cases.iter().filter(|case| case.status == status).collect();
         let is_json = |case: &&Case| matches!(case.payload, Payload::Json(_));
+        // JSON checks its media type by itself, and the first is what an answer without one is taken
+        // for, as the runtime takes it.
+        let fallback = own.iter().copied().find(is_json);
         // The more literal first, as the runtime looks them up.
         own.sort_by_key(|case| (MediaType::of(&case.media_type).openness(), is_json(case)));
-        // JSON checks its media type by itself, and is what an answer without one is taken for.
-        let fallback = own.iter().copied().rfind(is_json);
         let asked = own.iter().filter(|case| case.by_media_type);
         let asked: Vec<&Case> = asked.copied().collect();
         // Behind everything else it need not be asked for.

@@ -273,3 +273,26 @@ fn the_most_literal_media_type_is_read() {
         assert_eq!(response.of(media_type).map(|content| content.media_type), Some(row), "{media_type}");
     }
 }
+
+/// Answers every call with JSON that does not say so.
+struct Bare(&'static str);
+
+impl Transport for Bare {
+    fn send<'a>(&'a self, _: &'static Operation, _: http::Request<Bytes>) -> Sending<'a> {
+        Box::pin(std::future::ready(Ok(http::Response::new(Bytes::from_static(self.0.as_bytes())))))
+    }
+}
+
+/// What is read and what explains why it cannot be are one row.
+#[test]
+fn without_a_media_type_the_first_json_type_is_read() {
+    use crate::answers::ExportAnswer;
+    let export = |body| run(Client::new("https://exchange.example", Bare(body)).export());
+    assert_eq!(export(r#"{"id":"a"}"#).unwrap().body, ExportAnswer::OkJson(read(r#"{"id":"a"}"#)));
+    let Err(Error::Unreadable(answer)) = export(r#"{"seconds":1}"#) else { panic!("read as another type") };
+    let Reason::Shape { violations: Some(violations), .. } = answer.reason else {
+        panic!("not explained: {:?}", answer.reason)
+    };
+    let found: Vec<_> = violations.iter().map(|found| (found.pointer.as_str(), found.keyword)).collect();
+    assert_eq!(found, [("/id", "required")]);
+}

@@ -13,6 +13,8 @@ pub enum ExportAnswer {
     LowerOkStar(String),
     /// `200` as `text/csv`: Whatever was asked for.
     OkCsv(String),
+    /// `200` as `application/vnd.wait+json`: Whatever was asked for.
+    OkVndWaitPlusJson(super::types::Wait),
 }
 
 /// What `GET /jobs/{id}` answers.

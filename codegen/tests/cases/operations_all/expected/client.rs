@@ -445,7 +445,9 @@ impl Call for super::calls::BytesCall {
 impl super::calls::ExportCall {
     fn of(core: &Core) -> Request {
         core.request(Self::OPERATION)
-            .accept("*/*, application/json, text/*, text/csv, application/vnd.job+json")
+            .accept(
+                "*/*, application/json, text/*, text/csv, application/vnd.job+json, application/vnd.wait+json",
+            )
     }
 }
 
@@ -468,6 +470,11 @@ impl Call for super::calls::ExportCall {
             200 if response.is("application/json")
                 || response.is("application/vnd.job+json") => {
                 response.read_json().result(super::answers::ExportAnswer::OkJson)
+            }
+            200 if response.is("application/vnd.wait+json") => {
+                response
+                    .read_json()
+                    .result(super::answers::ExportAnswer::OkVndWaitPlusJson)
             }
             200 if response.is("text/*") => {
                 response.read_text().result(super::answers::ExportAnswer::LowerOkStar)

@@ -714,6 +714,14 @@ pub static OPERATIONS: &[Operation] = &[
                             schemas::validator(schemas::INPUT_PATHS_EXPORTS_GET.plus(3)),
                         ),
                     },
+                    Content {
+                        media_type: "application/vnd.wait+json",
+                        format: Format::Json,
+                        schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.wait+json/schema",
+                        validator: Some(
+                            schemas::validator(schemas::INPUT_PATHS_EXPORTS_GET.plus(4)),
+                        ),
+                    },
                 ],
             },
         ],

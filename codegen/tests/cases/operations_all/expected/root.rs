@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 7523ddb73385757c
+//! * `input.json` sha256 daf6420b94f30a60
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod answers;

@@ -25,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/paths/~1forms/post`
         INPUT_PATHS_FORMS_POST = 2,
         /// `input.json#/paths/~1exports/get`
-        INPUT_PATHS_EXPORTS_GET = 4,
+        INPUT_PATHS_EXPORTS_GET = 5,
         /// `input.json#/webhooks/~1jobDone/post`
         INPUT_WEBHOOKS_JOB_DONE_POST = 3,
         /// `input.json#/components/responses/Problem`
@@ -111,6 +111,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/text~1*/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/text~1csv/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/application~1vnd.wait+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_WAIT)] },
         // INPUT_WEBHOOKS_JOB_DONE_POST
         Schema { resource: IN_INPUT, location: "/webhooks/~1jobDone/post/parameters/0/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
         Schema { resource: IN_INPUT, location: "/webhooks/~1jobDone/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },

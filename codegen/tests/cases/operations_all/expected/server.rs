@@ -365,6 +365,13 @@ impl Incoming {
                                 super::answers::ExportAnswer::OkCsv(body) => {
                                     call.answer_bytes(200, "text/csv", reply.map(|()| body))
                                 }
+                                super::answers::ExportAnswer::OkVndWaitPlusJson(body) => {
+                                    call.answer_json(
+                                        200,
+                                        "application/vnd.wait+json",
+                                        reply.map(|()| body),
+                                    )
+                                }
                             }
                         }
                         Err(refusal) => {
