@@ -1,4 +1,4 @@
-//! The pipeline: load → resolve → prune → shape → tables, then emit → operations → registries → render.
+//! The pipeline: load → resolve → prune → shape → plan → tables, then emit → operations → registries → render.
 
 mod builders;
 mod models;
@@ -23,7 +23,7 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     load::{self, Sources, load},
-    lower::{self, Loss, Lowered},
+    lower::{self, Lowered},
     naming::Names,
     plan::{Given, Plan, Side, plan},
     proof::structure::warn_of_gaps,
@@ -58,8 +58,6 @@ pub struct Generated {
     pub files: Files,
     /// The contract that they were made from.
     pub contract: Reading,
-    /// Constraints that an engine does not carry, and what enforces them.
-    pub losses: Vec<Loss>,
 }
 
 impl Project {
@@ -209,7 +207,6 @@ impl Project {
         modules.add(models::areas(config, &emitter), Source::Area, config, &mut diagnostics);
         modules.add(models::shared(&emitter, &tables), Source::Generator, config, &mut diagnostics);
         let plans = self.plans(&contract, &mut diagnostics);
-        let losses = self.losses(&contract, &plans);
         for plan in &plans {
             step(&format!("writing {} {}", plan.calls.len(), plan.side.table().0));
             let written = operations::modules(config, plan, &contract.graph, &emitter, &mut diagnostics);
@@ -223,7 +220,7 @@ impl Project {
             return Err(diagnostics);
         }
         contract.diagnostics = diagnostics;
-        Ok(Generated { files, contract, losses })
+        Ok(Generated { files, contract })
     }
 
     /// The writer of types, which all others ask how a type is printed.
@@ -240,12 +237,6 @@ impl Project {
         let plans = [Side::Paths, Side::Webhooks].map(|side| self.plan(contract, side, diagnostics));
         let written = |plan: &Plan<'_>| !plan.calls.is_empty() && (output.client || output.server);
         plans.into_iter().filter(written).collect()
-    }
-
-    /// What another engine would not carry of what clients call.
-    fn losses(&self, contract: &Reading, plans: &[Plan<'_>]) -> Vec<Loss> {
-        let called = plans.iter().filter(|plan| plan.side == Side::Paths && self.config.output.client);
-        called.flat_map(|plan| lower::lower(plan, &contract.graph, &contract.shapes).losses).collect()
     }
 
     /// The contract's operations as another engine takes them, and what that engine makes of it.

@@ -10,7 +10,7 @@ mod arguments;
 mod components;
 pub(crate) mod responses;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ use crate::{
 pub use self::{arguments::Argument, components::Components};
 
 /// Something of the contract that an engine cannot carry, and what carries it instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Loss {
     /// Where the contract says it.
     pub place: Place,
@@ -69,7 +69,8 @@ pub struct LoweredOperation {
 #[must_use]
 pub fn lower(plan: &Plan<'_>, graph: &Graph, shapes: &Shapes) -> Lowered {
     let components = Components::default();
-    let mut lowering = Lowering { graph, shapes, components, losses: Vec::new() };
+    let (losses, known) = (Vec::new(), HashSet::new());
+    let mut lowering = Lowering { graph, shapes, components, losses, known };
     let mut paths: BTreeMap<String, Value> = BTreeMap::new();
     let mut operations = Vec::new();
     let mut names = BTreeSet::new();
@@ -108,6 +109,8 @@ struct Lowering<'a> {
     shapes: &'a Shapes,
     components: Components,
     losses: Vec<Loss>,
+    /// The same, to find whether one is there.
+    known: HashSet<Loss>,
 }
 
 impl Lowering<'_> {
@@ -196,8 +199,13 @@ impl Lowering<'_> {
     /// What is lost of an operation that progenitor is not shown is that it is not shown.
     fn beyond(&mut self, operation: &Operation, lowered: &LoweredOperation, before: usize) {
         let Some(reason) = &lowered.beyond else { return };
-        let own = self.losses.split_off(before);
-        self.losses.extend(own.into_iter().filter(|loss| loss.enforced == TRANSPORT));
+        for loss in self.losses.split_off(before) {
+            if loss.enforced == TRANSPORT {
+                self.losses.push(loss);
+            } else {
+                self.known.remove(&loss);
+            }
+        }
         let what = format!("the operation: {reason}");
         self.lose(&operation.place, what, "written by the generator itself, without progenitor's word");
     }
@@ -211,7 +219,7 @@ impl Lowering<'_> {
         let (what, enforced) = (what.into(), enforced.into());
         let loss = Loss { place: place.clone(), engine: "progenitor", what, enforced };
         // A parameter or response that operations share is one place.
-        if !self.losses.contains(&loss) {
+        if self.known.insert(loss.clone()) {
             self.losses.push(loss);
         }
     }

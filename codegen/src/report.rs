@@ -12,7 +12,6 @@ pub use self::open::LeftOpen;
 use crate::{
     config::Config,
     explain::{Constraint, Constraints, How, reason, whereabouts},
-    generate::Generated,
     lower::Loss,
     proof::Proof,
     reading::Reading,
@@ -67,14 +66,14 @@ pub struct Lost {
     pub places: Vec<String>,
 }
 
-/// Puts together what there is to say; `proofs` come from [`crate::proof::prove`].
+/// Puts together what there is to say; `lost` comes from [`Project::lower`](crate::generate::Project::lower),
+/// `proofs` from [`crate::proof::prove`].
 #[must_use]
-pub fn report(config: &Config, generated: &Generated, proofs: Vec<(TypeId, Proof)>) -> Report {
-    deep(|| put_together(config, generated, proofs))
+pub fn report(config: &Config, contract: &Reading, lost: &[Loss], proofs: Vec<(TypeId, Proof)>) -> Report {
+    deep(|| put_together(config, contract, lost, proofs))
 }
 
-fn put_together(config: &Config, generated: &Generated, proofs: Vec<(TypeId, Proof)>) -> Report {
-    let contract = &generated.contract;
+fn put_together(config: &Config, contract: &Reading, lost: &[Loss], proofs: Vec<(TypeId, Proof)>) -> Report {
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
     Report {
         title: format!("{} {}", contract.api.title, contract.api.version).trim().to_owned(),
@@ -82,7 +81,7 @@ fn put_together(config: &Config, generated: &Generated, proofs: Vec<(TypeId, Pro
         constraints: constraints(contract),
         looser: looser(contract),
         assumptions: assumptions(config, contract, &proofs),
-        losses: losses(contract, &generated.losses),
+        losses: losses(contract, lost),
         proofs: proofs.into_iter().map(|(id, proof)| (name(id), proof)).collect(),
     }
 }

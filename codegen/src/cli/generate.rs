@@ -136,17 +136,6 @@ fn summary(generated: &Generated, changes: &Changes, screen: &Screen, start: Ins
             start.elapsed().as_secs_f64(),
         ),
     );
-    let mut lost: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for loss in &generated.losses {
-        *lost.entry((loss.engine, &loss.enforced)).or_default() += 1;
-    }
-    if lost.is_empty() {
-        return;
-    }
-    screen.line("What engines do not carry, and what does instead (`contract-codegen report` names each):");
-    for ((engine, enforced), count) in lost {
-        screen.line(&format!("{count:>9} × {engine}: {enforced}"));
-    }
 }
 
 /// `12 of 766 operations, 140 of 909 types, 1204 fields, 3 warnings`
@@ -195,7 +184,6 @@ fn object(generated: &Generated, changes: &Changes) -> Value {
         "counts": counts,
         "whole": whole,
         "warnings": warnings(&contract.diagnostics),
-        "losses": generated.losses.len(),
         "files": changes.files.len(),
         "changed": files,
     })

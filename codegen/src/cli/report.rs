@@ -11,8 +11,11 @@ pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> 
     let generated = project.generate_with(&|what| screen.step(what))?;
     let count = generated.contract.shapes.types.len();
     let proofs = prove(&generated.contract, |done| screen.step(&format!("proving {done} of {count} types")));
-    let report = reporting::report(&project.config, &generated, proofs);
+    screen.step("asking what other engines would make of it");
+    let (lowered, opinion) = project.lower(&generated.contract);
+    let report = reporting::report(&project.config, &generated.contract, &lowered.losses, proofs);
     screen.diagnostics(&generated.contract.diagnostics);
+    screen.diagnostics(&opinion);
     screen.result(&report.text(args.markdown))?;
     let mut exit = 0;
     for (name, instance) in report.gaps() {
