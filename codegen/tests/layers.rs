@@ -114,7 +114,7 @@ fn uses(source: &Path) -> Uses {
             } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && !name.contains("tests/") {
                 let from = name.split(['/', '.']).next().unwrap().to_owned();
                 let uses = uses.entry(from.clone()).or_default();
-                for to in used(&path) {
+                for to in used(&path, name.split('/').count()) {
                     let to = shown.get(&to).cloned().unwrap_or(to);
                     if to != from {
                         uses.entry(to).or_insert_with(|| name.clone());
@@ -152,8 +152,8 @@ fn shown(face: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// The top-level modules that a file names by `crate::`.
-fn used(path: &PathBuf) -> BTreeSet<String> {
+/// The top-level modules that a file names, `depth` modules below the crate's face.
+fn used(path: &PathBuf, depth: usize) -> BTreeSet<String> {
     let file = syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap();
     let mut found = BTreeSet::new();
     for item in file.items {
@@ -164,39 +164,52 @@ fn used(path: &PathBuf) -> BTreeSet<String> {
             _ => &Vec::new(),
         };
         if !attributes.iter().any(|attribute| attribute.to_token_stream().to_string().contains("test")) {
-            names(item.to_token_stream(), &mut found);
+            names(item.to_token_stream(), depth, &mut found);
         }
     }
     found
 }
 
-/// What stands behind `crate::`, in a group or alone.
-fn names(tokens: TokenStream, found: &mut BTreeSet<String>) {
+/// What stands behind `crate::`, or behind as many `super::` as lead there.
+fn names(tokens: TokenStream, depth: usize, found: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
-        if let TokenTree::Group(group) = token {
-            names(group.stream(), found);
-        }
-        // `$crate` is for those who call the macro.
-        let foreign = at.checked_sub(1).is_some_and(|before| tokens[before].to_string() == "$");
-        if foreign || !matches!(token, TokenTree::Ident(word) if word == "crate") {
-            continue;
-        }
-        match tokens.get(at + 3) {
-            Some(TokenTree::Ident(name)) => {
-                found.insert(name.to_string());
+        let before = |back: usize| at.checked_sub(back).map(|before| tokens[before].to_string());
+        match token {
+            // What is quoted names modules of what is generated.
+            TokenTree::Group(_) if before(2).is_some_and(|word| word == "quote") => {}
+            // A module that stands in its file is one further down.
+            TokenTree::Group(group) if before(2).is_some_and(|word| word == "mod") => {
+                names(group.stream(), depth + 1, found);
             }
-            Some(TokenTree::Group(group)) => {
-                let mut first = true;
-                for inner in group.stream() {
-                    if first && let TokenTree::Ident(name) = &inner {
-                        found.insert(name.to_string());
-                    }
-                    first = matches!(&inner, TokenTree::Punct(sign) if sign.as_char() == ',');
-                }
+            TokenTree::Group(group) => names(group.stream(), depth, found),
+            // `$crate` is for those who call the macro.
+            TokenTree::Ident(word) if word == "crate" && before(1).is_none_or(|sign| sign != "$") => {
+                behind(tokens.get(at + 3..).unwrap_or_default(), 0, found);
+            }
+            TokenTree::Ident(word) if word == "super" && before(1).is_none_or(|sign| sign != ":") => {
+                behind(&tokens[at..], depth, found);
             }
             _ => {}
         }
+    }
+}
+
+/// The first name of a path, or of each path of a group, that leads `up` modules up.
+fn behind(tokens: &[TokenTree], up: usize, found: &mut BTreeSet<String>) {
+    match (tokens.first(), up) {
+        (Some(TokenTree::Ident(word)), 1..) if word == "super" => {
+            behind(tokens.get(3..).unwrap_or_default(), up - 1, found);
+        }
+        (Some(TokenTree::Ident(name)), 0) => {
+            found.insert(name.to_string());
+        }
+        (Some(TokenTree::Group(group)), _) => {
+            let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+            let comma = |token: &TokenTree| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ',');
+            inner.split(comma).for_each(|path| behind(path, up, found));
+        }
+        _ => {}
     }
 }
 
@@ -257,10 +270,24 @@ fn arrows_of_the_runtime_lead_downwards() {
     check("../runtime/src", RUNTIME);
 }
 
+#[track_caller]
+fn finds(text: &str, depth: usize, expect: &[&str]) {
+    let mut found = BTreeSet::new();
+    names(text.parse().unwrap(), depth, &mut found);
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), expect, "{text}");
+}
+
 #[test]
 fn imports_are_found_wherever_they_stand() {
-    let mut found = BTreeSet::new();
     let text = "use crate::{a::{x, y}, b, c::z as d}; fn f() { crate::e::g(crate::h::I) } macro_rules! m { () => { $crate::k }; }";
-    names(text.parse().unwrap(), &mut found);
-    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["a", "b", "c", "e", "h"]);
+    finds(text, 1, &["a", "b", "c", "e", "h"]);
+}
+
+/// In a file beside the crate's face `super` is the crate, in a folder `super::super` is.
+#[test]
+fn imports_by_way_of_the_module_above_are_found() {
+    finds("use super::{a::x, b}; pub(super) fn f() { super::c::g() }", 1, &["a", "b", "c"]);
+    finds("use super::{a, super::{b::x, c}}; fn f() { super::d(super::super::e::g()) }", 2, &["b", "c", "e"]);
+    finds("mod inner { use super::{a, super::b}; } use super::c;", 1, &["b", "c"]);
+    finds("fn f() { g(super::a::x, quote!(use super::b;)) }", 1, &["a"]);
 }
