@@ -160,7 +160,7 @@ Examples:
 Examples:
   cargo xtask sandbox
   cargo xtask sandbox --port 8080 --json
-  cargo xtask sandbox --help          what it can be told")]
+  cargo xtask sandbox -- --help       what it can be told")]
     Sandbox(SandboxArgs),
     /// Run everything that CI checks.
     ///
@@ -295,5 +295,25 @@ mod tests {
             );
             assert!(help.contains("cargo xtask "), "{}: no example\n{help}", command.get_name());
         }
+    }
+
+    /// What a command's help shows does what it says: none is taken for a question about itself.
+    #[test]
+    fn every_example_is_a_command_line() {
+        let cli = Cli::command();
+        let helps = cli.get_subcommands().chain([&cli]).map(|c| c.clone().render_long_help().to_string());
+        let lines: Vec<String> =
+            helps.flat_map(|help| help.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        let examples = lines.iter().filter_map(|line| line.strip_prefix("  cargo xtask "));
+        let mut count = 0;
+        for example in examples {
+            // What an example does is said behind it.
+            let command = example.split("   ").next().unwrap_or_default();
+            let words = command.split_whitespace();
+            let parsed = Cli::try_parse_from(["cargo xtask"].into_iter().chain(words));
+            assert!(parsed.is_ok(), "cargo xtask {command}: {}", parsed.unwrap_err());
+            count += 1;
+        }
+        assert!(count > 15, "only {count} examples were found");
     }
 }
