@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
-use std::time::Duration;
-use std::time::Instant;
-
 use super::*;
 
 #[track_caller]
@@ -335,10 +332,9 @@ fn tables_are_as_small_as_they_can_be() {
 /// Where a table would be large, the instructions are kept.
 #[test]
 fn large_tables_are_not_built() {
-    for source in ["^[ab]*a[ab]{12}c$", "d|a[ab]{12}c", "^(?:[a-z]{1,500}-|x){2}[0-9]{1,500}$"] {
-        let start = Instant::now();
+    // The second would have 2^60 states: nobody waits for their end.
+    for source in ["d|a[ab]{12}c", "^[ab]*a[ab]{60}c$", "^(?:[a-z]{1,500}-|x){2}[0-9]{1,500}$"] {
         assert!(matches!(compiled(source).program, CompiledProgram::Nfa { .. }), "{source}");
-        assert!(start.elapsed() < Duration::from_secs(20), "{source}");
     }
 }
 
@@ -432,15 +428,15 @@ fn chains_are_chosen_where_they_are_exact() {
     }
 }
 
-/// The classics that take exponential time with backtracking.
+/// The classics that take exponential time with backtracking: tables look at each character once, and
+/// of programs the runtime's own tests count the steps. Only a chain may start over at each character.
 #[test]
 fn time_is_linear() {
     let text = format!("{}!", "a".repeat(100_000));
     for source in ["(a+)+$", "^(a+)+$", "(a|aa)+$", "^(a|a?)+$", "^(.*a){20}b$", "(x+x+)+y"] {
         let pattern = compiled(source);
-        let start = Instant::now();
+        assert!(!matches!(pattern.program, CompiledProgram::Sequence { .. }), "{source}");
         assert!(!pattern.is_match(&text), "{source}");
-        assert!(start.elapsed() < Duration::from_secs(10), "{source}");
     }
 }
 
