@@ -7,32 +7,20 @@
 mod derived;
 #[path = "validation/documents.rs"]
 mod documents;
+#[path = "validation/oracle.rs"]
+mod oracle;
 
-use std::{fs, hint::black_box};
+use std::hint::black_box;
 
 use contract_runtime::{Contract, Json};
 use divan::{Bencher, counter::BytesCount};
 use documents::{ChangeSet, Document, Page, Tombstones};
 use exchange_api::types::{StockPage, Timestamp};
-use exchange_tests::schemas;
+use oracle::{errors, oracle};
 use serde::Deserialize;
 
 fn main() {
     divan::main();
-}
-
-/// The independent judge of the same schema files.
-fn oracle(location: &str) -> jsonschema::Validator {
-    let mut registry = jsonschema::Registry::new();
-    for entry in fs::read_dir(schemas().join("exchange/v1")).unwrap() {
-        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
-        let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let uri = schema["$id"].as_str().unwrap().to_owned();
-        registry = registry.add(uri, schema).unwrap();
-    }
-    let registry = registry.prepare().unwrap();
-    let reference = serde_json::json!({ "$ref": location });
-    jsonschema::options().with_registry(&registry).build(&reference).unwrap()
 }
 
 fn oracle_of<D: Document>() -> jsonschema::Validator {
@@ -77,16 +65,11 @@ mod refuse_from_bytes {
             .bench_local(|| D::Type::parse_valid(black_box(text.as_bytes())).map(|_| ()).unwrap_err());
     }
 
-    /// The errors with pointer and keyword location, which is what an answer needs of them.
     #[divan::bench(types = [ChangeSet, Page, Tombstones])]
     fn jsonschema<D: Document>(bencher: Bencher) {
         let (text, validator) = (D::broken(), oracle_of::<D>());
         bencher.counter(BytesCount::new(text.len())).bench_local(|| {
-            let value: serde_json::Value = serde_json::from_slice(black_box(text.as_bytes())).unwrap();
-            let found: Vec<_> = validator
-                .iter_errors(&value)
-                .map(|error| (error.instance_path().to_string(), error.schema_path().to_string()))
-                .collect();
+            let found = errors(&validator, black_box(text.as_bytes()));
             assert!(found.len() >= 500);
             found
         });
