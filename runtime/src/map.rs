@@ -88,6 +88,13 @@ impl<V> Map<V> {
         self.position(key).map(|position| &self.entries[position].1)
     }
 
+    /// The place of `key` in the order, and its value.
+    #[inline]
+    pub(crate) fn get_full(&self, key: &str) -> Option<(usize, &V)> {
+        let position = self.position(key)?;
+        self.entries.get(position).map(|(_, value)| (position, value))
+    }
+
     /// The value under `key`, for changing it in place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
         self.position(key).map(|position| &mut self.entries[position].1)

@@ -158,7 +158,7 @@ pub enum Keyword<'t> {
     MaxProperties(u64),
     /// Validation 6.5.2.
     MinProperties(u64),
-    /// Validation 6.5.3.
+    /// Validation 6.5.3, as far as [`Properties`](Self::Properties) beside it does not say so.
     Required(&'t [&'t str]),
     /// Validation 6.5.4.
     DependentRequired(&'t [(&'t str, &'t [&'t str])]),
@@ -171,8 +171,9 @@ pub enum Keyword<'t> {
         /// How many elements `prefixItems` beside it covers.
         from: usize,
     },
-    /// Core 10.3.2.1.
-    Properties(&'t [(&'t str, SchemaId)]),
+    /// Core 10.3.2.1; and which of the first 64 are required, each a bit of its place, the lowest
+    /// that of the first (see [`required`]).
+    Properties(&'t [(&'t str, SchemaId)], u64),
     /// Core 10.3.2.2.
     PatternProperties(&'t [(&'t Pattern<'t>, SchemaId)]),
     /// Core 10.3.2.3.
@@ -218,6 +219,21 @@ pub enum Keyword<'t> {
     UnevaluatedItems(SchemaId),
     /// Core 11.3.
     UnevaluatedProperties(SchemaId),
+}
+
+/// What `required` comes to beside `properties`: the bits of [`Keyword::Properties`], and the names
+/// that have none, for [`Keyword::Required`].
+#[must_use]
+pub fn required<'n>(declared: &[(&str, SchemaId)], names: &[&'n str]) -> (u64, Vec<&'n str>) {
+    let (mut bits, mut others) = (0, Vec::new());
+    for name in names {
+        let place = declared.iter().position(|(other, _)| other == name);
+        match place.map_or(0, seen::bit) {
+            0 => others.push(*name),
+            bit => bits |= bit,
+        }
+    }
+    (bits, others)
 }
 
 /// The member that decides which branch of an `anyOf` or `oneOf` is meant.

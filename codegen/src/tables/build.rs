@@ -8,7 +8,7 @@ use contract_runtime::{
     pattern::{Atom, Class, Pattern},
     schema::{
         Choice, Keyword, Literal, Resource, ResourceId as RowResource, Schema as Row, SchemaId as RowId,
-        Tables, Types as RowTypes,
+        Tables, Types as RowTypes, required,
     },
 };
 
@@ -69,7 +69,15 @@ impl<'t> Builder<'t> {
     fn row(&self, content: &Content) -> Row<'t> {
         let (id, keywords) = match content {
             Content::Schema(id) => (*id, self.keywords(*id, self.graph.schema(*id))),
-            Content::All(ids) => (ids[0], vec![Keyword::AllOf(self.ids(ids))]),
+            Content::All(ids) => {
+                let mut rows: Vec<RowId> = Vec::with_capacity(ids.len());
+                for row in ids.iter().map(|id| self.row_id(*id)) {
+                    if !rows.contains(&row) {
+                        rows.push(row);
+                    }
+                }
+                (ids[0], vec![Keyword::AllOf(self.shelves.ids.keep(rows))])
+            }
         };
         let schema = self.graph.schema(id);
         // What has rows is listed.
@@ -126,13 +134,14 @@ impl<'t> Builder<'t> {
         let mut names: Vec<&'t str> = s.required.iter().map(|n| n.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        if !names.is_empty() {
-            out.push(Keyword::Required(shelves.texts.keep(names)));
-        }
         let properties = self.sorted(&s.properties);
         let declared: Vec<&'t str> = properties.iter().map(|(n, _)| *n).collect();
+        let (bits, others) = required(&properties, &names);
+        if !others.is_empty() {
+            out.push(Keyword::Required(shelves.texts.keep(others)));
+        }
         if !properties.is_empty() {
-            out.push(Keyword::Properties(shelves.named.keep(properties)));
+            out.push(Keyword::Properties(shelves.named.keep(properties), bits));
         }
         let patterns: Vec<(&'t Pattern<'t>, RowId)> = s
             .pattern_properties

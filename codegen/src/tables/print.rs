@@ -174,7 +174,9 @@ impl Printer<'_> {
             }
             Keyword::PrefixItems(list) => format!("PrefixItems(&[{}])", comma(list.iter().map(name))),
             Keyword::Items { schema, from } => format!("Items {{ schema: {}, from: {from} }}", name(schema)),
-            Keyword::Properties(list) => format!("Properties(&[{}])", self.named(list)),
+            Keyword::Properties(list, required) => {
+                format!("Properties(&[{}], {required:#b})", self.named(list))
+            }
             Keyword::PatternProperties(list) => {
                 let list = list.iter().map(|(p, id)| format!("({}, {})", self.pattern(p), name(id)));
                 format!("PatternProperties(&[{}])", comma(list))

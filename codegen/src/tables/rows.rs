@@ -1,5 +1,9 @@
 //! Which row of the table each schema has, and what the row is called.
 //!
+//! What only refers to another schema has no row of its own, but that one's: tables are smaller and
+//! nothing is looked up twice. Definitions always have one, so that what refers to them says nothing
+//! of what stands in them.
+//!
 //! Rows stand together by what they belong to: a resource, and in it each definition, component and
 //! operation. Such a group has a name, and its rows are counted from there.
 
@@ -9,7 +13,7 @@ use contract_runtime::schema::{ResourceId as RowResource, SchemaId as RowId};
 
 use crate::{
     naming::rows::{RowNames, head_of, resource_constant},
-    schema::{Graph, ResourceId, SchemaId},
+    schema::{Graph, ResourceId, SchemaId, keywords::Keyword},
     shape::Shapes,
 };
 
@@ -69,7 +73,7 @@ impl Rows {
                 groups.len() - 1
             })
         };
-        for id in graph.ids() {
+        for id in graph.ids().filter(|id| meant(graph, *id) == *id) {
             let group = group_of(id, &mut groups);
             groups[group].rows.push(Content::Schema(id));
         }
@@ -114,9 +118,14 @@ impl Rows {
                 next = next.plus(1);
             }
         }
+        for id in graph.ids() {
+            if let Some(row) = self.of(meant(graph, id)) {
+                self.of.insert(id, row);
+            }
+        }
     }
 
-    /// The row of a schema.
+    /// The row of a schema, or of the one that it stands for.
     pub(super) fn of(&self, id: SchemaId) -> Option<RowId> {
         self.of.get(&id).copied()
     }
@@ -147,4 +156,27 @@ impl Rows {
         let (Group { name, .. }, offset) = self.group(row)?;
         Some(if offset == 0 { name.clone() } else { format!("{name}.plus({offset})") })
     }
+}
+
+/// So many references are followed from one to the next; behind the last of more stands another.
+const FOLLOWED: usize = 64;
+
+/// The schema whose row a schema has: its own, unless all that it does is to refer to another.
+fn meant(graph: &Graph, id: SchemaId) -> SchemaId {
+    let mut found = id;
+    for _ in 0..FOLLOWED {
+        let schema = graph.schema(found);
+        let is_mere = schema.decides_by(&[Keyword::Ref])
+            && schema.location != head_of(graph, found)
+            // What it stands in could be looked for by a `$dynamicRef`.
+            && graph.resource(schema.resource).dynamic_anchors.is_empty();
+        match schema.reference.filter(|_| is_mere) {
+            // Where `false` stands itself it is reported by another name.
+            Some(target) if graph.schema(target).boolean == Some(false) => return found,
+            Some(target) => found = target,
+            None => return found,
+        }
+    }
+    // A circle of references has no schema that it means.
+    id
 }

@@ -329,9 +329,7 @@ pub mod operations {
                             format: Format::Json,
                             schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema",
                             validator: Some(
-                                schemas::validator(
-                                    schemas::TICKETS_PATHS_TICKETS_ID_GET.plus(1),
-                                ),
+                                schemas::validator(schemas::TICKETS_SCHEMAS_TICKET),
                             ),
                         },
                     ],
@@ -345,9 +343,7 @@ pub mod operations {
                             format: Format::Json,
                             schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema",
                             validator: Some(
-                                schemas::validator(
-                                    schemas::TICKETS_PATHS_TICKETS_ID_GET.plus(2),
-                                ),
+                                schemas::validator(schemas::TICKETS_SCHEMAS_PROBLEM),
                             ),
                         },
                     ],
@@ -405,9 +401,9 @@ pub mod schemas {
     ::contract_runtime::rows! {
         IN_TICKETS {
             /// `tickets.yaml#/paths/~1tickets~1{id}/get`
-            TICKETS_PATHS_TICKETS_ID_GET = 3,
+            TICKETS_PATHS_TICKETS_ID_GET = 1,
             /// `tickets.yaml#/components/schemas/Ticket`
-            TICKETS_SCHEMAS_TICKET = 4,
+            TICKETS_SCHEMAS_TICKET = 3,
             /// `tickets.yaml#/components/schemas/Fare`
             TICKETS_SCHEMAS_FARE = 8,
             /// `tickets.yaml#/components/schemas/Problem`
@@ -421,24 +417,21 @@ pub mod schemas {
         schemas: &[
             // TICKETS_PATHS_TICKETS_ID_GET
             Schema { resource: IN_TICKETS, location: "/paths/~1tickets~1{id}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(4)] },
-            Schema { resource: IN_TICKETS, location: "/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(TICKETS_SCHEMAS_TICKET)] },
-            Schema { resource: IN_TICKETS, location: "/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema", keywords: &[Keyword::Ref(TICKETS_SCHEMAS_PROBLEM)] },
             // TICKETS_SCHEMAS_TICKET
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["fare", "seat"]), Keyword::Properties(&[("fare", TICKETS_SCHEMAS_TICKET.plus(2)), ("note", TICKETS_SCHEMAS_TICKET.plus(3)), ("seat", TICKETS_SCHEMAS_TICKET.plus(1))])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("fare", TICKETS_SCHEMAS_FARE), ("note", TICKETS_SCHEMAS_TICKET.plus(2)), ("seat", TICKETS_SCHEMAS_TICKET.plus(1))], 0b101)] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/seat", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(99))] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/fare", keywords: &[Keyword::Ref(TICKETS_SCHEMAS_FARE)] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/note", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_34262077)] },
             // TICKETS_SCHEMAS_FARE
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::OneOf(&[TICKETS_SCHEMAS_FARE.plus(1), TICKETS_SCHEMAS_FARE.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("full"), 0), (Literal::String("free"), 1)] }))] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "price"]), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.plus(2)), ("price", TICKETS_SCHEMAS_FARE.plus(3))])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.plus(2)), ("price", TICKETS_SCHEMAS_FARE.plus(3))], 0b11)] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("full"))] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0/properties/price", keywords: &[Keyword::Type(Types::NUMBER)] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.plus(5))])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.plus(5))], 0b1)] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("free"))] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[TICKETS_SCHEMAS_FARE, TICKETS_SCHEMAS_FARE.plus(1)])] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[TICKETS_SCHEMAS_FARE, TICKETS_SCHEMAS_FARE.plus(4)])] },
             // TICKETS_SCHEMAS_PROBLEM
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("title", TICKETS_SCHEMAS_PROBLEM.plus(1))])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("title", TICKETS_SCHEMAS_PROBLEM.plus(1))], 0b0)] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Problem/properties/title", keywords: &[Keyword::Type(Types::STRING)] },
         ],
         resources: &[

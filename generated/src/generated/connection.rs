@@ -334,7 +334,7 @@ impl Contract for LabelledInstallation {
                 .as_ref()
                 .is_none_or(|value| {
                     schemas::validator(
-                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(2),
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(1),
                         )
                         .is_valid(value)
                 })
@@ -343,7 +343,7 @@ impl Contract for LabelledInstallation {
                 .as_ref()
                 .is_none_or(|value| {
                     schemas::validator(
-                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(3),
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(2),
                         )
                         .is_valid(value)
                 })
@@ -352,7 +352,7 @@ impl Contract for LabelledInstallation {
                 .as_ref()
                 .is_none_or(|value| {
                     schemas::validator(
-                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(4),
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(3),
                         )
                         .is_valid(value)
                 }) && is_apart(&self.extra, Self::DECLARED)
@@ -433,7 +433,7 @@ impl Contract for ServiceDocument {
                 .iter()
                 .all(|value| contract::holds(
                     value,
-                    schemas::validator(schemas::SERVICE_DOCUMENT.plus(3)),
+                    schemas::validator(schemas::SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE),
                 )) && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
             && self.limits.is_valid() && self.deprecations.len() <= 100
             && self.deprecations.iter().all(|value| value.is_valid())

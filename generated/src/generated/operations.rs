@@ -58,9 +58,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_PATHS_EXCHANGE_V1_GET),
-                        ),
+                        validator: Some(schemas::validator(schemas::SERVICE_DOCUMENT)),
                     },
                 ],
             },
@@ -72,9 +70,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -102,7 +98,7 @@ pub static OPERATIONS: &[Operation] = &[
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema",
                     validator: Some(
                         schemas::validator(
-                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_INSTALLATION_POST,
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION,
                         ),
                     ),
                 },
@@ -117,12 +113,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_INSTALLATION_POST
-                                    .plus(1),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::INSTALLATION)),
                     },
                 ],
             },
@@ -134,9 +125,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -162,11 +151,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(
-                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_ACCOUNT_CHECK_POST,
-                        ),
-                    ),
+                    validator: Some(schemas::validator(schemas::ACCOUNT_CHECK_REQUEST)),
                 },
             ],
         }),
@@ -180,10 +165,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_ACCOUNT_CHECK_POST
-                                    .plus(1),
-                            ),
+                            schemas::validator(schemas::ACCOUNT_CHECK_RESPONSE),
                         ),
                     },
                 ],
@@ -196,9 +178,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -239,11 +219,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(
-                            schemas::OPENAPI_PATHS_EXCHANGE_V1_CATALOG_RESOLVE_POST,
-                        ),
-                    ),
+                    validator: Some(schemas::validator(schemas::RESOLVE_REQUEST)),
                 },
             ],
         }),
@@ -256,12 +232,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_CATALOG_RESOLVE_POST
-                                    .plus(1),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::RESOLVE_RESPONSE)),
                     },
                 ],
             },
@@ -273,9 +244,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -319,11 +288,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_CATALOG_LOCATIONS_GET,
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::LOCATION_LIST)),
                     },
                 ],
             },
@@ -335,9 +300,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -367,9 +330,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_GET,
-                            ),
+                            schemas::validator(schemas::PAGE_DEFS_BLUEPRINT_PAGE),
                         ),
                     },
                 ],
@@ -382,9 +343,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -411,9 +370,7 @@ pub static OPERATIONS: &[Operation] = &[
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema",
                     validator: Some(
-                        schemas::validator(
-                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_CHANGES_POST,
-                        ),
+                        schemas::validator(schemas::CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET),
                     ),
                 },
             ],
@@ -427,12 +384,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_CHANGES_POST
-                                    .plus(1),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::CHANGE_RESULT)),
                     },
                 ],
             },
@@ -444,9 +396,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -476,9 +426,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_GET,
-                            ),
+                            schemas::validator(schemas::PAGE_DEFS_STOCK_PAGE),
                         ),
                     },
                 ],
@@ -491,9 +439,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -520,9 +466,7 @@ pub static OPERATIONS: &[Operation] = &[
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema",
                     validator: Some(
-                        schemas::validator(
-                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_CHANGES_POST,
-                        ),
+                        schemas::validator(schemas::CHANGE_SET_DEFS_STOCK_CHANGE_SET),
                     ),
                 },
             ],
@@ -536,12 +480,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_CHANGES_POST
-                                    .plus(1),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::CHANGE_RESULT)),
                     },
                 ],
             },
@@ -553,9 +492,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -584,11 +521,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_GET,
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::PAGE_DEFS_SHIP_PAGE)),
                     },
                 ],
             },
@@ -600,9 +533,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -629,9 +560,7 @@ pub static OPERATIONS: &[Operation] = &[
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema",
                     validator: Some(
-                        schemas::validator(
-                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_CHANGES_POST,
-                        ),
+                        schemas::validator(schemas::CHANGE_SET_DEFS_SHIP_CHANGE_SET),
                     ),
                 },
             ],
@@ -645,12 +574,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_CHANGES_POST
-                                    .plus(1),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::CHANGE_RESULT)),
                     },
                 ],
             },
@@ -662,9 +586,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -693,11 +615,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_UNITS_GET,
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::ORG_UNIT_LIST)),
                     },
                 ],
             },
@@ -709,9 +627,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -741,9 +657,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_GET,
-                            ),
+                            schemas::validator(schemas::PAGE_DEFS_ORG_STOCK_PAGE),
                         ),
                     },
                 ],
@@ -756,9 +670,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -780,7 +692,7 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "unit",
                 required: true,
-                validator: Some(schemas::validator(schemas::OPENAPI_PARAMETERS_UNIT)),
+                validator: Some(schemas::validator(schemas::ORG_UNIT_DEFS_UNIT_ID)),
                 ..Parameter::QUERY
             },
         ],
@@ -794,11 +706,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_MEMBERS_GET,
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::ORG_STOCK_MEMBERS)),
                     },
                 ],
             },
@@ -810,9 +718,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -839,9 +745,7 @@ pub static OPERATIONS: &[Operation] = &[
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema",
                     validator: Some(
-                        schemas::validator(
-                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_CHANGES_POST,
-                        ),
+                        schemas::validator(schemas::CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET),
                     ),
                 },
             ],
@@ -855,12 +759,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_CHANGES_POST
-                                    .plus(1),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::CHANGE_RESULT)),
                     },
                 ],
             },
@@ -872,9 +771,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -903,11 +800,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_DEMAND_GET,
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::ORG_DEMAND)),
                     },
                 ],
             },
@@ -919,9 +812,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -947,11 +838,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(
-                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_BLUEPRINTS_POST,
-                        ),
-                    ),
+                    validator: Some(schemas::validator(schemas::BLUEPRINT_DRAFT)),
                 },
             ],
         }),
@@ -964,12 +851,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_BLUEPRINTS_POST
-                                    .plus(1),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::DRAFT_RESULT)),
                     },
                 ],
             },
@@ -981,9 +863,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -1009,11 +889,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(
-                            schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_REFINERY_ORDERS_POST,
-                        ),
-                    ),
+                    validator: Some(schemas::validator(schemas::REFINERY_DRAFT)),
                 },
             ],
         }),
@@ -1026,12 +902,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_REFINERY_ORDERS_POST
-                                    .plus(1),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::DRAFT_RESULT)),
                     },
                 ],
             },
@@ -1043,9 +914,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -1091,9 +960,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },
@@ -1148,9 +1015,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/problem+json",
                         format: Format::Json,
                         schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_RESPONSES_PROBLEM),
-                        ),
+                        validator: Some(schemas::validator(schemas::PROBLEM)),
                     },
                 ],
             },

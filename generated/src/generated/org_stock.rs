@@ -1074,7 +1074,7 @@ impl Contract for OrgStockEntry {
                 Holder::NamedHolder(_) => false,
                 Holder::WithheldHolder(_) => true,
                 Holder::Unknown(value) => {
-                    schemas::validator(schemas::ORG_STOCK_ENTRY.plus(12)).is_valid(value)
+                    schemas::validator(schemas::ORG_STOCK_ENTRY.plus(5)).is_valid(value)
                 }
             }) || self.note.is_none()) && is_apart(&self.extra, Self::DECLARED)
     }

@@ -164,8 +164,10 @@ impl Contract for Problem {
 
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
-            && contract::holds(&self.code, schemas::validator(schemas::PROBLEM.plus(2)))
-            && char_count_at_most(&self.title, 200)
+            && contract::holds(
+                &self.code,
+                schemas::validator(schemas::PROBLEM_DEFS_PROBLEM_CODE),
+            ) && char_count_at_most(&self.title, 200)
             && char_count_at_most(&self.detail, 2000)
             && self.instance.as_ref().is_none_or(|value| char_count_at_most(value, 2048))
             && self.correlation_id.is_valid()
@@ -178,7 +180,7 @@ impl Contract for Problem {
             && self.retry_after_seconds.as_ref().is_none_or(|value| *value >= 0)
             && (!contract::holds(
                 &self.code,
-                schemas::validator(schemas::PROBLEM.plus(12)),
+                schemas::validator(schemas::PROBLEM.plus(8)),
             ) || self.confirmation_url.is_some())
             && is_apart(&self.extra, Self::DECLARED)
     }

@@ -17,42 +17,6 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 
 ::contract_runtime::rows! {
     IN_OPENAPI {
-        /// `openapi.json#/paths/~1exchange~1v1/get`
-        OPENAPI_PATHS_EXCHANGE_V1_GET = 1,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1installation/post`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_INSTALLATION_POST = 2,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1account-check/post`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_ACCOUNT_CHECK_POST = 2,
-        /// `openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post`
-        OPENAPI_PATHS_EXCHANGE_V1_CATALOG_RESOLVE_POST = 2,
-        /// `openapi.json#/paths/~1exchange~1v1~1catalog~1locations/get`
-        OPENAPI_PATHS_EXCHANGE_V1_CATALOG_LOCATIONS_GET = 1,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1blueprints/get`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_GET = 1,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_CHANGES_POST = 2,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1stock/get`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_GET = 1,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_CHANGES_POST = 2,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1ships/get`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_GET = 1,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_CHANGES_POST = 2,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1org-units/get`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_UNITS_GET = 1,
-        /// `openapi.json#/paths/~1exchange~1v1~1org-stock/get`
-        OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_GET = 1,
-        /// `openapi.json#/paths/~1exchange~1v1~1org-stock~1members/get`
-        OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_MEMBERS_GET = 1,
-        /// `openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post`
-        OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_CHANGES_POST = 2,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1org-demand/get`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_DEMAND_GET = 1,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_BLUEPRINTS_POST = 2,
-        /// `openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post`
-        OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_REFINERY_ORDERS_POST = 2,
         /// `openapi.json#/paths/~1exchange~1v1~1openapi.json/get`
         OPENAPI_PATHS_EXCHANGE_V1_OPENAPI_JSON_GET = 1,
         /// `openapi.json#/paths/~1exchange~1v1~1schemas~1{name}.schema.json/get`
@@ -61,8 +25,6 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         OPENAPI_PARAMETERS_CURSOR = 1,
         /// `openapi.json#/components/parameters/Limit`
         OPENAPI_PARAMETERS_LIMIT = 1,
-        /// `openapi.json#/components/parameters/Unit`
-        OPENAPI_PARAMETERS_UNIT = 1,
         /// `openapi.json#/components/parameters/SchemaName`
         OPENAPI_PARAMETERS_SCHEMA_NAME = 1,
         /// `openapi.json#/components/parameters/DPoP`
@@ -93,110 +55,108 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         OPENAPI_HEADERS_E_TAG = 1,
         /// `openapi.json#/components/headers/CacheControl`
         OPENAPI_HEADERS_CACHE_CONTROL = 1,
-        /// `openapi.json#/components/responses/Problem`
-        OPENAPI_RESPONSES_PROBLEM = 1,
     }
     IN_ACCOUNT_CHECK_REQUEST {
         /// `account-check-request.schema.json`
-        ACCOUNT_CHECK_REQUEST = 2,
+        ACCOUNT_CHECK_REQUEST = 1,
         /// `account-check-request.schema.json#/$defs/accountHandle`
         ACCOUNT_CHECK_REQUEST_DEFS_ACCOUNT_HANDLE = 1,
     }
     IN_ACCOUNT_CHECK_RESPONSE {
         /// `account-check-response.schema.json`
-        ACCOUNT_CHECK_RESPONSE = 2,
+        ACCOUNT_CHECK_RESPONSE = 1,
         /// `account-check-response.schema.json#/$defs/accountCheckResult`
         ACCOUNT_CHECK_RESPONSE_DEFS_ACCOUNT_CHECK_RESULT = 1,
     }
     IN_BLUEPRINT_DRAFT {
         /// `blueprint-draft.schema.json`
-        BLUEPRINT_DRAFT = 2,
+        BLUEPRINT_DRAFT = 1,
     }
     IN_BLUEPRINT {
         /// `blueprint.schema.json`
-        BLUEPRINT = 8,
+        BLUEPRINT = 3,
         /// `blueprint.schema.json#/$defs/blueprintKey`
         BLUEPRINT_DEFS_BLUEPRINT_KEY = 1,
     }
     IN_CHANGE_RESULT {
         /// `change-result.schema.json`
-        CHANGE_RESULT = 13,
+        CHANGE_RESULT = 10,
         /// `change-result.schema.json#/$defs/opOutcome`
-        CHANGE_RESULT_DEFS_OP_OUTCOME = 9,
+        CHANGE_RESULT_DEFS_OP_OUTCOME = 6,
         /// `change-result.schema.json#/$defs/opResult`
         CHANGE_RESULT_DEFS_OP_RESULT = 3,
         /// `change-result.schema.json#/$defs/opReason`
         CHANGE_RESULT_DEFS_OP_REASON = 3,
         /// `change-result.schema.json#/$defs/warning`
-        CHANGE_RESULT_DEFS_WARNING = 3,
+        CHANGE_RESULT_DEFS_WARNING = 1,
         /// `change-result.schema.json#/$defs/warningCode`
         CHANGE_RESULT_DEFS_WARNING_CODE = 3,
     }
     IN_CHANGE_SET {
         /// `change-set.schema.json`
-        CHANGE_SET = 4,
+        CHANGE_SET = 3,
         /// `change-set.schema.json#/$defs/blueprintChangeSet`
-        CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET = 4,
+        CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET = 2,
         /// `change-set.schema.json#/$defs/stockChangeSet`
-        CHANGE_SET_DEFS_STOCK_CHANGE_SET = 4,
+        CHANGE_SET_DEFS_STOCK_CHANGE_SET = 2,
         /// `change-set.schema.json#/$defs/shipChangeSet`
-        CHANGE_SET_DEFS_SHIP_CHANGE_SET = 4,
+        CHANGE_SET_DEFS_SHIP_CHANGE_SET = 2,
         /// `change-set.schema.json#/$defs/orgStockChangeSet`
-        CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET = 4,
+        CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET = 2,
         /// `change-set.schema.json#/$defs/opId`
         CHANGE_SET_DEFS_OP_ID = 1,
         /// `change-set.schema.json#/$defs/changeOp`
-        CHANGE_SET_DEFS_CHANGE_OP = 2,
+        CHANGE_SET_DEFS_CHANGE_OP = 1,
         /// `change-set.schema.json#/$defs/blueprintOp`
-        CHANGE_SET_DEFS_BLUEPRINT_OP = 3,
+        CHANGE_SET_DEFS_BLUEPRINT_OP = 1,
         /// `change-set.schema.json#/$defs/addBlueprint`
-        CHANGE_SET_DEFS_ADD_BLUEPRINT = 7,
+        CHANGE_SET_DEFS_ADD_BLUEPRINT = 3,
         /// `change-set.schema.json#/$defs/removeBlueprint`
-        CHANGE_SET_DEFS_REMOVE_BLUEPRINT = 7,
+        CHANGE_SET_DEFS_REMOVE_BLUEPRINT = 4,
         /// `change-set.schema.json#/$defs/stockOp`
-        CHANGE_SET_DEFS_STOCK_OP = 2,
+        CHANGE_SET_DEFS_STOCK_OP = 1,
         /// `change-set.schema.json#/$defs/setQuantity`
-        CHANGE_SET_DEFS_SET_QUANTITY = 10,
+        CHANGE_SET_DEFS_SET_QUANTITY = 4,
         /// `change-set.schema.json#/$defs/shipOp`
-        CHANGE_SET_DEFS_SHIP_OP = 4,
+        CHANGE_SET_DEFS_SHIP_OP = 1,
         /// `change-set.schema.json#/$defs/linkShip`
-        CHANGE_SET_DEFS_LINK_SHIP = 5,
+        CHANGE_SET_DEFS_LINK_SHIP = 2,
         /// `change-set.schema.json#/$defs/upsertShip`
-        CHANGE_SET_DEFS_UPSERT_SHIP = 16,
+        CHANGE_SET_DEFS_UPSERT_SHIP = 6,
         /// `change-set.schema.json#/$defs/removeShip`
-        CHANGE_SET_DEFS_REMOVE_SHIP = 5,
+        CHANGE_SET_DEFS_REMOVE_SHIP = 2,
         /// `change-set.schema.json#/$defs/orgStockOp`
-        CHANGE_SET_DEFS_ORG_STOCK_OP = 9,
+        CHANGE_SET_DEFS_ORG_STOCK_OP = 1,
         /// `change-set.schema.json#/$defs/poolOp`
-        CHANGE_SET_DEFS_POOL_OP = 3,
+        CHANGE_SET_DEFS_POOL_OP = 1,
         /// `change-set.schema.json#/$defs/entryOp`
-        CHANGE_SET_DEFS_ENTRY_OP = 4,
+        CHANGE_SET_DEFS_ENTRY_OP = 1,
         /// `change-set.schema.json#/$defs/takeOp`
-        CHANGE_SET_DEFS_TAKE_OP = 7,
+        CHANGE_SET_DEFS_TAKE_OP = 3,
         /// `change-set.schema.json#/$defs/jobOrderShare`
-        CHANGE_SET_DEFS_JOB_ORDER_SHARE = 3,
+        CHANGE_SET_DEFS_JOB_ORDER_SHARE = 1,
         /// `change-set.schema.json#/$defs/missionShare`
-        CHANGE_SET_DEFS_MISSION_SHARE = 3,
+        CHANGE_SET_DEFS_MISSION_SHARE = 1,
         /// `change-set.schema.json#/$defs/bookIn`
-        CHANGE_SET_DEFS_BOOK_IN = 15,
+        CHANGE_SET_DEFS_BOOK_IN = 7,
         /// `change-set.schema.json#/$defs/bookOut`
-        CHANGE_SET_DEFS_BOOK_OUT = 3,
+        CHANGE_SET_DEFS_BOOK_OUT = 2,
         /// `change-set.schema.json#/$defs/sellStock`
-        CHANGE_SET_DEFS_SELL_STOCK = 5,
+        CHANGE_SET_DEFS_SELL_STOCK = 4,
         /// `change-set.schema.json#/$defs/moveLocation`
-        CHANGE_SET_DEFS_MOVE_LOCATION = 5,
+        CHANGE_SET_DEFS_MOVE_LOCATION = 3,
         /// `change-set.schema.json#/$defs/moveHolder`
-        CHANGE_SET_DEFS_MOVE_HOLDER = 6,
+        CHANGE_SET_DEFS_MOVE_HOLDER = 3,
         /// `change-set.schema.json#/$defs/movePool`
-        CHANGE_SET_DEFS_MOVE_POOL = 6,
+        CHANGE_SET_DEFS_MOVE_POOL = 3,
         /// `change-set.schema.json#/$defs/setNote`
-        CHANGE_SET_DEFS_SET_NOTE = 4,
+        CHANGE_SET_DEFS_SET_NOTE = 3,
         /// `change-set.schema.json#/$defs/markStolen`
-        CHANGE_SET_DEFS_MARK_STOLEN = 5,
+        CHANGE_SET_DEFS_MARK_STOLEN = 3,
     }
     IN_DRAFT_RESULT {
         /// `draft-result.schema.json`
-        DRAFT_RESULT = 4,
+        DRAFT_RESULT = 1,
         /// `draft-result.schema.json#/$defs/frontendUrl`
         DRAFT_RESULT_DEFS_FRONTEND_URL = 1,
         /// `draft-result.schema.json#/$defs/handoffId`
@@ -206,11 +166,11 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_ENVELOPE {
         /// `envelope.schema.json`
-        ENVELOPE = 8,
+        ENVELOPE = 4,
         /// `envelope.schema.json#/$defs/generatorInfo`
         ENVELOPE_DEFS_GENERATOR_INFO = 3,
         /// `envelope.schema.json#/$defs/envelopeItem`
-        ENVELOPE_DEFS_ENVELOPE_ITEM = 5,
+        ENVELOPE_DEFS_ENVELOPE_ITEM = 1,
     }
     IN_EXTENSIONS {
         /// `extensions.schema.json`
@@ -218,9 +178,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_INSTALLATION {
         /// `installation.schema.json`
-        INSTALLATION = 5,
+        INSTALLATION = 1,
         /// `installation.schema.json#/$defs/labelledInstallation`
-        INSTALLATION_DEFS_LABELLED_INSTALLATION = 5,
+        INSTALLATION_DEFS_LABELLED_INSTALLATION = 4,
         /// `installation.schema.json#/$defs/installationLabel`
         INSTALLATION_DEFS_INSTALLATION_LABEL = 1,
         /// `installation.schema.json#/$defs/installationId`
@@ -228,7 +188,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_ITEM_REF {
         /// `item-ref.schema.json`
-        ITEM_REF = 15,
+        ITEM_REF = 12,
         /// `item-ref.schema.json#/$defs/catalogKey`
         ITEM_REF_DEFS_CATALOG_KEY = 1,
         /// `item-ref.schema.json#/$defs/uexId`
@@ -236,41 +196,41 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `item-ref.schema.json#/$defs/catalogKind`
         ITEM_REF_DEFS_CATALOG_KIND = 1,
         /// `item-ref.schema.json#/$defs/catalogEntry`
-        ITEM_REF_DEFS_CATALOG_ENTRY = 3,
+        ITEM_REF_DEFS_CATALOG_ENTRY = 2,
         /// `item-ref.schema.json#/$defs/keyedItemRef`
-        ITEM_REF_DEFS_KEYED_ITEM_REF = 3,
+        ITEM_REF_DEFS_KEYED_ITEM_REF = 1,
     }
     IN_LOCATION_LIST {
         /// `location-list.schema.json`
-        LOCATION_LIST = 3,
+        LOCATION_LIST = 2,
     }
     IN_LOCATION_REF {
         /// `location-ref.schema.json`
-        LOCATION_REF = 5,
+        LOCATION_REF = 3,
     }
     IN_LOCATION {
         /// `location.schema.json`
-        LOCATION = 3,
+        LOCATION = 1,
         /// `location.schema.json#/$defs/locationName`
         LOCATION_DEFS_LOCATION_NAME = 1,
         /// `location.schema.json#/$defs/locationLink`
-        LOCATION_DEFS_LOCATION_LINK = 3,
+        LOCATION_DEFS_LOCATION_LINK = 1,
         /// `location.schema.json#/$defs/locationLinkKind`
         LOCATION_DEFS_LOCATION_LINK_KIND = 1,
     }
     IN_MATERIAL_KIND {
         /// `material-kind.schema.json`
-        MATERIAL_KIND = 9,
+        MATERIAL_KIND = 8,
         /// `material-kind.schema.json#/$defs/materialType`
         MATERIAL_KIND_DEFS_MATERIAL_TYPE = 1,
     }
     IN_ORG_DEMAND {
         /// `org-demand.schema.json`
-        ORG_DEMAND = 11,
+        ORG_DEMAND = 7,
         /// `org-demand.schema.json#/$defs/materialDemand`
-        ORG_DEMAND_DEFS_MATERIAL_DEMAND = 7,
+        ORG_DEMAND_DEFS_MATERIAL_DEMAND = 2,
         /// `org-demand.schema.json#/$defs/itemDemand`
-        ORG_DEMAND_DEFS_ITEM_DEMAND = 4,
+        ORG_DEMAND_DEFS_ITEM_DEMAND = 2,
         /// `org-demand.schema.json#/$defs/demandSource`
         ORG_DEMAND_DEFS_DEMAND_SOURCE = 1,
         /// `org-demand.schema.json#/$defs/demandReason`
@@ -278,7 +238,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_ORG_STOCK_ENTRY {
         /// `org-stock-entry.schema.json`
-        ORG_STOCK_ENTRY = 16,
+        ORG_STOCK_ENTRY = 9,
         /// `org-stock-entry.schema.json#/$defs/entryId`
         ORG_STOCK_ENTRY_DEFS_ENTRY_ID = 1,
         /// `org-stock-entry.schema.json#/$defs/entryVersion`
@@ -290,67 +250,67 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `org-stock-entry.schema.json#/$defs/holderRef`
         ORG_STOCK_ENTRY_DEFS_HOLDER_REF = 1,
         /// `org-stock-entry.schema.json#/$defs/holder`
-        ORG_STOCK_ENTRY_DEFS_HOLDER = 3,
+        ORG_STOCK_ENTRY_DEFS_HOLDER = 1,
         /// `org-stock-entry.schema.json#/$defs/namedHolder`
-        ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER = 4,
+        ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER = 3,
         /// `org-stock-entry.schema.json#/$defs/withheldHolder`
         ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER = 5,
         /// `org-stock-entry.schema.json#/$defs/jobOrderEarmark`
-        ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK = 5,
+        ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK = 3,
         /// `org-stock-entry.schema.json#/$defs/missionEarmark`
-        ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK = 4,
+        ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK = 2,
         /// `org-stock-entry.schema.json#/$defs/earmarkSplit`
-        ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT = 3,
+        ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT = 1,
     }
     IN_ORG_STOCK_LOT {
         /// `org-stock-lot.schema.json`
-        ORG_STOCK_LOT = 7,
+        ORG_STOCK_LOT = 2,
         /// `org-stock-lot.schema.json#/$defs/orgLotKey`
         ORG_STOCK_LOT_DEFS_ORG_LOT_KEY = 1,
     }
     IN_ORG_STOCK_MEMBERS {
         /// `org-stock-members.schema.json`
-        ORG_STOCK_MEMBERS = 4,
+        ORG_STOCK_MEMBERS = 2,
         /// `org-stock-members.schema.json#/$defs/rosterMember`
-        ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER = 3,
+        ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER = 2,
     }
     IN_ORG_UNIT_LIST {
         /// `org-unit-list.schema.json`
-        ORG_UNIT_LIST = 3,
+        ORG_UNIT_LIST = 2,
     }
     IN_ORG_UNIT {
         /// `org-unit.schema.json`
-        ORG_UNIT = 5,
+        ORG_UNIT = 3,
         /// `org-unit.schema.json#/$defs/unitId`
         ORG_UNIT_DEFS_UNIT_ID = 1,
         /// `org-unit.schema.json#/$defs/unitRef`
-        ORG_UNIT_DEFS_UNIT_REF = 3,
+        ORG_UNIT_DEFS_UNIT_REF = 2,
         /// `org-unit.schema.json#/$defs/orgUnitKind`
         ORG_UNIT_DEFS_ORG_UNIT_KIND = 3,
     }
     IN_PAGE {
         /// `page.schema.json`
-        PAGE = 6,
+        PAGE = 4,
         /// `page.schema.json#/$defs/cursor`
         PAGE_DEFS_CURSOR = 1,
         /// `page.schema.json#/$defs/attribution`
         PAGE_DEFS_ATTRIBUTION = 15,
         /// `page.schema.json#/$defs/blueprintPage`
-        PAGE_DEFS_BLUEPRINT_PAGE = 6,
+        PAGE_DEFS_BLUEPRINT_PAGE = 3,
         /// `page.schema.json#/$defs/stockPage`
-        PAGE_DEFS_STOCK_PAGE = 6,
+        PAGE_DEFS_STOCK_PAGE = 3,
         /// `page.schema.json#/$defs/shipPage`
-        PAGE_DEFS_SHIP_PAGE = 6,
+        PAGE_DEFS_SHIP_PAGE = 3,
         /// `page.schema.json#/$defs/orgStockPage`
-        PAGE_DEFS_ORG_STOCK_PAGE = 6,
+        PAGE_DEFS_ORG_STOCK_PAGE = 3,
     }
     IN_PROBLEM {
         /// `problem.schema.json`
-        PROBLEM = 14,
+        PROBLEM = 10,
         /// `problem.schema.json#/$defs/problemCode`
         PROBLEM_DEFS_PROBLEM_CODE = 3,
         /// `problem.schema.json#/$defs/problemError`
-        PROBLEM_DEFS_PROBLEM_ERROR = 6,
+        PROBLEM_DEFS_PROBLEM_ERROR = 5,
         /// `problem.schema.json#/$defs/jsonPointer`
         PROBLEM_DEFS_JSON_POINTER = 1,
         /// `problem.schema.json#/$defs/correlationId`
@@ -360,7 +320,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_PROVENANCE {
         /// `provenance.schema.json`
-        PROVENANCE = 3,
+        PROVENANCE = 1,
         /// `provenance.schema.json#/$defs/provenanceSource`
         PROVENANCE_DEFS_PROVENANCE_SOURCE = 1,
         /// `provenance.schema.json#/$defs/timestamp`
@@ -372,55 +332,55 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_QUANTITY {
         /// `quantity.schema.json`
-        QUANTITY = 7,
+        QUANTITY = 5,
         /// `quantity.schema.json#/$defs/quantityAmount`
         QUANTITY_DEFS_QUANTITY_AMOUNT = 1,
         /// `quantity.schema.json#/$defs/quantityUnit`
         QUANTITY_DEFS_QUANTITY_UNIT = 1,
         /// `quantity.schema.json#/$defs/pieceQuantity`
-        QUANTITY_DEFS_PIECE_QUANTITY = 3,
+        QUANTITY_DEFS_PIECE_QUANTITY = 2,
     }
     IN_REFINERY_DRAFT {
         /// `refinery-draft.schema.json`
-        REFINERY_DRAFT = 9,
+        REFINERY_DRAFT = 7,
         /// `refinery-draft.schema.json#/$defs/refineryOrder`
-        REFINERY_DRAFT_DEFS_REFINERY_ORDER = 15,
+        REFINERY_DRAFT_DEFS_REFINERY_ORDER = 12,
         /// `refinery-draft.schema.json#/$defs/panelType`
         REFINERY_DRAFT_DEFS_PANEL_TYPE = 3,
         /// `refinery-draft.schema.json#/$defs/refineryGood`
-        REFINERY_DRAFT_DEFS_REFINERY_GOOD = 9,
+        REFINERY_DRAFT_DEFS_REFINERY_GOOD = 8,
         /// `refinery-draft.schema.json#/$defs/sourceImage`
-        REFINERY_DRAFT_DEFS_SOURCE_IMAGE = 6,
+        REFINERY_DRAFT_DEFS_SOURCE_IMAGE = 5,
     }
     IN_RESOLVE_REQUEST {
         /// `resolve-request.schema.json`
-        RESOLVE_REQUEST = 4,
+        RESOLVE_REQUEST = 2,
     }
     IN_RESOLVE_RESPONSE {
         /// `resolve-response.schema.json`
-        RESOLVE_RESPONSE = 5,
+        RESOLVE_RESPONSE = 3,
         /// `resolve-response.schema.json#/$defs/resolveResult`
-        RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT = 4,
+        RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT = 1,
         /// `resolve-response.schema.json#/$defs/resolvedResult`
-        RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT = 4,
+        RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT = 3,
         /// `resolve-response.schema.json#/$defs/ambiguousResult`
-        RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT = 5,
+        RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT = 4,
         /// `resolve-response.schema.json#/$defs/unmatchedResult`
         RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT = 3,
     }
     IN_SERVICE_DOCUMENT {
         /// `service-document.schema.json`
-        SERVICE_DOCUMENT = 10,
+        SERVICE_DOCUMENT = 6,
         /// `service-document.schema.json#/$defs/exchangeScope`
         SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE = 3,
         /// `service-document.schema.json#/$defs/serviceLimits`
         SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS = 4,
         /// `service-document.schema.json#/$defs/deprecation`
-        SERVICE_DOCUMENT_DEFS_DEPRECATION = 4,
+        SERVICE_DOCUMENT_DEFS_DEPRECATION = 3,
     }
     IN_SHIP {
         /// `ship.schema.json`
-        SHIP = 12,
+        SHIP = 2,
         /// `ship.schema.json#/$defs/shipId`
         SHIP_DEFS_SHIP_ID = 1,
         /// `ship.schema.json#/$defs/externalId`
@@ -432,7 +392,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `ship.schema.json#/$defs/orgUnitVersion`
         SHIP_DEFS_ORG_UNIT_VERSION = 1,
         /// `ship.schema.json#/$defs/insurance`
-        SHIP_DEFS_INSURANCE = 3,
+        SHIP_DEFS_INSURANCE = 1,
         /// `ship.schema.json#/$defs/lifetimeInsurance`
         SHIP_DEFS_LIFETIME_INSURANCE = 2,
         /// `ship.schema.json#/$defs/monthlyInsurance`
@@ -440,19 +400,19 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_STOCK_LOT {
         /// `stock-lot.schema.json`
-        STOCK_LOT = 4,
+        STOCK_LOT = 1,
         /// `stock-lot.schema.json#/$defs/lotKey`
         STOCK_LOT_DEFS_LOT_KEY = 1,
         /// `stock-lot.schema.json#/$defs/lotContent`
-        STOCK_LOT_DEFS_LOT_CONTENT = 7,
+        STOCK_LOT_DEFS_LOT_CONTENT = 2,
     }
     IN_TOMBSTONE {
         /// `tombstone.schema.json`
-        TOMBSTONE = 4,
+        TOMBSTONE = 1,
         /// `tombstone.schema.json#/$defs/tombstoneKey`
         TOMBSTONE_DEFS_TOMBSTONE_KEY = 1,
         /// `tombstone.schema.json#/$defs/removedBy`
-        TOMBSTONE_DEFS_REMOVED_BY = 7,
+        TOMBSTONE_DEFS_REMOVED_BY = 4,
         /// `tombstone.schema.json#/$defs/removalChannel`
         TOMBSTONE_DEFS_REMOVAL_CHANNEL = 3,
         /// `tombstone.schema.json#/$defs/clientId`
@@ -464,51 +424,6 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 #[rustfmt::skip]
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        // OPENAPI_PATHS_EXCHANGE_V1_GET
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(SERVICE_DOCUMENT)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_INSTALLATION_POST
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INSTALLATION_DEFS_LABELLED_INSTALLATION)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INSTALLATION)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_ACCOUNT_CHECK_POST
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(ACCOUNT_CHECK_REQUEST)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(ACCOUNT_CHECK_RESPONSE)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_CATALOG_RESOLVE_POST
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(RESOLVE_REQUEST)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(RESOLVE_RESPONSE)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_CATALOG_LOCATIONS_GET
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(LOCATION_LIST)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_GET
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE_DEFS_BLUEPRINT_PAGE)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_BLUEPRINTS_CHANGES_POST
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_RESULT)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_GET
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE_DEFS_STOCK_PAGE)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_STOCK_CHANGES_POST
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_STOCK_CHANGE_SET)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_RESULT)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_GET
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE_DEFS_SHIP_PAGE)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_SHIPS_CHANGES_POST
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SHIP_CHANGE_SET)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_RESULT)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_UNITS_GET
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(ORG_UNIT_LIST)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_GET
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE_DEFS_ORG_STOCK_PAGE)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_MEMBERS_GET
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(ORG_STOCK_MEMBERS)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ORG_STOCK_CHANGES_POST
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(CHANGE_RESULT)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_ORG_DEMAND_GET
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(ORG_DEMAND)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_BLUEPRINTS_POST
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(BLUEPRINT_DRAFT)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(DRAFT_RESULT)] },
-        // OPENAPI_PATHS_EXCHANGE_V1_ME_DRAFTS_REFINERY_ORDERS_POST
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(REFINERY_DRAFT)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(DRAFT_RESULT)] },
         // OPENAPI_PATHS_EXCHANGE_V1_OPENAPI_JSON_GET
         Schema { resource: IN_OPENAPI, location: "/paths/~1exchange~1v1~1openapi.json/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
         // OPENAPI_PATHS_EXCHANGE_V1_SCHEMAS_NAME_SCHEMA_JSON_GET
@@ -517,8 +432,6 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_OPENAPI, location: "/components/parameters/Cursor/schema", keywords: &[Keyword::Type(Types::STRING)] },
         // OPENAPI_PARAMETERS_LIMIT
         Schema { resource: IN_OPENAPI, location: "/components/parameters/Limit/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(1000))] },
-        // OPENAPI_PARAMETERS_UNIT
-        Schema { resource: IN_OPENAPI, location: "/components/parameters/Unit/schema", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
         // OPENAPI_PARAMETERS_SCHEMA_NAME
         Schema { resource: IN_OPENAPI, location: "/components/parameters/SchemaName/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_8CFD8337)] },
         // OPENAPI_PARAMETERS_DPOP
@@ -549,55 +462,39 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_OPENAPI, location: "/components/headers/ETag/schema", keywords: &[Keyword::Type(Types::STRING)] },
         // OPENAPI_HEADERS_CACHE_CONTROL
         Schema { resource: IN_OPENAPI, location: "/components/headers/CacheControl/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        // OPENAPI_RESPONSES_PROBLEM
-        Schema { resource: IN_OPENAPI, location: "/components/responses/Problem/content/application~1problem+json/schema", keywords: &[Keyword::Ref(PROBLEM)] },
         // ACCOUNT_CHECK_REQUEST
-        Schema { resource: IN_ACCOUNT_CHECK_REQUEST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["handle"]), Keyword::Properties(&[("handle", ACCOUNT_CHECK_REQUEST.plus(1))])] },
-        Schema { resource: IN_ACCOUNT_CHECK_REQUEST, location: "/properties/handle", keywords: &[Keyword::Ref(ACCOUNT_CHECK_REQUEST_DEFS_ACCOUNT_HANDLE)] },
+        Schema { resource: IN_ACCOUNT_CHECK_REQUEST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("handle", ACCOUNT_CHECK_REQUEST_DEFS_ACCOUNT_HANDLE)], 0b1)] },
         // ACCOUNT_CHECK_REQUEST_DEFS_ACCOUNT_HANDLE
         Schema { resource: IN_ACCOUNT_CHECK_REQUEST, location: "/$defs/accountHandle", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(60), Keyword::Pattern(&PATTERN_2F959EB5)] },
         // ACCOUNT_CHECK_RESPONSE
-        Schema { resource: IN_ACCOUNT_CHECK_RESPONSE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["result"]), Keyword::Properties(&[("result", ACCOUNT_CHECK_RESPONSE.plus(1))])] },
-        Schema { resource: IN_ACCOUNT_CHECK_RESPONSE, location: "/properties/result", keywords: &[Keyword::Ref(ACCOUNT_CHECK_RESPONSE_DEFS_ACCOUNT_CHECK_RESULT)] },
+        Schema { resource: IN_ACCOUNT_CHECK_RESPONSE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("result", ACCOUNT_CHECK_RESPONSE_DEFS_ACCOUNT_CHECK_RESULT)], 0b1)] },
         // ACCOUNT_CHECK_RESPONSE_DEFS_ACCOUNT_CHECK_RESULT
         Schema { resource: IN_ACCOUNT_CHECK_RESPONSE, location: "/$defs/accountCheckResult", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("match"), Literal::String("mismatch"), Literal::String("unknown")])] },
         // BLUEPRINT_DRAFT
-        Schema { resource: IN_BLUEPRINT_DRAFT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["formatVersion"]), Keyword::AllOf(&[BLUEPRINT_DRAFT.plus(1)])] },
-        Schema { resource: IN_BLUEPRINT_DRAFT, location: "/allOf/0", keywords: &[Keyword::Ref(ENVELOPE)] },
+        Schema { resource: IN_BLUEPRINT_DRAFT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["formatVersion"]), Keyword::AllOf(&[ENVELOPE])] },
         // BLUEPRINT
-        Schema { resource: IN_BLUEPRINT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["isDefault", "key", "ref"]), Keyword::Properties(&[("acquiredAt", BLUEPRINT.plus(3)), ("extensions", BLUEPRINT.plus(7)), ("isDefault", BLUEPRINT.plus(5)), ("key", BLUEPRINT.plus(1)), ("note", BLUEPRINT.plus(6)), ("provenance", BLUEPRINT.plus(4)), ("ref", BLUEPRINT.plus(2))])] },
-        Schema { resource: IN_BLUEPRINT, location: "/properties/key", keywords: &[Keyword::Ref(BLUEPRINT_DEFS_BLUEPRINT_KEY)] },
-        Schema { resource: IN_BLUEPRINT, location: "/properties/ref", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
-        Schema { resource: IN_BLUEPRINT, location: "/properties/acquiredAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
-        Schema { resource: IN_BLUEPRINT, location: "/properties/provenance", keywords: &[Keyword::Ref(PROVENANCE)] },
+        Schema { resource: IN_BLUEPRINT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("acquiredAt", PROVENANCE_DEFS_TIMESTAMP), ("extensions", EXTENSIONS), ("isDefault", BLUEPRINT.plus(1)), ("key", BLUEPRINT_DEFS_BLUEPRINT_KEY), ("note", BLUEPRINT.plus(2)), ("provenance", PROVENANCE), ("ref", ITEM_REF_DEFS_CATALOG_ENTRY)], 0b1001100)] },
         Schema { resource: IN_BLUEPRINT, location: "/properties/isDefault", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_BLUEPRINT, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
-        Schema { resource: IN_BLUEPRINT, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
         // BLUEPRINT_DEFS_BLUEPRINT_KEY
         Schema { resource: IN_BLUEPRINT, location: "/$defs/blueprintKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // CHANGE_RESULT
-        Schema { resource: IN_CHANGE_RESULT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["applied", "dryRun", "notApplied", "results", "unchanged", "warnings"]), Keyword::Properties(&[("applied", CHANGE_RESULT.plus(2)), ("cursor", CHANGE_RESULT.plus(12)), ("detachedFromMissions", CHANGE_RESULT.plus(9)), ("dryRun", CHANGE_RESULT.plus(1)), ("notApplied", CHANGE_RESULT.plus(4)), ("offersReduced", CHANGE_RESULT.plus(10)), ("offersRemoved", CHANGE_RESULT.plus(11)), ("results", CHANGE_RESULT.plus(5)), ("unchanged", CHANGE_RESULT.plus(3)), ("warnings", CHANGE_RESULT.plus(7))])] },
+        Schema { resource: IN_CHANGE_RESULT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("applied", CHANGE_RESULT.plus(2)), ("cursor", PAGE_DEFS_CURSOR), ("detachedFromMissions", CHANGE_RESULT.plus(7)), ("dryRun", CHANGE_RESULT.plus(1)), ("notApplied", CHANGE_RESULT.plus(4)), ("offersReduced", CHANGE_RESULT.plus(8)), ("offersRemoved", CHANGE_RESULT.plus(9)), ("results", CHANGE_RESULT.plus(5)), ("unchanged", CHANGE_RESULT.plus(3)), ("warnings", CHANGE_RESULT.plus(6))], 0b1110011001)] },
         Schema { resource: IN_CHANGE_RESULT, location: "/properties/dryRun", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_CHANGE_RESULT, location: "/properties/applied", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(500))] },
         Schema { resource: IN_CHANGE_RESULT, location: "/properties/unchanged", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(500))] },
         Schema { resource: IN_CHANGE_RESULT, location: "/properties/notApplied", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(500))] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/properties/results", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(500), Keyword::Items { schema: CHANGE_RESULT.plus(6), from: 0 }] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/properties/results/items", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_OP_OUTCOME)] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/properties/warnings", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: CHANGE_RESULT.plus(8), from: 0 }] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/properties/warnings/items", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_WARNING)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/results", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(500), Keyword::Items { schema: CHANGE_RESULT_DEFS_OP_OUTCOME, from: 0 }] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/properties/warnings", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: CHANGE_RESULT_DEFS_WARNING, from: 0 }] },
         Schema { resource: IN_CHANGE_RESULT, location: "/properties/detachedFromMissions", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         Schema { resource: IN_CHANGE_RESULT, location: "/properties/offersReduced", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         Schema { resource: IN_CHANGE_RESULT, location: "/properties/offersRemoved", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/properties/cursor", keywords: &[Keyword::Ref(PAGE_DEFS_CURSOR)] },
         // CHANGE_RESULT_DEFS_OP_OUTCOME
-        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["index", "result"]), Keyword::Properties(&[("index", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(1)), ("opId", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(2)), ("reason", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(4)), ("result", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(3))]), Keyword::If { condition: CHANGE_RESULT_DEFS_OP_OUTCOME.plus(5), then: Some(CHANGE_RESULT_DEFS_OP_OUTCOME.plus(7)), otherwise: None }] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("index", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(1)), ("opId", CHANGE_SET_DEFS_OP_ID), ("reason", CHANGE_RESULT_DEFS_OP_REASON), ("result", CHANGE_RESULT_DEFS_OP_RESULT)], 0b1001), Keyword::If { condition: CHANGE_RESULT_DEFS_OP_OUTCOME.plus(2), then: Some(CHANGE_RESULT_DEFS_OP_OUTCOME.plus(4)), otherwise: None }] },
         Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/properties/opId", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_OP_ID)] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/properties/result", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_OP_RESULT)] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/properties/reason", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_OP_REASON)] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/if", keywords: &[Keyword::Required(&["result"]), Keyword::Properties(&[("result", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(6))])] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/if", keywords: &[Keyword::Properties(&[("result", CHANGE_RESULT_DEFS_OP_OUTCOME.plus(3))], 0b1)] },
         Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/if/properties/result", keywords: &[Keyword::Const(Literal::String("unchanged"))] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/then", keywords: &[Keyword::Not(CHANGE_RESULT_DEFS_OP_OUTCOME.plus(8))] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/then", keywords: &[Keyword::Not(CHANGE_RESULT_DEFS_OP_OUTCOME.plus(5))] },
         Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opOutcome/then/not", keywords: &[Keyword::Required(&["reason"])] },
         // CHANGE_RESULT_DEFS_OP_RESULT
         Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opResult", keywords: &[Keyword::AnyOf(&[CHANGE_RESULT_DEFS_OP_RESULT.plus(1), CHANGE_RESULT_DEFS_OP_RESULT.plus(2)], None)] },
@@ -608,208 +505,116 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opReason/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("UNMATCHED"), Literal::String("AMBIGUOUS"), Literal::String("DEFAULT_NOT_REMOVABLE"), Literal::String("REMOVED_ELSEWHERE"), Literal::String("LOCATION_UNKNOWN"), Literal::String("UNIT_MISMATCH"), Literal::String("STOLEN_MARKING_DISABLED"), Literal::String("VERSION_CONFLICT"), Literal::String("STOCK_EARMARKED"), Literal::String("LINK_TARGET_TAKEN"), Literal::String("ORG_UNIT_NOT_ALLOWED"), Literal::String("ORG_UNIT_VERSION_CONFLICT"), Literal::String("NOT_PERMITTED"), Literal::String("HOLDER_UNKNOWN"), Literal::String("INSUFFICIENT_STOCK"), Literal::String("STOCK_OFFERED"), Literal::String("OVER_ALLOCATION"), Literal::String("EARMARK_TARGET_INVALID")])] },
         Schema { resource: IN_CHANGE_RESULT, location: "/$defs/opReason/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
         // CHANGE_RESULT_DEFS_WARNING
-        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warning", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code", "pointer"]), Keyword::Properties(&[("code", CHANGE_RESULT_DEFS_WARNING.plus(2)), ("pointer", CHANGE_RESULT_DEFS_WARNING.plus(1))])] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warning/properties/pointer", keywords: &[Keyword::Ref(PROBLEM_DEFS_JSON_POINTER)] },
-        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warning/properties/code", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_WARNING_CODE)] },
+        Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warning", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", CHANGE_RESULT_DEFS_WARNING_CODE), ("pointer", PROBLEM_DEFS_JSON_POINTER)], 0b11)] },
         // CHANGE_RESULT_DEFS_WARNING_CODE
         Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warningCode", keywords: &[Keyword::AnyOf(&[CHANGE_RESULT_DEFS_WARNING_CODE.plus(1), CHANGE_RESULT_DEFS_WARNING_CODE.plus(2)], None)] },
         Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warningCode/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("UNKNOWN_FIELD"), Literal::String("LOC_KEY_UNRESOLVED")])] },
         Schema { resource: IN_CHANGE_RESULT, location: "/$defs/warningCode/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
         // CHANGE_SET
-        Schema { resource: IN_CHANGE_SET, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ops"]), Keyword::Properties(&[("dryRun", CHANGE_SET.plus(2)), ("extensions", CHANGE_SET.plus(3)), ("ops", CHANGE_SET.plus(1))])] },
+        Schema { resource: IN_CHANGE_SET, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("dryRun", CHANGE_SET.plus(2)), ("extensions", EXTENSIONS), ("ops", CHANGE_SET.plus(1))], 0b100)] },
         Schema { resource: IN_CHANGE_SET, location: "/properties/ops", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500)] },
         Schema { resource: IN_CHANGE_SET, location: "/properties/dryRun", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: IN_CHANGE_SET, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
         // CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET.plus(3), from: 0 }] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet/properties/ops/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_BLUEPRINT_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET.plus(1))], 0b0), Keyword::AllOf(&[CHANGE_SET])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_BLUEPRINT_OP, from: 0 }] },
         // CHANGE_SET_DEFS_STOCK_CHANGE_SET
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_STOCK_CHANGE_SET.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_STOCK_CHANGE_SET.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_STOCK_CHANGE_SET.plus(3), from: 0 }] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet/properties/ops/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_STOCK_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_STOCK_CHANGE_SET.plus(1))], 0b0), Keyword::AllOf(&[CHANGE_SET])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_STOCK_OP, from: 0 }] },
         // CHANGE_SET_DEFS_SHIP_CHANGE_SET
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_SHIP_CHANGE_SET.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_SHIP_CHANGE_SET.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_SHIP_CHANGE_SET.plus(3), from: 0 }] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet/properties/ops/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SHIP_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_SHIP_CHANGE_SET.plus(1))], 0b0), Keyword::AllOf(&[CHANGE_SET])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_SHIP_OP, from: 0 }] },
         // CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET.plus(3), from: 0 }] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet/properties/ops/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ORG_STOCK_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet", keywords: &[Keyword::Properties(&[("ops", CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET.plus(1))], 0b0), Keyword::AllOf(&[CHANGE_SET])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockChangeSet/properties/ops", keywords: &[Keyword::Items { schema: CHANGE_SET_DEFS_ORG_STOCK_OP, from: 0 }] },
         // CHANGE_SET_DEFS_OP_ID
         Schema { resource: IN_CHANGE_SET, location: "/$defs/opId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64)] },
         // CHANGE_SET_DEFS_CHANGE_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/changeOp", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("opId", CHANGE_SET_DEFS_CHANGE_OP.plus(1))])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/changeOp/properties/opId", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_OP_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/changeOp", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("opId", CHANGE_SET_DEFS_OP_ID)], 0b0)] },
         // CHANGE_SET_DEFS_BLUEPRINT_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_BLUEPRINT_OP.plus(1), CHANGE_SET_DEFS_BLUEPRINT_OP.plus(2)], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove"), 1)] }))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintOp/oneOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ADD_BLUEPRINT)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintOp/oneOf/1", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_REMOVE_BLUEPRINT)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_ADD_BLUEPRINT, CHANGE_SET_DEFS_REMOVE_BLUEPRINT], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove"), 1)] }))] },
         // CHANGE_SET_DEFS_ADD_BLUEPRINT
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint", keywords: &[Keyword::Required(&["op", "ref"]), Keyword::Properties(&[("acquiredAt", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(4)), ("op", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(2)), ("override", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(6)), ("provenance", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(5)), ("ref", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint", keywords: &[Keyword::Properties(&[("acquiredAt", PROVENANCE_DEFS_TIMESTAMP), ("op", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(1)), ("override", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(2)), ("provenance", PROVENANCE), ("ref", ITEM_REF)], 0b10010), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/op", keywords: &[Keyword::Const(Literal::String("add"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/ref", keywords: &[Keyword::Ref(ITEM_REF)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/acquiredAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/provenance", keywords: &[Keyword::Ref(PROVENANCE)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // CHANGE_SET_DEFS_REMOVE_BLUEPRINT
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint", keywords: &[Keyword::Required(&["op"]), Keyword::Properties(&[("key", CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(3)), ("op", CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(2)), ("ref", CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(4))]), Keyword::AllOf(&[CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(1)]), Keyword::AnyOf(&[CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(5), CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(6)], None)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint", keywords: &[Keyword::Properties(&[("key", BLUEPRINT_DEFS_BLUEPRINT_KEY), ("op", CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(1)), ("ref", ITEM_REF)], 0b10), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP]), Keyword::AnyOf(&[CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(2), CHANGE_SET_DEFS_REMOVE_BLUEPRINT.plus(3)], None)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/properties/op", keywords: &[Keyword::Const(Literal::String("remove"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/properties/key", keywords: &[Keyword::Ref(BLUEPRINT_DEFS_BLUEPRINT_KEY)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/properties/ref", keywords: &[Keyword::Ref(ITEM_REF)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/anyOf/0", keywords: &[Keyword::Required(&["key"])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/anyOf/1", keywords: &[Keyword::Required(&["ref"])] },
         // CHANGE_SET_DEFS_STOCK_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_STOCK_OP.plus(1)], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockOp/oneOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SET_QUANTITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_SET_QUANTITY], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
         // CHANGE_SET_DEFS_SET_QUANTITY
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity", keywords: &[Keyword::Required(&["expectedQuantity", "location", "material", "op", "quality", "quantity", "stolen"]), Keyword::Properties(&[("expectedQuantity", CHANGE_SET_DEFS_SET_QUANTITY.plus(8)), ("location", CHANGE_SET_DEFS_SET_QUANTITY.plus(4)), ("material", CHANGE_SET_DEFS_SET_QUANTITY.plus(3)), ("op", CHANGE_SET_DEFS_SET_QUANTITY.plus(2)), ("override", CHANGE_SET_DEFS_SET_QUANTITY.plus(9)), ("quality", CHANGE_SET_DEFS_SET_QUANTITY.plus(5)), ("quantity", CHANGE_SET_DEFS_SET_QUANTITY.plus(7)), ("stolen", CHANGE_SET_DEFS_SET_QUANTITY.plus(6))]), Keyword::AllOf(&[CHANGE_SET_DEFS_SET_QUANTITY.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity", keywords: &[Keyword::Properties(&[("expectedQuantity", QUANTITY), ("location", LOCATION_REF), ("material", ITEM_REF), ("op", CHANGE_SET_DEFS_SET_QUANTITY.plus(1)), ("override", CHANGE_SET_DEFS_SET_QUANTITY.plus(3)), ("quality", QUALITY), ("quantity", QUANTITY), ("stolen", CHANGE_SET_DEFS_SET_QUANTITY.plus(2))], 0b11101111), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/op", keywords: &[Keyword::Const(Literal::String("set-quantity"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/material", keywords: &[Keyword::Ref(ITEM_REF)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/location", keywords: &[Keyword::Ref(LOCATION_REF)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/quality", keywords: &[Keyword::Ref(QUALITY)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/expectedQuantity", keywords: &[Keyword::Ref(QUANTITY)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // CHANGE_SET_DEFS_SHIP_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_SHIP_OP.plus(1), CHANGE_SET_DEFS_SHIP_OP.plus(2), CHANGE_SET_DEFS_SHIP_OP.plus(3)], Some(&Choice { tag: "op", branches: &[(Literal::String("link"), 0), (Literal::String("upsert"), 1), (Literal::String("remove"), 2)] }))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp/oneOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_LINK_SHIP)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp/oneOf/1", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_UPSERT_SHIP)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp/oneOf/2", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_REMOVE_SHIP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_LINK_SHIP, CHANGE_SET_DEFS_UPSERT_SHIP, CHANGE_SET_DEFS_REMOVE_SHIP], Some(&Choice { tag: "op", branches: &[(Literal::String("link"), 0), (Literal::String("upsert"), 1), (Literal::String("remove"), 2)] }))] },
         // CHANGE_SET_DEFS_LINK_SHIP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip", keywords: &[Keyword::Required(&["externalId", "op", "shipId"]), Keyword::Properties(&[("externalId", CHANGE_SET_DEFS_LINK_SHIP.plus(3)), ("op", CHANGE_SET_DEFS_LINK_SHIP.plus(2)), ("shipId", CHANGE_SET_DEFS_LINK_SHIP.plus(4))]), Keyword::AllOf(&[CHANGE_SET_DEFS_LINK_SHIP.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip", keywords: &[Keyword::Properties(&[("externalId", SHIP_DEFS_EXTERNAL_ID), ("op", CHANGE_SET_DEFS_LINK_SHIP.plus(1)), ("shipId", SHIP_DEFS_SHIP_ID)], 0b111), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip/properties/op", keywords: &[Keyword::Const(Literal::String("link"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip/properties/externalId", keywords: &[Keyword::Ref(SHIP_DEFS_EXTERNAL_ID)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip/properties/shipId", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_ID)] },
         // CHANGE_SET_DEFS_UPSERT_SHIP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip", keywords: &[Keyword::Required(&["externalId", "insurance", "op", "shipType"]), Keyword::Properties(&[("externalId", CHANGE_SET_DEFS_UPSERT_SHIP.plus(3)), ("fitted", CHANGE_SET_DEFS_UPSERT_SHIP.plus(10)), ("insurance", CHANGE_SET_DEFS_UPSERT_SHIP.plus(7)), ("location", CHANGE_SET_DEFS_UPSERT_SHIP.plus(9)), ("name", CHANGE_SET_DEFS_UPSERT_SHIP.plus(8)), ("op", CHANGE_SET_DEFS_UPSERT_SHIP.plus(2)), ("orgUnit", CHANGE_SET_DEFS_UPSERT_SHIP.plus(11)), ("orgUnitVersion", CHANGE_SET_DEFS_UPSERT_SHIP.plus(14)), ("override", CHANGE_SET_DEFS_UPSERT_SHIP.plus(15)), ("shipId", CHANGE_SET_DEFS_UPSERT_SHIP.plus(4)), ("shipType", CHANGE_SET_DEFS_UPSERT_SHIP.plus(6)), ("version", CHANGE_SET_DEFS_UPSERT_SHIP.plus(5))]), Keyword::DependentRequired(&[("shipId", &["version"])]), Keyword::AllOf(&[CHANGE_SET_DEFS_UPSERT_SHIP.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip", keywords: &[Keyword::Properties(&[("externalId", SHIP_DEFS_EXTERNAL_ID), ("fitted", CHANGE_SET_DEFS_UPSERT_SHIP.plus(2)), ("insurance", SHIP_DEFS_INSURANCE), ("location", LOCATION_REF), ("name", SHIP_DEFS_SHIP_NAME), ("op", CHANGE_SET_DEFS_UPSERT_SHIP.plus(1)), ("orgUnit", CHANGE_SET_DEFS_UPSERT_SHIP.plus(3)), ("orgUnitVersion", SHIP_DEFS_ORG_UNIT_VERSION), ("override", CHANGE_SET_DEFS_UPSERT_SHIP.plus(5)), ("shipId", SHIP_DEFS_SHIP_ID), ("shipType", ITEM_REF), ("version", SHIP_DEFS_SHIP_VERSION)], 0b10000100101), Keyword::DependentRequired(&[("shipId", &["version"])]), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/op", keywords: &[Keyword::Const(Literal::String("upsert"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/externalId", keywords: &[Keyword::Ref(SHIP_DEFS_EXTERNAL_ID)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/shipId", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_ID)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/version", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_VERSION)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/shipType", keywords: &[Keyword::Ref(ITEM_REF)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/insurance", keywords: &[Keyword::Ref(SHIP_DEFS_INSURANCE)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/name", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_NAME)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/location", keywords: &[Keyword::Ref(LOCATION_REF)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/fitted", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/orgUnit", keywords: &[Keyword::AnyOf(&[CHANGE_SET_DEFS_UPSERT_SHIP.plus(12), CHANGE_SET_DEFS_UPSERT_SHIP.plus(13)], None)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/orgUnit/anyOf/0", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/orgUnit", keywords: &[Keyword::AnyOf(&[ORG_UNIT_DEFS_UNIT_ID, CHANGE_SET_DEFS_UPSERT_SHIP.plus(4)], None)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/orgUnit/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/orgUnitVersion", keywords: &[Keyword::Ref(SHIP_DEFS_ORG_UNIT_VERSION)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/upsertShip/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // CHANGE_SET_DEFS_REMOVE_SHIP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip", keywords: &[Keyword::Required(&["op", "shipId", "version"]), Keyword::Properties(&[("op", CHANGE_SET_DEFS_REMOVE_SHIP.plus(2)), ("shipId", CHANGE_SET_DEFS_REMOVE_SHIP.plus(3)), ("version", CHANGE_SET_DEFS_REMOVE_SHIP.plus(4))]), Keyword::AllOf(&[CHANGE_SET_DEFS_REMOVE_SHIP.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip", keywords: &[Keyword::Properties(&[("op", CHANGE_SET_DEFS_REMOVE_SHIP.plus(1)), ("shipId", SHIP_DEFS_SHIP_ID), ("version", SHIP_DEFS_SHIP_VERSION)], 0b111), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip/properties/op", keywords: &[Keyword::Const(Literal::String("remove"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip/properties/shipId", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_ID)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip/properties/version", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_VERSION)] },
         // CHANGE_SET_DEFS_ORG_STOCK_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_ORG_STOCK_OP.plus(1), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(2), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(3), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(4), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(5), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(6), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(7), CHANGE_SET_DEFS_ORG_STOCK_OP.plus(8)], Some(&Choice { tag: "op", branches: &[(Literal::String("book-in"), 0), (Literal::String("book-out"), 1), (Literal::String("sell"), 2), (Literal::String("move-location"), 3), (Literal::String("move-holder"), 4), (Literal::String("move-pool"), 5), (Literal::String("note"), 6), (Literal::String("stolen"), 7)] }))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_BOOK_IN)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/1", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_BOOK_OUT)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/2", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SELL_STOCK)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/3", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MOVE_LOCATION)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/4", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MOVE_HOLDER)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/5", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MOVE_POOL)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/6", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_SET_NOTE)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp/oneOf/7", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MARK_STOLEN)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_BOOK_IN, CHANGE_SET_DEFS_BOOK_OUT, CHANGE_SET_DEFS_SELL_STOCK, CHANGE_SET_DEFS_MOVE_LOCATION, CHANGE_SET_DEFS_MOVE_HOLDER, CHANGE_SET_DEFS_MOVE_POOL, CHANGE_SET_DEFS_SET_NOTE, CHANGE_SET_DEFS_MARK_STOLEN], Some(&Choice { tag: "op", branches: &[(Literal::String("book-in"), 0), (Literal::String("book-out"), 1), (Literal::String("sell"), 2), (Literal::String("move-location"), 3), (Literal::String("move-holder"), 4), (Literal::String("move-pool"), 5), (Literal::String("note"), 6), (Literal::String("stolen"), 7)] }))] },
         // CHANGE_SET_DEFS_POOL_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/poolOp", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", CHANGE_SET_DEFS_POOL_OP.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_POOL_OP.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/poolOp/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_CHANGE_OP)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/poolOp/properties/unit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/poolOp", keywords: &[Keyword::Properties(&[("unit", ORG_UNIT_DEFS_UNIT_ID)], 0b1), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         // CHANGE_SET_DEFS_ENTRY_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/entryOp", keywords: &[Keyword::Required(&["entry", "version"]), Keyword::Properties(&[("entry", CHANGE_SET_DEFS_ENTRY_OP.plus(2)), ("version", CHANGE_SET_DEFS_ENTRY_OP.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_ENTRY_OP.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/entryOp/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_POOL_OP)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/entryOp/properties/entry", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_ENTRY_ID)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/entryOp/properties/version", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_ENTRY_VERSION)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/entryOp", keywords: &[Keyword::Properties(&[("entry", ORG_STOCK_ENTRY_DEFS_ENTRY_ID), ("version", ORG_STOCK_ENTRY_DEFS_ENTRY_VERSION)], 0b11), Keyword::AllOf(&[CHANGE_SET_DEFS_POOL_OP])] },
         // CHANGE_SET_DEFS_TAKE_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp", keywords: &[Keyword::Required(&["quantity"]), Keyword::Properties(&[("fromJobOrders", CHANGE_SET_DEFS_TAKE_OP.plus(3)), ("fromMissions", CHANGE_SET_DEFS_TAKE_OP.plus(5)), ("quantity", CHANGE_SET_DEFS_TAKE_OP.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_TAKE_OP.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ENTRY_OP)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromJobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_TAKE_OP.plus(4), from: 0 }] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromJobOrders/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_JOB_ORDER_SHARE)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromMissions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_TAKE_OP.plus(6), from: 0 }] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromMissions/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MISSION_SHARE)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp", keywords: &[Keyword::Properties(&[("fromJobOrders", CHANGE_SET_DEFS_TAKE_OP.plus(1)), ("fromMissions", CHANGE_SET_DEFS_TAKE_OP.plus(2)), ("quantity", QUANTITY)], 0b100), Keyword::AllOf(&[CHANGE_SET_DEFS_ENTRY_OP])] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromJobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_JOB_ORDER_SHARE, from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/takeOp/properties/fromMissions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_MISSION_SHARE, from: 0 }] },
         // CHANGE_SET_DEFS_JOB_ORDER_SHARE
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/jobOrderShare", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["jobOrder", "quantity"]), Keyword::Properties(&[("jobOrder", CHANGE_SET_DEFS_JOB_ORDER_SHARE.plus(1)), ("quantity", CHANGE_SET_DEFS_JOB_ORDER_SHARE.plus(2))])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/jobOrderShare/properties/jobOrder", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_JOB_ORDER_ID)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/jobOrderShare/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/jobOrderShare", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("jobOrder", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_ID), ("quantity", QUANTITY)], 0b11)] },
         // CHANGE_SET_DEFS_MISSION_SHARE
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/missionShare", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["mission", "quantity"]), Keyword::Properties(&[("mission", CHANGE_SET_DEFS_MISSION_SHARE.plus(1)), ("quantity", CHANGE_SET_DEFS_MISSION_SHARE.plus(2))])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/missionShare/properties/mission", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_MISSION_ID)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/missionShare/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/missionShare", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("mission", ORG_STOCK_ENTRY_DEFS_MISSION_ID), ("quantity", QUANTITY)], 0b11)] },
         // CHANGE_SET_DEFS_BOOK_IN
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn", keywords: &[Keyword::Required(&["holder", "location", "material", "op", "quality", "quantity", "stolen"]), Keyword::Properties(&[("holder", CHANGE_SET_DEFS_BOOK_IN.plus(3)), ("jobOrders", CHANGE_SET_DEFS_BOOK_IN.plus(10)), ("location", CHANGE_SET_DEFS_BOOK_IN.plus(5)), ("material", CHANGE_SET_DEFS_BOOK_IN.plus(4)), ("mergeScu", CHANGE_SET_DEFS_BOOK_IN.plus(14)), ("missions", CHANGE_SET_DEFS_BOOK_IN.plus(12)), ("note", CHANGE_SET_DEFS_BOOK_IN.plus(9)), ("op", CHANGE_SET_DEFS_BOOK_IN.plus(2)), ("quality", CHANGE_SET_DEFS_BOOK_IN.plus(6)), ("quantity", CHANGE_SET_DEFS_BOOK_IN.plus(8)), ("stolen", CHANGE_SET_DEFS_BOOK_IN.plus(7))]), Keyword::AllOf(&[CHANGE_SET_DEFS_BOOK_IN.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_POOL_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn", keywords: &[Keyword::Properties(&[("holder", ORG_STOCK_ENTRY_DEFS_HOLDER_REF), ("jobOrders", CHANGE_SET_DEFS_BOOK_IN.plus(4)), ("location", LOCATION_REF), ("material", ITEM_REF), ("mergeScu", CHANGE_SET_DEFS_BOOK_IN.plus(6)), ("missions", CHANGE_SET_DEFS_BOOK_IN.plus(5)), ("note", CHANGE_SET_DEFS_BOOK_IN.plus(3)), ("op", CHANGE_SET_DEFS_BOOK_IN.plus(1)), ("quality", QUALITY), ("quantity", QUANTITY), ("stolen", CHANGE_SET_DEFS_BOOK_IN.plus(2))], 0b11110001101), Keyword::AllOf(&[CHANGE_SET_DEFS_POOL_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/op", keywords: &[Keyword::Const(Literal::String("book-in"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/holder", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER_REF)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/material", keywords: &[Keyword::Ref(ITEM_REF)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/location", keywords: &[Keyword::Ref(LOCATION_REF)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/quality", keywords: &[Keyword::Ref(QUALITY)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/jobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_BOOK_IN.plus(11), from: 0 }] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/jobOrders/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_JOB_ORDER_SHARE)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/missions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_BOOK_IN.plus(13), from: 0 }] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/missions/items", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_MISSION_SHARE)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/jobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_JOB_ORDER_SHARE, from: 0 }] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/missions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: CHANGE_SET_DEFS_MISSION_SHARE, from: 0 }] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/bookIn/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // CHANGE_SET_DEFS_BOOK_OUT
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookOut", keywords: &[Keyword::Required(&["op"]), Keyword::Properties(&[("op", CHANGE_SET_DEFS_BOOK_OUT.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_BOOK_OUT.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookOut/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_TAKE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/bookOut", keywords: &[Keyword::Properties(&[("op", CHANGE_SET_DEFS_BOOK_OUT.plus(1))], 0b1), Keyword::AllOf(&[CHANGE_SET_DEFS_TAKE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/bookOut/properties/op", keywords: &[Keyword::Const(Literal::String("book-out"))] },
         // CHANGE_SET_DEFS_SELL_STOCK
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock", keywords: &[Keyword::Required(&["op", "proceeds", "terminal"]), Keyword::Properties(&[("op", CHANGE_SET_DEFS_SELL_STOCK.plus(2)), ("proceeds", CHANGE_SET_DEFS_SELL_STOCK.plus(4)), ("terminal", CHANGE_SET_DEFS_SELL_STOCK.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_SELL_STOCK.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_TAKE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock", keywords: &[Keyword::Properties(&[("op", CHANGE_SET_DEFS_SELL_STOCK.plus(1)), ("proceeds", CHANGE_SET_DEFS_SELL_STOCK.plus(3)), ("terminal", CHANGE_SET_DEFS_SELL_STOCK.plus(2))], 0b111), Keyword::AllOf(&[CHANGE_SET_DEFS_TAKE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock/properties/op", keywords: &[Keyword::Const(Literal::String("sell"))] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock/properties/terminal", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/sellStock/properties/proceeds", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000000000000))] },
         // CHANGE_SET_DEFS_MOVE_LOCATION
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation", keywords: &[Keyword::Required(&["location", "op"]), Keyword::Properties(&[("location", CHANGE_SET_DEFS_MOVE_LOCATION.plus(3)), ("mergeScu", CHANGE_SET_DEFS_MOVE_LOCATION.plus(4)), ("op", CHANGE_SET_DEFS_MOVE_LOCATION.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_MOVE_LOCATION.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_TAKE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation", keywords: &[Keyword::Properties(&[("location", LOCATION_REF), ("mergeScu", CHANGE_SET_DEFS_MOVE_LOCATION.plus(2)), ("op", CHANGE_SET_DEFS_MOVE_LOCATION.plus(1))], 0b101), Keyword::AllOf(&[CHANGE_SET_DEFS_TAKE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation/properties/op", keywords: &[Keyword::Const(Literal::String("move-location"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation/properties/location", keywords: &[Keyword::Ref(LOCATION_REF)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/moveLocation/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // CHANGE_SET_DEFS_MOVE_HOLDER
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder", keywords: &[Keyword::Required(&["holder", "op", "toUnit"]), Keyword::Properties(&[("holder", CHANGE_SET_DEFS_MOVE_HOLDER.plus(4)), ("mergeScu", CHANGE_SET_DEFS_MOVE_HOLDER.plus(5)), ("op", CHANGE_SET_DEFS_MOVE_HOLDER.plus(2)), ("toUnit", CHANGE_SET_DEFS_MOVE_HOLDER.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_MOVE_HOLDER.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_TAKE_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder", keywords: &[Keyword::Properties(&[("holder", ORG_STOCK_ENTRY_DEFS_HOLDER_REF), ("mergeScu", CHANGE_SET_DEFS_MOVE_HOLDER.plus(2)), ("op", CHANGE_SET_DEFS_MOVE_HOLDER.plus(1)), ("toUnit", ORG_UNIT_DEFS_UNIT_ID)], 0b1101), Keyword::AllOf(&[CHANGE_SET_DEFS_TAKE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/properties/op", keywords: &[Keyword::Const(Literal::String("move-holder"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/properties/toUnit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/properties/holder", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER_REF)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/moveHolder/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // CHANGE_SET_DEFS_MOVE_POOL
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool", keywords: &[Keyword::Required(&["op", "toUnit"]), Keyword::Properties(&[("mergeScu", CHANGE_SET_DEFS_MOVE_POOL.plus(5)), ("op", CHANGE_SET_DEFS_MOVE_POOL.plus(2)), ("quantity", CHANGE_SET_DEFS_MOVE_POOL.plus(4)), ("toUnit", CHANGE_SET_DEFS_MOVE_POOL.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_MOVE_POOL.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ENTRY_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool", keywords: &[Keyword::Properties(&[("mergeScu", CHANGE_SET_DEFS_MOVE_POOL.plus(2)), ("op", CHANGE_SET_DEFS_MOVE_POOL.plus(1)), ("quantity", QUANTITY), ("toUnit", ORG_UNIT_DEFS_UNIT_ID)], 0b1010), Keyword::AllOf(&[CHANGE_SET_DEFS_ENTRY_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/properties/op", keywords: &[Keyword::Const(Literal::String("move-pool"))] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/properties/toUnit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/movePool/properties/mergeScu", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // CHANGE_SET_DEFS_SET_NOTE
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/setNote", keywords: &[Keyword::Required(&["op"]), Keyword::Properties(&[("note", CHANGE_SET_DEFS_SET_NOTE.plus(3)), ("op", CHANGE_SET_DEFS_SET_NOTE.plus(2))]), Keyword::AllOf(&[CHANGE_SET_DEFS_SET_NOTE.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/setNote/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ENTRY_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/setNote", keywords: &[Keyword::Properties(&[("note", CHANGE_SET_DEFS_SET_NOTE.plus(2)), ("op", CHANGE_SET_DEFS_SET_NOTE.plus(1))], 0b10), Keyword::AllOf(&[CHANGE_SET_DEFS_ENTRY_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/setNote/properties/op", keywords: &[Keyword::Const(Literal::String("note"))] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/setNote/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
         // CHANGE_SET_DEFS_MARK_STOLEN
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen", keywords: &[Keyword::Required(&["op", "stolen"]), Keyword::Properties(&[("op", CHANGE_SET_DEFS_MARK_STOLEN.plus(2)), ("quantity", CHANGE_SET_DEFS_MARK_STOLEN.plus(4)), ("stolen", CHANGE_SET_DEFS_MARK_STOLEN.plus(3))]), Keyword::AllOf(&[CHANGE_SET_DEFS_MARK_STOLEN.plus(1)])] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen/allOf/0", keywords: &[Keyword::Ref(CHANGE_SET_DEFS_ENTRY_OP)] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen", keywords: &[Keyword::Properties(&[("op", CHANGE_SET_DEFS_MARK_STOLEN.plus(1)), ("quantity", QUANTITY), ("stolen", CHANGE_SET_DEFS_MARK_STOLEN.plus(2))], 0b101), Keyword::AllOf(&[CHANGE_SET_DEFS_ENTRY_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen/properties/op", keywords: &[Keyword::Const(Literal::String("stolen"))] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/markStolen/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
         // DRAFT_RESULT
-        Schema { resource: IN_DRAFT_RESULT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["frontendUrl", "handoffId", "kind"]), Keyword::Properties(&[("frontendUrl", DRAFT_RESULT.plus(1)), ("handoffId", DRAFT_RESULT.plus(2)), ("kind", DRAFT_RESULT.plus(3))])] },
-        Schema { resource: IN_DRAFT_RESULT, location: "/properties/frontendUrl", keywords: &[Keyword::Ref(DRAFT_RESULT_DEFS_FRONTEND_URL)] },
-        Schema { resource: IN_DRAFT_RESULT, location: "/properties/handoffId", keywords: &[Keyword::Ref(DRAFT_RESULT_DEFS_HANDOFF_ID)] },
-        Schema { resource: IN_DRAFT_RESULT, location: "/properties/kind", keywords: &[Keyword::Ref(DRAFT_RESULT_DEFS_DRAFT_KIND)] },
+        Schema { resource: IN_DRAFT_RESULT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("frontendUrl", DRAFT_RESULT_DEFS_FRONTEND_URL), ("handoffId", DRAFT_RESULT_DEFS_HANDOFF_ID), ("kind", DRAFT_RESULT_DEFS_DRAFT_KIND)], 0b111)] },
         // DRAFT_RESULT_DEFS_FRONTEND_URL
         Schema { resource: IN_DRAFT_RESULT, location: "/$defs/frontendUrl", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048), Keyword::Pattern(&PATTERN_5BAA1DCF)] },
         // DRAFT_RESULT_DEFS_HANDOFF_ID
@@ -819,37 +624,24 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_DRAFT_RESULT, location: "/$defs/draftKind/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("BLUEPRINT"), Literal::String("REFINERY")])] },
         Schema { resource: IN_DRAFT_RESULT, location: "/$defs/draftKind/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
         // ENVELOPE
-        Schema { resource: IN_ENVELOPE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["format", "items"]), Keyword::Properties(&[("extensions", ENVELOPE.plus(7)), ("format", ENVELOPE.plus(1)), ("formatVersion", ENVELOPE.plus(2)), ("generatedAt", ENVELOPE.plus(4)), ("generator", ENVELOPE.plus(3)), ("items", ENVELOPE.plus(5))])] },
+        Schema { resource: IN_ENVELOPE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("extensions", EXTENSIONS), ("format", ENVELOPE.plus(1)), ("formatVersion", ENVELOPE.plus(2)), ("generatedAt", PROVENANCE_DEFS_TIMESTAMP), ("generator", ENVELOPE_DEFS_GENERATOR_INFO), ("items", ENVELOPE.plus(3))], 0b100010)] },
         Schema { resource: IN_ENVELOPE, location: "/properties/format", keywords: &[Keyword::Const(Literal::String("svc.blueprints"))] },
         Schema { resource: IN_ENVELOPE, location: "/properties/formatVersion", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16), Keyword::Pattern(&PATTERN_B2054B11)] },
-        Schema { resource: IN_ENVELOPE, location: "/properties/generator", keywords: &[Keyword::Ref(ENVELOPE_DEFS_GENERATOR_INFO)] },
-        Schema { resource: IN_ENVELOPE, location: "/properties/generatedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
-        Schema { resource: IN_ENVELOPE, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2000), Keyword::Items { schema: ENVELOPE.plus(6), from: 0 }] },
-        Schema { resource: IN_ENVELOPE, location: "/properties/items/items", keywords: &[Keyword::Ref(ENVELOPE_DEFS_ENVELOPE_ITEM)] },
-        Schema { resource: IN_ENVELOPE, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        Schema { resource: IN_ENVELOPE, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2000), Keyword::Items { schema: ENVELOPE_DEFS_ENVELOPE_ITEM, from: 0 }] },
         // ENVELOPE_DEFS_GENERATOR_INFO
-        Schema { resource: IN_ENVELOPE, location: "/$defs/generatorInfo", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name", "version"]), Keyword::Properties(&[("name", ENVELOPE_DEFS_GENERATOR_INFO.plus(1)), ("version", ENVELOPE_DEFS_GENERATOR_INFO.plus(2))])] },
+        Schema { resource: IN_ENVELOPE, location: "/$defs/generatorInfo", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", ENVELOPE_DEFS_GENERATOR_INFO.plus(1)), ("version", ENVELOPE_DEFS_GENERATOR_INFO.plus(2))], 0b11)] },
         Schema { resource: IN_ENVELOPE, location: "/$defs/generatorInfo/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(100)] },
         Schema { resource: IN_ENVELOPE, location: "/$defs/generatorInfo/properties/version", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(50)] },
         // ENVELOPE_DEFS_ENVELOPE_ITEM
-        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ref"]), Keyword::Properties(&[("acquiredAt", ENVELOPE_DEFS_ENVELOPE_ITEM.plus(2)), ("extensions", ENVELOPE_DEFS_ENVELOPE_ITEM.plus(4)), ("provenance", ENVELOPE_DEFS_ENVELOPE_ITEM.plus(3)), ("ref", ENVELOPE_DEFS_ENVELOPE_ITEM.plus(1))])] },
-        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem/properties/ref", keywords: &[Keyword::Ref(ITEM_REF)] },
-        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem/properties/acquiredAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
-        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem/properties/provenance", keywords: &[Keyword::Ref(PROVENANCE)] },
-        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        Schema { resource: IN_ENVELOPE, location: "/$defs/envelopeItem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("acquiredAt", PROVENANCE_DEFS_TIMESTAMP), ("extensions", EXTENSIONS), ("provenance", PROVENANCE), ("ref", ITEM_REF)], 0b1000)] },
         // EXTENSIONS
         Schema { resource: IN_EXTENSIONS, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: EXTENSIONS.plus(2), declared: &[], patterns: &[] }, Keyword::PropertyNames(EXTENSIONS.plus(1)), Keyword::MaxProperties(10)] },
         Schema { resource: IN_EXTENSIONS, location: "/propertyNames", keywords: &[Keyword::MinLength(3), Keyword::MaxLength(100), Keyword::Pattern(&PATTERN_09BF184A)] },
         Schema { resource: IN_EXTENSIONS, location: "/additionalProperties", keywords: &[Keyword::Type(Types::OBJECT)] },
         // INSTALLATION
-        Schema { resource: IN_INSTALLATION, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["firstSeenAt", "installationId", "label", "lastSeenAt"]), Keyword::Properties(&[("firstSeenAt", INSTALLATION.plus(3)), ("installationId", INSTALLATION.plus(2)), ("label", INSTALLATION.plus(1)), ("lastSeenAt", INSTALLATION.plus(4))])] },
-        Schema { resource: IN_INSTALLATION, location: "/properties/label", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_LABEL)] },
-        Schema { resource: IN_INSTALLATION, location: "/properties/installationId", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_ID)] },
-        Schema { resource: IN_INSTALLATION, location: "/properties/firstSeenAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
-        Schema { resource: IN_INSTALLATION, location: "/properties/lastSeenAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_INSTALLATION, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("firstSeenAt", PROVENANCE_DEFS_TIMESTAMP), ("installationId", INSTALLATION_DEFS_INSTALLATION_ID), ("label", INSTALLATION_DEFS_INSTALLATION_LABEL), ("lastSeenAt", PROVENANCE_DEFS_TIMESTAMP)], 0b1111)] },
         // INSTALLATION_DEFS_LABELLED_INSTALLATION
-        Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["label"]), Keyword::Properties(&[("firstSeenAt", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(3)), ("installationId", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(2)), ("label", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(1)), ("lastSeenAt", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(4))])] },
-        Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation/properties/label", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_LABEL)] },
+        Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("firstSeenAt", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(2)), ("installationId", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(1)), ("label", INSTALLATION_DEFS_INSTALLATION_LABEL), ("lastSeenAt", INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(3))], 0b100)] },
         Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation/properties/installationId", keywords: &[] },
         Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation/properties/firstSeenAt", keywords: &[] },
         Schema { resource: IN_INSTALLATION, location: "/$defs/labelledInstallation/properties/lastSeenAt", keywords: &[] },
@@ -858,15 +650,12 @@ pub static TABLES: Tables<'static> = Tables {
         // INSTALLATION_DEFS_INSTALLATION_ID
         Schema { resource: IN_INSTALLATION, location: "/$defs/installationId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // ITEM_REF
-        Schema { resource: IN_ITEM_REF, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bt", ITEM_REF.plus(1)), ("extensions", ITEM_REF.plus(8)), ("locKey", ITEM_REF.plus(5)), ("name", ITEM_REF.plus(6)), ("nameLocale", ITEM_REF.plus(7)), ("scGuid", ITEM_REF.plus(3)), ("scRecord", ITEM_REF.plus(2)), ("uexId", ITEM_REF.plus(4))]), Keyword::DependentRequired(&[("nameLocale", &["name"])]), Keyword::AnyOf(&[ITEM_REF.plus(9), ITEM_REF.plus(10), ITEM_REF.plus(11), ITEM_REF.plus(12), ITEM_REF.plus(13), ITEM_REF.plus(14)], None)] },
-        Schema { resource: IN_ITEM_REF, location: "/properties/bt", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_KEY)] },
+        Schema { resource: IN_ITEM_REF, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bt", ITEM_REF_DEFS_CATALOG_KEY), ("extensions", EXTENSIONS), ("locKey", ITEM_REF.plus(3)), ("name", ITEM_REF.plus(4)), ("nameLocale", ITEM_REF.plus(5)), ("scGuid", ITEM_REF.plus(2)), ("scRecord", ITEM_REF.plus(1)), ("uexId", ITEM_REF_DEFS_UEX_ID)], 0b0), Keyword::DependentRequired(&[("nameLocale", &["name"])]), Keyword::AnyOf(&[ITEM_REF.plus(6), ITEM_REF.plus(7), ITEM_REF.plus(8), ITEM_REF.plus(9), ITEM_REF.plus(10), ITEM_REF.plus(11)], None)] },
         Schema { resource: IN_ITEM_REF, location: "/properties/scRecord", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
         Schema { resource: IN_ITEM_REF, location: "/properties/scGuid", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_FACCA7AE)] },
-        Schema { resource: IN_ITEM_REF, location: "/properties/uexId", keywords: &[Keyword::Ref(ITEM_REF_DEFS_UEX_ID)] },
         Schema { resource: IN_ITEM_REF, location: "/properties/locKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200), Keyword::Pattern(&PATTERN_F046A7BA)] },
         Schema { resource: IN_ITEM_REF, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
         Schema { resource: IN_ITEM_REF, location: "/properties/nameLocale", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(35)] },
-        Schema { resource: IN_ITEM_REF, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
         Schema { resource: IN_ITEM_REF, location: "/anyOf/0", keywords: &[Keyword::Required(&["bt"])] },
         Schema { resource: IN_ITEM_REF, location: "/anyOf/1", keywords: &[Keyword::Required(&["scRecord"])] },
         Schema { resource: IN_ITEM_REF, location: "/anyOf/2", keywords: &[Keyword::Required(&["scGuid"])] },
@@ -880,38 +669,27 @@ pub static TABLES: Tables<'static> = Tables {
         // ITEM_REF_DEFS_CATALOG_KIND
         Schema { resource: IN_ITEM_REF, location: "/$defs/catalogKind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("BLUEPRINT"), Literal::String("ITEM"), Literal::String("MATERIAL"), Literal::String("SHIP_TYPE")])] },
         // ITEM_REF_DEFS_CATALOG_ENTRY
-        Schema { resource: IN_ITEM_REF, location: "/$defs/catalogEntry", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["bt", "name"]), Keyword::Properties(&[("bt", ITEM_REF_DEFS_CATALOG_ENTRY.plus(1)), ("name", ITEM_REF_DEFS_CATALOG_ENTRY.plus(2))])] },
-        Schema { resource: IN_ITEM_REF, location: "/$defs/catalogEntry/properties/bt", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_KEY)] },
+        Schema { resource: IN_ITEM_REF, location: "/$defs/catalogEntry", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bt", ITEM_REF_DEFS_CATALOG_KEY), ("name", ITEM_REF_DEFS_CATALOG_ENTRY.plus(1))], 0b11)] },
         Schema { resource: IN_ITEM_REF, location: "/$defs/catalogEntry/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
         // ITEM_REF_DEFS_KEYED_ITEM_REF
-        Schema { resource: IN_ITEM_REF, location: "/$defs/keyedItemRef", keywords: &[Keyword::Required(&["bt"]), Keyword::Properties(&[("bt", ITEM_REF_DEFS_KEYED_ITEM_REF.plus(2))]), Keyword::AllOf(&[ITEM_REF_DEFS_KEYED_ITEM_REF.plus(1)])] },
-        Schema { resource: IN_ITEM_REF, location: "/$defs/keyedItemRef/allOf/0", keywords: &[Keyword::Ref(ITEM_REF)] },
-        Schema { resource: IN_ITEM_REF, location: "/$defs/keyedItemRef/properties/bt", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_KEY)] },
+        Schema { resource: IN_ITEM_REF, location: "/$defs/keyedItemRef", keywords: &[Keyword::Properties(&[("bt", ITEM_REF_DEFS_CATALOG_KEY)], 0b1), Keyword::AllOf(&[ITEM_REF])] },
         // LOCATION_LIST
-        Schema { resource: IN_LOCATION_LIST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", LOCATION_LIST.plus(1))])] },
-        Schema { resource: IN_LOCATION_LIST, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: LOCATION_LIST.plus(2), from: 0 }] },
-        Schema { resource: IN_LOCATION_LIST, location: "/properties/items/items", keywords: &[Keyword::Ref(LOCATION)] },
+        Schema { resource: IN_LOCATION_LIST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("items", LOCATION_LIST.plus(1))], 0b1)] },
+        Schema { resource: IN_LOCATION_LIST, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: LOCATION, from: 0 }] },
         // LOCATION_REF
-        Schema { resource: IN_LOCATION_REF, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", LOCATION_REF.plus(2)), ("uex", LOCATION_REF.plus(1))]), Keyword::AnyOf(&[LOCATION_REF.plus(3), LOCATION_REF.plus(4)], None)] },
-        Schema { resource: IN_LOCATION_REF, location: "/properties/uex", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_LINK)] },
-        Schema { resource: IN_LOCATION_REF, location: "/properties/name", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_NAME)] },
+        Schema { resource: IN_LOCATION_REF, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", LOCATION_DEFS_LOCATION_NAME), ("uex", LOCATION_DEFS_LOCATION_LINK)], 0b0), Keyword::AnyOf(&[LOCATION_REF.plus(1), LOCATION_REF.plus(2)], None)] },
         Schema { resource: IN_LOCATION_REF, location: "/anyOf/0", keywords: &[Keyword::Required(&["uex"])] },
         Schema { resource: IN_LOCATION_REF, location: "/anyOf/1", keywords: &[Keyword::Required(&["name"])] },
         // LOCATION
-        Schema { resource: IN_LOCATION, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", LOCATION.plus(1)), ("uex", LOCATION.plus(2))])] },
-        Schema { resource: IN_LOCATION, location: "/properties/name", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_NAME)] },
-        Schema { resource: IN_LOCATION, location: "/properties/uex", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_LINK)] },
+        Schema { resource: IN_LOCATION, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", LOCATION_DEFS_LOCATION_NAME), ("uex", LOCATION_DEFS_LOCATION_LINK)], 0b1)] },
         // LOCATION_DEFS_LOCATION_NAME
         Schema { resource: IN_LOCATION, location: "/$defs/locationName", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
         // LOCATION_DEFS_LOCATION_LINK
-        Schema { resource: IN_LOCATION, location: "/$defs/locationLink", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind"]), Keyword::Properties(&[("id", LOCATION_DEFS_LOCATION_LINK.plus(2)), ("kind", LOCATION_DEFS_LOCATION_LINK.plus(1))])] },
-        Schema { resource: IN_LOCATION, location: "/$defs/locationLink/properties/kind", keywords: &[Keyword::Ref(LOCATION_DEFS_LOCATION_LINK_KIND)] },
-        Schema { resource: IN_LOCATION, location: "/$defs/locationLink/properties/id", keywords: &[Keyword::Ref(ITEM_REF_DEFS_UEX_ID)] },
+        Schema { resource: IN_LOCATION, location: "/$defs/locationLink", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", ITEM_REF_DEFS_UEX_ID), ("kind", LOCATION_DEFS_LOCATION_LINK_KIND)], 0b11)] },
         // LOCATION_DEFS_LOCATION_LINK_KIND
         Schema { resource: IN_LOCATION, location: "/$defs/locationLinkKind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("CITY"), Literal::String("SPACE_STATION")])] },
         // MATERIAL_KIND
-        Schema { resource: IN_MATERIAL_KIND, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["commodity", "type"]), Keyword::Properties(&[("buyable", MATERIAL_KIND.plus(7)), ("commodity", MATERIAL_KIND.plus(2)), ("harvestable", MATERIAL_KIND.plus(4)), ("mineral", MATERIAL_KIND.plus(3)), ("raw", MATERIAL_KIND.plus(5)), ("refined", MATERIAL_KIND.plus(6)), ("sellable", MATERIAL_KIND.plus(8)), ("type", MATERIAL_KIND.plus(1))])] },
-        Schema { resource: IN_MATERIAL_KIND, location: "/properties/type", keywords: &[Keyword::Ref(MATERIAL_KIND_DEFS_MATERIAL_TYPE)] },
+        Schema { resource: IN_MATERIAL_KIND, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("buyable", MATERIAL_KIND.plus(6)), ("commodity", MATERIAL_KIND.plus(1)), ("harvestable", MATERIAL_KIND.plus(3)), ("mineral", MATERIAL_KIND.plus(2)), ("raw", MATERIAL_KIND.plus(4)), ("refined", MATERIAL_KIND.plus(5)), ("sellable", MATERIAL_KIND.plus(7)), ("type", MATERIAL_KIND_DEFS_MATERIAL_TYPE)], 0b10000010)] },
         Schema { resource: IN_MATERIAL_KIND, location: "/properties/commodity", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_MATERIAL_KIND, location: "/properties/mineral", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_MATERIAL_KIND, location: "/properties/harvestable", keywords: &[Keyword::Type(Types::BOOLEAN)] },
@@ -922,29 +700,18 @@ pub static TABLES: Tables<'static> = Tables {
         // MATERIAL_KIND_DEFS_MATERIAL_TYPE
         Schema { resource: IN_MATERIAL_KIND, location: "/$defs/materialType", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("RAW"), Literal::String("REFINED"), Literal::String("NO_REFINE")])] },
         // ORG_DEMAND
-        Schema { resource: IN_ORG_DEMAND, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items", "materials", "updatedAt"]), Keyword::Properties(&[("items", ORG_DEMAND.plus(4)), ("materials", ORG_DEMAND.plus(2)), ("reason", ORG_DEMAND.plus(6)), ("updatedAt", ORG_DEMAND.plus(1))]), Keyword::If { condition: ORG_DEMAND.plus(7), then: Some(ORG_DEMAND.plus(8)), otherwise: None }] },
-        Schema { resource: IN_ORG_DEMAND, location: "/properties/updatedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
-        Schema { resource: IN_ORG_DEMAND, location: "/properties/materials", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5000), Keyword::Items { schema: ORG_DEMAND.plus(3), from: 0 }] },
-        Schema { resource: IN_ORG_DEMAND, location: "/properties/materials/items", keywords: &[Keyword::Ref(ORG_DEMAND_DEFS_MATERIAL_DEMAND)] },
-        Schema { resource: IN_ORG_DEMAND, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5000), Keyword::Items { schema: ORG_DEMAND.plus(5), from: 0 }] },
-        Schema { resource: IN_ORG_DEMAND, location: "/properties/items/items", keywords: &[Keyword::Ref(ORG_DEMAND_DEFS_ITEM_DEMAND)] },
-        Schema { resource: IN_ORG_DEMAND, location: "/properties/reason", keywords: &[Keyword::Ref(ORG_DEMAND_DEFS_DEMAND_REASON)] },
+        Schema { resource: IN_ORG_DEMAND, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("items", ORG_DEMAND.plus(2)), ("materials", ORG_DEMAND.plus(1)), ("reason", ORG_DEMAND_DEFS_DEMAND_REASON), ("updatedAt", PROVENANCE_DEFS_TIMESTAMP)], 0b1011), Keyword::If { condition: ORG_DEMAND.plus(3), then: Some(ORG_DEMAND.plus(4)), otherwise: None }] },
+        Schema { resource: IN_ORG_DEMAND, location: "/properties/materials", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5000), Keyword::Items { schema: ORG_DEMAND_DEFS_MATERIAL_DEMAND, from: 0 }] },
+        Schema { resource: IN_ORG_DEMAND, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5000), Keyword::Items { schema: ORG_DEMAND_DEFS_ITEM_DEMAND, from: 0 }] },
         Schema { resource: IN_ORG_DEMAND, location: "/if", keywords: &[Keyword::Required(&["reason"])] },
-        Schema { resource: IN_ORG_DEMAND, location: "/then", keywords: &[Keyword::Properties(&[("items", ORG_DEMAND.plus(10)), ("materials", ORG_DEMAND.plus(9))])] },
+        Schema { resource: IN_ORG_DEMAND, location: "/then", keywords: &[Keyword::Properties(&[("items", ORG_DEMAND.plus(6)), ("materials", ORG_DEMAND.plus(5))], 0b0)] },
         Schema { resource: IN_ORG_DEMAND, location: "/then/properties/materials", keywords: &[Keyword::MaxItems(0)] },
         Schema { resource: IN_ORG_DEMAND, location: "/then/properties/items", keywords: &[Keyword::MaxItems(0)] },
         // ORG_DEMAND_DEFS_MATERIAL_DEMAND
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["material", "minQuality", "openQuantity", "rawRefs", "source"]), Keyword::Properties(&[("material", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(1)), ("minQuality", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(4)), ("openQuantity", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(5)), ("rawRefs", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(2)), ("source", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(6))])] },
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/material", keywords: &[Keyword::Ref(ITEM_REF_DEFS_KEYED_ITEM_REF)] },
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/rawRefs", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(20), Keyword::Items { schema: ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(3), from: 0 }] },
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/rawRefs/items", keywords: &[Keyword::Ref(ITEM_REF)] },
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/minQuality", keywords: &[Keyword::Ref(QUALITY)] },
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/openQuantity", keywords: &[Keyword::Ref(QUANTITY)] },
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/source", keywords: &[Keyword::Ref(ORG_DEMAND_DEFS_DEMAND_SOURCE)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("material", ITEM_REF_DEFS_KEYED_ITEM_REF), ("minQuality", QUALITY), ("openQuantity", QUANTITY), ("rawRefs", ORG_DEMAND_DEFS_MATERIAL_DEMAND.plus(1)), ("source", ORG_DEMAND_DEFS_DEMAND_SOURCE)], 0b11111)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/materialDemand/properties/rawRefs", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(20), Keyword::Items { schema: ITEM_REF, from: 0 }] },
         // ORG_DEMAND_DEFS_ITEM_DEMAND
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/itemDemand", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["craftableByMe", "item", "openQuantity"]), Keyword::Properties(&[("craftableByMe", ORG_DEMAND_DEFS_ITEM_DEMAND.plus(3)), ("item", ORG_DEMAND_DEFS_ITEM_DEMAND.plus(1)), ("openQuantity", ORG_DEMAND_DEFS_ITEM_DEMAND.plus(2))])] },
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/itemDemand/properties/item", keywords: &[Keyword::Ref(ITEM_REF)] },
-        Schema { resource: IN_ORG_DEMAND, location: "/$defs/itemDemand/properties/openQuantity", keywords: &[Keyword::Ref(QUANTITY_DEFS_PIECE_QUANTITY)] },
+        Schema { resource: IN_ORG_DEMAND, location: "/$defs/itemDemand", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("craftableByMe", ORG_DEMAND_DEFS_ITEM_DEMAND.plus(1)), ("item", ITEM_REF), ("openQuantity", QUANTITY_DEFS_PIECE_QUANTITY)], 0b111)] },
         Schema { resource: IN_ORG_DEMAND, location: "/$defs/itemDemand/properties/craftableByMe", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // ORG_DEMAND_DEFS_DEMAND_SOURCE
         Schema { resource: IN_ORG_DEMAND, location: "/$defs/demandSource", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("material-order"), Literal::String("item-order")])] },
@@ -953,21 +720,14 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_ORG_DEMAND, location: "/$defs/demandReason/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("NOT_PERMITTED")])] },
         Schema { resource: IN_ORG_DEMAND, location: "/$defs/demandReason/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
         // ORG_STOCK_ENTRY
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["free", "holder", "id", "jobOrders", "missions", "quantity", "version"]), Keyword::Properties(&[("free", ORG_STOCK_ENTRY.plus(10)), ("holder", ORG_STOCK_ENTRY.plus(3)), ("id", ORG_STOCK_ENTRY.plus(1)), ("jobOrders", ORG_STOCK_ENTRY.plus(6)), ("missions", ORG_STOCK_ENTRY.plus(8)), ("note", ORG_STOCK_ENTRY.plus(5)), ("quantity", ORG_STOCK_ENTRY.plus(4)), ("version", ORG_STOCK_ENTRY.plus(2))]), Keyword::If { condition: ORG_STOCK_ENTRY.plus(11), then: Some(ORG_STOCK_ENTRY.plus(14)), otherwise: None }] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/id", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_ENTRY_ID)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/version", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_ENTRY_VERSION)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/holder", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("free", ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT), ("holder", ORG_STOCK_ENTRY_DEFS_HOLDER), ("id", ORG_STOCK_ENTRY_DEFS_ENTRY_ID), ("jobOrders", ORG_STOCK_ENTRY.plus(2)), ("missions", ORG_STOCK_ENTRY.plus(3)), ("note", ORG_STOCK_ENTRY.plus(1)), ("quantity", QUANTITY), ("version", ORG_STOCK_ENTRY_DEFS_ENTRY_VERSION)], 0b11011111), Keyword::If { condition: ORG_STOCK_ENTRY.plus(4), then: Some(ORG_STOCK_ENTRY.plus(7)), otherwise: None }] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/jobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: ORG_STOCK_ENTRY.plus(7), from: 0 }] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/jobOrders/items", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/missions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: ORG_STOCK_ENTRY.plus(9), from: 0 }] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/missions/items", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/free", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/if", keywords: &[Keyword::Required(&["holder"]), Keyword::Properties(&[("holder", ORG_STOCK_ENTRY.plus(12))])] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/if/properties/holder", keywords: &[Keyword::Required(&["withheld"]), Keyword::Properties(&[("withheld", ORG_STOCK_ENTRY.plus(13))])] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/jobOrders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK, from: 0 }] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/properties/missions", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK, from: 0 }] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/if", keywords: &[Keyword::Properties(&[("holder", ORG_STOCK_ENTRY.plus(5))], 0b1)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/if/properties/holder", keywords: &[Keyword::Properties(&[("withheld", ORG_STOCK_ENTRY.plus(6))], 0b1)] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/if/properties/holder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(true))] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/then", keywords: &[Keyword::Not(ORG_STOCK_ENTRY.plus(15))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/then", keywords: &[Keyword::Not(ORG_STOCK_ENTRY.plus(8))] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/then/not", keywords: &[Keyword::Required(&["note"])] },
         // ORG_STOCK_ENTRY_DEFS_ENTRY_ID
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/entryId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
@@ -980,140 +740,101 @@ pub static TABLES: Tables<'static> = Tables {
         // ORG_STOCK_ENTRY_DEFS_HOLDER_REF
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holderRef", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // ORG_STOCK_ENTRY_DEFS_HOLDER
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holder", keywords: &[Keyword::OneOf(&[ORG_STOCK_ENTRY_DEFS_HOLDER.plus(1), ORG_STOCK_ENTRY_DEFS_HOLDER.plus(2)], Some(&Choice { tag: "withheld", branches: &[(Literal::Bool(false), 0), (Literal::Bool(true), 1)] }))] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holder/oneOf/0", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holder/oneOf/1", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holder", keywords: &[Keyword::OneOf(&[ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER, ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER], Some(&Choice { tag: "withheld", branches: &[(Literal::Bool(false), 0), (Literal::Bool(true), 1)] }))] },
         // ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name", "ref", "withheld"]), Keyword::Properties(&[("name", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(2)), ("ref", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(3)), ("withheld", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(1))])] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(2)), ("ref", ORG_STOCK_ENTRY_DEFS_HOLDER_REF), ("withheld", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(1))], 0b111)] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(false))] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder/properties/ref", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER_REF)] },
         // ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["withheld"]), Keyword::Properties(&[("withheld", ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(1))]), Keyword::Not(ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(2))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("withheld", ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(1))], 0b1), Keyword::Not(ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(2))] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(true))] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder/not", keywords: &[Keyword::AnyOf(&[ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(3), ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER.plus(4)], None)] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder/not/anyOf/0", keywords: &[Keyword::Required(&["name"])] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/withheldHolder/not/anyOf/1", keywords: &[Keyword::Required(&["ref"])] },
         // ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["delivered", "id", "quantity"]), Keyword::Properties(&[("delivered", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(4)), ("id", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(1)), ("number", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(2)), ("quantity", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(3))])] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark/properties/id", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_JOB_ORDER_ID)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("delivered", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(2)), ("id", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_ID), ("number", ORG_STOCK_ENTRY_DEFS_JOB_ORDER_EARMARK.plus(1)), ("quantity", QUANTITY)], 0b1011)] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark/properties/number", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/jobOrderEarmark/properties/delivered", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionEarmark", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "quantity"]), Keyword::Properties(&[("id", ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK.plus(1)), ("name", ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK.plus(2)), ("quantity", ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK.plus(3))])] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionEarmark/properties/id", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_MISSION_ID)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionEarmark", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", ORG_STOCK_ENTRY_DEFS_MISSION_ID), ("name", ORG_STOCK_ENTRY_DEFS_MISSION_EARMARK.plus(1)), ("quantity", QUANTITY)], 0b101)] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionEarmark/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/missionEarmark/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
         // ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/earmarkSplit", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["jobOrders", "missions"]), Keyword::Properties(&[("jobOrders", ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT.plus(1)), ("missions", ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT.plus(2))])] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/earmarkSplit/properties/jobOrders", keywords: &[Keyword::Ref(QUANTITY)] },
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/earmarkSplit/properties/missions", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/earmarkSplit", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("jobOrders", QUANTITY), ("missions", QUANTITY)], 0b11)] },
         // ORG_STOCK_LOT
-        Schema { resource: IN_ORG_STOCK_LOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["earmarked", "key", "unit"]), Keyword::Properties(&[("earmarked", ORG_STOCK_LOT.plus(4)), ("entries", ORG_STOCK_LOT.plus(5)), ("key", ORG_STOCK_LOT.plus(2)), ("unit", ORG_STOCK_LOT.plus(3))]), Keyword::AllOf(&[ORG_STOCK_LOT.plus(1)])] },
-        Schema { resource: IN_ORG_STOCK_LOT, location: "/allOf/0", keywords: &[Keyword::Ref(STOCK_LOT_DEFS_LOT_CONTENT)] },
-        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/key", keywords: &[Keyword::Ref(ORG_STOCK_LOT_DEFS_ORG_LOT_KEY)] },
-        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/unit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_REF)] },
-        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/earmarked", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT)] },
-        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/entries", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: ORG_STOCK_LOT.plus(6), from: 0 }] },
-        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/entries/items", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY)] },
+        Schema { resource: IN_ORG_STOCK_LOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("earmarked", ORG_STOCK_ENTRY_DEFS_EARMARK_SPLIT), ("entries", ORG_STOCK_LOT.plus(1)), ("key", ORG_STOCK_LOT_DEFS_ORG_LOT_KEY), ("unit", ORG_UNIT_DEFS_UNIT_REF)], 0b1101), Keyword::AllOf(&[STOCK_LOT_DEFS_LOT_CONTENT])] },
+        Schema { resource: IN_ORG_STOCK_LOT, location: "/properties/entries", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: ORG_STOCK_ENTRY, from: 0 }] },
         // ORG_STOCK_LOT_DEFS_ORG_LOT_KEY
         Schema { resource: IN_ORG_STOCK_LOT, location: "/$defs/orgLotKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // ORG_STOCK_MEMBERS
-        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items", "unit"]), Keyword::Properties(&[("items", ORG_STOCK_MEMBERS.plus(2)), ("unit", ORG_STOCK_MEMBERS.plus(1))])] },
-        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/properties/unit", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_REF)] },
-        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: ORG_STOCK_MEMBERS.plus(3), from: 0 }] },
-        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/properties/items/items", keywords: &[Keyword::Ref(ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER)] },
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("items", ORG_STOCK_MEMBERS.plus(1)), ("unit", ORG_UNIT_DEFS_UNIT_REF)], 0b11)] },
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(10000), Keyword::Items { schema: ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER, from: 0 }] },
         // ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER
-        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/$defs/rosterMember", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name", "ref"]), Keyword::Properties(&[("name", ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER.plus(2)), ("ref", ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER.plus(1))])] },
-        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/$defs/rosterMember/properties/ref", keywords: &[Keyword::Ref(ORG_STOCK_ENTRY_DEFS_HOLDER_REF)] },
+        Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/$defs/rosterMember", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", ORG_STOCK_MEMBERS_DEFS_ROSTER_MEMBER.plus(1)), ("ref", ORG_STOCK_ENTRY_DEFS_HOLDER_REF)], 0b11)] },
         Schema { resource: IN_ORG_STOCK_MEMBERS, location: "/$defs/rosterMember/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
         // ORG_UNIT_LIST
-        Schema { resource: IN_ORG_UNIT_LIST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", ORG_UNIT_LIST.plus(1))])] },
-        Schema { resource: IN_ORG_UNIT_LIST, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::UniqueItems, Keyword::Items { schema: ORG_UNIT_LIST.plus(2), from: 0 }] },
-        Schema { resource: IN_ORG_UNIT_LIST, location: "/properties/items/items", keywords: &[Keyword::Ref(ORG_UNIT)] },
+        Schema { resource: IN_ORG_UNIT_LIST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("items", ORG_UNIT_LIST.plus(1))], 0b1)] },
+        Schema { resource: IN_ORG_UNIT_LIST, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::UniqueItems, Keyword::Items { schema: ORG_UNIT, from: 0 }] },
         // ORG_UNIT
-        Schema { resource: IN_ORG_UNIT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind", "name", "shorthand"]), Keyword::Properties(&[("id", ORG_UNIT.plus(1)), ("kind", ORG_UNIT.plus(4)), ("name", ORG_UNIT.plus(2)), ("shorthand", ORG_UNIT.plus(3))])] },
-        Schema { resource: IN_ORG_UNIT, location: "/properties/id", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        Schema { resource: IN_ORG_UNIT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", ORG_UNIT_DEFS_UNIT_ID), ("kind", ORG_UNIT_DEFS_ORG_UNIT_KIND), ("name", ORG_UNIT.plus(1)), ("shorthand", ORG_UNIT.plus(2))], 0b1111)] },
         Schema { resource: IN_ORG_UNIT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
         Schema { resource: IN_ORG_UNIT, location: "/properties/shorthand", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(50)] },
-        Schema { resource: IN_ORG_UNIT, location: "/properties/kind", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_ORG_UNIT_KIND)] },
         // ORG_UNIT_DEFS_UNIT_ID
         Schema { resource: IN_ORG_UNIT, location: "/$defs/unitId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // ORG_UNIT_DEFS_UNIT_REF
-        Schema { resource: IN_ORG_UNIT, location: "/$defs/unitRef", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "name"]), Keyword::Properties(&[("id", ORG_UNIT_DEFS_UNIT_REF.plus(1)), ("name", ORG_UNIT_DEFS_UNIT_REF.plus(2))])] },
-        Schema { resource: IN_ORG_UNIT, location: "/$defs/unitRef/properties/id", keywords: &[Keyword::Ref(ORG_UNIT_DEFS_UNIT_ID)] },
+        Schema { resource: IN_ORG_UNIT, location: "/$defs/unitRef", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", ORG_UNIT_DEFS_UNIT_ID), ("name", ORG_UNIT_DEFS_UNIT_REF.plus(1))], 0b11)] },
         Schema { resource: IN_ORG_UNIT, location: "/$defs/unitRef/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
         // ORG_UNIT_DEFS_ORG_UNIT_KIND
         Schema { resource: IN_ORG_UNIT, location: "/$defs/orgUnitKind", keywords: &[Keyword::AnyOf(&[ORG_UNIT_DEFS_ORG_UNIT_KIND.plus(1), ORG_UNIT_DEFS_ORG_UNIT_KIND.plus(2)], None)] },
         Schema { resource: IN_ORG_UNIT, location: "/$defs/orgUnitKind/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("SQUADRON"), Literal::String("SPECIAL_COMMAND"), Literal::String("BEREICH"), Literal::String("ORGANISATIONSLEITUNG")])] },
         Schema { resource: IN_ORG_UNIT, location: "/$defs/orgUnitKind/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
         // PAGE
-        Schema { resource: IN_PAGE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["hasMore", "items", "nextCursor", "removed"]), Keyword::Properties(&[("hasMore", PAGE.plus(5)), ("items", PAGE.plus(1)), ("nextCursor", PAGE.plus(4)), ("removed", PAGE.plus(2))])] },
+        Schema { resource: IN_PAGE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("hasMore", PAGE.plus(3)), ("items", PAGE.plus(1)), ("nextCursor", PAGE_DEFS_CURSOR), ("removed", PAGE.plus(2))], 0b1111)] },
         Schema { resource: IN_PAGE, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000)] },
-        Schema { resource: IN_PAGE, location: "/properties/removed", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: PAGE.plus(3), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/properties/removed/items", keywords: &[Keyword::Ref(TOMBSTONE)] },
-        Schema { resource: IN_PAGE, location: "/properties/nextCursor", keywords: &[Keyword::Ref(PAGE_DEFS_CURSOR)] },
+        Schema { resource: IN_PAGE, location: "/properties/removed", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::Items { schema: TOMBSTONE, from: 0 }] },
         Schema { resource: IN_PAGE, location: "/properties/hasMore", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // PAGE_DEFS_CURSOR
         Schema { resource: IN_PAGE, location: "/$defs/cursor", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128), Keyword::Pattern(&PATTERN_EAB1CA79)] },
         // PAGE_DEFS_ATTRIBUTION
         Schema { resource: IN_PAGE, location: "/$defs/attribution", keywords: &[Keyword::If { condition: PAGE_DEFS_ATTRIBUTION.plus(1), then: Some(PAGE_DEFS_ATTRIBUTION.plus(4)), otherwise: Some(PAGE_DEFS_ATTRIBUTION.plus(6)) }] },
-        Schema { resource: IN_PAGE, location: "/$defs/attribution/if", keywords: &[Keyword::Required(&["removedBy"]), Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(2))])] },
-        Schema { resource: IN_PAGE, location: "/$defs/attribution/if/properties/removedBy", keywords: &[Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", PAGE_DEFS_ATTRIBUTION.plus(3))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/if", keywords: &[Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(2))], 0b1)] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/if/properties/removedBy", keywords: &[Keyword::Properties(&[("channel", PAGE_DEFS_ATTRIBUTION.plus(3))], 0b1)] },
         Schema { resource: IN_PAGE, location: "/$defs/attribution/if/properties/removedBy/properties/channel", keywords: &[Keyword::Const(Literal::String("client"))] },
-        Schema { resource: IN_PAGE, location: "/$defs/attribution/then", keywords: &[Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(5))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/then", keywords: &[Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(5))], 0b0)] },
         Schema { resource: IN_PAGE, location: "/$defs/attribution/then/properties/removedBy", keywords: &[Keyword::Required(&["clientId", "installationId"])] },
         Schema { resource: IN_PAGE, location: "/$defs/attribution/else", keywords: &[Keyword::If { condition: PAGE_DEFS_ATTRIBUTION.plus(7), then: Some(PAGE_DEFS_ATTRIBUTION.plus(10)), otherwise: None }] },
-        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/if", keywords: &[Keyword::Required(&["removedBy"]), Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(8))])] },
-        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/if/properties/removedBy", keywords: &[Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", PAGE_DEFS_ATTRIBUTION.plus(9))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/if", keywords: &[Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(8))], 0b1)] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/if/properties/removedBy", keywords: &[Keyword::Properties(&[("channel", PAGE_DEFS_ATTRIBUTION.plus(9))], 0b1)] },
         Schema { resource: IN_PAGE, location: "/$defs/attribution/else/if/properties/removedBy/properties/channel", keywords: &[Keyword::Enum(&[Literal::String("web"), Literal::String("app"), Literal::String("system")])] },
-        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then", keywords: &[Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(11))])] },
+        Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then", keywords: &[Keyword::Properties(&[("removedBy", PAGE_DEFS_ATTRIBUTION.plus(11))], 0b0)] },
         Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then/properties/removedBy", keywords: &[Keyword::Not(PAGE_DEFS_ATTRIBUTION.plus(12))] },
         Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then/properties/removedBy/not", keywords: &[Keyword::AnyOf(&[PAGE_DEFS_ATTRIBUTION.plus(13), PAGE_DEFS_ATTRIBUTION.plus(14)], None)] },
         Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then/properties/removedBy/not/anyOf/0", keywords: &[Keyword::Required(&["clientId"])] },
         Schema { resource: IN_PAGE, location: "/$defs/attribution/else/then/properties/removedBy/not/anyOf/1", keywords: &[Keyword::Required(&["installationId"])] },
         // PAGE_DEFS_BLUEPRINT_PAGE
-        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_BLUEPRINT_PAGE.plus(2)), ("removed", PAGE_DEFS_BLUEPRINT_PAGE.plus(4))]), Keyword::AllOf(&[PAGE_DEFS_BLUEPRINT_PAGE.plus(1)])] },
-        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/allOf/0", keywords: &[Keyword::Ref(PAGE)] },
-        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/items", keywords: &[Keyword::Items { schema: PAGE_DEFS_BLUEPRINT_PAGE.plus(3), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/items/items", keywords: &[Keyword::Ref(BLUEPRINT)] },
-        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/removed", keywords: &[Keyword::Items { schema: PAGE_DEFS_BLUEPRINT_PAGE.plus(5), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/removed/items", keywords: &[Keyword::Ref(PAGE_DEFS_ATTRIBUTION)] },
+        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_BLUEPRINT_PAGE.plus(1)), ("removed", PAGE_DEFS_BLUEPRINT_PAGE.plus(2))], 0b0), Keyword::AllOf(&[PAGE])] },
+        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/items", keywords: &[Keyword::Items { schema: BLUEPRINT, from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/blueprintPage/properties/removed", keywords: &[Keyword::Items { schema: PAGE_DEFS_ATTRIBUTION, from: 0 }] },
         // PAGE_DEFS_STOCK_PAGE
-        Schema { resource: IN_PAGE, location: "/$defs/stockPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_STOCK_PAGE.plus(2)), ("removed", PAGE_DEFS_STOCK_PAGE.plus(4))]), Keyword::AllOf(&[PAGE_DEFS_STOCK_PAGE.plus(1)])] },
-        Schema { resource: IN_PAGE, location: "/$defs/stockPage/allOf/0", keywords: &[Keyword::Ref(PAGE)] },
-        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/items", keywords: &[Keyword::Items { schema: PAGE_DEFS_STOCK_PAGE.plus(3), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/items/items", keywords: &[Keyword::Ref(STOCK_LOT)] },
-        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/removed", keywords: &[Keyword::Items { schema: PAGE_DEFS_STOCK_PAGE.plus(5), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/removed/items", keywords: &[Keyword::Ref(PAGE_DEFS_ATTRIBUTION)] },
+        Schema { resource: IN_PAGE, location: "/$defs/stockPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_STOCK_PAGE.plus(1)), ("removed", PAGE_DEFS_STOCK_PAGE.plus(2))], 0b0), Keyword::AllOf(&[PAGE])] },
+        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/items", keywords: &[Keyword::Items { schema: STOCK_LOT, from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/stockPage/properties/removed", keywords: &[Keyword::Items { schema: PAGE_DEFS_ATTRIBUTION, from: 0 }] },
         // PAGE_DEFS_SHIP_PAGE
-        Schema { resource: IN_PAGE, location: "/$defs/shipPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_SHIP_PAGE.plus(2)), ("removed", PAGE_DEFS_SHIP_PAGE.plus(4))]), Keyword::AllOf(&[PAGE_DEFS_SHIP_PAGE.plus(1)])] },
-        Schema { resource: IN_PAGE, location: "/$defs/shipPage/allOf/0", keywords: &[Keyword::Ref(PAGE)] },
-        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/items", keywords: &[Keyword::Items { schema: PAGE_DEFS_SHIP_PAGE.plus(3), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/items/items", keywords: &[Keyword::Ref(SHIP)] },
-        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/removed", keywords: &[Keyword::Items { schema: PAGE_DEFS_SHIP_PAGE.plus(5), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/removed/items", keywords: &[Keyword::Ref(PAGE_DEFS_ATTRIBUTION)] },
+        Schema { resource: IN_PAGE, location: "/$defs/shipPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_SHIP_PAGE.plus(1)), ("removed", PAGE_DEFS_SHIP_PAGE.plus(2))], 0b0), Keyword::AllOf(&[PAGE])] },
+        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/items", keywords: &[Keyword::Items { schema: SHIP, from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/shipPage/properties/removed", keywords: &[Keyword::Items { schema: PAGE_DEFS_ATTRIBUTION, from: 0 }] },
         // PAGE_DEFS_ORG_STOCK_PAGE
-        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage", keywords: &[Keyword::Required(&["units"]), Keyword::Properties(&[("items", PAGE_DEFS_ORG_STOCK_PAGE.plus(2)), ("units", PAGE_DEFS_ORG_STOCK_PAGE.plus(4))]), Keyword::AllOf(&[PAGE_DEFS_ORG_STOCK_PAGE.plus(1)])] },
-        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/allOf/0", keywords: &[Keyword::Ref(PAGE)] },
-        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/items", keywords: &[Keyword::Items { schema: PAGE_DEFS_ORG_STOCK_PAGE.plus(3), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/items/items", keywords: &[Keyword::Ref(ORG_STOCK_LOT)] },
-        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/units", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::UniqueItems, Keyword::Items { schema: PAGE_DEFS_ORG_STOCK_PAGE.plus(5), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/units/items", keywords: &[Keyword::Ref(ORG_UNIT)] },
+        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage", keywords: &[Keyword::Properties(&[("items", PAGE_DEFS_ORG_STOCK_PAGE.plus(1)), ("units", PAGE_DEFS_ORG_STOCK_PAGE.plus(2))], 0b10), Keyword::AllOf(&[PAGE])] },
+        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/items", keywords: &[Keyword::Items { schema: ORG_STOCK_LOT, from: 0 }] },
+        Schema { resource: IN_PAGE, location: "/$defs/orgStockPage/properties/units", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(1000), Keyword::UniqueItems, Keyword::Items { schema: ORG_UNIT, from: 0 }] },
         // PROBLEM
-        Schema { resource: IN_PROBLEM, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code", "correlationId", "detail", "status", "title"]), Keyword::Properties(&[("code", PROBLEM.plus(2)), ("confirmationUrl", PROBLEM.plus(9)), ("correlationId", PROBLEM.plus(6)), ("detail", PROBLEM.plus(4)), ("errors", PROBLEM.plus(7)), ("instance", PROBLEM.plus(5)), ("retryAfterSeconds", PROBLEM.plus(10)), ("status", PROBLEM.plus(1)), ("title", PROBLEM.plus(3))]), Keyword::If { condition: PROBLEM.plus(11), then: Some(PROBLEM.plus(13)), otherwise: None }] },
+        Schema { resource: IN_PROBLEM, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", PROBLEM_DEFS_PROBLEM_CODE), ("confirmationUrl", PROBLEM_DEFS_CONFIRMATION_URL), ("correlationId", PROBLEM_DEFS_CORRELATION_ID), ("detail", PROBLEM.plus(3)), ("errors", PROBLEM.plus(5)), ("instance", PROBLEM.plus(4)), ("retryAfterSeconds", PROBLEM.plus(6)), ("status", PROBLEM.plus(1)), ("title", PROBLEM.plus(2))], 0b110001101), Keyword::If { condition: PROBLEM.plus(7), then: Some(PROBLEM.plus(9)), otherwise: None }] },
         Schema { resource: IN_PROBLEM, location: "/properties/status", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(400)), Keyword::Maximum(Number::int(599))] },
-        Schema { resource: IN_PROBLEM, location: "/properties/code", keywords: &[Keyword::Ref(PROBLEM_DEFS_PROBLEM_CODE)] },
         Schema { resource: IN_PROBLEM, location: "/properties/title", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(200)] },
         Schema { resource: IN_PROBLEM, location: "/properties/detail", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2000)] },
         Schema { resource: IN_PROBLEM, location: "/properties/instance", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048)] },
-        Schema { resource: IN_PROBLEM, location: "/properties/correlationId", keywords: &[Keyword::Ref(PROBLEM_DEFS_CORRELATION_ID)] },
-        Schema { resource: IN_PROBLEM, location: "/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: PROBLEM.plus(8), from: 0 }] },
-        Schema { resource: IN_PROBLEM, location: "/properties/errors/items", keywords: &[Keyword::Ref(PROBLEM_DEFS_PROBLEM_ERROR)] },
-        Schema { resource: IN_PROBLEM, location: "/properties/confirmationUrl", keywords: &[Keyword::Ref(PROBLEM_DEFS_CONFIRMATION_URL)] },
+        Schema { resource: IN_PROBLEM, location: "/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: PROBLEM_DEFS_PROBLEM_ERROR, from: 0 }] },
         Schema { resource: IN_PROBLEM, location: "/properties/retryAfterSeconds", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: IN_PROBLEM, location: "/if", keywords: &[Keyword::Required(&["code"]), Keyword::Properties(&[("code", PROBLEM.plus(12))])] },
+        Schema { resource: IN_PROBLEM, location: "/if", keywords: &[Keyword::Properties(&[("code", PROBLEM.plus(8))], 0b1)] },
         Schema { resource: IN_PROBLEM, location: "/if/properties/code", keywords: &[Keyword::Const(Literal::String("MASS_CHANGE_CONFIRMATION_REQUIRED"))] },
         Schema { resource: IN_PROBLEM, location: "/then", keywords: &[Keyword::Required(&["confirmationUrl"])] },
         // PROBLEM_DEFS_PROBLEM_CODE
@@ -1121,8 +842,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_PROBLEM, location: "/$defs/problemCode/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("UNAUTHENTICATED"), Literal::String("DPOP_REQUIRED"), Literal::String("DPOP_INVALID"), Literal::String("DPOP_PROOF_LIMIT"), Literal::String("SERVICE_UNAVAILABLE"), Literal::String("SCOPE_MISSING"), Literal::String("CLIENT_REVOKED"), Literal::String("INSTALLATION_REVOKED"), Literal::String("CLIENT_NOT_ALLOWED"), Literal::String("CLIENT_SUSPENDED"), Literal::String("CLIENT_VERSION_UNSUPPORTED"), Literal::String("TERMS_NOT_ACCEPTED"), Literal::String("PENDING_APPROVAL"), Literal::String("NO_ROLE"), Literal::String("ACTING_MEMBER_REFUSED"), Literal::String("NOT_PERMITTED"), Literal::String("SCHEMA_INVALID"), Literal::String("IDEMPOTENCY_KEY_MISSING"), Literal::String("IDEMPOTENCY_KEY_REUSED"), Literal::String("IDEMPOTENCY_IN_PROGRESS"), Literal::String("VERSION_CONFLICT"), Literal::String("MASS_CHANGE_CONFIRMATION_REQUIRED"), Literal::String("CURSOR_EXPIRED"), Literal::String("NOT_FOUND"), Literal::String("UNSUPPORTED_MEDIA_TYPE"), Literal::String("PAYLOAD_TOO_LARGE"), Literal::String("BATCH_TOO_LARGE"), Literal::String("RATE_LIMITED"), Literal::String("QUOTA_EXCEEDED"), Literal::String("EXCHANGE_BUDGET_EXHAUSTED"), Literal::String("RELAY_BUSY"), Literal::String("BACKEND_RELAY_FAILED"), Literal::String("INTERNAL_ERROR"), Literal::String("EXCHANGE_DISABLED"), Literal::String("REGISTRY_UNAVAILABLE")])] },
         Schema { resource: IN_PROBLEM, location: "/$defs/problemCode/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_1D8D4565)] },
         // PROBLEM_DEFS_PROBLEM_ERROR
-        Schema { resource: IN_PROBLEM, location: "/$defs/problemError", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["pointer"]), Keyword::Properties(&[("keyword", PROBLEM_DEFS_PROBLEM_ERROR.plus(2)), ("message", PROBLEM_DEFS_PROBLEM_ERROR.plus(3)), ("pointer", PROBLEM_DEFS_PROBLEM_ERROR.plus(1))]), Keyword::AnyOf(&[PROBLEM_DEFS_PROBLEM_ERROR.plus(4), PROBLEM_DEFS_PROBLEM_ERROR.plus(5)], None)] },
-        Schema { resource: IN_PROBLEM, location: "/$defs/problemError/properties/pointer", keywords: &[Keyword::Ref(PROBLEM_DEFS_JSON_POINTER)] },
+        Schema { resource: IN_PROBLEM, location: "/$defs/problemError", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("keyword", PROBLEM_DEFS_PROBLEM_ERROR.plus(1)), ("message", PROBLEM_DEFS_PROBLEM_ERROR.plus(2)), ("pointer", PROBLEM_DEFS_JSON_POINTER)], 0b100), Keyword::AnyOf(&[PROBLEM_DEFS_PROBLEM_ERROR.plus(3), PROBLEM_DEFS_PROBLEM_ERROR.plus(4)], None)] },
         Schema { resource: IN_PROBLEM, location: "/$defs/problemError/properties/keyword", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(64)] },
         Schema { resource: IN_PROBLEM, location: "/$defs/problemError/properties/message", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(500)] },
         Schema { resource: IN_PROBLEM, location: "/$defs/problemError/anyOf/0", keywords: &[Keyword::Required(&["keyword"])] },
@@ -1134,9 +854,7 @@ pub static TABLES: Tables<'static> = Tables {
         // PROBLEM_DEFS_CONFIRMATION_URL
         Schema { resource: IN_PROBLEM, location: "/$defs/confirmationUrl", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048), Keyword::Pattern(&PATTERN_5BAA1DCF)] },
         // PROVENANCE
-        Schema { resource: IN_PROVENANCE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["source"]), Keyword::Properties(&[("observedAt", PROVENANCE.plus(2)), ("source", PROVENANCE.plus(1))])] },
-        Schema { resource: IN_PROVENANCE, location: "/properties/source", keywords: &[Keyword::Ref(PROVENANCE_DEFS_PROVENANCE_SOURCE)] },
-        Schema { resource: IN_PROVENANCE, location: "/properties/observedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
+        Schema { resource: IN_PROVENANCE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("observedAt", PROVENANCE_DEFS_TIMESTAMP), ("source", PROVENANCE_DEFS_PROVENANCE_SOURCE)], 0b10)] },
         // PROVENANCE_DEFS_PROVENANCE_SOURCE
         Schema { resource: IN_PROVENANCE, location: "/$defs/provenanceSource", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("log"), Literal::String("manual"), Literal::String("import"), Literal::String("default"), Literal::String("other")])] },
         // PROVENANCE_DEFS_TIMESTAMP
@@ -1144,38 +862,30 @@ pub static TABLES: Tables<'static> = Tables {
         // QUALITY
         Schema { resource: IN_QUALITY, location: "", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000))] },
         // QUANTITY
-        Schema { resource: IN_QUANTITY, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["amount", "unit"]), Keyword::Properties(&[("amount", QUANTITY.plus(1)), ("unit", QUANTITY.plus(2))]), Keyword::If { condition: QUANTITY.plus(3), then: Some(QUANTITY.plus(5)), otherwise: None }] },
-        Schema { resource: IN_QUANTITY, location: "/properties/amount", keywords: &[Keyword::Ref(QUANTITY_DEFS_QUANTITY_AMOUNT)] },
-        Schema { resource: IN_QUANTITY, location: "/properties/unit", keywords: &[Keyword::Ref(QUANTITY_DEFS_QUANTITY_UNIT)] },
-        Schema { resource: IN_QUANTITY, location: "/if", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", QUANTITY.plus(4))])] },
+        Schema { resource: IN_QUANTITY, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("amount", QUANTITY_DEFS_QUANTITY_AMOUNT), ("unit", QUANTITY_DEFS_QUANTITY_UNIT)], 0b11), Keyword::If { condition: QUANTITY.plus(1), then: Some(QUANTITY.plus(3)), otherwise: None }] },
+        Schema { resource: IN_QUANTITY, location: "/if", keywords: &[Keyword::Properties(&[("unit", QUANTITY.plus(2))], 0b1)] },
         Schema { resource: IN_QUANTITY, location: "/if/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
-        Schema { resource: IN_QUANTITY, location: "/then", keywords: &[Keyword::Properties(&[("amount", QUANTITY.plus(6))])] },
+        Schema { resource: IN_QUANTITY, location: "/then", keywords: &[Keyword::Properties(&[("amount", QUANTITY.plus(4))], 0b0)] },
         Schema { resource: IN_QUANTITY, location: "/then/properties/amount", keywords: &[Keyword::MultipleOf(Number::int(1))] },
         // QUANTITY_DEFS_QUANTITY_AMOUNT
         Schema { resource: IN_QUANTITY, location: "/$defs/quantityAmount", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000000000))] },
         // QUANTITY_DEFS_QUANTITY_UNIT
         Schema { resource: IN_QUANTITY, location: "/$defs/quantityUnit", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
         // QUANTITY_DEFS_PIECE_QUANTITY
-        Schema { resource: IN_QUANTITY, location: "/$defs/pieceQuantity", keywords: &[Keyword::Properties(&[("unit", QUANTITY_DEFS_PIECE_QUANTITY.plus(2))]), Keyword::AllOf(&[QUANTITY_DEFS_PIECE_QUANTITY.plus(1)])] },
-        Schema { resource: IN_QUANTITY, location: "/$defs/pieceQuantity/allOf/0", keywords: &[Keyword::Ref(QUANTITY)] },
+        Schema { resource: IN_QUANTITY, location: "/$defs/pieceQuantity", keywords: &[Keyword::Properties(&[("unit", QUANTITY_DEFS_PIECE_QUANTITY.plus(1))], 0b0), Keyword::AllOf(&[QUANTITY])] },
         Schema { resource: IN_QUANTITY, location: "/$defs/pieceQuantity/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
         // REFINERY_DRAFT
-        Schema { resource: IN_REFINERY_DRAFT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["orders", "schemaVersion"]), Keyword::Properties(&[("clientLanguage", REFINERY_DRAFT.plus(7)), ("generatedAt", REFINERY_DRAFT.plus(8)), ("model", REFINERY_DRAFT.plus(6)), ("orders", REFINERY_DRAFT.plus(2)), ("schemaVersion", REFINERY_DRAFT.plus(1)), ("tool", REFINERY_DRAFT.plus(4)), ("toolVersion", REFINERY_DRAFT.plus(5))])] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("clientLanguage", REFINERY_DRAFT.plus(6)), ("generatedAt", PROVENANCE_DEFS_TIMESTAMP), ("model", REFINERY_DRAFT.plus(5)), ("orders", REFINERY_DRAFT.plus(2)), ("schemaVersion", REFINERY_DRAFT.plus(1)), ("tool", REFINERY_DRAFT.plus(3)), ("toolVersion", REFINERY_DRAFT.plus(4))], 0b11000)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/properties/schemaVersion", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/orders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5), Keyword::Items { schema: REFINERY_DRAFT.plus(3), from: 0 }] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/orders/items", keywords: &[Keyword::Ref(REFINERY_DRAFT_DEFS_REFINERY_ORDER)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/orders", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(5), Keyword::Items { schema: REFINERY_DRAFT_DEFS_REFINERY_ORDER, from: 0 }] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/properties/tool", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(100)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/properties/toolVersion", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(50)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/properties/model", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(100)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/properties/clientLanguage", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16)] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/properties/generatedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
         // REFINERY_DRAFT_DEFS_REFINERY_ORDER
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["goods", "panelType", "sourceImages"]), Keyword::Properties(&[("durationMinutes", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(6)), ("expenses", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(7)), ("goods", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(2)), ("layoutConfidence", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(8)), ("panelType", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(1)), ("quoted", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(9)), ("rawInManifestTotal", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(10)), ("rawLocationName", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(12)), ("rawMethodName", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(13)), ("rawToRefineTotal", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(11)), ("sourceImages", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(4)), ("totalYieldScu", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(14))])] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/panelType", keywords: &[Keyword::Ref(REFINERY_DRAFT_DEFS_PANEL_TYPE)] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/goods", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(100), Keyword::Items { schema: REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(3), from: 0 }] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/goods/items", keywords: &[Keyword::Ref(REFINERY_DRAFT_DEFS_REFINERY_GOOD)] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/sourceImages", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(50), Keyword::Items { schema: REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(5), from: 0 }] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/sourceImages/items", keywords: &[Keyword::Ref(REFINERY_DRAFT_DEFS_SOURCE_IMAGE)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("durationMinutes", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(3)), ("expenses", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(4)), ("goods", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(1)), ("layoutConfidence", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(5)), ("panelType", REFINERY_DRAFT_DEFS_PANEL_TYPE), ("quoted", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(6)), ("rawInManifestTotal", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(7)), ("rawLocationName", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(9)), ("rawMethodName", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(10)), ("rawToRefineTotal", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(8)), ("sourceImages", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(2)), ("totalYieldScu", REFINERY_DRAFT_DEFS_REFINERY_ORDER.plus(11))], 0b10000010100)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/goods", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(100), Keyword::Items { schema: REFINERY_DRAFT_DEFS_REFINERY_GOOD, from: 0 }] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/sourceImages", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(50), Keyword::Items { schema: REFINERY_DRAFT_DEFS_SOURCE_IMAGE, from: 0 }] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/durationMinutes", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/expenses", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1000000000))] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryOrder/properties/layoutConfidence", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1))] },
@@ -1190,62 +900,47 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/panelType/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("SETUP")])] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/panelType/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(32)] },
         // REFINERY_DRAFT_DEFS_REFINERY_GOOD
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["inputQuantity", "rawMaterialName", "refine"]), Keyword::Properties(&[("confidence", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(7)), ("inputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(1)), ("outputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(4)), ("quality", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(5)), ("rawMaterialName", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(2)), ("refine", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(3)), ("rowIndex", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(6)), ("sourceImage", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(8))])] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("confidence", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(6)), ("inputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(1)), ("outputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(4)), ("quality", QUALITY), ("rawMaterialName", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(2)), ("refine", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(3)), ("rowIndex", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(5)), ("sourceImage", REFINERY_DRAFT_DEFS_REFINERY_GOOD.plus(7))], 0b110010)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/inputQuantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/rawMaterialName", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/refine", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/outputQuantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/quality", keywords: &[Keyword::Ref(QUALITY)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/rowIndex", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/confidence", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(1))] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/sourceImage", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
         // REFINERY_DRAFT_DEFS_SOURCE_IMAGE
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("capturedAt", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(2)), ("cropMode", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(3)), ("height", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(5)), ("name", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(1)), ("width", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(4))])] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("capturedAt", PROVENANCE_DEFS_TIMESTAMP), ("cropMode", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(2)), ("height", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(4)), ("name", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(1)), ("width", REFINERY_DRAFT_DEFS_SOURCE_IMAGE.plus(3))], 0b1000)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(255)] },
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/capturedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/cropMode", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(32)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/width", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/sourceImage/properties/height", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
         // RESOLVE_REQUEST
-        Schema { resource: IN_RESOLVE_REQUEST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "refs"]), Keyword::Properties(&[("kind", RESOLVE_REQUEST.plus(1)), ("refs", RESOLVE_REQUEST.plus(2))])] },
-        Schema { resource: IN_RESOLVE_REQUEST, location: "/properties/kind", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_KIND)] },
-        Schema { resource: IN_RESOLVE_REQUEST, location: "/properties/refs", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500), Keyword::Items { schema: RESOLVE_REQUEST.plus(3), from: 0 }] },
-        Schema { resource: IN_RESOLVE_REQUEST, location: "/properties/refs/items", keywords: &[Keyword::Ref(ITEM_REF)] },
+        Schema { resource: IN_RESOLVE_REQUEST, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", ITEM_REF_DEFS_CATALOG_KIND), ("refs", RESOLVE_REQUEST.plus(1))], 0b11)] },
+        Schema { resource: IN_RESOLVE_REQUEST, location: "/properties/refs", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500), Keyword::Items { schema: ITEM_REF, from: 0 }] },
         // RESOLVE_RESPONSE
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["results", "warnings"]), Keyword::Properties(&[("results", RESOLVE_RESPONSE.plus(1)), ("warnings", RESOLVE_RESPONSE.plus(3))])] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/results", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500), Keyword::Items { schema: RESOLVE_RESPONSE.plus(2), from: 0 }] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/results/items", keywords: &[Keyword::Ref(RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT)] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/warnings", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: RESOLVE_RESPONSE.plus(4), from: 0 }] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/warnings/items", keywords: &[Keyword::Ref(CHANGE_RESULT_DEFS_WARNING)] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("results", RESOLVE_RESPONSE.plus(1)), ("warnings", RESOLVE_RESPONSE.plus(2))], 0b11)] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/results", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500), Keyword::Items { schema: RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT, from: 0 }] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/warnings", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: CHANGE_RESULT_DEFS_WARNING, from: 0 }] },
         // RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult", keywords: &[Keyword::OneOf(&[RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT.plus(1), RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT.plus(2), RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT.plus(3)], Some(&Choice { tag: "status", branches: &[(Literal::String("resolved"), 0), (Literal::String("ambiguous"), 1), (Literal::String("unmatched"), 2)] }))] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult/oneOf/0", keywords: &[Keyword::Ref(RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT)] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult/oneOf/1", keywords: &[Keyword::Ref(RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT)] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult/oneOf/2", keywords: &[Keyword::Ref(RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT)] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult", keywords: &[Keyword::OneOf(&[RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT, RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT, RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT], Some(&Choice { tag: "status", branches: &[(Literal::String("resolved"), 0), (Literal::String("ambiguous"), 1), (Literal::String("unmatched"), 2)] }))] },
         // RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["index", "ref", "status"]), Keyword::Properties(&[("index", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(1)), ("ref", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(3)), ("status", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(2))])] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("index", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(1)), ("ref", ITEM_REF_DEFS_CATALOG_ENTRY), ("status", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(2))], 0b111)] },
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult/properties/status", keywords: &[Keyword::Const(Literal::String("resolved"))] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult/properties/ref", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
         // RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["candidates", "index", "status"]), Keyword::Properties(&[("candidates", RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(3)), ("index", RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(1)), ("status", RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(2))])] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("candidates", RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(3)), ("index", RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(1)), ("status", RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(2))], 0b111)] },
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult/properties/status", keywords: &[Keyword::Const(Literal::String("ambiguous"))] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult/properties/candidates", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(10), Keyword::Items { schema: RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT.plus(4), from: 0 }] },
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult/properties/candidates/items", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/ambiguousResult/properties/candidates", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(10), Keyword::Items { schema: ITEM_REF_DEFS_CATALOG_ENTRY, from: 0 }] },
         // RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/unmatchedResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["index", "status"]), Keyword::Properties(&[("index", RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT.plus(1)), ("status", RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT.plus(2))])] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/unmatchedResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("index", RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT.plus(1)), ("status", RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT.plus(2))], 0b11)] },
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/unmatchedResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/unmatchedResult/properties/status", keywords: &[Keyword::Const(Literal::String("unmatched"))] },
         // SERVICE_DOCUMENT
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["apiVersion", "capabilities", "deprecations", "docsUrl", "limits", "minClientVersion"]), Keyword::Properties(&[("apiVersion", SERVICE_DOCUMENT.plus(1)), ("capabilities", SERVICE_DOCUMENT.plus(2)), ("deprecations", SERVICE_DOCUMENT.plus(6)), ("docsUrl", SERVICE_DOCUMENT.plus(8)), ("installationId", SERVICE_DOCUMENT.plus(4)), ("limits", SERVICE_DOCUMENT.plus(5)), ("minClientVersion", SERVICE_DOCUMENT.plus(9))])] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("apiVersion", SERVICE_DOCUMENT.plus(1)), ("capabilities", SERVICE_DOCUMENT.plus(2)), ("deprecations", SERVICE_DOCUMENT.plus(3)), ("docsUrl", SERVICE_DOCUMENT.plus(4)), ("installationId", INSTALLATION_DEFS_INSTALLATION_ID), ("limits", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS), ("minClientVersion", SERVICE_DOCUMENT.plus(5))], 0b1101111)] },
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/apiVersion", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16), Keyword::Pattern(&PATTERN_B2054B11)] },
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/capabilities", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::UniqueItems, Keyword::Items { schema: SERVICE_DOCUMENT.plus(3), from: 0 }] },
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/capabilities/items", keywords: &[Keyword::Ref(SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE)] },
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/installationId", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_ID)] },
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/limits", keywords: &[Keyword::Ref(SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS)] },
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/deprecations", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: SERVICE_DOCUMENT.plus(7), from: 0 }] },
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/deprecations/items", keywords: &[Keyword::Ref(SERVICE_DOCUMENT_DEFS_DEPRECATION)] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/capabilities", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::UniqueItems, Keyword::Items { schema: SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE, from: 0 }] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/deprecations", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(100), Keyword::Items { schema: SERVICE_DOCUMENT_DEFS_DEPRECATION, from: 0 }] },
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/docsUrl", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048)] },
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/properties/minClientVersion", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1), Keyword::MaxLength(64)] },
         // SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE
@@ -1253,28 +948,17 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/exchangeScope/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("exchange.connect"), Literal::String("exchange.blueprints.read"), Literal::String("exchange.blueprints.write"), Literal::String("exchange.stock.read"), Literal::String("exchange.stock.write"), Literal::String("exchange.hangar.read"), Literal::String("exchange.hangar.write"), Literal::String("exchange.orgunits.read"), Literal::String("exchange.orgstock.read"), Literal::String("exchange.orgstock.write"), Literal::String("exchange.orgstock.details"), Literal::String("exchange.demand.read"), Literal::String("exchange.drafts.blueprints"), Literal::String("exchange.drafts.refinery")])] },
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/exchangeScope/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(10), Keyword::MaxLength(64), Keyword::Pattern(&PATTERN_6B3E37C5)] },
         // SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/serviceLimits", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["batchMaxOps"]), Keyword::Properties(&[("batchMaxOps", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS.plus(1)), ("requestsPerMinute", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS.plus(2)), ("writesPerDay", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS.plus(3))])] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/serviceLimits", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("batchMaxOps", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS.plus(1)), ("requestsPerMinute", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS.plus(2)), ("writesPerDay", SERVICE_DOCUMENT_DEFS_SERVICE_LIMITS.plus(3))], 0b1)] },
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/serviceLimits/properties/batchMaxOps", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(500))] },
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/serviceLimits/properties/requestsPerMinute", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(1200))] },
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/serviceLimits/properties/writesPerDay", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(5000))] },
         // SERVICE_DOCUMENT_DEFS_DEPRECATION
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/deprecation", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["feature"]), Keyword::Properties(&[("feature", SERVICE_DOCUMENT_DEFS_DEPRECATION.plus(1)), ("link", SERVICE_DOCUMENT_DEFS_DEPRECATION.plus(3)), ("sunset", SERVICE_DOCUMENT_DEFS_DEPRECATION.plus(2))])] },
+        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/deprecation", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("feature", SERVICE_DOCUMENT_DEFS_DEPRECATION.plus(1)), ("link", SERVICE_DOCUMENT_DEFS_DEPRECATION.plus(2)), ("sunset", PROVENANCE_DEFS_TIMESTAMP)], 0b1)] },
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/deprecation/properties/feature", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(200)] },
-        Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/deprecation/properties/sunset", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
         Schema { resource: IN_SERVICE_DOCUMENT, location: "/$defs/deprecation/properties/link", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2048)] },
         // SHIP
-        Schema { resource: IN_SHIP, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["fitted", "insurance", "orgUnitVersion", "shipId", "shipType", "version"]), Keyword::Properties(&[("extensions", SHIP.plus(11)), ("externalId", SHIP.plus(2)), ("fitted", SHIP.plus(8)), ("insurance", SHIP.plus(6)), ("location", SHIP.plus(7)), ("name", SHIP.plus(5)), ("orgUnit", SHIP.plus(9)), ("orgUnitVersion", SHIP.plus(10)), ("shipId", SHIP.plus(1)), ("shipType", SHIP.plus(4)), ("version", SHIP.plus(3))])] },
-        Schema { resource: IN_SHIP, location: "/properties/shipId", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_ID)] },
-        Schema { resource: IN_SHIP, location: "/properties/externalId", keywords: &[Keyword::Ref(SHIP_DEFS_EXTERNAL_ID)] },
-        Schema { resource: IN_SHIP, location: "/properties/version", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_VERSION)] },
-        Schema { resource: IN_SHIP, location: "/properties/shipType", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
-        Schema { resource: IN_SHIP, location: "/properties/name", keywords: &[Keyword::Ref(SHIP_DEFS_SHIP_NAME)] },
-        Schema { resource: IN_SHIP, location: "/properties/insurance", keywords: &[Keyword::Ref(SHIP_DEFS_INSURANCE)] },
-        Schema { resource: IN_SHIP, location: "/properties/location", keywords: &[Keyword::Ref(LOCATION)] },
+        Schema { resource: IN_SHIP, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("extensions", EXTENSIONS), ("externalId", SHIP_DEFS_EXTERNAL_ID), ("fitted", SHIP.plus(1)), ("insurance", SHIP_DEFS_INSURANCE), ("location", LOCATION), ("name", SHIP_DEFS_SHIP_NAME), ("orgUnit", ORG_UNIT), ("orgUnitVersion", SHIP_DEFS_ORG_UNIT_VERSION), ("shipId", SHIP_DEFS_SHIP_ID), ("shipType", ITEM_REF_DEFS_CATALOG_ENTRY), ("version", SHIP_DEFS_SHIP_VERSION)], 0b11110001100)] },
         Schema { resource: IN_SHIP, location: "/properties/fitted", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: IN_SHIP, location: "/properties/orgUnit", keywords: &[Keyword::Ref(ORG_UNIT)] },
-        Schema { resource: IN_SHIP, location: "/properties/orgUnitVersion", keywords: &[Keyword::Ref(SHIP_DEFS_ORG_UNIT_VERSION)] },
-        Schema { resource: IN_SHIP, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
         // SHIP_DEFS_SHIP_ID
         Schema { resource: IN_SHIP, location: "/$defs/shipId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // SHIP_DEFS_EXTERNAL_ID
@@ -1286,44 +970,28 @@ pub static TABLES: Tables<'static> = Tables {
         // SHIP_DEFS_ORG_UNIT_VERSION
         Schema { resource: IN_SHIP, location: "/$defs/orgUnitVersion", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         // SHIP_DEFS_INSURANCE
-        Schema { resource: IN_SHIP, location: "/$defs/insurance", keywords: &[Keyword::OneOf(&[SHIP_DEFS_INSURANCE.plus(1), SHIP_DEFS_INSURANCE.plus(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("LTI"), 0), (Literal::String("MONTHS"), 1)] }))] },
-        Schema { resource: IN_SHIP, location: "/$defs/insurance/oneOf/0", keywords: &[Keyword::Ref(SHIP_DEFS_LIFETIME_INSURANCE)] },
-        Schema { resource: IN_SHIP, location: "/$defs/insurance/oneOf/1", keywords: &[Keyword::Ref(SHIP_DEFS_MONTHLY_INSURANCE)] },
+        Schema { resource: IN_SHIP, location: "/$defs/insurance", keywords: &[Keyword::OneOf(&[SHIP_DEFS_LIFETIME_INSURANCE, SHIP_DEFS_MONTHLY_INSURANCE], Some(&Choice { tag: "kind", branches: &[(Literal::String("LTI"), 0), (Literal::String("MONTHS"), 1)] }))] },
         // SHIP_DEFS_LIFETIME_INSURANCE
-        Schema { resource: IN_SHIP, location: "/$defs/lifetimeInsurance", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", SHIP_DEFS_LIFETIME_INSURANCE.plus(1))])] },
+        Schema { resource: IN_SHIP, location: "/$defs/lifetimeInsurance", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", SHIP_DEFS_LIFETIME_INSURANCE.plus(1))], 0b1)] },
         Schema { resource: IN_SHIP, location: "/$defs/lifetimeInsurance/properties/kind", keywords: &[Keyword::Const(Literal::String("LTI"))] },
         // SHIP_DEFS_MONTHLY_INSURANCE
-        Schema { resource: IN_SHIP, location: "/$defs/monthlyInsurance", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "months"]), Keyword::Properties(&[("kind", SHIP_DEFS_MONTHLY_INSURANCE.plus(1)), ("months", SHIP_DEFS_MONTHLY_INSURANCE.plus(2))])] },
+        Schema { resource: IN_SHIP, location: "/$defs/monthlyInsurance", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", SHIP_DEFS_MONTHLY_INSURANCE.plus(1)), ("months", SHIP_DEFS_MONTHLY_INSURANCE.plus(2))], 0b11)] },
         Schema { resource: IN_SHIP, location: "/$defs/monthlyInsurance/properties/kind", keywords: &[Keyword::Const(Literal::String("MONTHS"))] },
         Schema { resource: IN_SHIP, location: "/$defs/monthlyInsurance/properties/months", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(120))] },
         // STOCK_LOT
-        Schema { resource: IN_STOCK_LOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["key"]), Keyword::Properties(&[("extensions", STOCK_LOT.plus(3)), ("key", STOCK_LOT.plus(2))]), Keyword::AllOf(&[STOCK_LOT.plus(1)])] },
-        Schema { resource: IN_STOCK_LOT, location: "/allOf/0", keywords: &[Keyword::Ref(STOCK_LOT_DEFS_LOT_CONTENT)] },
-        Schema { resource: IN_STOCK_LOT, location: "/properties/key", keywords: &[Keyword::Ref(STOCK_LOT_DEFS_LOT_KEY)] },
-        Schema { resource: IN_STOCK_LOT, location: "/properties/extensions", keywords: &[Keyword::Ref(EXTENSIONS)] },
+        Schema { resource: IN_STOCK_LOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("extensions", EXTENSIONS), ("key", STOCK_LOT_DEFS_LOT_KEY)], 0b10), Keyword::AllOf(&[STOCK_LOT_DEFS_LOT_CONTENT])] },
         // STOCK_LOT_DEFS_LOT_KEY
         Schema { resource: IN_STOCK_LOT, location: "/$defs/lotKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // STOCK_LOT_DEFS_LOT_CONTENT
-        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["location", "material", "quality", "quantity", "stolen"]), Keyword::Properties(&[("location", STOCK_LOT_DEFS_LOT_CONTENT.plus(3)), ("material", STOCK_LOT_DEFS_LOT_CONTENT.plus(1)), ("materialKind", STOCK_LOT_DEFS_LOT_CONTENT.plus(2)), ("quality", STOCK_LOT_DEFS_LOT_CONTENT.plus(4)), ("quantity", STOCK_LOT_DEFS_LOT_CONTENT.plus(6)), ("stolen", STOCK_LOT_DEFS_LOT_CONTENT.plus(5))])] },
-        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/material", keywords: &[Keyword::Ref(ITEM_REF_DEFS_CATALOG_ENTRY)] },
-        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/materialKind", keywords: &[Keyword::Ref(MATERIAL_KIND)] },
-        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/location", keywords: &[Keyword::Ref(LOCATION)] },
-        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/quality", keywords: &[Keyword::Ref(QUALITY)] },
+        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("location", LOCATION), ("material", ITEM_REF_DEFS_CATALOG_ENTRY), ("materialKind", MATERIAL_KIND), ("quality", QUALITY), ("quantity", QUANTITY), ("stolen", STOCK_LOT_DEFS_LOT_CONTENT.plus(1))], 0b111011)] },
         Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: IN_STOCK_LOT, location: "/$defs/lotContent/properties/quantity", keywords: &[Keyword::Ref(QUANTITY)] },
         // TOMBSTONE
-        Schema { resource: IN_TOMBSTONE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["key", "removedAt", "removedBy"]), Keyword::Properties(&[("key", TOMBSTONE.plus(1)), ("removedAt", TOMBSTONE.plus(2)), ("removedBy", TOMBSTONE.plus(3))])] },
-        Schema { resource: IN_TOMBSTONE, location: "/properties/key", keywords: &[Keyword::Ref(TOMBSTONE_DEFS_TOMBSTONE_KEY)] },
-        Schema { resource: IN_TOMBSTONE, location: "/properties/removedAt", keywords: &[Keyword::Ref(PROVENANCE_DEFS_TIMESTAMP)] },
-        Schema { resource: IN_TOMBSTONE, location: "/properties/removedBy", keywords: &[Keyword::Ref(TOMBSTONE_DEFS_REMOVED_BY)] },
+        Schema { resource: IN_TOMBSTONE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("key", TOMBSTONE_DEFS_TOMBSTONE_KEY), ("removedAt", PROVENANCE_DEFS_TIMESTAMP), ("removedBy", TOMBSTONE_DEFS_REMOVED_BY)], 0b111)] },
         // TOMBSTONE_DEFS_TOMBSTONE_KEY
         Schema { resource: IN_TOMBSTONE, location: "/$defs/tombstoneKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // TOMBSTONE_DEFS_REMOVED_BY
-        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", TOMBSTONE_DEFS_REMOVED_BY.plus(1)), ("clientId", TOMBSTONE_DEFS_REMOVED_BY.plus(2)), ("installationId", TOMBSTONE_DEFS_REMOVED_BY.plus(3))]), Keyword::If { condition: TOMBSTONE_DEFS_REMOVED_BY.plus(4), then: Some(TOMBSTONE_DEFS_REMOVED_BY.plus(6)), otherwise: None }] },
-        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/properties/channel", keywords: &[Keyword::Ref(TOMBSTONE_DEFS_REMOVAL_CHANNEL)] },
-        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/properties/clientId", keywords: &[Keyword::Ref(TOMBSTONE_DEFS_CLIENT_ID)] },
-        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/properties/installationId", keywords: &[Keyword::Ref(INSTALLATION_DEFS_INSTALLATION_ID)] },
-        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/if", keywords: &[Keyword::Required(&["channel"]), Keyword::Properties(&[("channel", TOMBSTONE_DEFS_REMOVED_BY.plus(5))])] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("channel", TOMBSTONE_DEFS_REMOVAL_CHANNEL), ("clientId", TOMBSTONE_DEFS_CLIENT_ID), ("installationId", INSTALLATION_DEFS_INSTALLATION_ID)], 0b1), Keyword::If { condition: TOMBSTONE_DEFS_REMOVED_BY.plus(1), then: Some(TOMBSTONE_DEFS_REMOVED_BY.plus(3)), otherwise: None }] },
+        Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/if", keywords: &[Keyword::Properties(&[("channel", TOMBSTONE_DEFS_REMOVED_BY.plus(2))], 0b1)] },
         Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/if/properties/channel", keywords: &[Keyword::Const(Literal::String("client"))] },
         Schema { resource: IN_TOMBSTONE, location: "/$defs/removedBy/then", keywords: &[Keyword::Required(&["clientId"])] },
         // TOMBSTONE_DEFS_REMOVAL_CHANNEL

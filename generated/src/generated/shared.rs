@@ -861,7 +861,7 @@ impl Contract for OpOutcome {
                 .as_ref()
                 .is_none_or(|value| contract::holds(
                     value,
-                    schemas::validator(schemas::CHANGE_RESULT_DEFS_OP_OUTCOME.plus(4)),
+                    schemas::validator(schemas::CHANGE_RESULT_DEFS_OP_REASON),
                 ))
             && (!matches!(& self.result, OpResult::Unchanged) || self.reason.is_none())
             && is_apart(&self.extra, Self::DECLARED)

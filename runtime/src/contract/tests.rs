@@ -17,7 +17,7 @@ static TABLES: Tables = Tables {
             location: "",
             keywords: &[
                 Keyword::Type(Types::OBJECT),
-                Keyword::Properties(&[("count", SchemaId(2)), ("inner", SchemaId(1))]),
+                Keyword::Properties(&[("count", SchemaId(2)), ("inner", SchemaId(1))], 0),
             ],
         },
         Schema {

@@ -1,47 +1,126 @@
-//! The keywords that look at nothing but the value (Validation 6).
+//! The keywords that look at nothing but the value (Validation 6), by what the value is.
 
 use super::Keyword;
+use super::Literal;
 use crate::Json;
+use crate::Map;
 use crate::Number;
 use crate::text;
 
-/// What a keyword that looks at nothing but the value says, with its name;
-/// `None` for an applicator.
+/// The name of a keyword, and whether it holds; `None` for an applicator.
+type Said = Option<(&'static str, bool)>;
+
+/// What a keyword that looks at nothing but the value says, with its name; `None` for an
+/// applicator.
+#[inline(never)]
+pub(super) fn assertion(keyword: &Keyword<'_>, value: &Json) -> Said {
+    match value {
+        Json::Null | Json::Bool(_) => of_any(keyword, value),
+        Json::Number(number) => of_number(keyword, value, number),
+        Json::String(text) => of_text(keyword, value, text),
+        Json::Array(items) => of_items(keyword, value, items),
+        Json::Object(members) => of_members(keyword, value, members),
+    }
+}
+
+/// Goes through keywords until one does not hold; a macro, since what is called for each has to be
+/// part of the loop.
+macro_rules! every {
+    ($keywords:expr, $keyword:ident => $said:expr) => {{
+        for $keyword in $keywords {
+            if !$said?.1 {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }};
+}
+
+/// Whether all of the keywords hold, if all look at nothing but the value, or one of them that does
+/// not hold stands before those that do not. `required` does so as well.
 #[inline(always)]
-pub(super) fn assertion(keyword: &Keyword<'_>, value: &Json) -> Option<(&'static str, bool)> {
-    let number = |holds: &dyn Fn(&Number) -> bool| match value {
-        Json::Number(number) => holds(number),
-        _ => true,
-    };
-    let string = |holds: &dyn Fn(&str) -> bool| match value {
-        Json::String(text) => holds(text),
-        _ => true,
-    };
-    let items = |holds: &dyn Fn(u64) -> bool| match value {
-        Json::Array(items) => holds(items.len() as u64),
-        _ => true,
-    };
-    let members = |holds: &dyn Fn(u64) -> bool| match value {
-        Json::Object(members) => holds(members.len() as u64),
-        _ => true,
-    };
+pub(super) fn all_hold(keywords: &[Keyword<'_>], value: &Json) -> Option<bool> {
+    match value {
+        Json::Null | Json::Bool(_) => every!(keywords, keyword => of_any(keyword, value)),
+        Json::Number(number) => every!(keywords, keyword => of_number(keyword, value, number)),
+        Json::String(text) => every!(keywords, keyword => of_text(keyword, value, text)),
+        Json::Array(items) => every!(keywords, keyword => of_items(keyword, value, items)),
+        Json::Object(members) => every!(keywords, keyword => match keyword {
+            Keyword::Required(names) => {
+                Some(("required", names.iter().all(|name| members.contains_key(name))))
+            }
+            keyword => of_members(keyword, value, members),
+        }),
+    }
+}
+
+#[inline(always)]
+fn of_number(keyword: &Keyword<'_>, value: &Json, number: &Number) -> Said {
+    Some(match keyword {
+        Keyword::MultipleOf(unit) => ("multipleOf", number.is_multiple_of(unit)),
+        Keyword::Maximum(limit) => ("maximum", number <= limit),
+        Keyword::ExclusiveMaximum(limit) => ("exclusiveMaximum", number < limit),
+        Keyword::Minimum(limit) => ("minimum", number >= limit),
+        Keyword::ExclusiveMinimum(limit) => ("exclusiveMinimum", number > limit),
+        _ => return of_any(keyword, value),
+    })
+}
+
+#[inline(always)]
+fn of_text(keyword: &Keyword<'_>, value: &Json, text: &str) -> Said {
+    Some(match keyword {
+        Keyword::Enum(literals) => ("enum", literals.iter().any(|literal| is_text(literal, text))),
+        Keyword::Const(literal) => ("const", is_text(literal, text)),
+        Keyword::MaxLength(most) => ("maxLength", text::char_count_at_most(text, size(*most))),
+        Keyword::MinLength(least) => ("minLength", text::char_count_at_least(text, size(*least))),
+        Keyword::Pattern(pattern) => ("pattern", pattern.is_match(text)),
+        _ => return of_any(keyword, value),
+    })
+}
+
+#[inline(always)]
+fn is_text(literal: &Literal<'_>, text: &str) -> bool {
+    matches!(literal, Literal::String(own) if text::same(own, text))
+}
+
+#[inline(always)]
+fn of_items(keyword: &Keyword<'_>, value: &Json, items: &[Json]) -> Said {
+    Some(match keyword {
+        Keyword::MaxItems(most) => ("maxItems", items.len() as u64 <= *most),
+        Keyword::MinItems(least) => ("minItems", items.len() as u64 >= *least),
+        _ => return of_any(keyword, value),
+    })
+}
+
+#[inline(always)]
+fn of_members(keyword: &Keyword<'_>, value: &Json, members: &Map<Json>) -> Said {
+    Some(match keyword {
+        Keyword::MaxProperties(most) => ("maxProperties", members.len() as u64 <= *most),
+        Keyword::MinProperties(least) => ("minProperties", members.len() as u64 >= *least),
+        _ => return of_any(keyword, value),
+    })
+}
+
+/// The keywords of every type; those of another one hold.
+#[inline(always)]
+fn of_any(keyword: &Keyword<'_>, value: &Json) -> Said {
     Some(match keyword {
         Keyword::False => ("false", false),
         Keyword::Type(types) => ("type", types.contains(value)),
         Keyword::Enum(literals) => ("enum", literals.iter().any(|one| one.equals(value))),
         Keyword::Const(literal) => ("const", literal.equals(value)),
-        Keyword::MultipleOf(unit) => ("multipleOf", number(&|n| n.is_multiple_of(unit))),
-        Keyword::Maximum(limit) => ("maximum", number(&|n| n <= limit)),
-        Keyword::ExclusiveMaximum(limit) => ("exclusiveMaximum", number(&|n| n < limit)),
-        Keyword::Minimum(limit) => ("minimum", number(&|n| n >= limit)),
-        Keyword::ExclusiveMinimum(limit) => ("exclusiveMinimum", number(&|n| n > limit)),
-        Keyword::MaxLength(most) => ("maxLength", string(&|s| text::char_count_at_most(s, size(*most)))),
-        Keyword::MinLength(least) => ("minLength", string(&|s| text::char_count_at_least(s, size(*least)))),
-        Keyword::Pattern(pattern) => ("pattern", string(&|s| pattern.is_match(s))),
-        Keyword::MaxItems(most) => ("maxItems", items(&|len| len <= *most)),
-        Keyword::MinItems(least) => ("minItems", items(&|len| len >= *least)),
-        Keyword::MaxProperties(most) => ("maxProperties", members(&|len| len <= *most)),
-        Keyword::MinProperties(least) => ("minProperties", members(&|len| len >= *least)),
+        Keyword::MultipleOf(_)
+        | Keyword::Maximum(_)
+        | Keyword::ExclusiveMaximum(_)
+        | Keyword::Minimum(_)
+        | Keyword::ExclusiveMinimum(_)
+        | Keyword::MaxLength(_)
+        | Keyword::MinLength(_)
+        | Keyword::Pattern(_)
+        | Keyword::MaxItems(_)
+        | Keyword::MinItems(_)
+        | Keyword::MaxProperties(_)
+        | Keyword::MinProperties(_) => ("", true),
         _ => return None,
     })
 }

@@ -8,6 +8,7 @@ use super::Schema;
 use super::SchemaId;
 use super::Tables;
 use super::Validator;
+use super::assert::all_hold;
 use super::assert::assertion;
 use super::choose::Union;
 use super::seen::Seen;
@@ -121,7 +122,86 @@ impl<'t> Run<'t> {
         scope: &Scope<'_>,
         seen: Option<&mut Seen>,
     ) -> bool {
-        self.apply_row(sink, self.tables.schema(id), (value, path), scope, seen)
+        self.apply_schema(sink, self.tables.schema(id), (value, path), scope, seen)
+    }
+
+    #[inline]
+    fn apply_schema<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        schema: &'t Schema<'t>,
+        (value, path): (&Json, &Path<'_>),
+        scope: &Scope<'_>,
+        seen: Option<&mut Seen>,
+    ) -> bool {
+        if may_be_plain(schema, value) {
+            match self.glance::<true>(schema, value, self.depth) {
+                Some(true) => return true,
+                // Nobody asks why.
+                Some(false) if !S::COLLECTS => return false,
+                _ => {}
+            }
+        }
+        self.apply_row(sink, schema, (value, path), scope, seen)
+    }
+
+    /// Whether a value obeys a schema, if the answer takes no look inside the value, as for most
+    /// texts, numbers and words. Of depth and effort it takes as much as applying does; whatever
+    /// else there is to say, such as what is wrong, is for [`apply_row`](Self::apply_row).
+    ///
+    /// `IN_PLACE`: also through what applies other schemas to the value itself, but not through such
+    /// as those have in turn, so that what was in vain is little.
+    #[inline(never)]
+    fn glance<const IN_PLACE: bool>(
+        &mut self,
+        mut schema: &'t Schema<'t>,
+        value: &Json,
+        mut depth: usize,
+    ) -> Option<bool> {
+        let weight = weight(value);
+        loop {
+            depth = depth.checked_sub(1)?;
+            self.effort = self.effort.checked_sub(weight)?;
+            match schema.keywords {
+                [Keyword::Ref(target)] => schema = self.tables.schema(*target),
+                keywords => match all_hold(keywords, value) {
+                    None if IN_PLACE && is_scalar(value) => {
+                        return self.glance_in_place(keywords, value, depth);
+                    }
+                    answer => return answer,
+                },
+            }
+        }
+    }
+
+    /// The same of keywords that apply other schemas to the value: where that has no parts, nothing
+    /// is evaluated by one that another might ask for.
+    #[inline(never)]
+    fn glance_in_place(&mut self, keywords: &'t [Keyword<'t>], value: &Json, depth: usize) -> Option<bool> {
+        for keyword in keywords {
+            let held = match keyword {
+                Keyword::Ref(id) => self.glance::<false>(self.tables.schema(*id), value, depth)?,
+                Keyword::AllOf(ids) => {
+                    let mut held = true;
+                    for id in *ids {
+                        held = held && self.glance::<false>(self.tables.schema(*id), value, depth)?;
+                    }
+                    held
+                }
+                Keyword::AnyOf(ids, _) => {
+                    let mut held = false;
+                    for id in *ids {
+                        held = held || self.glance::<false>(self.tables.schema(*id), value, depth)?;
+                    }
+                    held
+                }
+                keyword => assertion(keyword, value)?.1,
+            };
+            if !held {
+                return Some(false);
+            }
+        }
+        Some(true)
     }
 
     fn apply_row<S: Sink>(
@@ -197,7 +277,7 @@ impl<'t> Run<'t> {
             sink.record(path, applicator, at.schema);
             return false;
         }
-        self.apply_row(sink, schema, (value, path), at.scope, None)
+        self.apply_schema(sink, schema, (value, path), at.scope, None)
     }
 
     /// Keeps why, and leaves no effort for anything that is still to be applied.
@@ -244,8 +324,7 @@ impl<'t> Run<'t> {
     #[inline(always)]
     fn keywords<S: Sink>(&mut self, sink: &mut S, at: &At<'_>, mut seen: Option<&mut Seen>) -> bool {
         let mut held = true;
-        let mut rest = at.schema.keywords.iter();
-        while let Some(keyword) = rest.next() {
+        for keyword in at.schema.keywords {
             let seen = seen.as_deref_mut();
             let passed = match (keyword, at.value) {
                 (Keyword::Type(types), value) => {
@@ -259,16 +338,11 @@ impl<'t> Run<'t> {
                     }
                     return false;
                 }
-                (Keyword::Required(names), Json::Object(members)) => match rest.as_slice() {
-                    // One pass answers both.
-                    [Keyword::Properties(declared), ..] => {
-                        rest.next();
-                        self.properties(sink, at, members, (declared, names), seen)
-                    }
-                    _ => self.all_present(sink, at, members, names, "required"),
-                },
-                (Keyword::Properties(declared), Json::Object(members)) => {
-                    self.properties(sink, at, members, (declared, &[]), seen)
+                (Keyword::Required(names), Json::Object(members)) => {
+                    self.all_present(sink, at, members, names, "required")
+                }
+                (Keyword::Properties(declared, required), Json::Object(members)) => {
+                    self.properties(sink, at, members, (declared, *required), seen)
                 }
                 (Keyword::Ref(id), _) => self.in_place(sink, at, *id, seen),
                 (Keyword::DynamicRef { anchor, initial }, _) => {
@@ -389,6 +463,17 @@ fn weight(value: &Json) -> u64 {
         Json::String(text) => text.len() as u64 / 16,
         _ => 0,
     }
+}
+
+#[inline]
+fn is_scalar(value: &Json) -> bool {
+    !matches!(value, Json::Array(_) | Json::Object(_))
+}
+
+/// Whether it is worth a glance: of a value with parts, most schemas want to see those.
+#[inline]
+fn may_be_plain(schema: &Schema<'_>, value: &Json) -> bool {
+    is_scalar(value) || matches!(schema.keywords, [.., Keyword::Type(_) | Keyword::Required(_)])
 }
 
 /// Whether the schema has an unevaluated keyword for this value; those keywords stand last.

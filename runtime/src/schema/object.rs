@@ -87,49 +87,66 @@ impl Run<'_> {
         held
     }
 
-    /// `properties`, and `required` beside it: most of its names are met on the way.
+    /// `properties`, and which of them are required: those are met on the way.
     #[inline(never)]
     pub(super) fn properties<S: Sink>(
         &mut self,
         sink: &mut S,
         at: &At<'_>,
         members: &Map<Json>,
-        (declared, required): (&[(&str, SchemaId)], &[&str]),
+        (declared, required): (&[(&str, SchemaId)], u64),
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut held = true;
-        let mut met = 0;
-        for (index, (name, member)) in members.iter().enumerate() {
-            let Some((place, &(_, id))) = find(declared, name, |(other, _)| other) else {
-                continue;
-            };
-            met |= bit(place);
-            if let Some(seen) = seen.as_deref_mut() {
-                seen.mark(index);
+        let mut due = required;
+        // By whichever of the two lists is shorter.
+        if declared.len() < members.len() {
+            for (place, &(name, schema)) in declared.iter().enumerate() {
+                let Some((index, member)) = members.get_full(name) else { continue };
+                due &= !bit(place);
+                held &= self.declared(sink, at, (index, name, member), schema, seen.as_deref_mut());
+                if !held && self.over(sink) {
+                    return false;
+                }
             }
-            if !self.apply(sink, id, member, &at.path.key(name), at.scope, None) {
-                held = false;
-                if self.over(sink) {
+        } else {
+            for (index, (name, member)) in members.iter().enumerate() {
+                let Some((place, &(_, schema))) = find(declared, name, |(other, _)| other) else { continue };
+                due &= !bit(place);
+                held &= self.declared(sink, at, (index, name, member), schema, seen.as_deref_mut());
+                if !held && self.over(sink) {
                     return false;
                 }
             }
         }
-        // Both lists are sorted, so that each name is looked for behind the one before.
-        let mut behind = declared;
-        for name in required {
-            let place = behind.iter().position(|(other, _)| text::same(other, name));
-            let place = place.map(|place| declared.len() - behind.len() + place);
-            behind = place.and_then(|place| declared.get(place + 1..)).unwrap_or(behind);
-            if place.is_some_and(|place| met & bit(place) != 0) || members.contains_key(name) {
-                continue;
-            }
-            sink.record(&at.path.key(name), "required", at.schema);
-            held = false;
-            if sink.done() {
-                break;
+        if due == 0 {
+            return held;
+        }
+        for (place, (name, _)) in declared.iter().enumerate() {
+            if due & bit(place) != 0 {
+                sink.record(&at.path.key(name), "required", at.schema);
+                if sink.done() {
+                    break;
+                }
             }
         }
-        held
+        false
+    }
+
+    /// Applies what is declared of a member, which is evaluated by that.
+    #[inline(always)]
+    fn declared<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: &At<'_>,
+        (index, name, member): (usize, &str, &Json),
+        schema: SchemaId,
+        seen: Option<&mut Seen>,
+    ) -> bool {
+        if let Some(seen) = seen {
+            seen.mark(index);
+        }
+        self.apply(sink, schema, member, &at.path.key(name), at.scope, None)
     }
 
     fn pattern_properties<S: Sink>(

@@ -70,5 +70,5 @@ impl Seen {
 /// The bit of a position; none beyond 64.
 #[inline]
 pub(super) fn bit(index: usize) -> u64 {
-    u32::try_from(index).ok().and_then(|index| 1_u64.checked_shl(index)).unwrap_or(0)
+    if index < 64 { 1 << index } else { 0 }
 }

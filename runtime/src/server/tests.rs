@@ -28,11 +28,7 @@ static TABLES: Tables = Tables {
         Schema {
             resource: ResourceId(0),
             location: "/pet",
-            keywords: &[
-                Keyword::Type(Types::OBJECT),
-                Keyword::Required(&["name"]),
-                Keyword::Properties(&[("name", SchemaId(1))]),
-            ],
+            keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(1))], 0b1)],
         },
         Schema {
             resource: ResourceId(0),

@@ -207,6 +207,19 @@ impl Build {
                 out.push(keyword);
             }
         }
+        let needed = out.iter().find_map(|keyword| match keyword {
+            Keyword::Required(names) => Some(*names),
+            _ => None,
+        });
+        for keyword in &mut out {
+            if let (Keyword::Properties(declared, bits), Some(names)) = (keyword, needed) {
+                let (found, others) = required(declared, names);
+                *bits = found;
+                out.retain(|keyword| !matches!(keyword, Keyword::Required(_)));
+                out.push(Keyword::Required(others.leak()));
+                break;
+            }
+        }
         out.sort_by_key(|keyword| match keyword {
             Keyword::Type(_) => 0,
             Keyword::UnevaluatedItems(_) => 2,
@@ -240,7 +253,7 @@ impl Build {
             "anyOf" => Keyword::AnyOf(self.list(value, uri, below), self.choice(value, beside, uri)),
             "oneOf" => Keyword::OneOf(self.list(value, uri, below), self.choice(value, beside, uri)),
             "prefixItems" => Keyword::PrefixItems(self.list(value, uri, below)),
-            "properties" => Keyword::Properties(self.named(value, uri, below)),
+            "properties" => Keyword::Properties(self.named(value, uri, below), 0),
             "dependentSchemas" => Keyword::DependentSchemas(self.named(value, uri, below)),
             "patternProperties" => {
                 let named = self.named(value, uri, below);

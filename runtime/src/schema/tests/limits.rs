@@ -196,7 +196,7 @@ fn tables_are_constants() {
                 keywords: &[
                     Keyword::Type(Types::OBJECT.or(Types::NUMBER)),
                     Keyword::Minimum(Number::decimal(15, 1)),
-                    Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))]),
+                    Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))], 0b01),
                 ],
             },
             Schema {
@@ -226,6 +226,8 @@ fn tables_are_constants() {
                     /b: enum (https://test.example/a.json#/properties/b)";
     assert_eq!(violations, Err(expected.to_owned()));
     assert!(!VALIDATOR.is_valid(&Json::from(&json!(1.4))));
+    let missing = VALIDATOR.validate_value(&json!({ "b": null })).map_err(|v| v.to_string());
+    assert_eq!(missing, Err("/a: required (https://test.example/a.json#)".to_owned()));
 }
 
 /// The meta-schema and its vocabularies, which the generator carries.
@@ -259,4 +261,69 @@ fn the_metaschema_is_valid_by_itself() {
         refused,
         [("/properties/a/minLength".to_owned(), "minimum"), ("/properties/a/type".to_owned(), "enum"),]
     );
+}
+
+/// Whichever of the lists is shorter, and however long: what is declared is applied, and what is
+/// required is missed, also beyond the names that have a bit.
+#[test]
+fn members_are_met_from_either_side() {
+    let name = |place: usize| format!("p{place:02}");
+    let declared: serde_json::Map<_, _> =
+        (0..70).map(|place| (name(place), json!({ "type": "integer" }))).collect();
+    let required: Vec<_> = [0, 5, 63, 64, 69].map(name).into_iter().chain(["other".to_owned()]).collect();
+    let few = json!({ "properties": { "p01": { "type": "integer" } }, "required": ["p01"] });
+    let many = json!({ "properties": declared, "required": required });
+    let (few, many) = (compile(&few), compile(&many));
+    for (validator, wanted) in [(few, vec![1]), (many, vec![0, 5, 63, 64, 69])] {
+        for size in [0, 1, 2, 69, 70, 100] {
+            let object = |value: &dyn Fn(usize) -> Json| {
+                Json::Object((0..size).map(|place| (name(place), value(place))).collect())
+            };
+            let missing =
+                wanted.iter().filter(|place| **place >= size).map(|place| (name(*place), "required"));
+            let other = (wanted.len() > 1).then(|| ("other".to_owned(), "required"));
+            let mut expected: Vec<_> = missing.chain(other).collect();
+            expected.sort();
+            let expected: Vec<_> = expected.into_iter().map(|(name, by)| (format!("/{name}"), by)).collect();
+            assert_eq!(found(validator, &object(&|_| Json::from(1))), expected);
+            let wrong = found(validator, &object(&|_| Json::from("x")));
+            let declared = if wanted.len() > 1 { size.min(70) } else { usize::from(size > 1) };
+            assert_eq!(wrong.iter().filter(|(_, by)| *by == "type").count(), declared);
+        }
+    }
+}
+
+/// What is said at a glance is what is said otherwise.
+#[test]
+fn plain_values_are_judged_through_references_and_lists_of_schemas() {
+    let schema = json!({
+        "$defs": {
+            "word": { "anyOf": [{ "enum": ["a", "b"] }, { "$ref": "#/$defs/long" }] },
+            "long": { "allOf": [{ "type": "string" }, { "minLength": 3 }], "maxLength": 5 },
+        },
+        "properties": {
+            "word": { "$ref": "#/$defs/word" },
+            "not": { "type": ["string", "number"], "not": { "$ref": "#/$defs/word" } },
+            "one": { "oneOf": [{ "type": "string" }, { "minLength": 2 }] },
+            "any": { "required": ["x"], "minimum": 2 },
+        },
+    });
+    let validator = compile(&schema);
+    let rows = [
+        (json!({ "word": "a", "not": "c", "one": "x", "any": 2 }), vec![]),
+        (json!({ "word": "long", "not": 1, "one": 7, "any": { "x": 1 } }), vec![]),
+        (json!({ "word": "c" }), vec![("/word", "minLength")]),
+        (json!({ "word": "longer" }), vec![("/word", "maxLength")]),
+        (json!({ "not": "a" }), vec![("/not", "not")]),
+        (json!({ "not": null }), vec![("/not", "type")]),
+        (json!({ "one": "xx" }), vec![("/one", "oneOf")]),
+        (json!({ "any": 1 }), vec![("/any", "minimum")]),
+        (json!({ "any": {} }), vec![("/any/x", "required")]),
+    ];
+    for (value, expected) in rows {
+        let value = Json::from(&value);
+        let expected: Vec<_> = expected.into_iter().map(|(at, by): (&str, _)| (at.to_owned(), by)).collect();
+        assert_eq!(found(validator, &value), expected, "{value}");
+        assert_eq!(validator.is_valid(&value), expected.is_empty(), "{value}");
+    }
 }

@@ -26,7 +26,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(1)), ("never", INPUT.plus(2))]), Keyword::AdditionalProperties { schema: INPUT.plus(3), declared: &["a", "never"], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(1)), ("never", INPUT.plus(2))], 0b0), Keyword::AdditionalProperties { schema: INPUT.plus(3), declared: &["a", "never"], patterns: &[] }] },
         Schema { resource: IN_INPUT, location: "/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/never", keywords: &[Keyword::False] },
         Schema { resource: IN_INPUT, location: "/additionalProperties", keywords: &[Keyword::False] },

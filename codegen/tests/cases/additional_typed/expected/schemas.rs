@@ -15,11 +15,11 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 4,
+        INPUT = 3,
         /// `input.json#/$defs/amount`
         INPUT_DEFS_AMOUNT = 2,
         /// `input.json#/$defs/amounts`
-        INPUT_DEFS_AMOUNTS = 3,
+        INPUT_DEFS_AMOUNTS = 2,
     }
 }
 
@@ -28,17 +28,15 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", INPUT.plus(1)), ("ratio", INPUT.plus(2))]), Keyword::AdditionalProperties { schema: INPUT.plus(3), declared: &["name", "ratio"], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(1)), ("ratio", INPUT.plus(2))], 0b1), Keyword::AdditionalProperties { schema: INPUT_DEFS_AMOUNT, declared: &["name", "ratio"], patterns: &[] }] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/ratio", keywords: &[Keyword::Type(Types::NUMBER)] },
-        Schema { resource: IN_INPUT, location: "/additionalProperties", keywords: &[Keyword::Ref(INPUT_DEFS_AMOUNT)] },
         // INPUT_DEFS_AMOUNT
-        Schema { resource: IN_INPUT, location: "/$defs/amount", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["value"]), Keyword::Properties(&[("value", INPUT_DEFS_AMOUNT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/amount", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("value", INPUT_DEFS_AMOUNT.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/amount/properties/value", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
         // INPUT_DEFS_AMOUNTS
         Schema { resource: IN_INPUT, location: "/$defs/amounts", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT_DEFS_AMOUNTS.plus(1), declared: &[], patterns: &[] }] },
-        Schema { resource: IN_INPUT, location: "/$defs/amounts/additionalProperties", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_AMOUNTS.plus(2), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/$defs/amounts/additionalProperties/items", keywords: &[Keyword::Ref(INPUT_DEFS_AMOUNT)] },
+        Schema { resource: IN_INPUT, location: "/$defs/amounts/additionalProperties", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_AMOUNT, from: 0 }] },
     ],
     resources: &[
         // IN_INPUT

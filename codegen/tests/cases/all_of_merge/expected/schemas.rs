@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 8,
+        INPUT = 6,
         /// `input.json#/$defs/named`
         INPUT_DEFS_NAMED = 3,
         /// `input.json#/$defs/counted`
@@ -28,20 +28,18 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["note"]), Keyword::Properties(&[("count", INPUT.plus(6)), ("own", INPUT.plus(7))]), Keyword::AllOf(&[INPUT.plus(1), INPUT.plus(2), INPUT.plus(3)])] },
-        Schema { resource: IN_INPUT, location: "/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_NAMED)] },
-        Schema { resource: IN_INPUT, location: "/allOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_COUNTED)] },
-        Schema { resource: IN_INPUT, location: "/allOf/2", keywords: &[Keyword::Properties(&[("count", INPUT.plus(4)), ("note", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["note"]), Keyword::Properties(&[("count", INPUT.plus(4)), ("own", INPUT.plus(5))], 0b0), Keyword::AllOf(&[INPUT_DEFS_NAMED, INPUT_DEFS_COUNTED, INPUT.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/allOf/2", keywords: &[Keyword::Properties(&[("count", INPUT.plus(2)), ("note", INPUT.plus(3))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/allOf/2/properties/count", keywords: &[Keyword::Maximum(Number::int(10))] },
         Schema { resource: IN_INPUT, location: "/allOf/2/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::MultipleOf(Number::int(2))] },
         Schema { resource: IN_INPUT, location: "/properties/own", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // INPUT_DEFS_NAMED
-        Schema { resource: IN_INPUT, location: "/$defs/named", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("count", INPUT_DEFS_NAMED.plus(2)), ("name", INPUT_DEFS_NAMED.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/named", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", INPUT_DEFS_NAMED.plus(2)), ("name", INPUT_DEFS_NAMED.plus(1))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/named/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/$defs/named/properties/count", keywords: &[Keyword::Type(Types::NUMBER)] },
         // INPUT_DEFS_COUNTED
-        Schema { resource: IN_INPUT, location: "/$defs/counted", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count"]), Keyword::Properties(&[("count", INPUT_DEFS_COUNTED.plus(1)), ("name", INPUT_DEFS_COUNTED.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/counted", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", INPUT_DEFS_COUNTED.plus(1)), ("name", INPUT_DEFS_COUNTED.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/counted/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         Schema { resource: IN_INPUT, location: "/$defs/counted/properties/name", keywords: &[Keyword::MaxLength(3)] },
     ],

@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT.plus(1)), ("odd", INPUT.plus(5)), ("old", INPUT.plus(3)), ("password", INPUT.plus(2)), ("size", INPUT.plus(4)), ("text", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("odd", INPUT.plus(5)), ("old", INPUT.plus(3)), ("password", INPUT.plus(2)), ("size", INPUT.plus(4)), ("text", INPUT.plus(6))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/password", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/old", keywords: &[Keyword::Type(Types::STRING)] },

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_ORG {
         /// `org.schema.json`
-        ORG = 4,
+        ORG = 1,
     }
     IN_SHARED {
         /// `shared.schema.json`
@@ -27,7 +27,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_SHIP {
         /// `ship.schema.json`
-        SHIP = 3,
+        SHIP = 1,
     }
 }
 
@@ -36,10 +36,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // ORG
-        Schema { resource: IN_ORG, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("flagship", ORG.plus(2)), ("id", ORG.plus(1)), ("level", ORG.plus(3))])] },
-        Schema { resource: IN_ORG, location: "/properties/id", keywords: &[Keyword::Ref(SHARED_DEFS_ID)] },
-        Schema { resource: IN_ORG, location: "/properties/flagship", keywords: &[Keyword::Ref(SHIP)] },
-        Schema { resource: IN_ORG, location: "/properties/level", keywords: &[Keyword::Ref(SHARED_DEFS_LEVEL)] },
+        Schema { resource: IN_ORG, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("flagship", SHIP), ("id", SHARED_DEFS_ID), ("level", SHARED_DEFS_LEVEL)], 0b0)] },
         // SHARED
         Schema { resource: IN_SHARED, location: "", keywords: &[] },
         // SHARED_DEFS_ID
@@ -47,9 +44,7 @@ pub static TABLES: Tables<'static> = Tables {
         // SHARED_DEFS_LEVEL
         Schema { resource: IN_SHARED, location: "/$defs/level", keywords: &[Keyword::Enum(&[Literal::String("low"), Literal::String("high")])] },
         // SHIP
-        Schema { resource: IN_SHIP, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", SHIP.plus(1)), ("owner", SHIP.plus(2))])] },
-        Schema { resource: IN_SHIP, location: "/properties/id", keywords: &[Keyword::Ref(SHARED_DEFS_ID)] },
-        Schema { resource: IN_SHIP, location: "/properties/owner", keywords: &[Keyword::Ref(ORG)] },
+        Schema { resource: IN_SHIP, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", SHARED_DEFS_ID), ("owner", ORG)], 0b1)] },
     ],
     resources: &[
         // IN_ORG

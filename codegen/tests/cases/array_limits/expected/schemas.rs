@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 2,
+        INPUT = 1,
         /// `input.json#/$defs/row`
         INPUT_DEFS_ROW = 2,
         /// `input.json#/$defs/matrix`
@@ -28,8 +28,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(3), Keyword::Items { schema: INPUT.plus(1), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/items", keywords: &[Keyword::Ref(INPUT_DEFS_ROW)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(3), Keyword::Items { schema: INPUT_DEFS_ROW, from: 0 }] },
         // INPUT_DEFS_ROW
         Schema { resource: IN_INPUT, location: "/$defs/row", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::Items { schema: INPUT_DEFS_ROW.plus(1), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/$defs/row/items", keywords: &[Keyword::Type(Types::NULL.or(Types::NUMBER)), Keyword::ExclusiveMaximum(Number::int(10))] },

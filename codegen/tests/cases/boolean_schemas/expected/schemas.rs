@@ -30,7 +30,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("all", INPUT.plus(10)), ("any", INPUT.plus(1)), ("empty", INPUT.plus(3)), ("list", INPUT.plus(4)), ("map", INPUT.plus(8)), ("never", INPUT.plus(2)), ("none", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("all", INPUT.plus(10)), ("any", INPUT.plus(1)), ("empty", INPUT.plus(3)), ("list", INPUT.plus(4)), ("map", INPUT.plus(8)), ("never", INPUT.plus(2)), ("none", INPUT.plus(6))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[] },
         Schema { resource: IN_INPUT, location: "/properties/never", keywords: &[Keyword::False] },
         Schema { resource: IN_INPUT, location: "/properties/empty", keywords: &[] },

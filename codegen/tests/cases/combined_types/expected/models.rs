@@ -175,7 +175,7 @@ impl Contract for Input {
                     Shape::Box(_) => true,
                     Shape::Dot(_) => false,
                     Shape::Unknown(value) => {
-                        schemas::validator(schemas::INPUT.plus(15)).is_valid(value)
+                        schemas::validator(schemas::INPUT.plus(11)).is_valid(value)
                     }
                 })
             && self
@@ -204,7 +204,7 @@ impl Contract for Input {
                                                 )
                                             }
                                             Shape::Unknown(value) => {
-                                                schemas::validator(schemas::INPUT.plus(18)).is_valid(value)
+                                                schemas::validator(schemas::INPUT.plus(14)).is_valid(value)
                                             }
                                         }
                                     }
@@ -276,7 +276,7 @@ impl Contract for InputBuilder {
 }
 
 impl Contract for InputListItem {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(18));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(14));
 
     fn is_valid(&self) -> bool {
         match self {
@@ -296,7 +296,7 @@ impl Contract for InputListItem {
                         )
                     }
                     Shape::Unknown(value) => {
-                        schemas::validator(schemas::INPUT.plus(18)).is_valid(value)
+                        schemas::validator(schemas::INPUT.plus(14)).is_valid(value)
                     }
                 }
             }

@@ -18,7 +18,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 22,
+        INPUT = 16,
         /// `input.json#/$defs/idOrName`
         INPUT_DEFS_ID_OR_NAME = 1,
         /// `input.json#/$defs/maybe`
@@ -39,27 +39,21 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", INPUT.plus(11)), ("either", INPUT.plus(4)), ("fewer", INPUT.plus(12)), ("integer", INPUT.plus(1)), ("list", INPUT.plus(17)), ("notNull", INPUT.plus(6)), ("shape", INPUT.plus(15)), ("sure", INPUT.plus(10)), ("text", INPUT.plus(5))])] },
-        Schema { resource: IN_INPUT, location: "/properties/integer", keywords: &[Keyword::AllOf(&[INPUT.plus(2), INPUT.plus(3)])] },
-        Schema { resource: IN_INPUT, location: "/properties/integer/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_ID_OR_NAME)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", INPUT.plus(8)), ("either", INPUT_DEFS_ID_OR_NAME), ("fewer", INPUT.plus(9)), ("integer", INPUT.plus(1)), ("list", INPUT.plus(13)), ("notNull", INPUT.plus(4)), ("shape", INPUT.plus(11)), ("sure", INPUT.plus(7)), ("text", INPUT.plus(3))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/properties/integer", keywords: &[Keyword::AllOf(&[INPUT_DEFS_ID_OR_NAME, INPUT.plus(2)])] },
         Schema { resource: IN_INPUT, location: "/properties/integer/allOf/1", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/properties/either", keywords: &[Keyword::Ref(INPUT_DEFS_ID_OR_NAME)] },
         Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(2), Keyword::Ref(INPUT_DEFS_ID_OR_NAME)] },
-        Schema { resource: IN_INPUT, location: "/properties/notNull", keywords: &[Keyword::AllOf(&[INPUT.plus(7), INPUT.plus(8)])] },
-        Schema { resource: IN_INPUT, location: "/properties/notNull/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_MAYBE)] },
-        Schema { resource: IN_INPUT, location: "/properties/notNull/allOf/1", keywords: &[Keyword::Not(INPUT.plus(9))] },
+        Schema { resource: IN_INPUT, location: "/properties/notNull", keywords: &[Keyword::AllOf(&[INPUT_DEFS_MAYBE, INPUT.plus(5)])] },
+        Schema { resource: IN_INPUT, location: "/properties/notNull/allOf/1", keywords: &[Keyword::Not(INPUT.plus(6))] },
         Schema { resource: IN_INPUT, location: "/properties/notNull/allOf/1/not", keywords: &[Keyword::Type(Types::NULL)] },
         Schema { resource: IN_INPUT, location: "/properties/sure", keywords: &[Keyword::Type(Types::STRING), Keyword::Ref(INPUT_DEFS_MAYBE)] },
         Schema { resource: IN_INPUT, location: "/properties/colour", keywords: &[Keyword::Enum(&[Literal::String("red")]), Keyword::Ref(INPUT_DEFS_COLOUR)] },
-        Schema { resource: IN_INPUT, location: "/properties/fewer", keywords: &[Keyword::AllOf(&[INPUT.plus(13), INPUT.plus(14)])] },
-        Schema { resource: IN_INPUT, location: "/properties/fewer/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
+        Schema { resource: IN_INPUT, location: "/properties/fewer", keywords: &[Keyword::AllOf(&[INPUT_DEFS_COLOUR, INPUT.plus(10)])] },
         Schema { resource: IN_INPUT, location: "/properties/fewer/allOf/1", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("blue")])] },
-        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(16))]), Keyword::Ref(INPUT_DEFS_SHAPE)] },
+        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(12))], 0b0), Keyword::Ref(INPUT_DEFS_SHAPE)] },
         Schema { resource: IN_INPUT, location: "/properties/shape/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
-        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(18), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::OneOf(&[INPUT.plus(19), INPUT.plus(20), INPUT.plus(21)], None)] },
-        Schema { resource: IN_INPUT, location: "/properties/list/items/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_SHAPE)] },
-        Schema { resource: IN_INPUT, location: "/properties/list/items/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(14), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SHAPE, INPUT_DEFS_COLOUR, INPUT.plus(15)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/list/items/oneOf/2", keywords: &[Keyword::Type(Types::NULL)] },
         // INPUT_DEFS_ID_OR_NAME
         Schema { resource: IN_INPUT, location: "/$defs/idOrName", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING)), Keyword::Minimum(Number::int(1)), Keyword::MinLength(1)] },
@@ -69,18 +63,18 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/colour", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green"), Literal::String("blue")])] },
         // INPUT_DEFS_SHAPE
         Schema { resource: IN_INPUT, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SHAPE.plus(1), INPUT_DEFS_SHAPE.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("box"), 0), (Literal::String("dot"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "side"]), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(2)), ("side", INPUT_DEFS_SHAPE.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(2)), ("side", INPUT_DEFS_SHAPE.plus(3))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
         Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0/properties/side", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(5))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("dot"))] },
         Schema { resource: IN_INPUT, location: "/$defs/shape", keywords: &[Keyword::AllOf(&[INPUT_DEFS_SHAPE, INPUT_DEFS_SHAPE.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/shape", keywords: &[Keyword::AllOf(&[INPUT_DEFS_SHAPE, INPUT_DEFS_SHAPE.plus(4)])] },
         // INPUT_DEFS_BUILDER
-        Schema { resource: IN_INPUT, location: "/$defs/builder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_BUILDER.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/builder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_BUILDER.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/builder/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_INPUT_BUILDER
-        Schema { resource: IN_INPUT, location: "/$defs/inputBuilder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("build", INPUT_DEFS_INPUT_BUILDER.plus(1)), ("build_field", INPUT_DEFS_INPUT_BUILDER.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/inputBuilder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("build", INPUT_DEFS_INPUT_BUILDER.plus(1)), ("build_field", INPUT_DEFS_INPUT_BUILDER.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/inputBuilder/properties/build", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/$defs/inputBuilder/properties/build_field", keywords: &[Keyword::Type(Types::STRING)] },
     ],

@@ -27,7 +27,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count", "kind", "on", "version"]), Keyword::Properties(&[("count", INPUT.plus(3)), ("kind", INPUT.plus(2)), ("name", INPUT.plus(6)), ("off", INPUT.plus(5)), ("on", INPUT.plus(4)), ("version", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", INPUT.plus(3)), ("kind", INPUT.plus(2)), ("name", INPUT.plus(6)), ("off", INPUT.plus(5)), ("on", INPUT.plus(4)), ("version", INPUT.plus(1))], 0b110011)] },
         Schema { resource: IN_INPUT, location: "/properties/version", keywords: &[Keyword::Type(Types::STRING), Keyword::Const(Literal::String("1.0"))] },
         Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Const(Literal::String("b")), Keyword::Ref(INPUT_DEFS_KIND)] },
         Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Const(Literal::Number(Number::int(3)))] },

@@ -25,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["text"]), Keyword::Properties(&[("decimal", INPUT.plus(3)), ("flag", INPUT.plus(4)), ("list", INPUT.plus(6)), ("nothing", INPUT.plus(5)), ("number", INPUT.plus(2)), ("object", INPUT.plus(7)), ("text", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("decimal", INPUT.plus(3)), ("flag", INPUT.plus(4)), ("list", INPUT.plus(6)), ("nothing", INPUT.plus(5)), ("number", INPUT.plus(2)), ("object", INPUT.plus(7)), ("text", INPUT.plus(1))], 0b1000000)] },
         Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Const(Literal::String("yes"))] },
         Schema { resource: IN_INPUT, location: "/properties/number", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
         Schema { resource: IN_INPUT, location: "/properties/decimal", keywords: &[Keyword::Const(Literal::Number(Number::decimal(150, 2)))] },

@@ -25,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("few", INPUT.plus(4)), ("none", INPUT.plus(7)), ("one", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("few", INPUT.plus(4)), ("none", INPUT.plus(7)), ("one", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/one", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: INPUT.plus(3), min: None, max: None }, Keyword::Items { schema: INPUT.plus(2), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/one/items", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/properties/one/contains", keywords: &[Keyword::Minimum(Number::int(10))] },

@@ -24,10 +24,10 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["document", "image"]), Keyword::Properties(&[("any", INPUT.plus(5)), ("document", INPUT.plus(2)), ("image", INPUT.plus(1)), ("mail", INPUT.plus(8)), ("number", INPUT.plus(9)), ("when", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(5)), ("document", INPUT.plus(2)), ("image", INPUT.plus(1)), ("mail", INPUT.plus(8)), ("number", INPUT.plus(9)), ("when", INPUT.plus(7))], 0b110)] },
         Schema { resource: IN_INPUT, location: "/properties/image", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/document", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(40)] },
-        Schema { resource: IN_INPUT, location: "/properties/document/contentSchema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/properties/document/contentSchema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(4))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/document/contentSchema/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[] },
         Schema { resource: IN_INPUT, location: "/properties/any/contentSchema", keywords: &[Keyword::False] },

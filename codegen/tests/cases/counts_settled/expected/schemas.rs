@@ -24,14 +24,14 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(1)), ("never", INPUT.plus(7)), ("none", INPUT.plus(5)), ("one", INPUT.plus(3))]), Keyword::MinProperties(0)] },
-        Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(2))]), Keyword::MinProperties(0)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(1)), ("never", INPUT.plus(7)), ("none", INPUT.plus(5)), ("one", INPUT.plus(3))], 0b0), Keyword::MinProperties(0)] },
+        Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(2))], 0b0), Keyword::MinProperties(0)] },
         Schema { resource: IN_INPUT, location: "/properties/any/properties/a", keywords: &[] },
-        Schema { resource: IN_INPUT, location: "/properties/one", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(4))]), Keyword::MinProperties(1)] },
+        Schema { resource: IN_INPUT, location: "/properties/one", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(4))], 0b1), Keyword::MinProperties(1)] },
         Schema { resource: IN_INPUT, location: "/properties/one/properties/a", keywords: &[] },
-        Schema { resource: IN_INPUT, location: "/properties/none", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(6))]), Keyword::MaxProperties(0)] },
+        Schema { resource: IN_INPUT, location: "/properties/none", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(6))], 0b0), Keyword::MaxProperties(0)] },
         Schema { resource: IN_INPUT, location: "/properties/none/properties/a", keywords: &[] },
-        Schema { resource: IN_INPUT, location: "/properties/never", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(8))]), Keyword::MaxProperties(0)] },
+        Schema { resource: IN_INPUT, location: "/properties/never", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(8))], 0b1), Keyword::MaxProperties(0)] },
         Schema { resource: IN_INPUT, location: "/properties/never/properties/a", keywords: &[] },
     ],
     resources: &[

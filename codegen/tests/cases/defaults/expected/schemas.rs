@@ -25,13 +25,13 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("dryRun", INPUT.plus(1)), ("limit", INPUT.plus(2)), ("nested", INPUT.plus(6)), ("nullable", INPUT.plus(8)), ("tags", INPUT.plus(4)), ("unit", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("dryRun", INPUT.plus(1)), ("limit", INPUT.plus(2)), ("nested", INPUT.plus(6)), ("nullable", INPUT.plus(8)), ("tags", INPUT.plus(4)), ("unit", INPUT.plus(3))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/dryRun", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_INPUT, location: "/properties/limit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100))] },
         Schema { resource: IN_INPUT, location: "/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
         Schema { resource: IN_INPUT, location: "/properties/tags", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(5), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/tags/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/nested", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("on", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/properties/nested", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("on", INPUT.plus(7))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/nested/properties/on", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_INPUT, location: "/properties/nullable", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
     ],

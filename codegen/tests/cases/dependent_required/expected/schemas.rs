@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("card", INPUT.plus(1)), ("owner", INPUT.plus(2)), ("street", INPUT.plus(3))]), Keyword::DependentRequired(&[("card", &["owner", "street"]), ("owner", &[]), ("zip", &["city", "street"])])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("card", INPUT.plus(1)), ("owner", INPUT.plus(2)), ("street", INPUT.plus(3))], 0b0), Keyword::DependentRequired(&[("card", &["owner", "street"]), ("owner", &[]), ("zip", &["city", "street"])])] },
         Schema { resource: IN_INPUT, location: "/properties/card", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/owner", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/street", keywords: &[Keyword::Type(Types::STRING)] },

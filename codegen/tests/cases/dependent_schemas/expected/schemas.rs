@@ -25,10 +25,10 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT.plus(1)), ("months", INPUT.plus(2))]), Keyword::DependentSchemas(&[("months", INPUT.plus(3)), ("never", INPUT.plus(7)), ("other", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT.plus(1)), ("months", INPUT.plus(2))], 0b0), Keyword::DependentSchemas(&[("months", INPUT.plus(3)), ("never", INPUT.plus(7)), ("other", INPUT.plus(6))])] },
         Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/months", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: IN_INPUT, location: "/dependentSchemas/months", keywords: &[Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(4)), ("until", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/dependentSchemas/months", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(4)), ("until", INPUT.plus(5))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/dependentSchemas/months/properties/kind", keywords: &[Keyword::Const(Literal::String("MONTHS"))] },
         Schema { resource: IN_INPUT, location: "/dependentSchemas/months/properties/until", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/dependentSchemas/other", keywords: &[Keyword::MaxProperties(2)] },

@@ -18,7 +18,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json#/components/schemas/Pet`
-        INPUT_SCHEMAS_PET = 3,
+        INPUT_SCHEMAS_PET = 1,
         /// `input.json#/components/schemas/Cat`
         INPUT_SCHEMAS_CAT = 3,
         /// `input.json#/components/schemas/Dog`
@@ -26,7 +26,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/components/schemas/Base`
         INPUT_SCHEMAS_BASE = 2,
         /// `input.json#/components/schemas/Derived`
-        INPUT_SCHEMAS_DERIVED = 3,
+        INPUT_SCHEMAS_DERIVED = 2,
     }
 }
 
@@ -35,23 +35,20 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT_SCHEMAS_PET
-        Schema { resource: IN_INPUT, location: "/components/schemas/Pet", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_PET.plus(1), INPUT_SCHEMAS_PET.plus(2)], Some(&Choice { tag: "petType", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Pet/oneOf/0", keywords: &[Keyword::Ref(INPUT_SCHEMAS_CAT)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Pet/oneOf/1", keywords: &[Keyword::Ref(INPUT_SCHEMAS_DOG)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Pet", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_CAT, INPUT_SCHEMAS_DOG], Some(&Choice { tag: "petType", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
         // INPUT_SCHEMAS_CAT
-        Schema { resource: IN_INPUT, location: "/components/schemas/Cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["lives", "petType"]), Keyword::Properties(&[("lives", INPUT_SCHEMAS_CAT.plus(2)), ("petType", INPUT_SCHEMAS_CAT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("lives", INPUT_SCHEMAS_CAT.plus(2)), ("petType", INPUT_SCHEMAS_CAT.plus(1))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cat/properties/petType", keywords: &[Keyword::Const(Literal::String("cat"))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cat/properties/lives", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
         // INPUT_SCHEMAS_DOG
-        Schema { resource: IN_INPUT, location: "/components/schemas/Dog", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["petType"]), Keyword::Properties(&[("bark", INPUT_SCHEMAS_DOG.plus(2)), ("petType", INPUT_SCHEMAS_DOG.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Dog", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bark", INPUT_SCHEMAS_DOG.plus(2)), ("petType", INPUT_SCHEMAS_DOG.plus(1))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Dog/properties/petType", keywords: &[Keyword::Const(Literal::String("dog"))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Dog/properties/bark", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_SCHEMAS_BASE
-        Schema { resource: IN_INPUT, location: "/components/schemas/Base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_SCHEMAS_BASE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_SCHEMAS_BASE.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Base/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_SCHEMAS_DERIVED
-        Schema { resource: IN_INPUT, location: "/components/schemas/Derived", keywords: &[Keyword::Properties(&[("more", INPUT_SCHEMAS_DERIVED.plus(2))]), Keyword::AllOf(&[INPUT_SCHEMAS_DERIVED.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Derived/allOf/0", keywords: &[Keyword::Ref(INPUT_SCHEMAS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Derived", keywords: &[Keyword::Properties(&[("more", INPUT_SCHEMAS_DERIVED.plus(1))], 0b0), Keyword::AllOf(&[INPUT_SCHEMAS_BASE])] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Derived/properties/more", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],
     resources: &[

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_ROOT {
         /// `root.json`
-        ROOT = 8,
+        ROOT = 7,
         /// `root.json#/definitions/short`
         ROOT_DEFINITIONS_SHORT = 1,
     }
@@ -26,14 +26,13 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // ROOT
-        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["pair"]), Keyword::Properties(&[("card", ROOT.plus(5)), ("pair", ROOT.plus(1)), ("sibling", ROOT.plus(7))])] },
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("card", ROOT.plus(5)), ("pair", ROOT.plus(1)), ("sibling", ROOT_DEFINITIONS_SHORT)], 0b10)] },
         Schema { resource: IN_ROOT, location: "/properties/pair", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[ROOT.plus(2), ROOT.plus(3)]), Keyword::Items { schema: ROOT.plus(4), from: 2 }] },
         Schema { resource: IN_ROOT, location: "/properties/pair/items/0", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_ROOT, location: "/properties/pair/items/1", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_ROOT, location: "/properties/pair/additionalItems", keywords: &[Keyword::False] },
         Schema { resource: IN_ROOT, location: "/properties/card", keywords: &[Keyword::Type(Types::OBJECT), Keyword::DependentRequired(&[("number", &["holder"])]), Keyword::DependentSchemas(&[("limit", ROOT.plus(6))])] },
         Schema { resource: IN_ROOT, location: "/properties/card/dependencies/limit", keywords: &[Keyword::Required(&["currency"])] },
-        Schema { resource: IN_ROOT, location: "/properties/sibling", keywords: &[Keyword::Ref(ROOT_DEFINITIONS_SHORT)] },
         // ROOT_DEFINITIONS_SHORT
         Schema { resource: IN_ROOT, location: "/definitions/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
     ],

@@ -31,7 +31,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Ref(TREE), Keyword::UnevaluatedProperties(ROOT.plus(1))] },
         Schema { resource: IN_ROOT, location: "/unevaluatedProperties", keywords: &[Keyword::False] },
         // TREE
-        Schema { resource: IN_TREE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("children", TREE.plus(2)), ("data", TREE.plus(1))])] },
+        Schema { resource: IN_TREE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("children", TREE.plus(2)), ("data", TREE.plus(1))], 0b0)] },
         Schema { resource: IN_TREE, location: "/properties/data", keywords: &[] },
         Schema { resource: IN_TREE, location: "/properties/children", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: TREE.plus(3), from: 0 }] },
         Schema { resource: IN_TREE, location: "/properties/children/items", keywords: &[Keyword::DynamicRef { anchor: "node", initial: TREE }] },

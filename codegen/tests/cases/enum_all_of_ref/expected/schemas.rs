@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 9,
+        INPUT = 6,
         /// `input.json#/$defs/colour`
         INPUT_DEFS_COLOUR = 1,
         /// `input.json#/$defs/level`
@@ -29,15 +29,12 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", INPUT.plus(1)), ("level", INPUT.plus(3)), ("nullable", INPUT.plus(5))])] },
-        Schema { resource: IN_INPUT, location: "/properties/colour", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green")]), Keyword::AllOf(&[INPUT.plus(2)])] },
-        Schema { resource: IN_INPUT, location: "/properties/colour/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
-        Schema { resource: IN_INPUT, location: "/properties/level", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::int(2))]), Keyword::AllOf(&[INPUT.plus(4)])] },
-        Schema { resource: IN_INPUT, location: "/properties/level/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_LEVEL)] },
-        Schema { resource: IN_INPUT, location: "/properties/nullable", keywords: &[Keyword::OneOf(&[INPUT.plus(6), INPUT.plus(7)], None)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", INPUT.plus(1)), ("level", INPUT.plus(2)), ("nullable", INPUT.plus(3))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/properties/colour", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green")]), Keyword::AllOf(&[INPUT_DEFS_COLOUR])] },
+        Schema { resource: IN_INPUT, location: "/properties/level", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::int(2))]), Keyword::AllOf(&[INPUT_DEFS_LEVEL])] },
+        Schema { resource: IN_INPUT, location: "/properties/nullable", keywords: &[Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/nullable/oneOf/0", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_INPUT, location: "/properties/nullable/oneOf/1", keywords: &[Keyword::Enum(&[Literal::String("blue")]), Keyword::AllOf(&[INPUT.plus(8)])] },
-        Schema { resource: IN_INPUT, location: "/properties/nullable/oneOf/1/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
+        Schema { resource: IN_INPUT, location: "/properties/nullable/oneOf/1", keywords: &[Keyword::Enum(&[Literal::String("blue")]), Keyword::AllOf(&[INPUT_DEFS_COLOUR])] },
         // INPUT_DEFS_COLOUR
         Schema { resource: IN_INPUT, location: "/$defs/colour", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("red"), Literal::String("green"), Literal::String("blue")])] },
         // INPUT_DEFS_LEVEL

@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("size", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("size", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/size", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("A"), Literal::String("b"), Literal::String("low_value"), Literal::String("low-value"), Literal::String("LOW VALUE"), Literal::String("Low Value")])] },
     ],
     resources: &[

@@ -25,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("again", INPUT.plus(6)), ("flag", INPUT.plus(2)), ("level", INPUT.plus(1)), ("only", INPUT.plus(3)), ("shape", INPUT.plus(4)), ("twice", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("again", INPUT.plus(6)), ("flag", INPUT.plus(2)), ("level", INPUT.plus(1)), ("only", INPUT.plus(3)), ("shape", INPUT.plus(4)), ("twice", INPUT.plus(5))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/level", keywords: &[Keyword::Enum(&[Literal::String("low"), Literal::String("high"), Literal::Null])] },
         Schema { resource: IN_INPUT, location: "/properties/flag", keywords: &[Keyword::Enum(&[Literal::Bool(true), Literal::String("auto"), Literal::Number(Number::int(0)), Literal::Null])] },
         Schema { resource: IN_INPUT, location: "/properties/only", keywords: &[Keyword::Enum(&[Literal::Null])] },

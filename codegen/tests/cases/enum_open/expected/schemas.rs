@@ -25,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", INPUT.plus(1)), ("limited", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", INPUT.plus(1)), ("limited", INPUT.plus(6))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/code", keywords: &[Keyword::AnyOf(&[INPUT.plus(2), INPUT.plus(3), INPUT.plus(4), INPUT.plus(5)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/code/anyOf/0", keywords: &[Keyword::Const(Literal::String("A_B"))] },
         Schema { resource: IN_INPUT, location: "/properties/code/anyOf/1", keywords: &[Keyword::Const(Literal::String("C"))] },

@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(1)), ("open", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(1)), ("open", INPUT.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("self"), Literal::String("Object"), Literal::String("Array"), Literal::String("Other"), Literal::String("Ok"), Literal::String("None"), Literal::String("Some"), Literal::String("Default"), Literal::String("Box"), Literal::String("Vec"), Literal::String("String"), Literal::String("Option"), Literal::String("Result"), Literal::String("Contract"), Literal::String("KNOWN"), Literal::String("as_str"), Literal::String("true"), Literal::String("fn"), Literal::String("crate"), Literal::String("Error"), Literal::String("Err")])] },
         Schema { resource: IN_INPUT, location: "/properties/open", keywords: &[Keyword::AnyOf(&[INPUT.plus(3), INPUT.plus(4)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/open/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("Self"), Literal::String("Unknown"), Literal::String("Other"), Literal::String("Object"), Literal::String("Error")])] },

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 7,
+        INPUT = 5,
         /// `input.json#/$defs/link`
         INPUT_DEFS_LINK = 1,
         /// `input.json#/$defs/moment`
@@ -28,12 +28,10 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT.plus(1)), ("id", INPUT.plus(2)), ("link", INPUT.plus(4)), ("made", INPUT.plus(5)), ("size", INPUT.plus(3)), ("unit", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT.plus(1)), ("id", INPUT.plus(2)), ("link", INPUT_DEFS_LINK), ("made", INPUT_DEFS_MOMENT), ("size", INPUT.plus(3)), ("unit", INPUT.plus(4))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/properties/link", keywords: &[Keyword::Ref(INPUT_DEFS_LINK)] },
-        Schema { resource: IN_INPUT, location: "/properties/made", keywords: &[Keyword::Ref(INPUT_DEFS_MOMENT)] },
         Schema { resource: IN_INPUT, location: "/properties/unit", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_LINK
         Schema { resource: IN_INPUT, location: "/$defs/link", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(20)] },

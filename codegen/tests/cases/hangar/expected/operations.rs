@@ -82,9 +82,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{shipId}~1parts/get/responses/200/content/application~1json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(7),
-                            ),
+                            schemas::validator(schemas::INPUT_SCHEMAS_SHIP_PAGE),
                         ),
                     },
                 ],
@@ -103,7 +101,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM.plus(1)),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -117,7 +115,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM.plus(1)),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -141,14 +139,14 @@ pub static OPERATIONS: &[Operation] = &[
                 name: "Idempotency-Key",
                 required: true,
                 validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(1)),
+                    schemas::validator(schemas::INPUT_SCHEMAS_IDEMPOTENCY_KEY),
                 ),
                 ..Parameter::HEADER
             },
             Parameter {
                 name: "X-Note",
                 validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(2)),
+                    schemas::validator(schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(1)),
                 ),
                 ..Parameter::HEADER
             },
@@ -161,9 +159,7 @@ pub static OPERATIONS: &[Operation] = &[
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1ships~1changes/post/requestBody/content/application~1merge-patch+json/schema",
                     validator: Some(
-                        schemas::validator(
-                            schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(3),
-                        ),
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP_CHANGE_SET),
                     ),
                 },
             ],
@@ -177,11 +173,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/ship+json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1changes/post/responses/200/content/application~1ship+json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(4),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
                     },
                 ],
             },
@@ -199,9 +191,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1changes/post/responses/409/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(5),
-                            ),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -215,7 +205,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM.plus(1)),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -259,9 +249,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/404/content/application~1json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_SHIPS_BODY_DELETE.plus(1),
-                            ),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -274,11 +262,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/409/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_SHIPS_BODY_DELETE.plus(2),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_OTHER)),
                     },
                 ],
             },
@@ -366,7 +350,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM.plus(1)),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -393,9 +377,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1ships~1resolve/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_SHIPS_RESOLVE_POST),
-                    ),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
                 },
             ],
         }),
@@ -408,11 +390,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1resolve/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_SHIPS_RESOLVE_POST.plus(1),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
                     },
                 ],
             },
@@ -504,9 +482,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1manual~1{name}/put/responses/404/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(8),
-                            ),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],

@@ -16,19 +16,17 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json#/paths/~1ships~1{shipId}~1parts/get`
-        INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET = 8,
+        INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET = 7,
         /// `input.json#/paths/~1ships~1changes/post`
-        INPUT_PATHS_SHIPS_CHANGES_POST = 6,
+        INPUT_PATHS_SHIPS_CHANGES_POST = 2,
         /// `input.json#/paths/~1ships~1{body}/delete`
-        INPUT_PATHS_SHIPS_BODY_DELETE = 3,
+        INPUT_PATHS_SHIPS_BODY_DELETE = 1,
         /// `input.json#/paths/~1ships~1picture/put`
-        INPUT_PATHS_SHIPS_PICTURE_PUT = 2,
+        INPUT_PATHS_SHIPS_PICTURE_PUT = 1,
         /// `input.json#/paths/~1ships~1import/post`
         INPUT_PATHS_SHIPS_IMPORT_POST = 1,
-        /// `input.json#/paths/~1ships~1resolve/post`
-        INPUT_PATHS_SHIPS_RESOLVE_POST = 2,
         /// `input.json#/paths/~1manual~1{name}/put`
-        INPUT_PATHS_MANUAL_NAME_PUT = 9,
+        INPUT_PATHS_MANUAL_NAME_PUT = 8,
         /// `input.json#/components/schemas/Ship`
         INPUT_SCHEMAS_SHIP = 2,
         /// `input.json#/components/schemas/ShipPage`
@@ -42,7 +40,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/components/schemas/Other`
         INPUT_SCHEMAS_OTHER = 2,
         /// `input.json#/components/responses/Problem`
-        INPUT_RESPONSES_PROBLEM = 2,
+        INPUT_RESPONSES_PROBLEM = 1,
     }
 }
 
@@ -58,41 +56,29 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/4/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(5), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/4/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/parameters/5/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(64)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}~1parts/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP_PAGE)] },
         // INPUT_PATHS_SHIPS_CHANGES_POST
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/parameters/1/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_IDEMPOTENCY_KEY)] },
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/parameters/2/schema", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/requestBody/content/application~1merge-patch+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP_CHANGE_SET)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/responses/200/content/application~1ship+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1changes/post/responses/409/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
         // INPUT_PATHS_SHIPS_BODY_DELETE
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1{body}/delete/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{body}/delete/responses/404/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{body}/delete/responses/409/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_OTHER)] },
         // INPUT_PATHS_SHIPS_PICTURE_PUT
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1picture/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_SHIPS_PICTURE_PUT.plus(1), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1picture/put/requestBody/content/application~1json/schema/items", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ships~1picture/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_SHIP, from: 0 }] },
         // INPUT_PATHS_SHIPS_IMPORT_POST
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1import/post/requestBody/content/text~1csv/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        // INPUT_PATHS_SHIPS_RESOLVE_POST
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1resolve/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1resolve/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
         // INPUT_PATHS_MANUAL_NAME_PUT
         Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/1/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/2/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/3/schema", keywords: &[Keyword::Properties(&[("from", INPUT_PATHS_MANUAL_NAME_PUT.plus(4)), ("to", INPUT_PATHS_MANUAL_NAME_PUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/3/schema", keywords: &[Keyword::Properties(&[("from", INPUT_PATHS_MANUAL_NAME_PUT.plus(4)), ("to", INPUT_PATHS_MANUAL_NAME_PUT.plus(5))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/3/schema/properties/from", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/parameters/3/schema/properties/to", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
         Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1manual~1{name}/put/responses/404/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
         // INPUT_SCHEMAS_SHIP
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", INPUT_SCHEMAS_SHIP.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT_SCHEMAS_SHIP.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_SCHEMAS_SHIP_PAGE
-        Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ships"]), Keyword::Properties(&[("ships", INPUT_SCHEMAS_SHIP_PAGE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("ships", INPUT_SCHEMAS_SHIP_PAGE.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/ships", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_SHIP_PAGE.plus(2), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/ships/items", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_SCHEMAS_SHIP_CHANGE_SET
@@ -100,15 +86,14 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT_SCHEMAS_IDEMPOTENCY_KEY
         Schema { resource: IN_INPUT, location: "/components/schemas/IdempotencyKey", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8), Keyword::MaxLength(16), Keyword::Pattern(&PATTERN_BAD93AD4)] },
         // INPUT_SCHEMAS_PROBLEM
-        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code"]), Keyword::Properties(&[("code", INPUT_SCHEMAS_PROBLEM.plus(1)), ("id", INPUT_SCHEMAS_PROBLEM.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", INPUT_SCHEMAS_PROBLEM.plus(1)), ("id", INPUT_SCHEMAS_PROBLEM.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/code", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_SCHEMAS_OTHER
-        Schema { resource: IN_INPUT, location: "/components/schemas/Other", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["other"]), Keyword::Properties(&[("other", INPUT_SCHEMAS_OTHER.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Other", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("other", INPUT_SCHEMAS_OTHER.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Other/properties/other", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_RESPONSES_PROBLEM
         Schema { resource: IN_INPUT, location: "/components/responses/Problem/headers/Retry-After/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/components/responses/Problem/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
     ],
     resources: &[
         // IN_INPUT

@@ -25,15 +25,15 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("amount", INPUT.plus(2)), ("note", INPUT.plus(3)), ("unit", INPUT.plus(1))]), Keyword::If { condition: INPUT.plus(4), then: Some(INPUT.plus(6)), otherwise: Some(INPUT.plus(8)) }] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("amount", INPUT.plus(2)), ("note", INPUT.plus(3)), ("unit", INPUT.plus(1))], 0b0), Keyword::If { condition: INPUT.plus(4), then: Some(INPUT.plus(6)), otherwise: Some(INPUT.plus(8)) }] },
         Schema { resource: IN_INPUT, location: "/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("SCU"), Literal::String("PIECE")])] },
         Schema { resource: IN_INPUT, location: "/properties/amount", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
         Schema { resource: IN_INPUT, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/if", keywords: &[Keyword::Required(&["unit"]), Keyword::Properties(&[("unit", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/if", keywords: &[Keyword::Properties(&[("unit", INPUT.plus(5))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/if/properties/unit", keywords: &[Keyword::Const(Literal::String("PIECE"))] },
-        Schema { resource: IN_INPUT, location: "/then", keywords: &[Keyword::Required(&["note"]), Keyword::Properties(&[("amount", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/then", keywords: &[Keyword::Required(&["note"]), Keyword::Properties(&[("amount", INPUT.plus(7))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/then/properties/amount", keywords: &[Keyword::MultipleOf(Number::int(1))] },
-        Schema { resource: IN_INPUT, location: "/else", keywords: &[Keyword::Properties(&[("amount", INPUT.plus(9)), ("late", INPUT.plus(10))])] },
+        Schema { resource: IN_INPUT, location: "/else", keywords: &[Keyword::Properties(&[("amount", INPUT.plus(9)), ("late", INPUT.plus(10))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/else/properties/amount", keywords: &[Keyword::Maximum(Number::decimal(999, 2))] },
         Schema { resource: IN_INPUT, location: "/else/properties/late", keywords: &[Keyword::Type(Types::INTEGER)] },
     ],

@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Required(&["name"]), Keyword::Properties(&[("inner", INPUT.plus(2)), ("name", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Properties(&[("inner", INPUT.plus(2)), ("name", INPUT.plus(1))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/inner", keywords: &[Keyword::Required(&["a"])] },
     ],

@@ -17,203 +17,203 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json`
         INPUT = 1,
         /// `input.json#/$defs/link00`
-        INPUT_DEFS_LINK00 = 3,
+        INPUT_DEFS_LINK00 = 2,
         /// `input.json#/$defs/link01`
-        INPUT_DEFS_LINK01 = 3,
+        INPUT_DEFS_LINK01 = 2,
         /// `input.json#/$defs/link02`
-        INPUT_DEFS_LINK02 = 3,
+        INPUT_DEFS_LINK02 = 2,
         /// `input.json#/$defs/link03`
-        INPUT_DEFS_LINK03 = 3,
+        INPUT_DEFS_LINK03 = 2,
         /// `input.json#/$defs/link04`
-        INPUT_DEFS_LINK04 = 3,
+        INPUT_DEFS_LINK04 = 2,
         /// `input.json#/$defs/link05`
-        INPUT_DEFS_LINK05 = 3,
+        INPUT_DEFS_LINK05 = 2,
         /// `input.json#/$defs/link06`
-        INPUT_DEFS_LINK06 = 3,
+        INPUT_DEFS_LINK06 = 2,
         /// `input.json#/$defs/link07`
-        INPUT_DEFS_LINK07 = 3,
+        INPUT_DEFS_LINK07 = 2,
         /// `input.json#/$defs/link08`
-        INPUT_DEFS_LINK08 = 3,
+        INPUT_DEFS_LINK08 = 2,
         /// `input.json#/$defs/link09`
-        INPUT_DEFS_LINK09 = 3,
+        INPUT_DEFS_LINK09 = 2,
         /// `input.json#/$defs/link10`
-        INPUT_DEFS_LINK10 = 3,
+        INPUT_DEFS_LINK10 = 2,
         /// `input.json#/$defs/link11`
-        INPUT_DEFS_LINK11 = 3,
+        INPUT_DEFS_LINK11 = 2,
         /// `input.json#/$defs/link12`
-        INPUT_DEFS_LINK12 = 3,
+        INPUT_DEFS_LINK12 = 2,
         /// `input.json#/$defs/link13`
-        INPUT_DEFS_LINK13 = 3,
+        INPUT_DEFS_LINK13 = 2,
         /// `input.json#/$defs/link14`
-        INPUT_DEFS_LINK14 = 3,
+        INPUT_DEFS_LINK14 = 2,
         /// `input.json#/$defs/link15`
-        INPUT_DEFS_LINK15 = 3,
+        INPUT_DEFS_LINK15 = 2,
         /// `input.json#/$defs/link16`
-        INPUT_DEFS_LINK16 = 3,
+        INPUT_DEFS_LINK16 = 2,
         /// `input.json#/$defs/link17`
-        INPUT_DEFS_LINK17 = 3,
+        INPUT_DEFS_LINK17 = 2,
         /// `input.json#/$defs/link18`
-        INPUT_DEFS_LINK18 = 3,
+        INPUT_DEFS_LINK18 = 2,
         /// `input.json#/$defs/link19`
-        INPUT_DEFS_LINK19 = 3,
+        INPUT_DEFS_LINK19 = 2,
         /// `input.json#/$defs/link20`
-        INPUT_DEFS_LINK20 = 3,
+        INPUT_DEFS_LINK20 = 2,
         /// `input.json#/$defs/link21`
-        INPUT_DEFS_LINK21 = 3,
+        INPUT_DEFS_LINK21 = 2,
         /// `input.json#/$defs/link22`
-        INPUT_DEFS_LINK22 = 3,
+        INPUT_DEFS_LINK22 = 2,
         /// `input.json#/$defs/link23`
-        INPUT_DEFS_LINK23 = 3,
+        INPUT_DEFS_LINK23 = 2,
         /// `input.json#/$defs/link24`
-        INPUT_DEFS_LINK24 = 3,
+        INPUT_DEFS_LINK24 = 2,
         /// `input.json#/$defs/link25`
-        INPUT_DEFS_LINK25 = 3,
+        INPUT_DEFS_LINK25 = 2,
         /// `input.json#/$defs/link26`
-        INPUT_DEFS_LINK26 = 3,
+        INPUT_DEFS_LINK26 = 2,
         /// `input.json#/$defs/link27`
-        INPUT_DEFS_LINK27 = 3,
+        INPUT_DEFS_LINK27 = 2,
         /// `input.json#/$defs/link28`
-        INPUT_DEFS_LINK28 = 3,
+        INPUT_DEFS_LINK28 = 2,
         /// `input.json#/$defs/link29`
-        INPUT_DEFS_LINK29 = 3,
+        INPUT_DEFS_LINK29 = 2,
         /// `input.json#/$defs/link30`
-        INPUT_DEFS_LINK30 = 3,
+        INPUT_DEFS_LINK30 = 2,
         /// `input.json#/$defs/link31`
-        INPUT_DEFS_LINK31 = 3,
+        INPUT_DEFS_LINK31 = 2,
         /// `input.json#/$defs/link32`
-        INPUT_DEFS_LINK32 = 3,
+        INPUT_DEFS_LINK32 = 2,
         /// `input.json#/$defs/link33`
-        INPUT_DEFS_LINK33 = 3,
+        INPUT_DEFS_LINK33 = 2,
         /// `input.json#/$defs/link34`
-        INPUT_DEFS_LINK34 = 3,
+        INPUT_DEFS_LINK34 = 2,
         /// `input.json#/$defs/link35`
-        INPUT_DEFS_LINK35 = 3,
+        INPUT_DEFS_LINK35 = 2,
         /// `input.json#/$defs/link36`
-        INPUT_DEFS_LINK36 = 3,
+        INPUT_DEFS_LINK36 = 2,
         /// `input.json#/$defs/link37`
-        INPUT_DEFS_LINK37 = 3,
+        INPUT_DEFS_LINK37 = 2,
         /// `input.json#/$defs/link38`
-        INPUT_DEFS_LINK38 = 3,
+        INPUT_DEFS_LINK38 = 2,
         /// `input.json#/$defs/link39`
-        INPUT_DEFS_LINK39 = 3,
+        INPUT_DEFS_LINK39 = 2,
         /// `input.json#/$defs/link40`
-        INPUT_DEFS_LINK40 = 3,
+        INPUT_DEFS_LINK40 = 2,
         /// `input.json#/$defs/link41`
-        INPUT_DEFS_LINK41 = 3,
+        INPUT_DEFS_LINK41 = 2,
         /// `input.json#/$defs/link42`
-        INPUT_DEFS_LINK42 = 3,
+        INPUT_DEFS_LINK42 = 2,
         /// `input.json#/$defs/link43`
-        INPUT_DEFS_LINK43 = 3,
+        INPUT_DEFS_LINK43 = 2,
         /// `input.json#/$defs/link44`
-        INPUT_DEFS_LINK44 = 3,
+        INPUT_DEFS_LINK44 = 2,
         /// `input.json#/$defs/link45`
-        INPUT_DEFS_LINK45 = 3,
+        INPUT_DEFS_LINK45 = 2,
         /// `input.json#/$defs/link46`
-        INPUT_DEFS_LINK46 = 3,
+        INPUT_DEFS_LINK46 = 2,
         /// `input.json#/$defs/link47`
-        INPUT_DEFS_LINK47 = 3,
+        INPUT_DEFS_LINK47 = 2,
         /// `input.json#/$defs/link48`
-        INPUT_DEFS_LINK48 = 3,
+        INPUT_DEFS_LINK48 = 2,
         /// `input.json#/$defs/link49`
-        INPUT_DEFS_LINK49 = 3,
+        INPUT_DEFS_LINK49 = 2,
         /// `input.json#/$defs/link50`
-        INPUT_DEFS_LINK50 = 3,
+        INPUT_DEFS_LINK50 = 2,
         /// `input.json#/$defs/link51`
-        INPUT_DEFS_LINK51 = 3,
+        INPUT_DEFS_LINK51 = 2,
         /// `input.json#/$defs/link52`
-        INPUT_DEFS_LINK52 = 3,
+        INPUT_DEFS_LINK52 = 2,
         /// `input.json#/$defs/link53`
-        INPUT_DEFS_LINK53 = 3,
+        INPUT_DEFS_LINK53 = 2,
         /// `input.json#/$defs/link54`
-        INPUT_DEFS_LINK54 = 3,
+        INPUT_DEFS_LINK54 = 2,
         /// `input.json#/$defs/link55`
-        INPUT_DEFS_LINK55 = 3,
+        INPUT_DEFS_LINK55 = 2,
         /// `input.json#/$defs/link56`
-        INPUT_DEFS_LINK56 = 3,
+        INPUT_DEFS_LINK56 = 2,
         /// `input.json#/$defs/link57`
-        INPUT_DEFS_LINK57 = 3,
+        INPUT_DEFS_LINK57 = 2,
         /// `input.json#/$defs/link58`
-        INPUT_DEFS_LINK58 = 3,
+        INPUT_DEFS_LINK58 = 2,
         /// `input.json#/$defs/link59`
-        INPUT_DEFS_LINK59 = 3,
+        INPUT_DEFS_LINK59 = 2,
         /// `input.json#/$defs/link60`
-        INPUT_DEFS_LINK60 = 3,
+        INPUT_DEFS_LINK60 = 2,
         /// `input.json#/$defs/link61`
-        INPUT_DEFS_LINK61 = 3,
+        INPUT_DEFS_LINK61 = 2,
         /// `input.json#/$defs/link62`
-        INPUT_DEFS_LINK62 = 3,
+        INPUT_DEFS_LINK62 = 2,
         /// `input.json#/$defs/link63`
-        INPUT_DEFS_LINK63 = 3,
+        INPUT_DEFS_LINK63 = 2,
         /// `input.json#/$defs/link64`
-        INPUT_DEFS_LINK64 = 3,
+        INPUT_DEFS_LINK64 = 2,
         /// `input.json#/$defs/link65`
-        INPUT_DEFS_LINK65 = 3,
+        INPUT_DEFS_LINK65 = 2,
         /// `input.json#/$defs/link66`
-        INPUT_DEFS_LINK66 = 3,
+        INPUT_DEFS_LINK66 = 2,
         /// `input.json#/$defs/link67`
-        INPUT_DEFS_LINK67 = 3,
+        INPUT_DEFS_LINK67 = 2,
         /// `input.json#/$defs/link68`
-        INPUT_DEFS_LINK68 = 3,
+        INPUT_DEFS_LINK68 = 2,
         /// `input.json#/$defs/link69`
-        INPUT_DEFS_LINK69 = 3,
+        INPUT_DEFS_LINK69 = 2,
         /// `input.json#/$defs/link70`
-        INPUT_DEFS_LINK70 = 3,
+        INPUT_DEFS_LINK70 = 2,
         /// `input.json#/$defs/link71`
-        INPUT_DEFS_LINK71 = 3,
+        INPUT_DEFS_LINK71 = 2,
         /// `input.json#/$defs/link72`
-        INPUT_DEFS_LINK72 = 3,
+        INPUT_DEFS_LINK72 = 2,
         /// `input.json#/$defs/link73`
-        INPUT_DEFS_LINK73 = 3,
+        INPUT_DEFS_LINK73 = 2,
         /// `input.json#/$defs/link74`
-        INPUT_DEFS_LINK74 = 3,
+        INPUT_DEFS_LINK74 = 2,
         /// `input.json#/$defs/link75`
-        INPUT_DEFS_LINK75 = 3,
+        INPUT_DEFS_LINK75 = 2,
         /// `input.json#/$defs/link76`
-        INPUT_DEFS_LINK76 = 3,
+        INPUT_DEFS_LINK76 = 2,
         /// `input.json#/$defs/link77`
-        INPUT_DEFS_LINK77 = 3,
+        INPUT_DEFS_LINK77 = 2,
         /// `input.json#/$defs/link78`
-        INPUT_DEFS_LINK78 = 3,
+        INPUT_DEFS_LINK78 = 2,
         /// `input.json#/$defs/link79`
-        INPUT_DEFS_LINK79 = 3,
+        INPUT_DEFS_LINK79 = 2,
         /// `input.json#/$defs/link80`
-        INPUT_DEFS_LINK80 = 3,
+        INPUT_DEFS_LINK80 = 2,
         /// `input.json#/$defs/link81`
-        INPUT_DEFS_LINK81 = 3,
+        INPUT_DEFS_LINK81 = 2,
         /// `input.json#/$defs/link82`
-        INPUT_DEFS_LINK82 = 3,
+        INPUT_DEFS_LINK82 = 2,
         /// `input.json#/$defs/link83`
-        INPUT_DEFS_LINK83 = 3,
+        INPUT_DEFS_LINK83 = 2,
         /// `input.json#/$defs/link84`
-        INPUT_DEFS_LINK84 = 3,
+        INPUT_DEFS_LINK84 = 2,
         /// `input.json#/$defs/link85`
-        INPUT_DEFS_LINK85 = 3,
+        INPUT_DEFS_LINK85 = 2,
         /// `input.json#/$defs/link86`
-        INPUT_DEFS_LINK86 = 3,
+        INPUT_DEFS_LINK86 = 2,
         /// `input.json#/$defs/link87`
-        INPUT_DEFS_LINK87 = 3,
+        INPUT_DEFS_LINK87 = 2,
         /// `input.json#/$defs/link88`
-        INPUT_DEFS_LINK88 = 3,
+        INPUT_DEFS_LINK88 = 2,
         /// `input.json#/$defs/link89`
-        INPUT_DEFS_LINK89 = 3,
+        INPUT_DEFS_LINK89 = 2,
         /// `input.json#/$defs/link90`
-        INPUT_DEFS_LINK90 = 3,
+        INPUT_DEFS_LINK90 = 2,
         /// `input.json#/$defs/link91`
-        INPUT_DEFS_LINK91 = 3,
+        INPUT_DEFS_LINK91 = 2,
         /// `input.json#/$defs/link92`
-        INPUT_DEFS_LINK92 = 3,
+        INPUT_DEFS_LINK92 = 2,
         /// `input.json#/$defs/link93`
-        INPUT_DEFS_LINK93 = 3,
+        INPUT_DEFS_LINK93 = 2,
         /// `input.json#/$defs/link94`
-        INPUT_DEFS_LINK94 = 3,
+        INPUT_DEFS_LINK94 = 2,
         /// `input.json#/$defs/link95`
-        INPUT_DEFS_LINK95 = 3,
+        INPUT_DEFS_LINK95 = 2,
         /// `input.json#/$defs/link96`
-        INPUT_DEFS_LINK96 = 3,
+        INPUT_DEFS_LINK96 = 2,
         /// `input.json#/$defs/link97`
-        INPUT_DEFS_LINK97 = 3,
+        INPUT_DEFS_LINK97 = 2,
         /// `input.json#/$defs/link98`
-        INPUT_DEFS_LINK98 = 3,
+        INPUT_DEFS_LINK98 = 2,
         /// `input.json#/$defs/link99`
         INPUT_DEFS_LINK99 = 2,
     }
@@ -226,403 +226,304 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(INPUT_DEFS_LINK00)] },
         // INPUT_DEFS_LINK00
-        Schema { resource: IN_INPUT, location: "/$defs/link00", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK00.plus(1)), ("value", INPUT_DEFS_LINK00.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link00/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK01)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link00", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK01), ("value", INPUT_DEFS_LINK00.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link00/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         // INPUT_DEFS_LINK01
-        Schema { resource: IN_INPUT, location: "/$defs/link01", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK01.plus(1)), ("value", INPUT_DEFS_LINK01.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link01/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK02)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link01", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK02), ("value", INPUT_DEFS_LINK01.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link01/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
         // INPUT_DEFS_LINK02
-        Schema { resource: IN_INPUT, location: "/$defs/link02", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK02.plus(1)), ("value", INPUT_DEFS_LINK02.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link02/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK03)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link02", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK03), ("value", INPUT_DEFS_LINK02.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link02/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(2))] },
         // INPUT_DEFS_LINK03
-        Schema { resource: IN_INPUT, location: "/$defs/link03", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK03.plus(1)), ("value", INPUT_DEFS_LINK03.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link03/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK04)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link03", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK04), ("value", INPUT_DEFS_LINK03.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link03/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(3))] },
         // INPUT_DEFS_LINK04
-        Schema { resource: IN_INPUT, location: "/$defs/link04", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK04.plus(1)), ("value", INPUT_DEFS_LINK04.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link04/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK05)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link04", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK05), ("value", INPUT_DEFS_LINK04.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link04/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(4))] },
         // INPUT_DEFS_LINK05
-        Schema { resource: IN_INPUT, location: "/$defs/link05", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK05.plus(1)), ("value", INPUT_DEFS_LINK05.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link05/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK06)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link05", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK06), ("value", INPUT_DEFS_LINK05.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link05/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(5))] },
         // INPUT_DEFS_LINK06
-        Schema { resource: IN_INPUT, location: "/$defs/link06", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK06.plus(1)), ("value", INPUT_DEFS_LINK06.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link06/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK07)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link06", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK07), ("value", INPUT_DEFS_LINK06.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link06/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(6))] },
         // INPUT_DEFS_LINK07
-        Schema { resource: IN_INPUT, location: "/$defs/link07", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK07.plus(1)), ("value", INPUT_DEFS_LINK07.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link07/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK08)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link07", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK08), ("value", INPUT_DEFS_LINK07.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link07/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(7))] },
         // INPUT_DEFS_LINK08
-        Schema { resource: IN_INPUT, location: "/$defs/link08", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK08.plus(1)), ("value", INPUT_DEFS_LINK08.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link08/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK09)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link08", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK09), ("value", INPUT_DEFS_LINK08.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link08/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(8))] },
         // INPUT_DEFS_LINK09
-        Schema { resource: IN_INPUT, location: "/$defs/link09", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK09.plus(1)), ("value", INPUT_DEFS_LINK09.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link09/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK10)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link09", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK10), ("value", INPUT_DEFS_LINK09.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link09/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(9))] },
         // INPUT_DEFS_LINK10
-        Schema { resource: IN_INPUT, location: "/$defs/link10", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK10.plus(1)), ("value", INPUT_DEFS_LINK10.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link10/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK11)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link10", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK11), ("value", INPUT_DEFS_LINK10.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link10/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(10))] },
         // INPUT_DEFS_LINK11
-        Schema { resource: IN_INPUT, location: "/$defs/link11", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK11.plus(1)), ("value", INPUT_DEFS_LINK11.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link11/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK12)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link11", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK12), ("value", INPUT_DEFS_LINK11.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link11/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(11))] },
         // INPUT_DEFS_LINK12
-        Schema { resource: IN_INPUT, location: "/$defs/link12", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK12.plus(1)), ("value", INPUT_DEFS_LINK12.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link12/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK13)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link12", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK13), ("value", INPUT_DEFS_LINK12.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link12/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(12))] },
         // INPUT_DEFS_LINK13
-        Schema { resource: IN_INPUT, location: "/$defs/link13", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK13.plus(1)), ("value", INPUT_DEFS_LINK13.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link13/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK14)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link13", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK14), ("value", INPUT_DEFS_LINK13.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link13/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(13))] },
         // INPUT_DEFS_LINK14
-        Schema { resource: IN_INPUT, location: "/$defs/link14", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK14.plus(1)), ("value", INPUT_DEFS_LINK14.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link14/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK15)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link14", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK15), ("value", INPUT_DEFS_LINK14.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link14/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(14))] },
         // INPUT_DEFS_LINK15
-        Schema { resource: IN_INPUT, location: "/$defs/link15", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK15.plus(1)), ("value", INPUT_DEFS_LINK15.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link15/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK16)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link15", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK16), ("value", INPUT_DEFS_LINK15.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link15/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(15))] },
         // INPUT_DEFS_LINK16
-        Schema { resource: IN_INPUT, location: "/$defs/link16", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK16.plus(1)), ("value", INPUT_DEFS_LINK16.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link16/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK17)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link16", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK17), ("value", INPUT_DEFS_LINK16.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link16/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(16))] },
         // INPUT_DEFS_LINK17
-        Schema { resource: IN_INPUT, location: "/$defs/link17", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK17.plus(1)), ("value", INPUT_DEFS_LINK17.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link17/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK18)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link17", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK18), ("value", INPUT_DEFS_LINK17.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link17/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(17))] },
         // INPUT_DEFS_LINK18
-        Schema { resource: IN_INPUT, location: "/$defs/link18", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK18.plus(1)), ("value", INPUT_DEFS_LINK18.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link18/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK19)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link18", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK19), ("value", INPUT_DEFS_LINK18.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link18/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(18))] },
         // INPUT_DEFS_LINK19
-        Schema { resource: IN_INPUT, location: "/$defs/link19", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK19.plus(1)), ("value", INPUT_DEFS_LINK19.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link19/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK20)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link19", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK20), ("value", INPUT_DEFS_LINK19.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link19/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(19))] },
         // INPUT_DEFS_LINK20
-        Schema { resource: IN_INPUT, location: "/$defs/link20", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK20.plus(1)), ("value", INPUT_DEFS_LINK20.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link20/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK21)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link20", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK21), ("value", INPUT_DEFS_LINK20.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link20/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(20))] },
         // INPUT_DEFS_LINK21
-        Schema { resource: IN_INPUT, location: "/$defs/link21", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK21.plus(1)), ("value", INPUT_DEFS_LINK21.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link21/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK22)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link21", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK22), ("value", INPUT_DEFS_LINK21.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link21/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(21))] },
         // INPUT_DEFS_LINK22
-        Schema { resource: IN_INPUT, location: "/$defs/link22", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK22.plus(1)), ("value", INPUT_DEFS_LINK22.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link22/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK23)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link22", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK23), ("value", INPUT_DEFS_LINK22.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link22/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(22))] },
         // INPUT_DEFS_LINK23
-        Schema { resource: IN_INPUT, location: "/$defs/link23", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK23.plus(1)), ("value", INPUT_DEFS_LINK23.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link23/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK24)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link23", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK24), ("value", INPUT_DEFS_LINK23.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link23/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(23))] },
         // INPUT_DEFS_LINK24
-        Schema { resource: IN_INPUT, location: "/$defs/link24", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK24.plus(1)), ("value", INPUT_DEFS_LINK24.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link24/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK25)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link24", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK25), ("value", INPUT_DEFS_LINK24.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link24/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(24))] },
         // INPUT_DEFS_LINK25
-        Schema { resource: IN_INPUT, location: "/$defs/link25", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK25.plus(1)), ("value", INPUT_DEFS_LINK25.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link25/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK26)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link25", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK26), ("value", INPUT_DEFS_LINK25.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link25/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(25))] },
         // INPUT_DEFS_LINK26
-        Schema { resource: IN_INPUT, location: "/$defs/link26", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK26.plus(1)), ("value", INPUT_DEFS_LINK26.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link26/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK27)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link26", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK27), ("value", INPUT_DEFS_LINK26.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link26/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(26))] },
         // INPUT_DEFS_LINK27
-        Schema { resource: IN_INPUT, location: "/$defs/link27", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK27.plus(1)), ("value", INPUT_DEFS_LINK27.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link27/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK28)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link27", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK28), ("value", INPUT_DEFS_LINK27.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link27/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(27))] },
         // INPUT_DEFS_LINK28
-        Schema { resource: IN_INPUT, location: "/$defs/link28", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK28.plus(1)), ("value", INPUT_DEFS_LINK28.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link28/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK29)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link28", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK29), ("value", INPUT_DEFS_LINK28.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link28/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(28))] },
         // INPUT_DEFS_LINK29
-        Schema { resource: IN_INPUT, location: "/$defs/link29", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK29.plus(1)), ("value", INPUT_DEFS_LINK29.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link29/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK30)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link29", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK30), ("value", INPUT_DEFS_LINK29.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link29/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(29))] },
         // INPUT_DEFS_LINK30
-        Schema { resource: IN_INPUT, location: "/$defs/link30", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK30.plus(1)), ("value", INPUT_DEFS_LINK30.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link30/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK31)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link30", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK31), ("value", INPUT_DEFS_LINK30.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link30/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(30))] },
         // INPUT_DEFS_LINK31
-        Schema { resource: IN_INPUT, location: "/$defs/link31", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK31.plus(1)), ("value", INPUT_DEFS_LINK31.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link31/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK32)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link31", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK32), ("value", INPUT_DEFS_LINK31.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link31/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(31))] },
         // INPUT_DEFS_LINK32
-        Schema { resource: IN_INPUT, location: "/$defs/link32", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK32.plus(1)), ("value", INPUT_DEFS_LINK32.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link32/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK33)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link32", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK33), ("value", INPUT_DEFS_LINK32.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link32/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(32))] },
         // INPUT_DEFS_LINK33
-        Schema { resource: IN_INPUT, location: "/$defs/link33", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK33.plus(1)), ("value", INPUT_DEFS_LINK33.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link33/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK34)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link33", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK34), ("value", INPUT_DEFS_LINK33.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link33/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(33))] },
         // INPUT_DEFS_LINK34
-        Schema { resource: IN_INPUT, location: "/$defs/link34", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK34.plus(1)), ("value", INPUT_DEFS_LINK34.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link34/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK35)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link34", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK35), ("value", INPUT_DEFS_LINK34.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link34/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(34))] },
         // INPUT_DEFS_LINK35
-        Schema { resource: IN_INPUT, location: "/$defs/link35", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK35.plus(1)), ("value", INPUT_DEFS_LINK35.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link35/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK36)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link35", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK36), ("value", INPUT_DEFS_LINK35.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link35/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(35))] },
         // INPUT_DEFS_LINK36
-        Schema { resource: IN_INPUT, location: "/$defs/link36", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK36.plus(1)), ("value", INPUT_DEFS_LINK36.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link36/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK37)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link36", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK37), ("value", INPUT_DEFS_LINK36.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link36/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(36))] },
         // INPUT_DEFS_LINK37
-        Schema { resource: IN_INPUT, location: "/$defs/link37", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK37.plus(1)), ("value", INPUT_DEFS_LINK37.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link37/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK38)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link37", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK38), ("value", INPUT_DEFS_LINK37.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link37/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(37))] },
         // INPUT_DEFS_LINK38
-        Schema { resource: IN_INPUT, location: "/$defs/link38", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK38.plus(1)), ("value", INPUT_DEFS_LINK38.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link38/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK39)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link38", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK39), ("value", INPUT_DEFS_LINK38.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link38/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(38))] },
         // INPUT_DEFS_LINK39
-        Schema { resource: IN_INPUT, location: "/$defs/link39", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK39.plus(1)), ("value", INPUT_DEFS_LINK39.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link39/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK40)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link39", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK40), ("value", INPUT_DEFS_LINK39.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link39/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(39))] },
         // INPUT_DEFS_LINK40
-        Schema { resource: IN_INPUT, location: "/$defs/link40", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK40.plus(1)), ("value", INPUT_DEFS_LINK40.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link40/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK41)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link40", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK41), ("value", INPUT_DEFS_LINK40.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link40/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(40))] },
         // INPUT_DEFS_LINK41
-        Schema { resource: IN_INPUT, location: "/$defs/link41", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK41.plus(1)), ("value", INPUT_DEFS_LINK41.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link41/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK42)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link41", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK42), ("value", INPUT_DEFS_LINK41.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link41/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(41))] },
         // INPUT_DEFS_LINK42
-        Schema { resource: IN_INPUT, location: "/$defs/link42", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK42.plus(1)), ("value", INPUT_DEFS_LINK42.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link42/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK43)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link42", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK43), ("value", INPUT_DEFS_LINK42.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link42/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(42))] },
         // INPUT_DEFS_LINK43
-        Schema { resource: IN_INPUT, location: "/$defs/link43", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK43.plus(1)), ("value", INPUT_DEFS_LINK43.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link43/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK44)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link43", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK44), ("value", INPUT_DEFS_LINK43.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link43/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(43))] },
         // INPUT_DEFS_LINK44
-        Schema { resource: IN_INPUT, location: "/$defs/link44", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK44.plus(1)), ("value", INPUT_DEFS_LINK44.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link44/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK45)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link44", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK45), ("value", INPUT_DEFS_LINK44.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link44/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(44))] },
         // INPUT_DEFS_LINK45
-        Schema { resource: IN_INPUT, location: "/$defs/link45", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK45.plus(1)), ("value", INPUT_DEFS_LINK45.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link45/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK46)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link45", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK46), ("value", INPUT_DEFS_LINK45.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link45/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(45))] },
         // INPUT_DEFS_LINK46
-        Schema { resource: IN_INPUT, location: "/$defs/link46", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK46.plus(1)), ("value", INPUT_DEFS_LINK46.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link46/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK47)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link46", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK47), ("value", INPUT_DEFS_LINK46.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link46/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(46))] },
         // INPUT_DEFS_LINK47
-        Schema { resource: IN_INPUT, location: "/$defs/link47", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK47.plus(1)), ("value", INPUT_DEFS_LINK47.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link47/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK48)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link47", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK48), ("value", INPUT_DEFS_LINK47.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link47/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(47))] },
         // INPUT_DEFS_LINK48
-        Schema { resource: IN_INPUT, location: "/$defs/link48", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK48.plus(1)), ("value", INPUT_DEFS_LINK48.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link48/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK49)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link48", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK49), ("value", INPUT_DEFS_LINK48.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link48/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(48))] },
         // INPUT_DEFS_LINK49
-        Schema { resource: IN_INPUT, location: "/$defs/link49", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK49.plus(1)), ("value", INPUT_DEFS_LINK49.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link49/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK50)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link49", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK50), ("value", INPUT_DEFS_LINK49.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link49/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(49))] },
         // INPUT_DEFS_LINK50
-        Schema { resource: IN_INPUT, location: "/$defs/link50", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK50.plus(1)), ("value", INPUT_DEFS_LINK50.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link50/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK51)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link50", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK51), ("value", INPUT_DEFS_LINK50.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link50/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(50))] },
         // INPUT_DEFS_LINK51
-        Schema { resource: IN_INPUT, location: "/$defs/link51", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK51.plus(1)), ("value", INPUT_DEFS_LINK51.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link51/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK52)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link51", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK52), ("value", INPUT_DEFS_LINK51.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link51/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(51))] },
         // INPUT_DEFS_LINK52
-        Schema { resource: IN_INPUT, location: "/$defs/link52", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK52.plus(1)), ("value", INPUT_DEFS_LINK52.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link52/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK53)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link52", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK53), ("value", INPUT_DEFS_LINK52.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link52/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(52))] },
         // INPUT_DEFS_LINK53
-        Schema { resource: IN_INPUT, location: "/$defs/link53", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK53.plus(1)), ("value", INPUT_DEFS_LINK53.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link53/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK54)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link53", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK54), ("value", INPUT_DEFS_LINK53.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link53/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(53))] },
         // INPUT_DEFS_LINK54
-        Schema { resource: IN_INPUT, location: "/$defs/link54", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK54.plus(1)), ("value", INPUT_DEFS_LINK54.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link54/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK55)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link54", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK55), ("value", INPUT_DEFS_LINK54.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link54/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(54))] },
         // INPUT_DEFS_LINK55
-        Schema { resource: IN_INPUT, location: "/$defs/link55", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK55.plus(1)), ("value", INPUT_DEFS_LINK55.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link55/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK56)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link55", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK56), ("value", INPUT_DEFS_LINK55.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link55/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(55))] },
         // INPUT_DEFS_LINK56
-        Schema { resource: IN_INPUT, location: "/$defs/link56", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK56.plus(1)), ("value", INPUT_DEFS_LINK56.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link56/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK57)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link56", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK57), ("value", INPUT_DEFS_LINK56.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link56/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(56))] },
         // INPUT_DEFS_LINK57
-        Schema { resource: IN_INPUT, location: "/$defs/link57", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK57.plus(1)), ("value", INPUT_DEFS_LINK57.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link57/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK58)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link57", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK58), ("value", INPUT_DEFS_LINK57.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link57/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(57))] },
         // INPUT_DEFS_LINK58
-        Schema { resource: IN_INPUT, location: "/$defs/link58", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK58.plus(1)), ("value", INPUT_DEFS_LINK58.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link58/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK59)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link58", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK59), ("value", INPUT_DEFS_LINK58.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link58/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(58))] },
         // INPUT_DEFS_LINK59
-        Schema { resource: IN_INPUT, location: "/$defs/link59", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK59.plus(1)), ("value", INPUT_DEFS_LINK59.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link59/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK60)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link59", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK60), ("value", INPUT_DEFS_LINK59.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link59/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(59))] },
         // INPUT_DEFS_LINK60
-        Schema { resource: IN_INPUT, location: "/$defs/link60", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK60.plus(1)), ("value", INPUT_DEFS_LINK60.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link60/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK61)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link60", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK61), ("value", INPUT_DEFS_LINK60.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link60/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(60))] },
         // INPUT_DEFS_LINK61
-        Schema { resource: IN_INPUT, location: "/$defs/link61", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK61.plus(1)), ("value", INPUT_DEFS_LINK61.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link61/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK62)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link61", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK62), ("value", INPUT_DEFS_LINK61.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link61/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(61))] },
         // INPUT_DEFS_LINK62
-        Schema { resource: IN_INPUT, location: "/$defs/link62", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK62.plus(1)), ("value", INPUT_DEFS_LINK62.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link62/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK63)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link62", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK63), ("value", INPUT_DEFS_LINK62.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link62/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(62))] },
         // INPUT_DEFS_LINK63
-        Schema { resource: IN_INPUT, location: "/$defs/link63", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK63.plus(1)), ("value", INPUT_DEFS_LINK63.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link63/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK64)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link63", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK64), ("value", INPUT_DEFS_LINK63.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link63/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(63))] },
         // INPUT_DEFS_LINK64
-        Schema { resource: IN_INPUT, location: "/$defs/link64", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK64.plus(1)), ("value", INPUT_DEFS_LINK64.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link64/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK65)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link64", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK65), ("value", INPUT_DEFS_LINK64.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link64/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(64))] },
         // INPUT_DEFS_LINK65
-        Schema { resource: IN_INPUT, location: "/$defs/link65", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK65.plus(1)), ("value", INPUT_DEFS_LINK65.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link65/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK66)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link65", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK66), ("value", INPUT_DEFS_LINK65.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link65/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(65))] },
         // INPUT_DEFS_LINK66
-        Schema { resource: IN_INPUT, location: "/$defs/link66", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK66.plus(1)), ("value", INPUT_DEFS_LINK66.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link66/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK67)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link66", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK67), ("value", INPUT_DEFS_LINK66.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link66/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(66))] },
         // INPUT_DEFS_LINK67
-        Schema { resource: IN_INPUT, location: "/$defs/link67", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK67.plus(1)), ("value", INPUT_DEFS_LINK67.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link67/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK68)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link67", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK68), ("value", INPUT_DEFS_LINK67.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link67/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(67))] },
         // INPUT_DEFS_LINK68
-        Schema { resource: IN_INPUT, location: "/$defs/link68", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK68.plus(1)), ("value", INPUT_DEFS_LINK68.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link68/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK69)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link68", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK69), ("value", INPUT_DEFS_LINK68.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link68/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(68))] },
         // INPUT_DEFS_LINK69
-        Schema { resource: IN_INPUT, location: "/$defs/link69", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK69.plus(1)), ("value", INPUT_DEFS_LINK69.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link69/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK70)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link69", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK70), ("value", INPUT_DEFS_LINK69.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link69/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(69))] },
         // INPUT_DEFS_LINK70
-        Schema { resource: IN_INPUT, location: "/$defs/link70", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK70.plus(1)), ("value", INPUT_DEFS_LINK70.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link70/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK71)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link70", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK71), ("value", INPUT_DEFS_LINK70.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link70/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(70))] },
         // INPUT_DEFS_LINK71
-        Schema { resource: IN_INPUT, location: "/$defs/link71", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK71.plus(1)), ("value", INPUT_DEFS_LINK71.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link71/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK72)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link71", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK72), ("value", INPUT_DEFS_LINK71.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link71/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(71))] },
         // INPUT_DEFS_LINK72
-        Schema { resource: IN_INPUT, location: "/$defs/link72", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK72.plus(1)), ("value", INPUT_DEFS_LINK72.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link72/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK73)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link72", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK73), ("value", INPUT_DEFS_LINK72.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link72/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(72))] },
         // INPUT_DEFS_LINK73
-        Schema { resource: IN_INPUT, location: "/$defs/link73", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK73.plus(1)), ("value", INPUT_DEFS_LINK73.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link73/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK74)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link73", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK74), ("value", INPUT_DEFS_LINK73.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link73/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(73))] },
         // INPUT_DEFS_LINK74
-        Schema { resource: IN_INPUT, location: "/$defs/link74", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK74.plus(1)), ("value", INPUT_DEFS_LINK74.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link74/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK75)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link74", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK75), ("value", INPUT_DEFS_LINK74.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link74/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(74))] },
         // INPUT_DEFS_LINK75
-        Schema { resource: IN_INPUT, location: "/$defs/link75", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK75.plus(1)), ("value", INPUT_DEFS_LINK75.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link75/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK76)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link75", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK76), ("value", INPUT_DEFS_LINK75.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link75/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(75))] },
         // INPUT_DEFS_LINK76
-        Schema { resource: IN_INPUT, location: "/$defs/link76", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK76.plus(1)), ("value", INPUT_DEFS_LINK76.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link76/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK77)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link76", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK77), ("value", INPUT_DEFS_LINK76.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link76/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(76))] },
         // INPUT_DEFS_LINK77
-        Schema { resource: IN_INPUT, location: "/$defs/link77", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK77.plus(1)), ("value", INPUT_DEFS_LINK77.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link77/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK78)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link77", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK78), ("value", INPUT_DEFS_LINK77.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link77/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(77))] },
         // INPUT_DEFS_LINK78
-        Schema { resource: IN_INPUT, location: "/$defs/link78", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK78.plus(1)), ("value", INPUT_DEFS_LINK78.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link78/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK79)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link78", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK79), ("value", INPUT_DEFS_LINK78.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link78/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(78))] },
         // INPUT_DEFS_LINK79
-        Schema { resource: IN_INPUT, location: "/$defs/link79", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK79.plus(1)), ("value", INPUT_DEFS_LINK79.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link79/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK80)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link79", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK80), ("value", INPUT_DEFS_LINK79.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link79/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(79))] },
         // INPUT_DEFS_LINK80
-        Schema { resource: IN_INPUT, location: "/$defs/link80", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK80.plus(1)), ("value", INPUT_DEFS_LINK80.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link80/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK81)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link80", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK81), ("value", INPUT_DEFS_LINK80.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link80/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(80))] },
         // INPUT_DEFS_LINK81
-        Schema { resource: IN_INPUT, location: "/$defs/link81", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK81.plus(1)), ("value", INPUT_DEFS_LINK81.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link81/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK82)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link81", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK82), ("value", INPUT_DEFS_LINK81.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link81/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(81))] },
         // INPUT_DEFS_LINK82
-        Schema { resource: IN_INPUT, location: "/$defs/link82", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK82.plus(1)), ("value", INPUT_DEFS_LINK82.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link82/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK83)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link82", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK83), ("value", INPUT_DEFS_LINK82.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link82/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(82))] },
         // INPUT_DEFS_LINK83
-        Schema { resource: IN_INPUT, location: "/$defs/link83", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK83.plus(1)), ("value", INPUT_DEFS_LINK83.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link83/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK84)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link83", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK84), ("value", INPUT_DEFS_LINK83.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link83/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(83))] },
         // INPUT_DEFS_LINK84
-        Schema { resource: IN_INPUT, location: "/$defs/link84", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK84.plus(1)), ("value", INPUT_DEFS_LINK84.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link84/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK85)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link84", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK85), ("value", INPUT_DEFS_LINK84.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link84/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(84))] },
         // INPUT_DEFS_LINK85
-        Schema { resource: IN_INPUT, location: "/$defs/link85", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK85.plus(1)), ("value", INPUT_DEFS_LINK85.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link85/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK86)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link85", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK86), ("value", INPUT_DEFS_LINK85.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link85/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(85))] },
         // INPUT_DEFS_LINK86
-        Schema { resource: IN_INPUT, location: "/$defs/link86", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK86.plus(1)), ("value", INPUT_DEFS_LINK86.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link86/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK87)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link86", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK87), ("value", INPUT_DEFS_LINK86.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link86/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(86))] },
         // INPUT_DEFS_LINK87
-        Schema { resource: IN_INPUT, location: "/$defs/link87", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK87.plus(1)), ("value", INPUT_DEFS_LINK87.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link87/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK88)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link87", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK88), ("value", INPUT_DEFS_LINK87.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link87/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(87))] },
         // INPUT_DEFS_LINK88
-        Schema { resource: IN_INPUT, location: "/$defs/link88", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK88.plus(1)), ("value", INPUT_DEFS_LINK88.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link88/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK89)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link88", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK89), ("value", INPUT_DEFS_LINK88.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link88/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(88))] },
         // INPUT_DEFS_LINK89
-        Schema { resource: IN_INPUT, location: "/$defs/link89", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK89.plus(1)), ("value", INPUT_DEFS_LINK89.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link89/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK90)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link89", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK90), ("value", INPUT_DEFS_LINK89.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link89/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(89))] },
         // INPUT_DEFS_LINK90
-        Schema { resource: IN_INPUT, location: "/$defs/link90", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK90.plus(1)), ("value", INPUT_DEFS_LINK90.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link90/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK91)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link90", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK91), ("value", INPUT_DEFS_LINK90.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link90/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(90))] },
         // INPUT_DEFS_LINK91
-        Schema { resource: IN_INPUT, location: "/$defs/link91", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK91.plus(1)), ("value", INPUT_DEFS_LINK91.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link91/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK92)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link91", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK92), ("value", INPUT_DEFS_LINK91.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link91/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(91))] },
         // INPUT_DEFS_LINK92
-        Schema { resource: IN_INPUT, location: "/$defs/link92", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK92.plus(1)), ("value", INPUT_DEFS_LINK92.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link92/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK93)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link92", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK93), ("value", INPUT_DEFS_LINK92.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link92/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(92))] },
         // INPUT_DEFS_LINK93
-        Schema { resource: IN_INPUT, location: "/$defs/link93", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK93.plus(1)), ("value", INPUT_DEFS_LINK93.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link93/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK94)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link93", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK94), ("value", INPUT_DEFS_LINK93.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link93/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(93))] },
         // INPUT_DEFS_LINK94
-        Schema { resource: IN_INPUT, location: "/$defs/link94", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK94.plus(1)), ("value", INPUT_DEFS_LINK94.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link94/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK95)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link94", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK95), ("value", INPUT_DEFS_LINK94.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link94/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(94))] },
         // INPUT_DEFS_LINK95
-        Schema { resource: IN_INPUT, location: "/$defs/link95", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK95.plus(1)), ("value", INPUT_DEFS_LINK95.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link95/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK96)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link95", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK96), ("value", INPUT_DEFS_LINK95.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link95/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(95))] },
         // INPUT_DEFS_LINK96
-        Schema { resource: IN_INPUT, location: "/$defs/link96", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK96.plus(1)), ("value", INPUT_DEFS_LINK96.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link96/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK97)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link96", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK97), ("value", INPUT_DEFS_LINK96.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link96/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(96))] },
         // INPUT_DEFS_LINK97
-        Schema { resource: IN_INPUT, location: "/$defs/link97", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK97.plus(1)), ("value", INPUT_DEFS_LINK97.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link97/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK98)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link97", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK98), ("value", INPUT_DEFS_LINK97.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link97/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(97))] },
         // INPUT_DEFS_LINK98
-        Schema { resource: IN_INPUT, location: "/$defs/link98", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK98.plus(1)), ("value", INPUT_DEFS_LINK98.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link98/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK99)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link98", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("next", INPUT_DEFS_LINK99), ("value", INPUT_DEFS_LINK98.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link98/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(98))] },
         // INPUT_DEFS_LINK99
-        Schema { resource: IN_INPUT, location: "/$defs/link99", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("value", INPUT_DEFS_LINK99.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/link99", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("value", INPUT_DEFS_LINK99.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/link99/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(99))] },
     ],
     resources: &[

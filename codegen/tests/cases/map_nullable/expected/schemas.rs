@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 11,
+        INPUT = 9,
         /// `input.json#/$defs/slot`
         INPUT_DEFS_SLOT = 2,
     }
@@ -26,19 +26,17 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bySlot", INPUT.plus(7)), ("names", INPUT.plus(1)), ("slots", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("bySlot", INPUT.plus(6)), ("names", INPUT.plus(1)), ("slots", INPUT.plus(3))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/names", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(2), declared: &[], patterns: &[] }] },
         Schema { resource: IN_INPUT, location: "/properties/names/additionalProperties", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/slots", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(4), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/slots/items", keywords: &[Keyword::OneOf(&[INPUT.plus(5), INPUT.plus(6)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/slots/items", keywords: &[Keyword::OneOf(&[INPUT.plus(5), INPUT_DEFS_SLOT], None)] },
         Schema { resource: IN_INPUT, location: "/properties/slots/items/oneOf/0", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_INPUT, location: "/properties/slots/items/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_SLOT)] },
-        Schema { resource: IN_INPUT, location: "/properties/bySlot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(8), declared: &[], patterns: &[] }] },
-        Schema { resource: IN_INPUT, location: "/properties/bySlot/additionalProperties", keywords: &[Keyword::AnyOf(&[INPUT.plus(9), INPUT.plus(10)], None)] },
-        Schema { resource: IN_INPUT, location: "/properties/bySlot/additionalProperties/anyOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_SLOT)] },
+        Schema { resource: IN_INPUT, location: "/properties/bySlot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(7), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/bySlot/additionalProperties", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_SLOT, INPUT.plus(8)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/bySlot/additionalProperties/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
         // INPUT_DEFS_SLOT
-        Schema { resource: IN_INPUT, location: "/$defs/slot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["at"]), Keyword::Properties(&[("at", INPUT_DEFS_SLOT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/slot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT_DEFS_SLOT.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/slot/properties/at", keywords: &[Keyword::Type(Types::NULL.or(Types::INTEGER)), Keyword::Minimum(Number::int(0))] },
     ],
     resources: &[

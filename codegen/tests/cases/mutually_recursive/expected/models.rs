@@ -70,7 +70,7 @@ impl Contract for Call {
                         value.is_valid() && value.otherwise.is_none()
                     }
                     Expression::Unknown(value) => {
-                        schemas::validator(schemas::INPUT_DEFS_CALL.plus(4))
+                        schemas::validator(schemas::INPUT_DEFS_CALL.plus(2))
                             .is_valid(value)
                     }
                 }) && is_apart(&self.extra, Self::DECLARED)

@@ -17,13 +17,13 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json`
         INPUT = 1,
         /// `input.json#/$defs/expression`
-        INPUT_DEFS_EXPRESSION = 3,
+        INPUT_DEFS_EXPRESSION = 1,
         /// `input.json#/$defs/literal`
         INPUT_DEFS_LITERAL = 3,
         /// `input.json#/$defs/call`
-        INPUT_DEFS_CALL = 6,
+        INPUT_DEFS_CALL = 4,
         /// `input.json#/$defs/arguments`
-        INPUT_DEFS_ARGUMENTS = 2,
+        INPUT_DEFS_ARGUMENTS = 1,
     }
 }
 
@@ -34,23 +34,18 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION)] },
         // INPUT_DEFS_EXPRESSION
-        Schema { resource: IN_INPUT, location: "/$defs/expression", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EXPRESSION.plus(1), INPUT_DEFS_EXPRESSION.plus(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("literal"), 0), (Literal::String("call"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/$defs/expression/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_LITERAL)] },
-        Schema { resource: IN_INPUT, location: "/$defs/expression/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_CALL)] },
+        Schema { resource: IN_INPUT, location: "/$defs/expression", keywords: &[Keyword::OneOf(&[INPUT_DEFS_LITERAL, INPUT_DEFS_CALL], Some(&Choice { tag: "kind", branches: &[(Literal::String("literal"), 0), (Literal::String("call"), 1)] }))] },
         // INPUT_DEFS_LITERAL
-        Schema { resource: IN_INPUT, location: "/$defs/literal", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "value"]), Keyword::Properties(&[("kind", INPUT_DEFS_LITERAL.plus(1)), ("value", INPUT_DEFS_LITERAL.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/literal", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_LITERAL.plus(1)), ("value", INPUT_DEFS_LITERAL.plus(2))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/literal/properties/kind", keywords: &[Keyword::Const(Literal::String("literal"))] },
         Schema { resource: IN_INPUT, location: "/$defs/literal/properties/value", keywords: &[Keyword::Type(Types::NUMBER)] },
         // INPUT_DEFS_CALL
-        Schema { resource: IN_INPUT, location: "/$defs/call", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["arguments", "kind"]), Keyword::Properties(&[("arguments", INPUT_DEFS_CALL.plus(2)), ("kind", INPUT_DEFS_CALL.plus(1)), ("last", INPUT_DEFS_CALL.plus(4)), ("otherwise", INPUT_DEFS_CALL.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/call", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("arguments", INPUT_DEFS_ARGUMENTS), ("kind", INPUT_DEFS_CALL.plus(1)), ("last", INPUT_DEFS_CALL.plus(2)), ("otherwise", INPUT_DEFS_EXPRESSION)], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/call/properties/kind", keywords: &[Keyword::Const(Literal::String("call"))] },
-        Schema { resource: IN_INPUT, location: "/$defs/call/properties/arguments", keywords: &[Keyword::Ref(INPUT_DEFS_ARGUMENTS)] },
-        Schema { resource: IN_INPUT, location: "/$defs/call/properties/otherwise", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION)] },
-        Schema { resource: IN_INPUT, location: "/$defs/call/properties/last", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION), Keyword::Not(INPUT_DEFS_CALL.plus(5))] },
+        Schema { resource: IN_INPUT, location: "/$defs/call/properties/last", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION), Keyword::Not(INPUT_DEFS_CALL.plus(3))] },
         Schema { resource: IN_INPUT, location: "/$defs/call/properties/last/not", keywords: &[Keyword::Required(&["otherwise"])] },
         // INPUT_DEFS_ARGUMENTS
-        Schema { resource: IN_INPUT, location: "/$defs/arguments", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2), Keyword::Items { schema: INPUT_DEFS_ARGUMENTS.plus(1), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/$defs/arguments/items", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION)] },
+        Schema { resource: IN_INPUT, location: "/$defs/arguments", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2), Keyword::Items { schema: INPUT_DEFS_EXPRESSION, from: 0 }] },
     ],
     resources: &[
         // IN_INPUT

@@ -19,7 +19,7 @@ use super::schemas;
 }
 
 impl Contract for Choice {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -40,7 +40,7 @@ pub struct Inner {
 ::contract_runtime::object! { Inner { optional { c = "c" } extra undeclared } }
 
 impl Contract for Inner {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         self.c.as_ref().is_none_or(|value| value.is_valid())

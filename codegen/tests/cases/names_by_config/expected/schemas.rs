@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 4,
+        INPUT = 3,
         /// `input.json#/$defs/thing`
         INPUT_DEFS_THING = 1,
     }
@@ -26,9 +26,8 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(1)), ("b", INPUT.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/properties/a", keywords: &[Keyword::Ref(INPUT_DEFS_THING)] },
-        Schema { resource: IN_INPUT, location: "/properties/b", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_THING), ("b", INPUT.plus(1))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/properties/b", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("c", INPUT.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/b/properties/c", keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])] },
         // INPUT_DEFS_THING
         Schema { resource: IN_INPUT, location: "/$defs/thing", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },

@@ -24,13 +24,13 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["key", "self", "type"]), Keyword::Properties(&[("", INPUT.plus(29)), ("$ref", INPUT.plus(32)), ("1st", INPUT.plus(30)), ("A", INPUT.plus(28)), ("FOO BAR", INPUT.plus(26)), ("Self", INPUT.plus(3)), ("_", INPUT.plus(34)), ("a", INPUT.plus(27)), ("async", INPUT.plus(33)), ("at", INPUT.plus(16)), ("build", INPUT.plus(36)), ("builder", INPUT.plus(35)), ("clone", INPUT.plus(38)), ("crate", INPUT.plus(5)), ("default", INPUT.plus(37)), ("extra", INPUT.plus(6)), ("extra_field", INPUT.plus(8)), ("fooBar", INPUT.plus(24)), ("foo_bar", INPUT.plus(25)), ("found", INPUT.plus(18)), ("given", INPUT.plus(21)), ("into", INPUT.plus(39)), ("is_valid", INPUT.plus(41)), ("key", INPUT.plus(11)), ("key_slot", INPUT.plus(12)), ("map", INPUT.plus(9)), ("name", INPUT.plus(14)), ("read", INPUT.plus(23)), ("self", INPUT.plus(2)), ("serializer", INPUT.plus(22)), ("super", INPUT.plus(4)), ("text", INPUT.plus(15)), ("type", INPUT.plus(1)), ("validate", INPUT.plus(40)), ("value", INPUT.plus(13)), ("☃", INPUT.plus(31))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("", INPUT.plus(29)), ("$ref", INPUT.plus(32)), ("1st", INPUT.plus(30)), ("A", INPUT.plus(28)), ("FOO BAR", INPUT.plus(26)), ("Self", INPUT.plus(3)), ("_", INPUT.plus(34)), ("a", INPUT.plus(27)), ("async", INPUT.plus(33)), ("at", INPUT.plus(16)), ("build", INPUT.plus(36)), ("builder", INPUT.plus(35)), ("clone", INPUT.plus(38)), ("crate", INPUT.plus(5)), ("default", INPUT.plus(37)), ("extra", INPUT.plus(6)), ("extra_field", INPUT.plus(8)), ("fooBar", INPUT.plus(24)), ("foo_bar", INPUT.plus(25)), ("found", INPUT.plus(18)), ("given", INPUT.plus(21)), ("into", INPUT.plus(39)), ("is_valid", INPUT.plus(41)), ("key", INPUT.plus(11)), ("key_slot", INPUT.plus(12)), ("map", INPUT.plus(9)), ("name", INPUT.plus(14)), ("read", INPUT.plus(23)), ("self", INPUT.plus(2)), ("serializer", INPUT.plus(22)), ("super", INPUT.plus(4)), ("text", INPUT.plus(15)), ("type", INPUT.plus(1)), ("validate", INPUT.plus(40)), ("value", INPUT.plus(13)), ("☃", INPUT.plus(31))], 0b100010000100000000000000000000000)] },
         Schema { resource: IN_INPUT, location: "/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/self", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/Self", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/super", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/crate", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/extra", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("extra", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/properties/extra", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("extra", INPUT.plus(7))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/extra/properties/extra", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/extra_field", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/properties/map", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(10), declared: &[], patterns: &[] }] },
@@ -40,10 +40,10 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(9)] },
-        Schema { resource: IN_INPUT, location: "/properties/at", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("found", INPUT.plus(17))])] },
+        Schema { resource: IN_INPUT, location: "/properties/at", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("found", INPUT.plus(17))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/at/properties/found", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/found", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(19), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/found/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("i", INPUT.plus(20))])] },
+        Schema { resource: IN_INPUT, location: "/properties/found/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("i", INPUT.plus(20))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/found/items/properties/i", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/given", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/serializer", keywords: &[Keyword::Type(Types::STRING)] },

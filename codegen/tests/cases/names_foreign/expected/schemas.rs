@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("unit", INPUT.plus(1)), ("имя", INPUT.plus(2)), ("名前", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("unit", INPUT.plus(1)), ("имя", INPUT.plus(2)), ("名前", INPUT.plus(3))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/unit", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("µ"), Literal::String("μ"), Literal::String("Å"), Literal::String("Å"), Literal::String("e\u{301}"), Literal::String("é"), Literal::String("m")])] },
         Schema { resource: IN_INPUT, location: "/properties/имя", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/名前", keywords: &[Keyword::Type(Types::STRING)] },

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 5,
+        INPUT = 2,
         /// `input.json#/$defs/size`
         INPUT_DEFS_SIZE = 2,
         /// `input.json#/$defs/part`
@@ -31,16 +31,13 @@ pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/allOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["size"]), Keyword::Properties(&[("part", INPUT.plus(3)), ("same", INPUT.plus(4)), ("size", INPUT.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/allOf/0/properties/size", keywords: &[Keyword::Ref(INPUT_DEFS_SIZE)] },
-        Schema { resource: IN_INPUT, location: "/allOf/0/properties/part", keywords: &[Keyword::Ref(INPUT_DEFS_PART)] },
-        Schema { resource: IN_INPUT, location: "/allOf/0/properties/same", keywords: &[Keyword::Ref(INPUT_DEFS_SAME)] },
+        Schema { resource: IN_INPUT, location: "/allOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("part", INPUT_DEFS_PART), ("same", INPUT_DEFS_SAME), ("size", INPUT_DEFS_SIZE)], 0b100)] },
         // INPUT_DEFS_SIZE
         Schema { resource: IN_INPUT, location: "/$defs/size", keywords: &[Keyword::AllOf(&[INPUT_DEFS_SIZE.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/size/allOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("small"), Literal::String("large")])] },
         // INPUT_DEFS_PART
         Schema { resource: IN_INPUT, location: "/$defs/part", keywords: &[Keyword::AllOf(&[INPUT_DEFS_PART.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/$defs/part/allOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT_DEFS_PART.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/part/allOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT_DEFS_PART.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/part/allOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         // INPUT_DEFS_SAME
         Schema { resource: IN_INPUT, location: "/$defs/same", keywords: &[Keyword::Ref(INPUT_DEFS_PART)] },

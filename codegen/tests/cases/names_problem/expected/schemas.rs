@@ -15,9 +15,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 13,
+        INPUT = 11,
         /// `input.json#/$defs/error`
-        INPUT_DEFS_ERROR = 4,
+        INPUT_DEFS_ERROR = 3,
     }
 }
 
@@ -26,24 +26,21 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["errors", "type"]), Keyword::Properties(&[("check", INPUT.plus(9)), ("error", INPUT.plus(5)), ("errors", INPUT.plus(3)), ("ok", INPUT.plus(12)), ("parse", INPUT.plus(11)), ("result", INPUT.plus(6)), ("status", INPUT.plus(2)), ("to_json", INPUT.plus(10)), ("type", INPUT.plus(1)), ("violations", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("check", INPUT.plus(7)), ("error", INPUT_DEFS_ERROR), ("errors", INPUT.plus(3)), ("ok", INPUT.plus(10)), ("parse", INPUT.plus(9)), ("result", INPUT.plus(4)), ("status", INPUT.plus(2)), ("to_json", INPUT.plus(8)), ("type", INPUT.plus(1)), ("violations", INPUT.plus(5))], 0b100000100)] },
         Schema { resource: IN_INPUT, location: "/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/status", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(100)), Keyword::Maximum(Number::int(599))] },
-        Schema { resource: IN_INPUT, location: "/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT.plus(4), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/errors/items", keywords: &[Keyword::Ref(INPUT_DEFS_ERROR)] },
-        Schema { resource: IN_INPUT, location: "/properties/error", keywords: &[Keyword::Ref(INPUT_DEFS_ERROR)] },
+        Schema { resource: IN_INPUT, location: "/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT_DEFS_ERROR, from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/result", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/violations", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(8), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/violations", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(6), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/violations/items", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/check", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
         Schema { resource: IN_INPUT, location: "/properties/to_json", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/parse", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_INPUT, location: "/properties/ok", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // INPUT_DEFS_ERROR
-        Schema { resource: IN_INPUT, location: "/$defs/error", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["pointer"]), Keyword::Properties(&[("errors", INPUT_DEFS_ERROR.plus(2)), ("pointer", INPUT_DEFS_ERROR.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/error", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("errors", INPUT_DEFS_ERROR.plus(2)), ("pointer", INPUT_DEFS_ERROR.plus(1))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/error/properties/pointer", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/$defs/error/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_ERROR.plus(3), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/$defs/error/properties/errors/items", keywords: &[Keyword::Ref(INPUT_DEFS_ERROR)] },
+        Schema { resource: IN_INPUT, location: "/$defs/error/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_ERROR, from: 0 }] },
     ],
     resources: &[
         // IN_INPUT

@@ -220,7 +220,7 @@ pub struct InputInputStockLot {
 }
 
 impl Contract for InputInputStockLot {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(19));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

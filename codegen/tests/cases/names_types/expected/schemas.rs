@@ -18,7 +18,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 23,
+        INPUT = 3,
         /// `input.json#/$defs/option`
         INPUT_DEFS_OPTION = 1,
         /// `input.json#/$defs/string`
@@ -67,35 +67,15 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("contract", INPUT.plus(3)), ("default", INPUT.plus(10)), ("digit", INPUT.plus(21)), ("error", INPUT.plus(14)), ("from", INPUT.plus(11)), ("input", INPUT.plus(18)), ("inputStockLot", INPUT.plus(19)), ("key", INPUT.plus(7)), ("kind", INPUT.plus(4)), ("map", INPUT.plus(22)), ("option", INPUT.plus(1)), ("path", INPUT.plus(5)), ("read", INPUT.plus(8)), ("serialize", INPUT.plus(9)), ("stockLot", INPUT.plus(17)), ("stock_lot", INPUT.plus(16)), ("string", INPUT.plus(2)), ("tag", INPUT.plus(6)), ("undeclared", INPUT.plus(13)), ("validator", INPUT.plus(12)), ("violations", INPUT.plus(15))])] },
-        Schema { resource: IN_INPUT, location: "/properties/option", keywords: &[Keyword::Ref(INPUT_DEFS_OPTION)] },
-        Schema { resource: IN_INPUT, location: "/properties/string", keywords: &[Keyword::Ref(INPUT_DEFS_STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/contract", keywords: &[Keyword::Ref(INPUT_DEFS_CONTRACT)] },
-        Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Ref(INPUT_DEFS_KIND)] },
-        Schema { resource: IN_INPUT, location: "/properties/path", keywords: &[Keyword::Ref(INPUT_DEFS_PATH)] },
-        Schema { resource: IN_INPUT, location: "/properties/tag", keywords: &[Keyword::Ref(INPUT_DEFS_TAG)] },
-        Schema { resource: IN_INPUT, location: "/properties/key", keywords: &[Keyword::Ref(INPUT_DEFS_KEY)] },
-        Schema { resource: IN_INPUT, location: "/properties/read", keywords: &[Keyword::Ref(INPUT_DEFS_READ)] },
-        Schema { resource: IN_INPUT, location: "/properties/serialize", keywords: &[Keyword::Ref(INPUT_DEFS_SERIALIZE)] },
-        Schema { resource: IN_INPUT, location: "/properties/default", keywords: &[Keyword::Ref(INPUT_DEFS_DEFAULT)] },
-        Schema { resource: IN_INPUT, location: "/properties/from", keywords: &[Keyword::Ref(INPUT_DEFS_FROM)] },
-        Schema { resource: IN_INPUT, location: "/properties/validator", keywords: &[Keyword::Ref(INPUT_DEFS_VALIDATOR)] },
-        Schema { resource: IN_INPUT, location: "/properties/undeclared", keywords: &[Keyword::Ref(INPUT_DEFS_UNDECLARED)] },
-        Schema { resource: IN_INPUT, location: "/properties/error", keywords: &[Keyword::Ref(INPUT_DEFS_ERROR)] },
-        Schema { resource: IN_INPUT, location: "/properties/violations", keywords: &[Keyword::Ref(INPUT_DEFS_VIOLATIONS)] },
-        Schema { resource: IN_INPUT, location: "/properties/stock_lot", keywords: &[Keyword::Ref(INPUT_DEFS_STOCK_LOT2)] },
-        Schema { resource: IN_INPUT, location: "/properties/stockLot", keywords: &[Keyword::Ref(INPUT_DEFS_STOCK_LOT)] },
-        Schema { resource: IN_INPUT, location: "/properties/input", keywords: &[Keyword::Ref(INPUT_DEFS_INPUT)] },
-        Schema { resource: IN_INPUT, location: "/properties/inputStockLot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(20))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("contract", INPUT_DEFS_CONTRACT), ("default", INPUT_DEFS_DEFAULT), ("digit", INPUT_DEFS_N1ST), ("error", INPUT_DEFS_ERROR), ("from", INPUT_DEFS_FROM), ("input", INPUT_DEFS_INPUT), ("inputStockLot", INPUT.plus(1)), ("key", INPUT_DEFS_KEY), ("kind", INPUT_DEFS_KIND), ("map", INPUT_DEFS_MAP), ("option", INPUT_DEFS_OPTION), ("path", INPUT_DEFS_PATH), ("read", INPUT_DEFS_READ), ("serialize", INPUT_DEFS_SERIALIZE), ("stockLot", INPUT_DEFS_STOCK_LOT), ("stock_lot", INPUT_DEFS_STOCK_LOT2), ("string", INPUT_DEFS_STRING), ("tag", INPUT_DEFS_TAG), ("undeclared", INPUT_DEFS_UNDECLARED), ("validator", INPUT_DEFS_VALIDATOR), ("violations", INPUT_DEFS_VIOLATIONS)], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/properties/inputStockLot", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/inputStockLot/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/properties/digit", keywords: &[Keyword::Ref(INPUT_DEFS_N1ST)] },
-        Schema { resource: IN_INPUT, location: "/properties/map", keywords: &[Keyword::Ref(INPUT_DEFS_MAP)] },
         // INPUT_DEFS_OPTION
         Schema { resource: IN_INPUT, location: "/$defs/option", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         // INPUT_DEFS_STRING
         Schema { resource: IN_INPUT, location: "/$defs/string", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
         // INPUT_DEFS_CONTRACT
-        Schema { resource: IN_INPUT, location: "/$defs/contract", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("json", INPUT_DEFS_CONTRACT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/contract", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("json", INPUT_DEFS_CONTRACT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/contract/properties/json", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_KIND
         Schema { resource: IN_INPUT, location: "/$defs/kind", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))] },
@@ -103,11 +83,11 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/path", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_TAG
         Schema { resource: IN_INPUT, location: "/$defs/tag", keywords: &[Keyword::OneOf(&[INPUT_DEFS_TAG.plus(1), INPUT_DEFS_TAG.plus(5)], Some(&Choice { tag: "tag", branches: &[(Literal::String("x"), 0), (Literal::String("y"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tag"]), Keyword::Properties(&[("rest", INPUT_DEFS_TAG.plus(3)), ("tag", INPUT_DEFS_TAG.plus(2)), ("value", INPUT_DEFS_TAG.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("rest", INPUT_DEFS_TAG.plus(3)), ("tag", INPUT_DEFS_TAG.plus(2)), ("value", INPUT_DEFS_TAG.plus(4))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0/properties/tag", keywords: &[Keyword::Const(Literal::String("x"))] },
         Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0/properties/rest", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0/properties/value", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tag"]), Keyword::Properties(&[("tag", INPUT_DEFS_TAG.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("tag", INPUT_DEFS_TAG.plus(6))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/1/properties/tag", keywords: &[Keyword::Const(Literal::String("y"))] },
         Schema { resource: IN_INPUT, location: "/$defs/tag", keywords: &[Keyword::AllOf(&[INPUT_DEFS_TAG, INPUT_DEFS_TAG.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/tag", keywords: &[Keyword::AllOf(&[INPUT_DEFS_TAG, INPUT_DEFS_TAG.plus(5)])] },
@@ -116,7 +96,7 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT_DEFS_READ
         Schema { resource: IN_INPUT, location: "/$defs/read", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // INPUT_DEFS_SERIALIZE
-        Schema { resource: IN_INPUT, location: "/$defs/serialize", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("serializer", INPUT_DEFS_SERIALIZE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/serialize", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("serializer", INPUT_DEFS_SERIALIZE.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/serialize/properties/serializer", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_DEFAULT
         Schema { resource: IN_INPUT, location: "/$defs/default", keywords: &[Keyword::Type(Types::NUMBER)] },
@@ -124,13 +104,13 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/from", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_FROM.plus(1), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/$defs/from/items", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_VALIDATOR
-        Schema { resource: IN_INPUT, location: "/$defs/validator", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_VALIDATOR.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/validator", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_VALIDATOR.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/validator/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_UNDECLARED
-        Schema { resource: IN_INPUT, location: "/$defs/undeclared", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_UNDECLARED.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/undeclared", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_UNDECLARED.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/undeclared/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_ERROR
-        Schema { resource: IN_INPUT, location: "/$defs/error", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("error", INPUT_DEFS_ERROR.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/error", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("error", INPUT_DEFS_ERROR.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/error/properties/error", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_VIOLATIONS
         Schema { resource: IN_INPUT, location: "/$defs/violations", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },

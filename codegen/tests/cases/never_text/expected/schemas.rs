@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("sealed", INPUT.plus(1)), ("short", INPUT.plus(3))]), Keyword::PropertyNames(INPUT.plus(6))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("sealed", INPUT.plus(1)), ("short", INPUT.plus(3))], 0b0), Keyword::PropertyNames(INPUT.plus(6))] },
         Schema { resource: IN_INPUT, location: "/properties/sealed", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PropertyNames(INPUT.plus(2))] },
         Schema { resource: IN_INPUT, location: "/properties/sealed/propertyNames", keywords: &[Keyword::False] },
         Schema { resource: IN_INPUT, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::AnyOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },

@@ -15,15 +15,15 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 5,
+        INPUT = 2,
         /// `input.json#/$defs/link`
-        INPUT_DEFS_LINK = 3,
+        INPUT_DEFS_LINK = 2,
         /// `input.json#/$defs/tower`
-        INPUT_DEFS_TOWER = 2,
+        INPUT_DEFS_TOWER = 1,
         /// `input.json#/$defs/floor`
-        INPUT_DEFS_FLOOR = 2,
+        INPUT_DEFS_FLOOR = 1,
         /// `input.json#/$defs/list`
-        INPUT_DEFS_LIST = 2,
+        INPUT_DEFS_LIST = 1,
     }
 }
 
@@ -32,24 +32,17 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("chain", INPUT.plus(1)), ("list", INPUT.plus(3)), ("name", INPUT.plus(4)), ("tower", INPUT.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/properties/chain", keywords: &[Keyword::Ref(INPUT_DEFS_LINK)] },
-        Schema { resource: IN_INPUT, location: "/properties/tower", keywords: &[Keyword::Ref(INPUT_DEFS_TOWER)] },
-        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Ref(INPUT_DEFS_LIST)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("chain", INPUT_DEFS_LINK), ("list", INPUT_DEFS_LIST), ("name", INPUT.plus(1)), ("tower", INPUT_DEFS_TOWER)], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
         // INPUT_DEFS_LINK
-        Schema { resource: IN_INPUT, location: "/$defs/link", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["next"]), Keyword::Properties(&[("name", INPUT_DEFS_LINK.plus(2)), ("next", INPUT_DEFS_LINK.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/link/properties/next", keywords: &[Keyword::Ref(INPUT_DEFS_LINK)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT_DEFS_LINK.plus(1)), ("next", INPUT_DEFS_LINK)], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/link/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_TOWER
-        Schema { resource: IN_INPUT, location: "/$defs/tower", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["floor"]), Keyword::Properties(&[("floor", INPUT_DEFS_TOWER.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/tower/properties/floor", keywords: &[Keyword::Ref(INPUT_DEFS_FLOOR)] },
+        Schema { resource: IN_INPUT, location: "/$defs/tower", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("floor", INPUT_DEFS_FLOOR)], 0b1)] },
         // INPUT_DEFS_FLOOR
-        Schema { resource: IN_INPUT, location: "/$defs/floor", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["tower"]), Keyword::Properties(&[("tower", INPUT_DEFS_FLOOR.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/floor/properties/tower", keywords: &[Keyword::Ref(INPUT_DEFS_TOWER)] },
+        Schema { resource: IN_INPUT, location: "/$defs/floor", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("tower", INPUT_DEFS_TOWER)], 0b1)] },
         // INPUT_DEFS_LIST
-        Schema { resource: IN_INPUT, location: "/$defs/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT_DEFS_LIST.plus(1), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/$defs/list/items", keywords: &[Keyword::Ref(INPUT_DEFS_LIST)] },
+        Schema { resource: IN_INPUT, location: "/$defs/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT_DEFS_LIST, from: 0 }] },
     ],
     resources: &[
         // IN_INPUT

@@ -25,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", INPUT.plus(7)), ("nothing", INPUT.plus(11)), ("number", INPUT.plus(3)), ("short", INPUT.plus(5)), ("word", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", INPUT.plus(7)), ("nothing", INPUT.plus(11)), ("number", INPUT.plus(3)), ("short", INPUT.plus(5)), ("word", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/word", keywords: &[Keyword::Type(Types::STRING), Keyword::Not(INPUT.plus(2))] },
         Schema { resource: IN_INPUT, location: "/properties/word/not", keywords: &[Keyword::Enum(&[Literal::String("bad"), Literal::String("worse")])] },
         Schema { resource: IN_INPUT, location: "/properties/number", keywords: &[Keyword::Not(INPUT.plus(4))] },

@@ -24,9 +24,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("files", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("files", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/files", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(2), declared: &[], patterns: &[] }] },
-        Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Properties(&[("content", INPUT.plus(3)), ("filename", INPUT.plus(4))]), Keyword::AnyOf(&[INPUT.plus(5), INPUT.plus(6)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Properties(&[("content", INPUT.plus(3)), ("filename", INPUT.plus(4))], 0b0), Keyword::AnyOf(&[INPUT.plus(5), INPUT.plus(6)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties/properties/content", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties/properties/filename", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
         Schema { resource: IN_INPUT, location: "/properties/files/additionalProperties/anyOf/0", keywords: &[Keyword::Required(&["content"])] },

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 5,
+        INPUT = 4,
         /// `input.json#/$defs/serial`
         INPUT_DEFS_SERIAL = 1,
     }
@@ -26,11 +26,10 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(1)), ("least", INPUT.plus(2)), ("named", INPUT.plus(4)), ("small", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(1)), ("least", INPUT.plus(2)), ("named", INPUT_DEFS_SERIAL), ("small", INPUT.plus(3))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/any", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/properties/least", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
         Schema { resource: IN_INPUT, location: "/properties/small", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(9))] },
-        Schema { resource: IN_INPUT, location: "/properties/named", keywords: &[Keyword::Ref(INPUT_DEFS_SERIAL)] },
         // INPUT_DEFS_SERIAL
         Schema { resource: IN_INPUT, location: "/$defs/serial", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(9223372036854775807))] },
     ],

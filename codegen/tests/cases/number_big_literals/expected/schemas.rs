@@ -25,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("edge", INPUT.plus(1)), ("few", INPUT.plus(3)), ("one", INPUT.plus(2)), ("unit", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("edge", INPUT.plus(1)), ("few", INPUT.plus(3)), ("one", INPUT.plus(2)), ("unit", INPUT.plus(4))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/edge", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::literal("-1e400")), Keyword::Maximum(Number::literal("123456789012345678901234567890.5"))] },
         Schema { resource: IN_INPUT, location: "/properties/one", keywords: &[Keyword::Const(Literal::Number(Number::literal("100000000000000000000")))] },
         Schema { resource: IN_INPUT, location: "/properties/few", keywords: &[Keyword::Enum(&[Literal::Number(Number::literal("1e100")), Literal::Number(Number::decimal(1, 1)), Literal::Number(Number::int(0))])] },

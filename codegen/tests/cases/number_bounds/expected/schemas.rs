@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 10,
+        INPUT = 9,
         /// `input.json#/$defs/byte`
         INPUT_DEFS_BYTE = 1,
         /// `input.json#/$defs/digit`
@@ -28,7 +28,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("below", INPUT.plus(7)), ("byte", INPUT.plus(9)), ("closed", INPUT.plus(2)), ("count", INPUT.plus(3)), ("exponent", INPUT.plus(6)), ("fraction", INPUT.plus(4)), ("huge", INPUT.plus(8)), ("open", INPUT.plus(1)), ("unsigned", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("below", INPUT.plus(7)), ("byte", INPUT_DEFS_BYTE), ("closed", INPUT.plus(2)), ("count", INPUT.plus(3)), ("exponent", INPUT.plus(6)), ("fraction", INPUT.plus(4)), ("huge", INPUT.plus(8)), ("open", INPUT.plus(1)), ("unsigned", INPUT.plus(5))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/open", keywords: &[Keyword::Type(Types::NUMBER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(1))] },
         Schema { resource: IN_INPUT, location: "/properties/closed", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::decimal(1, 1)), Keyword::Maximum(Number::decimal(3, 1))] },
         Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0)), Keyword::ExclusiveMaximum(Number::int(10))] },
@@ -37,7 +37,6 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/exponent", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1.25e1")), Keyword::ExclusiveMaximum(Number::literal("205e-1"))] },
         Schema { resource: IN_INPUT, location: "/properties/below", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("-9e18")), Keyword::ExclusiveMaximum(Number::literal("-1e-9"))] },
         Schema { resource: IN_INPUT, location: "/properties/huge", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
-        Schema { resource: IN_INPUT, location: "/properties/byte", keywords: &[Keyword::Ref(INPUT_DEFS_BYTE)] },
         // INPUT_DEFS_BYTE
         Schema { resource: IN_INPUT, location: "/$defs/byte", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(255))] },
         // INPUT_DEFS_DIGIT

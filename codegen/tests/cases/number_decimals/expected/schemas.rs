@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("big", INPUT.plus(5)), ("half", INPUT.plus(4)), ("price", INPUT.plus(1)), ("step", INPUT.plus(3)), ("tenth", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("big", INPUT.plus(5)), ("half", INPUT.plus(4)), ("price", INPUT.plus(1)), ("step", INPUT.plus(3)), ("tenth", INPUT.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/price", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0)), Keyword::MultipleOf(Number::decimal(1, 2))] },
         Schema { resource: IN_INPUT, location: "/properties/tenth", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::decimal(1, 1))] },
         Schema { resource: IN_INPUT, location: "/properties/step", keywords: &[Keyword::Type(Types::INTEGER), Keyword::MultipleOf(Number::int(3))] },

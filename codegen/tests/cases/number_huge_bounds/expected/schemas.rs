@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("least", INPUT.plus(1)), ("most", INPUT.plus(3)), ("unsigned", INPUT.plus(2)), ("word", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("least", INPUT.plus(1)), ("most", INPUT.plus(3)), ("unsigned", INPUT.plus(2)), ("word", INPUT.plus(4))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/least", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
         Schema { resource: IN_INPUT, location: "/properties/unsigned", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::literal("1e19"))] },
         Schema { resource: IN_INPUT, location: "/properties/most", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMaximum(Number::literal("-1e19"))] },

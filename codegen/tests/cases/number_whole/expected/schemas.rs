@@ -25,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", INPUT.plus(1)), ("kind", INPUT.plus(4)), ("list", INPUT.plus(2)), ("tag", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", INPUT.plus(1)), ("kind", INPUT.plus(4)), ("list", INPUT.plus(2)), ("tag", INPUT.plus(5))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100))] },
         Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(3), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::Type(Types::INTEGER)] },

@@ -42,9 +42,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_BERTHS_BERTH_GET.plus(1),
-                            ),
+                            schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH),
                         ),
                     },
                 ],
@@ -58,9 +56,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::OPENAPI_PATHS_BERTHS_BERTH_GET.plus(2),
-                            ),
+                            schemas::validator(schemas::OPENAPI_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],

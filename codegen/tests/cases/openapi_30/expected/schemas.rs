@@ -16,9 +16,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_OPENAPI {
         /// `openapi.yaml#/paths/~1berths~1{berth}/get`
-        OPENAPI_PATHS_BERTHS_BERTH_GET = 3,
+        OPENAPI_PATHS_BERTHS_BERTH_GET = 1,
         /// `openapi.yaml#/components/schemas/Berth`
-        OPENAPI_SCHEMAS_BERTH = 9,
+        OPENAPI_SCHEMAS_BERTH = 8,
         /// `openapi.yaml#/components/schemas/Problem`
         OPENAPI_SCHEMAS_PROBLEM = 2,
     }
@@ -30,20 +30,17 @@ pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // OPENAPI_PATHS_BERTHS_BERTH_GET
         Schema { resource: IN_OPENAPI, location: "/paths/~1berths~1{berth}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0))] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BERTH)] },
-        Schema { resource: IN_OPENAPI, location: "/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_PROBLEM)] },
         // OPENAPI_SCHEMAS_BERTH
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "ship"]), Keyword::Properties(&[("depth", OPENAPI_SCHEMAS_BERTH.plus(2)), ("id", OPENAPI_SCHEMAS_BERTH.plus(1)), ("image", OPENAPI_SCHEMAS_BERTH.plus(8)), ("next", OPENAPI_SCHEMAS_BERTH.plus(7)), ("ship", OPENAPI_SCHEMAS_BERTH.plus(4)), ("state", OPENAPI_SCHEMAS_BERTH.plus(6)), ("width", OPENAPI_SCHEMAS_BERTH.plus(3))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("depth", OPENAPI_SCHEMAS_BERTH.plus(2)), ("id", OPENAPI_SCHEMAS_BERTH.plus(1)), ("image", OPENAPI_SCHEMAS_BERTH.plus(7)), ("next", OPENAPI_SCHEMAS_BERTH), ("ship", OPENAPI_SCHEMAS_BERTH.plus(4)), ("state", OPENAPI_SCHEMAS_BERTH.plus(6)), ("width", OPENAPI_SCHEMAS_BERTH.plus(3))], 0b10010)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/id", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0))] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/depth", keywords: &[Keyword::Type(Types::NULL.or(Types::NUMBER)), Keyword::ExclusiveMaximum(Number::decimal(305, 1))] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/width", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Required(&["name"]), Keyword::Properties(&[("name", OPENAPI_SCHEMAS_BERTH.plus(5))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Properties(&[("name", OPENAPI_SCHEMAS_BERTH.plus(5))], 0b1)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/state", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("FREE"), Literal::String("TAKEN"), Literal::Null])] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/next", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BERTH)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/image", keywords: &[Keyword::Type(Types::STRING)] },
         // OPENAPI_SCHEMAS_PROBLEM
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("type", OPENAPI_SCHEMAS_PROBLEM.plus(1))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("type", OPENAPI_SCHEMAS_PROBLEM.plus(1))], 0b1)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Problem/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[

@@ -96,7 +96,7 @@ impl Contract for Berth {
                             BerthLoad::Bulk(value) => value.is_valid(),
                             BerthLoad::Boxes(value) => value.is_valid(),
                             BerthLoad::Unknown(value) => {
-                                schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH.plus(11))
+                                schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH.plus(8))
                                     .is_valid(value)
                             }
                         }
@@ -143,7 +143,7 @@ impl Contract for Berth {
 
 impl Contract for BerthCargo {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_BERTH.plus(8),
+        schemas::OPENAPI_SCHEMAS_BERTH.plus(6),
     );
 
     fn is_valid(&self) -> bool {
@@ -179,7 +179,7 @@ impl Contract for BerthCargo {
 
 impl Contract for BerthLoad {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_BERTH.plus(27),
+        schemas::OPENAPI_SCHEMAS_BERTH.plus(20),
     );
 
     fn is_valid(&self) -> bool {
@@ -187,7 +187,7 @@ impl Contract for BerthLoad {
             Self::Bulk(value) => value.is_valid(),
             Self::Boxes(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH.plus(27))
+                schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH.plus(20))
                     .is_valid(value)
             }
         }
@@ -206,7 +206,7 @@ impl Contract for BerthLoad {
 
 impl Contract for BerthState {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_BERTH.plus(14),
+        schemas::OPENAPI_SCHEMAS_BERTH.plus(9),
     );
 
     fn is_valid(&self) -> bool {
@@ -331,7 +331,7 @@ impl Contract for Maybe {
 
 impl Contract for MaybeValue {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_MAYBE.plus(5),
+        schemas::OPENAPI_SCHEMAS_MAYBE.plus(3),
     );
 
     fn is_valid(&self) -> bool {
@@ -339,7 +339,7 @@ impl Contract for MaybeValue {
             Self::Bulk(value) => value.is_valid(),
             Self::Boxes(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::OPENAPI_SCHEMAS_MAYBE.plus(5))
+                schemas::validator(schemas::OPENAPI_SCHEMAS_MAYBE.plus(3))
                     .is_valid(value)
             }
         }

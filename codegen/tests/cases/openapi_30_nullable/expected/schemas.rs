@@ -18,7 +18,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_OPENAPI {
         /// `openapi.yaml#/components/schemas/Berth`
-        OPENAPI_SCHEMAS_BERTH = 28,
+        OPENAPI_SCHEMAS_BERTH = 21,
         /// `openapi.yaml#/components/schemas/Ship`
         OPENAPI_SCHEMAS_SHIP = 3,
         /// `openapi.yaml#/components/schemas/Bulk`
@@ -26,7 +26,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `openapi.yaml#/components/schemas/Boxes`
         OPENAPI_SCHEMAS_BOXES = 3,
         /// `openapi.yaml#/components/schemas/Maybe`
-        OPENAPI_SCHEMAS_MAYBE = 6,
+        OPENAPI_SCHEMAS_MAYBE = 4,
     }
 }
 
@@ -35,53 +35,44 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // OPENAPI_SCHEMAS_BERTH
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "next"]), Keyword::Properties(&[("cargo", OPENAPI_SCHEMAS_BERTH.plus(8)), ("guest", OPENAPI_SCHEMAS_BERTH.plus(5)), ("id", OPENAPI_SCHEMAS_BERTH.plus(1)), ("load", OPENAPI_SCHEMAS_BERTH.plus(11)), ("named", OPENAPI_SCHEMAS_BERTH.plus(18)), ("next", OPENAPI_SCHEMAS_BERTH.plus(2)), ("owner", OPENAPI_SCHEMAS_BERTH.plus(15)), ("ship", OPENAPI_SCHEMAS_BERTH.plus(3)), ("state", OPENAPI_SCHEMAS_BERTH.plus(14))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("cargo", OPENAPI_SCHEMAS_BERTH.plus(6)), ("guest", OPENAPI_SCHEMAS_BERTH.plus(4)), ("id", OPENAPI_SCHEMAS_BERTH.plus(1)), ("load", OPENAPI_SCHEMAS_BERTH.plus(8)), ("named", OPENAPI_SCHEMAS_MAYBE), ("next", OPENAPI_SCHEMAS_BERTH.plus(2)), ("owner", OPENAPI_SCHEMAS_BERTH.plus(10)), ("ship", OPENAPI_SCHEMAS_BERTH.plus(3)), ("state", OPENAPI_SCHEMAS_BERTH.plus(9))], 0b100100)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/id", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/next", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH, OPENAPI_SCHEMAS_BERTH.plus(19)], None)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(20), OPENAPI_SCHEMAS_BERTH.plus(21)], None)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship/allOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_SHIP)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(22), OPENAPI_SCHEMAS_BERTH.plus(23)], None)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest/allOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_SHIP)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/next", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH, OPENAPI_SCHEMAS_BERTH.plus(12)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(13), OPENAPI_SCHEMAS_BERTH.plus(14)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(15), OPENAPI_SCHEMAS_BERTH.plus(16)], None)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest/allOf/1", keywords: &[Keyword::Required(&["flag"])] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(9), OPENAPI_SCHEMAS_BERTH.plus(10), OPENAPI_SCHEMAS_BERTH.plus(24)], None)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo/anyOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_SHIP)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_SHIP, OPENAPI_SCHEMAS_BERTH.plus(7), OPENAPI_SCHEMAS_BERTH.plus(17)], None)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo/anyOf/1", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(25), OPENAPI_SCHEMAS_BERTH.plus(26)], None)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load/oneOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BULK)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load/oneOf/1", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BOXES)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(18), OPENAPI_SCHEMAS_BERTH.plus(19)], None)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/state", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("FREE"), Literal::String("TAKEN"), Literal::Null])] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/owner", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_BERTH.plus(16), OPENAPI_SCHEMAS_BERTH.plus(17)], None)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/owner/anyOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_SHIP)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/owner", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_SHIP, OPENAPI_SCHEMAS_BERTH.plus(11)], None)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/owner/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/named", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_MAYBE)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/next/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_BERTH.plus(4)])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_SHIP])] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/ship/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_BERTH.plus(6), OPENAPI_SCHEMAS_BERTH.plus(7)])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_SHIP, OPENAPI_SCHEMAS_BERTH.plus(5)])] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest/nullable", keywords: &[Keyword::Type(Types::NULL)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_BERTH.plus(12), OPENAPI_SCHEMAS_BERTH.plus(13)], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_BULK, OPENAPI_SCHEMAS_BOXES], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_BERTH.plus(11), OPENAPI_SCHEMAS_BERTH.plus(25)])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_BERTH.plus(8), OPENAPI_SCHEMAS_BERTH.plus(18)])] },
         // OPENAPI_SCHEMAS_SHIP
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("flag", OPENAPI_SCHEMAS_SHIP.plus(2)), ("name", OPENAPI_SCHEMAS_SHIP.plus(1))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("flag", OPENAPI_SCHEMAS_SHIP.plus(2)), ("name", OPENAPI_SCHEMAS_SHIP.plus(1))], 0b10)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Ship/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Ship/properties/flag", keywords: &[Keyword::Type(Types::STRING)] },
         // OPENAPI_SCHEMAS_BULK
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Bulk", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "tons"]), Keyword::Properties(&[("kind", OPENAPI_SCHEMAS_BULK.plus(1)), ("tons", OPENAPI_SCHEMAS_BULK.plus(2))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Bulk", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", OPENAPI_SCHEMAS_BULK.plus(1)), ("tons", OPENAPI_SCHEMAS_BULK.plus(2))], 0b11)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Bulk/properties/kind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("bulk")])] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Bulk/properties/tons", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
         // OPENAPI_SCHEMAS_BOXES
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Boxes", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["count", "kind"]), Keyword::Properties(&[("count", OPENAPI_SCHEMAS_BOXES.plus(2)), ("kind", OPENAPI_SCHEMAS_BOXES.plus(1))])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Boxes", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", OPENAPI_SCHEMAS_BOXES.plus(2)), ("kind", OPENAPI_SCHEMAS_BOXES.plus(1))], 0b11)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Boxes/properties/kind", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("boxes")])] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Boxes/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         // OPENAPI_SCHEMAS_MAYBE
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_MAYBE.plus(3), OPENAPI_SCHEMAS_MAYBE.plus(4)], None)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe/oneOf/0", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BULK)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe/oneOf/1", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_BOXES)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_MAYBE.plus(1), OPENAPI_SCHEMAS_MAYBE.plus(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_MAYBE.plus(1), OPENAPI_SCHEMAS_MAYBE.plus(2)], None)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_BULK, OPENAPI_SCHEMAS_BOXES], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_MAYBE, OPENAPI_SCHEMAS_BERTH.plus(25)])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_MAYBE, OPENAPI_SCHEMAS_BERTH.plus(18)])] },
     ],
     resources: &[
         // IN_OPENAPI

@@ -25,7 +25,7 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "limit",
                 shape: Shape::Scalar(Scalar::Integer(Some(3))),
-                validator: Some(schemas::validator(schemas::HULLS_PATH_ITEMS_HULLS)),
+                validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_LIMIT)),
                 ..Parameter::QUERY
             },
         ],
@@ -39,9 +39,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::HULLS_PATH_ITEMS_HULLS.plus(1)),
-                        ),
+                        validator: Some(schemas::validator(schemas::PAGE)),
                     },
                 ],
             },
@@ -67,9 +65,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::HULLS_PATH_ITEMS_HULLS.plus(2)),
-                    ),
+                    validator: Some(schemas::validator(schemas::HULL)),
                 },
             ],
         }),

@@ -19,10 +19,6 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `openapi.yaml#/components/schemas/Limit`
         OPENAPI_SCHEMAS_LIMIT = 1,
     }
-    IN_HULLS {
-        /// `hulls.yaml#/components/pathItems/hulls`
-        HULLS_PATH_ITEMS_HULLS = 3,
-    }
     IN_TEXT {
         /// `text.json`
         TEXT = 1,
@@ -31,11 +27,11 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_HULL {
         /// `hull.yaml`
-        HULL = 3,
+        HULL = 2,
     }
     IN_PAGE {
         /// `page.schema.json`
-        PAGE = 4,
+        PAGE = 2,
     }
 }
 
@@ -47,29 +43,20 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Page", keywords: &[Keyword::Ref(PAGE)] },
         // OPENAPI_SCHEMAS_LIMIT
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Limit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(100)), Keyword::ExclusiveMinimum(Number::int(0))] },
-        // HULLS_PATH_ITEMS_HULLS
-        Schema { resource: IN_HULLS, location: "/components/pathItems/hulls/get/parameters/0/schema", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_LIMIT)] },
-        Schema { resource: IN_HULLS, location: "/components/pathItems/hulls/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(PAGE)] },
-        Schema { resource: IN_HULLS, location: "/components/pathItems/hulls/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(HULL)] },
         // TEXT
         Schema { resource: IN_TEXT, location: "", keywords: &[] },
         // TEXT_DEFS_A_B
         Schema { resource: IN_TEXT, location: "/$defs/a~1b~0%", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(8)] },
         // HULL
-        Schema { resource: IN_HULL, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", HULL.plus(1)), ("spare", HULL.plus(2))])] },
-        Schema { resource: IN_HULL, location: "/properties/name", keywords: &[Keyword::Ref(TEXT_DEFS_A_B)] },
+        Schema { resource: IN_HULL, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", TEXT_DEFS_A_B), ("spare", HULL.plus(1))], 0b1)] },
         Schema { resource: IN_HULL, location: "/properties/spare", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
         // PAGE
-        Schema { resource: IN_PAGE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", PAGE.plus(1)), ("limit", PAGE.plus(3))])] },
-        Schema { resource: IN_PAGE, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2), Keyword::Items { schema: PAGE.plus(2), from: 0 }] },
-        Schema { resource: IN_PAGE, location: "/properties/items/items", keywords: &[Keyword::Ref(HULL)] },
-        Schema { resource: IN_PAGE, location: "/properties/limit", keywords: &[Keyword::Ref(OPENAPI_SCHEMAS_LIMIT)] },
+        Schema { resource: IN_PAGE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("items", PAGE.plus(1)), ("limit", OPENAPI_SCHEMAS_LIMIT)], 0b1)] },
+        Schema { resource: IN_PAGE, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(2), Keyword::Items { schema: HULL, from: 0 }] },
     ],
     resources: &[
         // IN_OPENAPI
         Resource { uri: "file:///openapi.yaml", dynamic_anchors: &[] },
-        // IN_HULLS
-        Resource { uri: "file:///paths/hulls.yaml", dynamic_anchors: &[] },
         // IN_TEXT
         Resource { uri: "file:///schemas/common/text.json", dynamic_anchors: &[] },
         // IN_HULL

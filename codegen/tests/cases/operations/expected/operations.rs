@@ -10,7 +10,7 @@ use super::schemas;
 
 const SHIP_ID_PARAMETER: Parameter = Parameter {
     name: "shipId",
-    validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARAMETERS)),
+    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_ID)),
     ..Parameter::PATH
 };
 
@@ -63,11 +63,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(5),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
                     },
                 ],
             },
@@ -80,9 +76,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(6),
-                            ),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -96,7 +90,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -132,7 +126,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -159,7 +153,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1ships/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_POST)),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NEW_SHIP)),
                 },
             ],
         }),
@@ -172,9 +166,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1ships/post/responses/201/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_SHIPS_POST.plus(1)),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
                     },
                 ],
             },
@@ -187,7 +179,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],

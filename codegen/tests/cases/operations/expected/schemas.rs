@@ -15,20 +15,14 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 
 ::contract_runtime::rows! {
     IN_INPUT {
-        /// `input.json#/paths/~1ships~1{shipId}/parameters`
-        INPUT_PATHS_SHIPS_SHIP_ID_PARAMETERS = 1,
         /// `input.json#/paths/~1ships~1{shipId}/get`
-        INPUT_PATHS_SHIPS_SHIP_ID_GET = 7,
-        /// `input.json#/paths/~1ships/post`
-        INPUT_PATHS_SHIPS_POST = 2,
-        /// `input.json#/components/responses/Refused`
-        INPUT_RESPONSES_REFUSED = 1,
+        INPUT_PATHS_SHIPS_SHIP_ID_GET = 5,
         /// `input.json#/components/schemas/ShipId`
         INPUT_SCHEMAS_SHIP_ID = 1,
         /// `input.json#/components/schemas/NewShip`
         INPUT_SCHEMAS_NEW_SHIP = 3,
         /// `input.json#/components/schemas/Ship`
-        INPUT_SCHEMAS_SHIP = 3,
+        INPUT_SCHEMAS_SHIP = 1,
         /// `input.json#/components/schemas/Problem`
         INPUT_SCHEMAS_PROBLEM = 9,
     }
@@ -38,40 +32,29 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 #[rustfmt::skip]
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        // INPUT_PATHS_SHIPS_SHIP_ID_PARAMETERS
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}/parameters/0/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP_ID)] },
         // INPUT_PATHS_SHIPS_SHIP_ID_GET
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(8)] },
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}/get/parameters/1/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(3))] },
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}/get/parameters/2/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(3), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}/get/parameters/2/schema/items", keywords: &[Keyword::Enum(&[Literal::String("crew"), Literal::String("cargo")])] },
         Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}/get/responses/200/headers/ETag/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
-        // INPUT_PATHS_SHIPS_POST
-        Schema { resource: IN_INPUT, location: "/paths/~1ships/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NEW_SHIP)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1ships/post/responses/201/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
-        // INPUT_RESPONSES_REFUSED
-        Schema { resource: IN_INPUT, location: "/components/responses/Refused/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
         // INPUT_SCHEMAS_SHIP_ID
         Schema { resource: IN_INPUT, location: "/components/schemas/ShipId", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(4)] },
         // INPUT_SCHEMAS_NEW_SHIP
-        Schema { resource: IN_INPUT, location: "/components/schemas/NewShip", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("hull", INPUT_SCHEMAS_NEW_SHIP.plus(2)), ("name", INPUT_SCHEMAS_NEW_SHIP.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/NewShip", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("hull", INPUT_SCHEMAS_NEW_SHIP.plus(2)), ("name", INPUT_SCHEMAS_NEW_SHIP.plus(1))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/NewShip/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/NewShip/properties/hull", keywords: &[Keyword::Enum(&[Literal::String("S"), Literal::String("M"), Literal::String("L")])] },
         // INPUT_SCHEMAS_SHIP
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship", keywords: &[Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT_SCHEMAS_SHIP.plus(2))]), Keyword::AllOf(&[INPUT_SCHEMAS_SHIP.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/allOf/0", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NEW_SHIP)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/id", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP_ID)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship", keywords: &[Keyword::Properties(&[("id", INPUT_SCHEMAS_SHIP_ID)], 0b1), Keyword::AllOf(&[INPUT_SCHEMAS_NEW_SHIP])] },
         // INPUT_SCHEMAS_PROBLEM
-        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["status", "type"]), Keyword::Properties(&[("code", INPUT_SCHEMAS_PROBLEM.plus(3)), ("errors", INPUT_SCHEMAS_PROBLEM.plus(6)), ("status", INPUT_SCHEMAS_PROBLEM.plus(2)), ("type", INPUT_SCHEMAS_PROBLEM.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", INPUT_SCHEMAS_PROBLEM.plus(3)), ("errors", INPUT_SCHEMAS_PROBLEM.plus(6)), ("status", INPUT_SCHEMAS_PROBLEM.plus(2)), ("type", INPUT_SCHEMAS_PROBLEM.plus(1))], 0b1100)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/status", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(400)), Keyword::Maximum(Number::int(599))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/code", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_PROBLEM.plus(4), INPUT_SCHEMAS_PROBLEM.plus(5)], None)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/code/anyOf/0", keywords: &[Keyword::Const(Literal::String("NOT_FOUND"))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/code/anyOf/1", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_PROBLEM.plus(7), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/errors/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("pointer", INPUT_SCHEMAS_PROBLEM.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/errors/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("pointer", INPUT_SCHEMAS_PROBLEM.plus(8))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/errors/items/properties/pointer", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[

@@ -68,7 +68,7 @@ impl Contract for Filter {
 
 impl Contract for FindSku {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(13),
+        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(10),
     );
 
     fn is_valid(&self) -> bool {
@@ -97,7 +97,7 @@ impl Contract for FindSku {
 
 ::contract_runtime::contract!(
     FindWorkflow = schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET
-    .plus(17))
+    .plus(14))
 );
 
 /// `Job` of the contract.

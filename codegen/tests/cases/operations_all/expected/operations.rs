@@ -42,11 +42,7 @@ pub static OPERATIONS: &[Operation] = &[
                         ("until", Shape::Scalar(Scalar::Text)),
                     ],
                 ),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(2),
-                    ),
-                ),
+                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)),
                 ..Parameter::PATH
             },
             Parameter {
@@ -56,7 +52,7 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::Array(Scalar::Text),
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(3),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(2),
                     ),
                 ),
                 ..Parameter::PATH
@@ -67,7 +63,7 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::Array(Scalar::Text),
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(5),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(4),
                     ),
                 ),
                 ..Parameter::QUERY
@@ -79,7 +75,7 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::Array(Scalar::Integer(None)),
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(7),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(6),
                     ),
                 ),
                 ..Parameter::QUERY
@@ -91,7 +87,7 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::Array(Scalar::Text),
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(9),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(8),
                     ),
                 ),
                 ..Parameter::QUERY
@@ -114,11 +110,7 @@ pub static OPERATIONS: &[Operation] = &[
                         ),
                     ],
                 ),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(11),
-                    ),
-                ),
+                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -129,11 +121,7 @@ pub static OPERATIONS: &[Operation] = &[
                         ("until", Shape::Scalar(Scalar::Text)),
                     ],
                 ),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(12),
-                    ),
-                ),
+                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -143,7 +131,7 @@ pub static OPERATIONS: &[Operation] = &[
                 ),
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(13),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(10),
                     ),
                 ),
                 ..Parameter::QUERY
@@ -153,7 +141,7 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))),
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(17),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(14),
                     ),
                 ),
                 ..Parameter::QUERY
@@ -163,7 +151,7 @@ pub static OPERATIONS: &[Operation] = &[
                 allow_reserved: true,
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(20),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(17),
                     ),
                 ),
                 ..Parameter::QUERY
@@ -171,11 +159,7 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "where",
                 shape: Shape::Json,
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(21),
-                    ),
-                ),
+                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)),
                 ..Parameter::QUERY
             },
             Parameter {
@@ -183,7 +167,7 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::Array(Scalar::Text),
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(22),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(18),
                     ),
                 ),
                 ..Parameter::HEADER
@@ -192,7 +176,7 @@ pub static OPERATIONS: &[Operation] = &[
                 name: "session",
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(24),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(20),
                     ),
                 ),
                 ..Parameter::COOKIE
@@ -202,7 +186,7 @@ pub static OPERATIONS: &[Operation] = &[
                 shape: Shape::Array(Scalar::Integer(None)),
                 validator: Some(
                     schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(25),
+                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(21),
                     ),
                 ),
                 ..Parameter::COOKIE
@@ -220,7 +204,7 @@ pub static OPERATIONS: &[Operation] = &[
                         schema: "file:///input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema",
                         validator: Some(
                             schemas::validator(
-                                schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(27),
+                                schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(23),
                             ),
                         ),
                     },
@@ -257,9 +241,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET.plus(1)),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
                     },
                     Content {
                         media_type: "text/csv",
@@ -277,9 +259,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/202/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET.plus(3)),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)),
                     },
                 ],
             },
@@ -297,7 +277,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -310,9 +290,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/409/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET.plus(4)),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)),
                     },
                 ],
             },
@@ -337,7 +315,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -474,7 +452,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
                 },
                 Content {
                     media_type: "application/x-www-form-urlencoded",
@@ -498,17 +476,13 @@ pub static OPERATIONS: &[Operation] = &[
                         Scalar::Text,
                     ),
                     schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(1)),
-                    ),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
                 },
                 Content {
                     media_type: "text/plain",
                     format: Format::Text,
                     schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(2)),
-                    ),
+                    validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)),
                 },
                 Content {
                     media_type: "image/*",
@@ -587,7 +561,7 @@ pub static OPERATIONS: &[Operation] = &[
                         Scalar::Text,
                     ),
                     schema: "file:///input.json#/paths/~1forms/post/requestBody/content/application~1x-www-form-urlencoded/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_FORMS_POST)),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
                 },
             ],
         }),
@@ -600,9 +574,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1forms/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_FORMS_POST.plus(1)),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
                     },
                 ],
             },
@@ -654,7 +626,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -690,9 +662,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_EXPORTS_GET),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
                     },
                     Content {
                         media_type: "text/*",
@@ -710,9 +680,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/vnd.job+json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_EXPORTS_GET.plus(3)),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
                     },
                     Content {
                         media_type: "application/vnd.wait+json",

@@ -77,7 +77,7 @@ impl Contract for Problem {
 }
 
 ::contract_runtime::contract!(
-    SearchType = schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(2))
+    SearchType = schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(1))
 );
 
 /// `UploadBody` of the contract.

@@ -24,12 +24,12 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", INPUT.plus(3)), ("number", INPUT.plus(2)), ("object", INPUT.plus(5)), ("text", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", INPUT.plus(3)), ("number", INPUT.plus(2)), ("object", INPUT.plus(5)), ("text", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/number", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(4), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/object", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/properties/object", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(6))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/object/properties/a", keywords: &[Keyword::Type(Types::BOOLEAN)] },
     ],
     resources: &[

@@ -340,7 +340,7 @@ impl Contract for Ship {
                     }
                     Cargo::Variant3(_) => true,
                     Cargo::Unknown(value) => {
-                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(2))
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(1))
                             .is_valid(value)
                     }
                 })
@@ -354,7 +354,7 @@ impl Contract for Ship {
                             char_count_at_least(name, 2)
                                 && contract::holds(
                                     name,
-                                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(8)),
+                                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(6)),
                                 )
                         })
                 })
@@ -363,14 +363,14 @@ impl Contract for Ship {
                 .as_ref()
                 .is_none_or(|value| contract::holds(
                     value,
-                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(10)),
+                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(8)),
                 ))
             && (self.hull.is_none()
                 || self
                     .berth
                     .as_ref()
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(16))
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(13))
                             .is_valid(value)
                     }))
             && !(self.hull.is_some() && self.extra.contains_key("retired")
@@ -378,7 +378,7 @@ impl Contract for Ship {
                     .extra
                     .get("retired")
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(14))
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(11))
                             .is_valid(value)
                     })) && is_apart(&self.extra, Self::DECLARED)
     }

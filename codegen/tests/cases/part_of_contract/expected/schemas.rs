@@ -19,8 +19,6 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     IN_INPUT {
         /// `input.json#/paths/~1boxesAdd/post`
         INPUT_PATHS_BOXES_ADD_POST = 3,
-        /// `input.json#/paths/~1ships/post`
-        INPUT_PATHS_SHIPS_POST = 1,
         /// `input.json#/components/schemas/Cargo`
         INPUT_SCHEMAS_CARGO = 13,
         /// `input.json#/components/schemas/Hull`
@@ -28,7 +26,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/components/schemas/Named`
         INPUT_SCHEMAS_NAMED = 2,
         /// `input.json#/components/schemas/Ship`
-        INPUT_SCHEMAS_SHIP = 17,
+        INPUT_SCHEMAS_SHIP = 14,
     }
 }
 
@@ -37,20 +35,18 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT_PATHS_BOXES_ADD_POST
-        Schema { resource: IN_INPUT, location: "/paths/~1boxesAdd/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("size", INPUT_PATHS_BOXES_ADD_POST.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/paths/~1boxesAdd/post/requestBody/content/application~1json/schema/properties/size", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["depth"]), Keyword::Properties(&[("depth", INPUT_PATHS_BOXES_ADD_POST.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/paths/~1boxesAdd/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("size", INPUT_PATHS_BOXES_ADD_POST.plus(1))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1boxesAdd/post/requestBody/content/application~1json/schema/properties/size", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("depth", INPUT_PATHS_BOXES_ADD_POST.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/paths/~1boxesAdd/post/requestBody/content/application~1json/schema/properties/size/properties/depth", keywords: &[Keyword::Type(Types::INTEGER)] },
-        // INPUT_PATHS_SHIPS_POST
-        Schema { resource: IN_INPUT, location: "/paths/~1ships/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_SHIP)] },
         // INPUT_SCHEMAS_CARGO
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_CARGO.plus(1), INPUT_SCHEMAS_CARGO.plus(4), INPUT_SCHEMAS_CARGO.plus(7)], Some(&Choice { tag: "kind", branches: &[(Literal::String("ore"), 0), (Literal::String("gas"), 1), (Literal::String("crew"), 2), (Literal::String("guests"), 2)] }))] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_SCHEMAS_CARGO.plus(2)), ("mass", INPUT_SCHEMAS_CARGO.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_SCHEMAS_CARGO.plus(2)), ("mass", INPUT_SCHEMAS_CARGO.plus(3))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("ore"))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/0/properties/mass", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_SCHEMAS_CARGO.plus(5)), ("volume", INPUT_SCHEMAS_CARGO.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_SCHEMAS_CARGO.plus(5)), ("volume", INPUT_SCHEMAS_CARGO.plus(6))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("gas"))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/1/properties/volume", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["berths", "kind"]), Keyword::Properties(&[("berths", INPUT_SCHEMAS_CARGO.plus(9)), ("kind", INPUT_SCHEMAS_CARGO.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("berths", INPUT_SCHEMAS_CARGO.plus(9)), ("kind", INPUT_SCHEMAS_CARGO.plus(8))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/2/properties/kind", keywords: &[Keyword::Enum(&[Literal::String("crew"), Literal::String("guests")])] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/2/properties/berths", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo", keywords: &[Keyword::AllOf(&[INPUT_SCHEMAS_CARGO, INPUT_SCHEMAS_CARGO.plus(1)])] },
@@ -59,25 +55,22 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT_SCHEMAS_HULL
         Schema { resource: IN_INPUT, location: "/components/schemas/Hull", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         // INPUT_SCHEMAS_NAMED
-        Schema { resource: IN_INPUT, location: "/components/schemas/Named", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", INPUT_SCHEMAS_NAMED.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Named", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT_SCHEMAS_NAMED.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Named/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
         // INPUT_SCHEMAS_SHIP
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("cargo", INPUT_SCHEMAS_SHIP.plus(2)), ("hull", INPUT_SCHEMAS_SHIP.plus(1)), ("labels", INPUT_SCHEMAS_SHIP.plus(5)), ("strict", INPUT_SCHEMAS_SHIP.plus(10))]), Keyword::DependentSchemas(&[("hull", INPUT_SCHEMAS_SHIP.plus(15))]), Keyword::Not(INPUT_SCHEMAS_SHIP.plus(13))] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/hull", keywords: &[Keyword::Ref(INPUT_SCHEMAS_HULL)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/cargo", keywords: &[Keyword::AllOf(&[INPUT_SCHEMAS_SHIP.plus(3), INPUT_SCHEMAS_SHIP.plus(4)])] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/cargo/allOf/0", keywords: &[Keyword::Ref(INPUT_SCHEMAS_CARGO)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("cargo", INPUT_SCHEMAS_SHIP.plus(1)), ("hull", INPUT_SCHEMAS_HULL), ("labels", INPUT_SCHEMAS_SHIP.plus(3)), ("strict", INPUT_SCHEMAS_SHIP.plus(8))], 0b0), Keyword::DependentSchemas(&[("hull", INPUT_SCHEMAS_SHIP.plus(12))]), Keyword::Not(INPUT_SCHEMAS_SHIP.plus(10))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/cargo", keywords: &[Keyword::AllOf(&[INPUT_SCHEMAS_CARGO, INPUT_SCHEMAS_SHIP.plus(2)])] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/cargo/allOf/1", keywords: &[Keyword::MinProperties(2)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/labels", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PropertyNames(INPUT_SCHEMAS_SHIP.plus(6))] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/labels/propertyNames", keywords: &[Keyword::AllOf(&[INPUT_SCHEMAS_SHIP.plus(7), INPUT_SCHEMAS_SHIP.plus(8)])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/labels", keywords: &[Keyword::Type(Types::OBJECT), Keyword::PropertyNames(INPUT_SCHEMAS_SHIP.plus(4))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/labels/propertyNames", keywords: &[Keyword::AllOf(&[INPUT_SCHEMAS_SHIP.plus(5), INPUT_SCHEMAS_SHIP.plus(6)])] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/labels/propertyNames/allOf/0", keywords: &[Keyword::MinLength(2)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/labels/propertyNames/allOf/1", keywords: &[Keyword::MaxLength(4), Keyword::UnevaluatedItems(INPUT_SCHEMAS_SHIP.plus(9))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/labels/propertyNames/allOf/1", keywords: &[Keyword::MaxLength(4), Keyword::UnevaluatedItems(INPUT_SCHEMAS_SHIP.plus(7))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/labels/propertyNames/allOf/1/unevaluatedItems", keywords: &[Keyword::False] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/strict", keywords: &[Keyword::AllOf(&[INPUT_SCHEMAS_SHIP.plus(11)]), Keyword::UnevaluatedProperties(INPUT_SCHEMAS_SHIP.plus(12))] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/strict/allOf/0", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NAMED)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/strict", keywords: &[Keyword::AllOf(&[INPUT_SCHEMAS_NAMED]), Keyword::UnevaluatedProperties(INPUT_SCHEMAS_SHIP.plus(9))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Ship/properties/strict/unevaluatedProperties", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/not", keywords: &[Keyword::Required(&["hull", "retired"]), Keyword::Properties(&[("retired", INPUT_SCHEMAS_SHIP.plus(14))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/not", keywords: &[Keyword::Required(&["hull"]), Keyword::Properties(&[("retired", INPUT_SCHEMAS_SHIP.plus(11))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Ship/not/properties/retired", keywords: &[Keyword::Const(Literal::Bool(true))] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/dependentSchemas/hull", keywords: &[Keyword::Properties(&[("berth", INPUT_SCHEMAS_SHIP.plus(16))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Ship/dependentSchemas/hull", keywords: &[Keyword::Properties(&[("berth", INPUT_SCHEMAS_SHIP.plus(13))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Ship/dependentSchemas/hull/properties/berth", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(3))] },
     ],
     resources: &[

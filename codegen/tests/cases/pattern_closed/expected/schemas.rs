@@ -27,7 +27,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(1))]), Keyword::PatternProperties(&[(&PATTERN_D790C8AB, INPUT.plus(2))]), Keyword::AdditionalProperties { schema: INPUT.plus(3), declared: &["name"], patterns: &[&PATTERN_D790C8AB] }] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(1))], 0b0), Keyword::PatternProperties(&[(&PATTERN_D790C8AB, INPUT.plus(2))]), Keyword::AdditionalProperties { schema: INPUT.plus(3), declared: &["name"], patterns: &[&PATTERN_D790C8AB] }] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/patternProperties/^[a-z]{2}$", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         Schema { resource: IN_INPUT, location: "/additionalProperties", keywords: &[Keyword::False] },

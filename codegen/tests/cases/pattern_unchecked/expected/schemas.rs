@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 5,
+        INPUT = 4,
         /// `input.json#/$defs/twice`
         INPUT_DEFS_TWICE = 1,
     }
@@ -27,9 +27,8 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["handle"]), Keyword::Properties(&[("checked", INPUT.plus(3)), ("handle", INPUT.plus(1)), ("twice", INPUT.plus(2))]), Keyword::PropertyNames(INPUT.plus(4))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("checked", INPUT.plus(2)), ("handle", INPUT.plus(1)), ("twice", INPUT_DEFS_TWICE)], 0b10), Keyword::PropertyNames(INPUT.plus(3))] },
         Schema { resource: IN_INPUT, location: "/properties/handle", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2)] },
-        Schema { resource: IN_INPUT, location: "/properties/twice", keywords: &[Keyword::Ref(INPUT_DEFS_TWICE)] },
         Schema { resource: IN_INPUT, location: "/properties/checked", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_39C46B36)] },
         Schema { resource: IN_INPUT, location: "/propertyNames", keywords: &[] },
         // INPUT_DEFS_TWICE

@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("either", INPUT.plus(3)), ("few", INPUT.plus(9)), ("never", INPUT.plus(1)), ("tagged", INPUT.plus(11)), ("when", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("either", INPUT.plus(3)), ("few", INPUT.plus(9)), ("never", INPUT.plus(1)), ("tagged", INPUT.plus(11)), ("when", INPUT.plus(6))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/never", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(6)] },
         Schema { resource: IN_INPUT, location: "/properties/never/not", keywords: &[] },
         Schema { resource: IN_INPUT, location: "/properties/either", keywords: &[Keyword::AnyOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },
@@ -36,10 +36,10 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/few", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: INPUT.plus(10), min: None, max: None }] },
         Schema { resource: IN_INPUT, location: "/properties/few/contains", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::OneOf(&[INPUT.plus(12), INPUT.plus(15)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("fine", INPUT.plus(14)), ("kind", INPUT.plus(13))])] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("fine", INPUT.plus(14)), ("kind", INPUT.plus(13))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
         Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0/properties/fine", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(16))])] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT.plus(16))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
         Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::AllOf(&[INPUT.plus(11), INPUT.plus(12)])] },
         Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::AllOf(&[INPUT.plus(11), INPUT.plus(15)])] },

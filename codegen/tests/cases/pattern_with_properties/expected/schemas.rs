@@ -25,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("plain", INPUT.plus(2)), ("x-known", INPUT.plus(1))]), Keyword::PatternProperties(&[(&PATTERN_5F8F9CDB, INPUT.plus(3)), (&PATTERN_4E0CC6D6, INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("plain", INPUT.plus(2)), ("x-known", INPUT.plus(1))], 0b0), Keyword::PatternProperties(&[(&PATTERN_5F8F9CDB, INPUT.plus(3)), (&PATTERN_4E0CC6D6, INPUT.plus(4))])] },
         Schema { resource: IN_INPUT, location: "/properties/x-known", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
         Schema { resource: IN_INPUT, location: "/properties/plain", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/patternProperties/^x-", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },

@@ -26,7 +26,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(1)), ("b", INPUT.plus(2))]), Keyword::MinProperties(2), Keyword::MaxProperties(3)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(1)), ("b", INPUT.plus(2))], 0b1), Keyword::MinProperties(2), Keyword::MaxProperties(3)] },
         Schema { resource: IN_INPUT, location: "/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/properties/b", keywords: &[Keyword::Type(Types::INTEGER)] },
         // INPUT_DEFS_MAP

@@ -27,7 +27,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("Known", INPUT.plus(1)), ("ok", INPUT.plus(2))]), Keyword::PropertyNames(INPUT.plus(3))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("Known", INPUT.plus(1)), ("ok", INPUT.plus(2))], 0b0), Keyword::PropertyNames(INPUT.plus(3))] },
         Schema { resource: IN_INPUT, location: "/properties/Known", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/ok", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/propertyNames", keywords: &[Keyword::MaxLength(4), Keyword::Pattern(&PATTERN_39C46B36)] },

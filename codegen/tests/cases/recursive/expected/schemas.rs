@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 10,
+        INPUT = 6,
     }
 }
 
@@ -24,16 +24,12 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("byName", INPUT.plus(8)), ("children", INPUT.plus(6)), ("name", INPUT.plus(1)), ("parent", INPUT.plus(2)), ("twin", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("byName", INPUT.plus(5)), ("children", INPUT.plus(4)), ("name", INPUT.plus(1)), ("parent", INPUT), ("twin", INPUT.plus(2))], 0b100)] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
-        Schema { resource: IN_INPUT, location: "/properties/parent", keywords: &[Keyword::Ref(INPUT)] },
-        Schema { resource: IN_INPUT, location: "/properties/twin", keywords: &[Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },
-        Schema { resource: IN_INPUT, location: "/properties/twin/oneOf/0", keywords: &[Keyword::Ref(INPUT)] },
+        Schema { resource: IN_INPUT, location: "/properties/twin", keywords: &[Keyword::OneOf(&[INPUT, INPUT.plus(3)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/twin/oneOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_INPUT, location: "/properties/children", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(7), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/children/items", keywords: &[Keyword::Ref(INPUT)] },
-        Schema { resource: IN_INPUT, location: "/properties/byName", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT.plus(9), declared: &[], patterns: &[] }] },
-        Schema { resource: IN_INPUT, location: "/properties/byName/additionalProperties", keywords: &[Keyword::Ref(INPUT)] },
+        Schema { resource: IN_INPUT, location: "/properties/children", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT, from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/byName", keywords: &[Keyword::Type(Types::OBJECT), Keyword::AdditionalProperties { schema: INPUT, declared: &[], patterns: &[] }] },
     ],
     resources: &[
         // IN_INPUT

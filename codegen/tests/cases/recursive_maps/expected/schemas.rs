@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 2,
+        INPUT = 1,
         /// `input.json#/$defs/tree`
         INPUT_DEFS_TREE = 3,
     }
@@ -26,8 +26,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("tree", INPUT.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/properties/tree", keywords: &[Keyword::Ref(INPUT_DEFS_TREE)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("tree", INPUT_DEFS_TREE)], 0b0)] },
         // INPUT_DEFS_TREE
         Schema { resource: IN_INPUT, location: "/$defs/tree", keywords: &[Keyword::AdditionalProperties { schema: INPUT_DEFS_TREE.plus(2), declared: &[], patterns: &[] }, Keyword::AnyOf(&[INPUT_DEFS_TREE.plus(1)], None)] },
         Schema { resource: IN_INPUT, location: "/$defs/tree/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT)] },

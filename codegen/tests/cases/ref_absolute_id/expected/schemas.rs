@@ -21,7 +21,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_ROOT {
         /// `root.json`
-        ROOT = 3,
+        ROOT = 1,
     }
 }
 
@@ -34,9 +34,7 @@ pub static TABLES: Tables<'static> = Tables {
         // NAMES_DEFS_SHORT
         Schema { resource: IN_NAMES, location: "/$defs/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
         // ROOT
-        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", ROOT.plus(1)), ("tag", ROOT.plus(2))])] },
-        Schema { resource: IN_ROOT, location: "/properties/name", keywords: &[Keyword::Ref(NAMES_DEFS_SHORT)] },
-        Schema { resource: IN_ROOT, location: "/properties/tag", keywords: &[Keyword::Ref(NAMES)] },
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", NAMES_DEFS_SHORT), ("tag", NAMES)], 0b0)] },
     ],
     resources: &[
         // IN_NAMES

@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 3,
+        INPUT = 1,
         /// `input.json#/$defs/a`
         INPUT_DEFS_A = 1,
     }
@@ -33,9 +33,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("other", INPUT.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Ref(INPUT_DEFS_A)] },
-        Schema { resource: IN_INPUT, location: "/properties/other", keywords: &[Keyword::Ref(OTHER_DEFS_C)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT_DEFS_A), ("other", OTHER_DEFS_C)], 0b0)] },
         // INPUT_DEFS_A
         Schema { resource: IN_INPUT, location: "/$defs/a", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_39C46B36)] },
         // OTHER

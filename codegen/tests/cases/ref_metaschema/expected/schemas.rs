@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 2,
+        INPUT = 1,
     }
     IN_FORMAT_ANNOTATION {
         /// `format-annotation`
@@ -28,10 +28,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("texts", INPUT.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/properties/texts", keywords: &[Keyword::Ref(FORMAT_ANNOTATION)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("texts", FORMAT_ANNOTATION)], 0b0)] },
         // FORMAT_ANNOTATION
-        Schema { resource: IN_FORMAT_ANNOTATION, location: "", keywords: &[Keyword::Type(Types::BOOLEAN.or(Types::OBJECT)), Keyword::Properties(&[("format", FORMAT_ANNOTATION.plus(1))])] },
+        Schema { resource: IN_FORMAT_ANNOTATION, location: "", keywords: &[Keyword::Type(Types::BOOLEAN.or(Types::OBJECT)), Keyword::Properties(&[("format", FORMAT_ANNOTATION.plus(1))], 0b0)] },
         Schema { resource: IN_FORMAT_ANNOTATION, location: "/properties/format", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 7,
+        INPUT = 1,
         /// `input.json#/$defs/a~1b`
         INPUT_DEFS_A_B = 1,
         /// `input.json#/$defs/c~0d`
@@ -36,13 +36,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("both", INPUT.plus(6)), ("percent", INPUT.plus(3)), ("quote", INPUT.plus(4)), ("slash", INPUT.plus(1)), ("space", INPUT.plus(5)), ("tilde", INPUT.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/properties/slash", keywords: &[Keyword::Ref(INPUT_DEFS_A_B)] },
-        Schema { resource: IN_INPUT, location: "/properties/tilde", keywords: &[Keyword::Ref(INPUT_DEFS_C_D)] },
-        Schema { resource: IN_INPUT, location: "/properties/percent", keywords: &[Keyword::Ref(INPUT_DEFS_E_F)] },
-        Schema { resource: IN_INPUT, location: "/properties/quote", keywords: &[Keyword::Ref(INPUT_DEFS_G_H)] },
-        Schema { resource: IN_INPUT, location: "/properties/space", keywords: &[Keyword::Ref(INPUT_DEFS_I_J)] },
-        Schema { resource: IN_INPUT, location: "/properties/both", keywords: &[Keyword::Ref(INPUT_DEFS_K_L)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("both", INPUT_DEFS_K_L), ("percent", INPUT_DEFS_E_F), ("quote", INPUT_DEFS_G_H), ("slash", INPUT_DEFS_A_B), ("space", INPUT_DEFS_I_J), ("tilde", INPUT_DEFS_C_D)], 0b0)] },
         // INPUT_DEFS_A_B
         Schema { resource: IN_INPUT, location: "/$defs/a~1b", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(1)] },
         // INPUT_DEFS_C_D

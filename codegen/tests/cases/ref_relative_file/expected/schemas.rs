@@ -15,11 +15,11 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_PART {
         /// `part.json`
-        PART = 3,
+        PART = 2,
     }
     IN_ROOT {
         /// `root.json`
-        ROOT = 3,
+        ROOT = 1,
     }
 }
 
@@ -28,13 +28,10 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // PART
-        Schema { resource: IN_PART, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["size"]), Keyword::Properties(&[("size", PART.plus(1)), ("whole", PART.plus(2))])] },
+        Schema { resource: IN_PART, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("size", PART.plus(1)), ("whole", ROOT)], 0b1)] },
         Schema { resource: IN_PART, location: "/properties/size", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: IN_PART, location: "/properties/whole", keywords: &[Keyword::Ref(ROOT)] },
         // ROOT
-        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("part", ROOT.plus(1)), ("size", ROOT.plus(2))])] },
-        Schema { resource: IN_ROOT, location: "/properties/part", keywords: &[Keyword::Ref(PART)] },
-        Schema { resource: IN_ROOT, location: "/properties/size", keywords: &[Keyword::Ref(PART.plus(1))] },
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("part", PART), ("size", PART.plus(1))], 0b0)] },
     ],
     resources: &[
         // IN_PART

@@ -28,7 +28,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", INPUT.plus(2)), ("name", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("count", INPUT.plus(2)), ("name", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::MaxLength(4), Keyword::Ref(INPUT_DEFS_NAME)] },
         Schema { resource: IN_INPUT, location: "/properties/count", keywords: &[Keyword::Minimum(Number::int(5)), Keyword::Ref(INPUT_DEFS_COUNT)] },
         // INPUT_DEFS_NAME

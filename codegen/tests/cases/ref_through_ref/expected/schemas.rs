@@ -18,17 +18,17 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `checkout.json`
         CHECKOUT = 1,
         /// `checkout.json#/$defs/body`
-        CHECKOUT_DEFS_BODY = 3,
+        CHECKOUT_DEFS_BODY = 2,
         /// `checkout.json#/$defs/line`
         CHECKOUT_DEFS_LINE = 1,
     }
     IN_LINE {
         /// `line.yaml`
-        LINE = 3,
+        LINE = 2,
     }
     IN_ROOT {
         /// `root.json`
-        ROOT = 4,
+        ROOT = 1,
         /// `root.json#/$defs/checkout`
         ROOT_DEFS_CHECKOUT = 1,
         /// `root.json#/$defs/again`
@@ -47,20 +47,15 @@ pub static TABLES: Tables<'static> = Tables {
         // CHECKOUT
         Schema { resource: IN_CHECKOUT, location: "", keywords: &[Keyword::Ref(CHECKOUT_DEFS_BODY)] },
         // CHECKOUT_DEFS_BODY
-        Schema { resource: IN_CHECKOUT, location: "/$defs/body", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["lines"]), Keyword::Properties(&[("lines", CHECKOUT_DEFS_BODY.plus(1))])] },
-        Schema { resource: IN_CHECKOUT, location: "/$defs/body/properties/lines", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: CHECKOUT_DEFS_BODY.plus(2), from: 0 }] },
-        Schema { resource: IN_CHECKOUT, location: "/$defs/body/properties/lines/items", keywords: &[Keyword::Ref(CHECKOUT_DEFS_LINE)] },
+        Schema { resource: IN_CHECKOUT, location: "/$defs/body", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("lines", CHECKOUT_DEFS_BODY.plus(1))], 0b1)] },
+        Schema { resource: IN_CHECKOUT, location: "/$defs/body/properties/lines", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: CHECKOUT_DEFS_LINE, from: 0 }] },
         // CHECKOUT_DEFS_LINE
         Schema { resource: IN_CHECKOUT, location: "/$defs/line", keywords: &[Keyword::Ref(LINE)] },
         // LINE
-        Schema { resource: IN_LINE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["sku"]), Keyword::Properties(&[("parent", LINE.plus(2)), ("sku", LINE.plus(1))])] },
+        Schema { resource: IN_LINE, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("parent", CHECKOUT), ("sku", LINE.plus(1))], 0b10)] },
         Schema { resource: IN_LINE, location: "/properties/sku", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_EFC12812)] },
-        Schema { resource: IN_LINE, location: "/properties/parent", keywords: &[Keyword::Ref(CHECKOUT)] },
         // ROOT
-        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["checkout"]), Keyword::Properties(&[("again", ROOT.plus(2)), ("checkout", ROOT.plus(1)), ("line", ROOT.plus(3))])] },
-        Schema { resource: IN_ROOT, location: "/properties/checkout", keywords: &[Keyword::Ref(ROOT_DEFS_CHECKOUT)] },
-        Schema { resource: IN_ROOT, location: "/properties/again", keywords: &[Keyword::Ref(ROOT_DEFS_AGAIN)] },
-        Schema { resource: IN_ROOT, location: "/properties/line", keywords: &[Keyword::Ref(CHECKOUT_DEFS_LINE)] },
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("again", ROOT_DEFS_AGAIN), ("checkout", ROOT_DEFS_CHECKOUT), ("line", CHECKOUT_DEFS_LINE)], 0b10)] },
         // ROOT_DEFS_CHECKOUT
         Schema { resource: IN_ROOT, location: "/$defs/checkout", keywords: &[Keyword::Ref(CHECKOUT)] },
         // ROOT_DEFS_AGAIN

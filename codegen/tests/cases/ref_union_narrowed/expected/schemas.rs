@@ -28,7 +28,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("event", INPUT.plus(3)), ("label", INPUT.plus(1)), ("text", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("event", INPUT.plus(3)), ("label", INPUT.plus(1)), ("text", INPUT.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/label", keywords: &[Keyword::MinLength(2), Keyword::Ref(INPUT_DEFS_LABEL)] },
         Schema { resource: IN_INPUT, location: "/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::Ref(INPUT_DEFS_LABEL)] },
         Schema { resource: IN_INPUT, location: "/properties/event", keywords: &[Keyword::Required(&["at"]), Keyword::Ref(INPUT_DEFS_EVENT)] },
@@ -38,10 +38,10 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/label/anyOf/1", keywords: &[Keyword::Type(Types::INTEGER)] },
         // INPUT_DEFS_EVENT
         Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EVENT.plus(1), INPUT_DEFS_EVENT.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(3)), ("kind", INPUT_DEFS_EVENT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(3)), ("kind", INPUT_DEFS_EVENT.plus(2))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("joined"))] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(6)), ("kind", INPUT_DEFS_EVENT.plus(5)), ("why", INPUT_DEFS_EVENT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(6)), ("kind", INPUT_DEFS_EVENT.plus(5)), ("why", INPUT_DEFS_EVENT.plus(7))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("left"))] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/why", keywords: &[Keyword::Type(Types::STRING)] },

@@ -17,15 +17,15 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json`
         INPUT = 1,
         /// `input.json#/$defs/page`
-        INPUT_DEFS_PAGE = 4,
+        INPUT_DEFS_PAGE = 3,
         /// `input.json#/$defs/thing`
         INPUT_DEFS_THING = 3,
         /// `input.json#/$defs/notedPage`
-        INPUT_DEFS_NOTED_PAGE = 4,
+        INPUT_DEFS_NOTED_PAGE = 3,
         /// `input.json#/$defs/shipPage`
-        INPUT_DEFS_SHIP_PAGE = 5,
+        INPUT_DEFS_SHIP_PAGE = 3,
         /// `input.json#/$defs/ship`
-        INPUT_DEFS_SHIP = 4,
+        INPUT_DEFS_SHIP = 3,
     }
 }
 
@@ -36,28 +36,23 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(INPUT_DEFS_PAGE)] },
         // INPUT_DEFS_PAGE
-        Schema { resource: IN_INPUT, location: "/$defs/page", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["hasMore", "items"]), Keyword::Properties(&[("hasMore", INPUT_DEFS_PAGE.plus(3)), ("items", INPUT_DEFS_PAGE.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/page/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(3), Keyword::Items { schema: INPUT_DEFS_PAGE.plus(2), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/$defs/page/properties/items/items", keywords: &[Keyword::Ref(INPUT_DEFS_THING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/page", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("hasMore", INPUT_DEFS_PAGE.plus(2)), ("items", INPUT_DEFS_PAGE.plus(1))], 0b11)] },
+        Schema { resource: IN_INPUT, location: "/$defs/page/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(3), Keyword::Items { schema: INPUT_DEFS_THING, from: 0 }] },
         Schema { resource: IN_INPUT, location: "/$defs/page/properties/hasMore", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // INPUT_DEFS_THING
-        Schema { resource: IN_INPUT, location: "/$defs/thing", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT_DEFS_THING.plus(1)), ("note", INPUT_DEFS_THING.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/thing", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT_DEFS_THING.plus(1)), ("note", INPUT_DEFS_THING.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/thing/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/$defs/thing/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_NOTED_PAGE
-        Schema { resource: IN_INPUT, location: "/$defs/notedPage", keywords: &[Keyword::Properties(&[("items", INPUT_DEFS_NOTED_PAGE.plus(2))]), Keyword::AllOf(&[INPUT_DEFS_NOTED_PAGE.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/$defs/notedPage/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_PAGE)] },
-        Schema { resource: IN_INPUT, location: "/$defs/notedPage/properties/items", keywords: &[Keyword::MaxItems(2), Keyword::Items { schema: INPUT_DEFS_NOTED_PAGE.plus(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/notedPage", keywords: &[Keyword::Properties(&[("items", INPUT_DEFS_NOTED_PAGE.plus(1))], 0b0), Keyword::AllOf(&[INPUT_DEFS_PAGE])] },
+        Schema { resource: IN_INPUT, location: "/$defs/notedPage/properties/items", keywords: &[Keyword::MaxItems(2), Keyword::Items { schema: INPUT_DEFS_NOTED_PAGE.plus(2), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/$defs/notedPage/properties/items/items", keywords: &[Keyword::Required(&["note"])] },
         // INPUT_DEFS_SHIP_PAGE
-        Schema { resource: IN_INPUT, location: "/$defs/shipPage", keywords: &[Keyword::Required(&["total"]), Keyword::Properties(&[("items", INPUT_DEFS_SHIP_PAGE.plus(2)), ("total", INPUT_DEFS_SHIP_PAGE.plus(4))]), Keyword::AllOf(&[INPUT_DEFS_SHIP_PAGE.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/$defs/shipPage/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_PAGE)] },
-        Schema { resource: IN_INPUT, location: "/$defs/shipPage/properties/items", keywords: &[Keyword::Items { schema: INPUT_DEFS_SHIP_PAGE.plus(3), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/$defs/shipPage/properties/items/items", keywords: &[Keyword::Ref(INPUT_DEFS_SHIP)] },
+        Schema { resource: IN_INPUT, location: "/$defs/shipPage", keywords: &[Keyword::Properties(&[("items", INPUT_DEFS_SHIP_PAGE.plus(1)), ("total", INPUT_DEFS_SHIP_PAGE.plus(2))], 0b10), Keyword::AllOf(&[INPUT_DEFS_PAGE])] },
+        Schema { resource: IN_INPUT, location: "/$defs/shipPage/properties/items", keywords: &[Keyword::Items { schema: INPUT_DEFS_SHIP, from: 0 }] },
         Schema { resource: IN_INPUT, location: "/$defs/shipPage/properties/total", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         // INPUT_DEFS_SHIP
-        Schema { resource: IN_INPUT, location: "/$defs/ship", keywords: &[Keyword::Required(&["hull"]), Keyword::Properties(&[("hull", INPUT_DEFS_SHIP.plus(2)), ("note", INPUT_DEFS_SHIP.plus(3))]), Keyword::AllOf(&[INPUT_DEFS_SHIP.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/$defs/ship/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_THING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/ship", keywords: &[Keyword::Properties(&[("hull", INPUT_DEFS_SHIP.plus(1)), ("note", INPUT_DEFS_SHIP.plus(2))], 0b1), Keyword::AllOf(&[INPUT_DEFS_THING])] },
         Schema { resource: IN_INPUT, location: "/$defs/ship/properties/hull", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/$defs/ship/properties/note", keywords: &[Keyword::MaxLength(3)] },
     ],

@@ -43,7 +43,10 @@ impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(&self.temperature, schemas::validator(schemas::INPUT.plus(1)))
+        contract::holds(
+            &self.temperature,
+            schemas::validator(schemas::INPUT_DEFS_TEMPERATURE),
+        )
             && self
                 .history
                 .as_ref()
@@ -52,7 +55,7 @@ impl Contract for Input {
                         .iter()
                         .all(|value| contract::holds(
                             value,
-                            schemas::validator(schemas::INPUT.plus(3)),
+                            schemas::validator(schemas::INPUT_DEFS_TEMPERATURE),
                         ))
                 })
             && self
@@ -63,7 +66,7 @@ impl Contract for Input {
                     Nullable::Value(value) => {
                         contract::holds(
                             value,
-                            schemas::validator(schemas::INPUT.plus(4)),
+                            schemas::validator(schemas::INPUT.plus(2)),
                         )
                     }
                 })
@@ -72,7 +75,7 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| contract::holds(
                     value,
-                    schemas::validator(schemas::INPUT.plus(7)),
+                    schemas::validator(schemas::INPUT.plus(4)),
                 )) && is_apart(&self.extra, Self::DECLARED)
     }
 }

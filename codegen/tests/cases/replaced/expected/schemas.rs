@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 8,
+        INPUT = 5,
         /// `input.json#/$defs/temperature`
         INPUT_DEFS_TEMPERATURE = 1,
     }
@@ -27,12 +27,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["temperature"]), Keyword::Properties(&[("history", INPUT.plus(2)), ("inline", INPUT.plus(7)), ("outside", INPUT.plus(4)), ("temperature", INPUT.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/properties/temperature", keywords: &[Keyword::Ref(INPUT_DEFS_TEMPERATURE)] },
-        Schema { resource: IN_INPUT, location: "/properties/history", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(3), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/history/items", keywords: &[Keyword::Ref(INPUT_DEFS_TEMPERATURE)] },
-        Schema { resource: IN_INPUT, location: "/properties/outside", keywords: &[Keyword::AnyOf(&[INPUT.plus(5), INPUT.plus(6)], None)] },
-        Schema { resource: IN_INPUT, location: "/properties/outside/anyOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_TEMPERATURE)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("history", INPUT.plus(1)), ("inline", INPUT.plus(4)), ("outside", INPUT.plus(2)), ("temperature", INPUT_DEFS_TEMPERATURE)], 0b1000)] },
+        Schema { resource: IN_INPUT, location: "/properties/history", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_TEMPERATURE, from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/outside", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_TEMPERATURE, INPUT.plus(3)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/outside/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
         Schema { resource: IN_INPUT, location: "/properties/inline", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
         // INPUT_DEFS_TEMPERATURE

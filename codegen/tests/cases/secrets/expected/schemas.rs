@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 11,
+        INPUT = 7,
         /// `input.json#/$defs/token`
         INPUT_DEFS_TOKEN = 1,
         /// `input.json#/$defs/nullableToken`
@@ -29,16 +29,12 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["password"]), Keyword::Properties(&[("list", INPUT.plus(4)), ("maybe", INPUT.plus(6)), ("nullable", INPUT.plus(9)), ("password", INPUT.plus(1)), ("pin", INPUT.plus(3)), ("token", INPUT.plus(2)), ("user", INPUT.plus(10))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", INPUT.plus(3)), ("maybe", INPUT.plus(4)), ("nullable", INPUT_DEFS_NULLABLE_TOKEN), ("password", INPUT.plus(1)), ("pin", INPUT.plus(2)), ("token", INPUT_DEFS_TOKEN), ("user", INPUT.plus(6))], 0b1000)] },
         Schema { resource: IN_INPUT, location: "/properties/password", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8)] },
-        Schema { resource: IN_INPUT, location: "/properties/token", keywords: &[Keyword::Ref(INPUT_DEFS_TOKEN)] },
         Schema { resource: IN_INPUT, location: "/properties/pin", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Pattern(&PATTERN_77613D7F)] },
-        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(5), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::Ref(INPUT_DEFS_TOKEN)] },
-        Schema { resource: IN_INPUT, location: "/properties/maybe", keywords: &[Keyword::AnyOf(&[INPUT.plus(7), INPUT.plus(8)], None)] },
-        Schema { resource: IN_INPUT, location: "/properties/maybe/anyOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_TOKEN)] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_TOKEN, from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/maybe", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_TOKEN, INPUT.plus(5)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/maybe/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_INPUT, location: "/properties/nullable", keywords: &[Keyword::Ref(INPUT_DEFS_NULLABLE_TOKEN)] },
         Schema { resource: IN_INPUT, location: "/properties/user", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_TOKEN
         Schema { resource: IN_INPUT, location: "/$defs/token", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3)] },

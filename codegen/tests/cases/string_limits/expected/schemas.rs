@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 4,
+        INPUT = 3,
         /// `input.json#/$defs/two`
         INPUT_DEFS_TWO = 1,
     }
@@ -26,9 +26,8 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("empty", INPUT.plus(3)), ("exact", INPUT.plus(2)), ("short", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("empty", INPUT.plus(2)), ("exact", INPUT_DEFS_TWO), ("short", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/short", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(3)] },
-        Schema { resource: IN_INPUT, location: "/properties/exact", keywords: &[Keyword::Ref(INPUT_DEFS_TWO)] },
         Schema { resource: IN_INPUT, location: "/properties/empty", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(0)] },
         // INPUT_DEFS_TWO
         Schema { resource: IN_INPUT, location: "/$defs/two", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2), Keyword::MaxLength(2)] },

@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 9,
+        INPUT = 8,
         /// `input.json#/$defs/slug`
         INPUT_DEFS_SLUG = 1,
     }
@@ -27,7 +27,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("astral", INPUT.plus(6)), ("class", INPUT.plus(7)), ("digits", INPUT.plus(4)), ("greek", INPUT.plus(3)), ("inside", INPUT.plus(5)), ("slug", INPUT.plus(8)), ("upper", INPUT.plus(2)), ("word", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("astral", INPUT.plus(6)), ("class", INPUT.plus(7)), ("digits", INPUT.plus(4)), ("greek", INPUT.plus(3)), ("inside", INPUT.plus(5)), ("slug", INPUT_DEFS_SLUG), ("upper", INPUT.plus(2)), ("word", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/word", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_7FB2ECEC)] },
         Schema { resource: IN_INPUT, location: "/properties/upper", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_C720B940)] },
         Schema { resource: IN_INPUT, location: "/properties/greek", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_4D13F791)] },
@@ -35,7 +35,6 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_EADA4EBE)] },
         Schema { resource: IN_INPUT, location: "/properties/astral", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_EE715442)] },
         Schema { resource: IN_INPUT, location: "/properties/class", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_9AEDF87D)] },
-        Schema { resource: IN_INPUT, location: "/properties/slug", keywords: &[Keyword::Ref(INPUT_DEFS_SLUG)] },
         // INPUT_DEFS_SLUG
         Schema { resource: IN_INPUT, location: "/$defs/slug", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_4A8E92AE)] },
     ],

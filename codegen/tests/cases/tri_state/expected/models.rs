@@ -108,7 +108,7 @@ pub struct InputInner {
 ::contract_runtime::builder! { InputInner InputInnerBuilder { required { a: one String = "a" } } }
 
 impl Contract for InputInner {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(9));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(8));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -126,7 +126,7 @@ impl Contract for InputInner {
 }
 
 impl Contract for InputLevel {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 12,
+        INPUT = 10,
         /// `input.json#/$defs/name`
         INPUT_DEFS_NAME = 1,
         /// `input.json#/$defs/maybe`
@@ -29,18 +29,16 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["must"]), Keyword::Properties(&[("inner", INPUT.plus(9)), ("level", INPUT.plus(6)), ("list", INPUT.plus(7)), ("may", INPUT.plus(2)), ("must", INPUT.plus(1)), ("nullable", INPUT.plus(11)), ("ref", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("inner", INPUT.plus(8)), ("level", INPUT.plus(5)), ("list", INPUT.plus(6)), ("may", INPUT.plus(2)), ("must", INPUT.plus(1)), ("nullable", INPUT_DEFS_MAYBE), ("ref", INPUT.plus(3))], 0b10000)] },
         Schema { resource: IN_INPUT, location: "/properties/must", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/may", keywords: &[Keyword::Type(Types::NULL.or(Types::INTEGER)), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(5))] },
-        Schema { resource: IN_INPUT, location: "/properties/ref", keywords: &[Keyword::AnyOf(&[INPUT.plus(4), INPUT.plus(5)], None)] },
-        Schema { resource: IN_INPUT, location: "/properties/ref/anyOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_NAME)] },
+        Schema { resource: IN_INPUT, location: "/properties/ref", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_NAME, INPUT.plus(4)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/ref/anyOf/1", keywords: &[Keyword::Type(Types::NULL)] },
         Schema { resource: IN_INPUT, location: "/properties/level", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Enum(&[Literal::String("low"), Literal::String("high"), Literal::Null])] },
-        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::NULL.or(Types::ARRAY)), Keyword::Items { schema: INPUT.plus(8), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::NULL.or(Types::ARRAY)), Keyword::Items { schema: INPUT.plus(7), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/list/items", keywords: &[Keyword::Type(Types::NULL.or(Types::BOOLEAN))] },
-        Schema { resource: IN_INPUT, location: "/properties/inner", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Required(&["a"]), Keyword::Properties(&[("a", INPUT.plus(10))])] },
+        Schema { resource: IN_INPUT, location: "/properties/inner", keywords: &[Keyword::Type(Types::NULL.or(Types::OBJECT)), Keyword::Properties(&[("a", INPUT.plus(9))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/inner/properties/a", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/nullable", keywords: &[Keyword::Ref(INPUT_DEFS_MAYBE)] },
         // INPUT_DEFS_NAME
         Schema { resource: IN_INPUT, location: "/$defs/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
         // INPUT_DEFS_MAYBE

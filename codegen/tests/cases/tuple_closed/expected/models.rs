@@ -43,7 +43,7 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| contract::holds(
                     value,
-                    schemas::validator(schemas::INPUT.plus(6)),
+                    schemas::validator(schemas::INPUT.plus(5)),
                 )) && is_apart(&self.extra, Self::DECLARED)
     }
 }

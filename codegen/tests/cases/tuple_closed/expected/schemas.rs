@@ -15,9 +15,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 10,
+        INPUT = 9,
         /// `input.json#/$defs/pair`
-        INPUT_DEFS_PAIR = 3,
+        INPUT_DEFS_PAIR = 2,
         /// `input.json#/$defs/key`
         INPUT_DEFS_KEY = 1,
     }
@@ -28,19 +28,17 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("named", INPUT.plus(5)), ("point", INPUT.plus(1)), ("short", INPUT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("named", INPUT_DEFS_PAIR), ("point", INPUT.plus(1)), ("short", INPUT.plus(5))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/point", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::PrefixItems(&[INPUT.plus(2), INPUT.plus(3)]), Keyword::Items { schema: INPUT.plus(4), from: 2 }] },
         Schema { resource: IN_INPUT, location: "/properties/point/prefixItems/0", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
         Schema { resource: IN_INPUT, location: "/properties/point/prefixItems/1", keywords: &[Keyword::Type(Types::NUMBER)] },
         Schema { resource: IN_INPUT, location: "/properties/point/items", keywords: &[Keyword::False] },
-        Schema { resource: IN_INPUT, location: "/properties/named", keywords: &[Keyword::Ref(INPUT_DEFS_PAIR)] },
-        Schema { resource: IN_INPUT, location: "/properties/short", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[INPUT.plus(7), INPUT.plus(8)]), Keyword::Items { schema: INPUT.plus(9), from: 2 }] },
+        Schema { resource: IN_INPUT, location: "/properties/short", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[INPUT.plus(6), INPUT.plus(7)]), Keyword::Items { schema: INPUT.plus(8), from: 2 }] },
         Schema { resource: IN_INPUT, location: "/properties/short/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/short/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/properties/short/items", keywords: &[Keyword::False] },
         // INPUT_DEFS_PAIR
-        Schema { resource: IN_INPUT, location: "/$defs/pair", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::MaxItems(2), Keyword::PrefixItems(&[INPUT_DEFS_PAIR.plus(1), INPUT_DEFS_PAIR.plus(2)])] },
-        Schema { resource: IN_INPUT, location: "/$defs/pair/prefixItems/0", keywords: &[Keyword::Ref(INPUT_DEFS_KEY)] },
+        Schema { resource: IN_INPUT, location: "/$defs/pair", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(2), Keyword::MaxItems(2), Keyword::PrefixItems(&[INPUT_DEFS_KEY, INPUT_DEFS_PAIR.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/pair/prefixItems/1", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(2)] },
         // INPUT_DEFS_KEY
         Schema { resource: IN_INPUT, location: "/$defs/key", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },

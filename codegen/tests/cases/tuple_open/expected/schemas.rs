@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("loose", INPUT.plus(5)), ("row", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("loose", INPUT.plus(5)), ("row", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/row", keywords: &[Keyword::Type(Types::ARRAY), Keyword::PrefixItems(&[INPUT.plus(2), INPUT.plus(3)]), Keyword::Items { schema: INPUT.plus(4), from: 2 }] },
         Schema { resource: IN_INPUT, location: "/properties/row/prefixItems/0", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/row/prefixItems/1", keywords: &[Keyword::Type(Types::INTEGER)] },

@@ -45,14 +45,14 @@ impl Contract for Closed {
                     .kind
                     .as_ref()
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT_DEFS_CLOSED.plus(7))
+                        schemas::validator(schemas::INPUT_DEFS_CLOSED.plus(6))
                             .is_valid(value)
                     })
                     && self
                         .months
                         .as_ref()
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_DEFS_CLOSED.plus(8))
+                            schemas::validator(schemas::INPUT_DEFS_CLOSED.plus(7))
                                 .is_valid(value)
                         })) && is_apart(&self.extra, Self::DECLARED)
             && contract::holds(self, schemas::validator(schemas::INPUT_DEFS_CLOSED))

@@ -20,11 +20,11 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/$defs/base`
         INPUT_DEFS_BASE = 2,
         /// `input.json#/$defs/closed`
-        INPUT_DEFS_CLOSED = 10,
+        INPUT_DEFS_CLOSED = 9,
         /// `input.json#/$defs/typed`
-        INPUT_DEFS_TYPED = 3,
+        INPUT_DEFS_TYPED = 2,
         /// `input.json#/$defs/holder`
-        INPUT_DEFS_HOLDER = 2,
+        INPUT_DEFS_HOLDER = 1,
     }
 }
 
@@ -35,26 +35,23 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(INPUT_DEFS_CLOSED)] },
         // INPUT_DEFS_BASE
-        Schema { resource: IN_INPUT, location: "/$defs/base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT_DEFS_BASE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/base", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT_DEFS_BASE.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/base/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_CLOSED
-        Schema { resource: IN_INPUT, location: "/$defs/closed", keywords: &[Keyword::AllOf(&[INPUT_DEFS_CLOSED.plus(1), INPUT_DEFS_CLOSED.plus(2)]), Keyword::If { condition: INPUT_DEFS_CLOSED.plus(5), then: Some(INPUT_DEFS_CLOSED.plus(6)), otherwise: None }, Keyword::UnevaluatedProperties(INPUT_DEFS_CLOSED.plus(9))] },
-        Schema { resource: IN_INPUT, location: "/$defs/closed/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
-        Schema { resource: IN_INPUT, location: "/$defs/closed/allOf/1", keywords: &[Keyword::Properties(&[("name", INPUT_DEFS_CLOSED.plus(3))]), Keyword::PatternProperties(&[(&PATTERN_5F8F9CDB, INPUT_DEFS_CLOSED.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BASE, INPUT_DEFS_CLOSED.plus(1)]), Keyword::If { condition: INPUT_DEFS_CLOSED.plus(4), then: Some(INPUT_DEFS_CLOSED.plus(5)), otherwise: None }, Keyword::UnevaluatedProperties(INPUT_DEFS_CLOSED.plus(8))] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/allOf/1", keywords: &[Keyword::Properties(&[("name", INPUT_DEFS_CLOSED.plus(2))], 0b0), Keyword::PatternProperties(&[(&PATTERN_5F8F9CDB, INPUT_DEFS_CLOSED.plus(3))])] },
         Schema { resource: IN_INPUT, location: "/$defs/closed/allOf/1/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/$defs/closed/allOf/1/patternProperties/^x-", keywords: &[] },
         Schema { resource: IN_INPUT, location: "/$defs/closed/if", keywords: &[Keyword::Required(&["kind"])] },
-        Schema { resource: IN_INPUT, location: "/$defs/closed/then", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_CLOSED.plus(7)), ("months", INPUT_DEFS_CLOSED.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/closed/then", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_CLOSED.plus(6)), ("months", INPUT_DEFS_CLOSED.plus(7))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/closed/then/properties/kind", keywords: &[Keyword::Const(Literal::String("k"))] },
         Schema { resource: IN_INPUT, location: "/$defs/closed/then/properties/months", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/$defs/closed/unevaluatedProperties", keywords: &[Keyword::False] },
         // INPUT_DEFS_TYPED
-        Schema { resource: IN_INPUT, location: "/$defs/typed", keywords: &[Keyword::AllOf(&[INPUT_DEFS_TYPED.plus(1)]), Keyword::UnevaluatedProperties(INPUT_DEFS_TYPED.plus(2))] },
-        Schema { resource: IN_INPUT, location: "/$defs/typed/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_BASE)] },
+        Schema { resource: IN_INPUT, location: "/$defs/typed", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BASE]), Keyword::UnevaluatedProperties(INPUT_DEFS_TYPED.plus(1))] },
         Schema { resource: IN_INPUT, location: "/$defs/typed/unevaluatedProperties", keywords: &[Keyword::Type(Types::INTEGER)] },
         // INPUT_DEFS_HOLDER
-        Schema { resource: IN_INPUT, location: "/$defs/holder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("inner", INPUT_DEFS_HOLDER.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/holder/properties/inner", keywords: &[Keyword::Ref(INPUT_DEFS_CLOSED)] },
+        Schema { resource: IN_INPUT, location: "/$defs/holder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("inner", INPUT_DEFS_CLOSED)], 0b0)] },
     ],
     resources: &[
         // IN_INPUT

@@ -85,7 +85,7 @@ impl Contract for Input {
 }
 
 impl Contract for InputColour {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(17));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(13));
 
     fn is_valid(&self) -> bool {
         matches!(self, InputColour::Red) && char_count_at_most(self.as_str(), 4)
@@ -116,14 +116,14 @@ impl Contract for InputColour {
 }
 
 impl Contract for InputShape {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(4));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Box(value) => value.is_valid(),
             Self::Dot(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.plus(4)).is_valid(value)
+                schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
             }
         }
     }
@@ -151,7 +151,7 @@ pub struct InputShapeBox {
 }
 
 impl Contract for InputShapeBox {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(18));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(14));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -178,7 +178,7 @@ pub struct InputShapeDot {
 }
 
 impl Contract for InputShapeDot {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(19));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(15));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

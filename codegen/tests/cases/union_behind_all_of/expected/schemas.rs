@@ -18,7 +18,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 20,
+        INPUT = 16,
         /// `input.json#/$defs/colour`
         INPUT_DEFS_COLOUR = 2,
         /// `input.json#/$defs/shape`
@@ -33,35 +33,31 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", INPUT.plus(1)), ("deep", INPUT.plus(12)), ("kind", INPUT.plus(8)), ("shape", INPUT.plus(4))])] },
-        Schema { resource: IN_INPUT, location: "/properties/colour", keywords: &[Keyword::AllOf(&[INPUT.plus(2), INPUT.plus(3)])] },
-        Schema { resource: IN_INPUT, location: "/properties/colour/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", INPUT.plus(1)), ("deep", INPUT.plus(9)), ("kind", INPUT.plus(6)), ("shape", INPUT.plus(3))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/properties/colour", keywords: &[Keyword::AllOf(&[INPUT_DEFS_COLOUR, INPUT.plus(2)])] },
         Schema { resource: IN_INPUT, location: "/properties/colour/allOf/1", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green")])] },
-        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::AllOf(&[INPUT.plus(5), INPUT.plus(6)])] },
-        Schema { resource: IN_INPUT, location: "/properties/shape/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_SHAPE)] },
-        Schema { resource: IN_INPUT, location: "/properties/shape/allOf/1", keywords: &[Keyword::Required(&["note"]), Keyword::Properties(&[("note", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::AllOf(&[INPUT_DEFS_SHAPE, INPUT.plus(4)])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape/allOf/1", keywords: &[Keyword::Properties(&[("note", INPUT.plus(5))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/shape/allOf/1/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::AllOf(&[INPUT.plus(9), INPUT.plus(10)])] },
-        Schema { resource: IN_INPUT, location: "/properties/kind/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_KIND)] },
-        Schema { resource: IN_INPUT, location: "/properties/kind/allOf/1", keywords: &[Keyword::Not(INPUT.plus(11))] },
+        Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::AllOf(&[INPUT_DEFS_KIND, INPUT.plus(7)])] },
+        Schema { resource: IN_INPUT, location: "/properties/kind/allOf/1", keywords: &[Keyword::Not(INPUT.plus(8))] },
         Schema { resource: IN_INPUT, location: "/properties/kind/allOf/1/not", keywords: &[Keyword::Const(Literal::Number(Number::int(5)))] },
-        Schema { resource: IN_INPUT, location: "/properties/deep", keywords: &[Keyword::AllOf(&[INPUT.plus(13), INPUT.plus(16)])] },
-        Schema { resource: IN_INPUT, location: "/properties/deep/allOf/0", keywords: &[Keyword::AllOf(&[INPUT.plus(14), INPUT.plus(15)])] },
-        Schema { resource: IN_INPUT, location: "/properties/deep/allOf/0/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_COLOUR)] },
+        Schema { resource: IN_INPUT, location: "/properties/deep", keywords: &[Keyword::AllOf(&[INPUT.plus(10), INPUT.plus(12)])] },
+        Schema { resource: IN_INPUT, location: "/properties/deep/allOf/0", keywords: &[Keyword::AllOf(&[INPUT_DEFS_COLOUR, INPUT.plus(11)])] },
         Schema { resource: IN_INPUT, location: "/properties/deep/allOf/0/allOf/1", keywords: &[Keyword::MinLength(2)] },
         Schema { resource: IN_INPUT, location: "/properties/deep/allOf/1", keywords: &[Keyword::MaxLength(3)] },
         Schema { resource: IN_INPUT, location: "/properties/colour", keywords: &[Keyword::AllOf(&[INPUT.plus(1), INPUT_DEFS_COLOUR.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::AllOf(&[INPUT.plus(4), INPUT_DEFS_SHAPE.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::AllOf(&[INPUT.plus(4), INPUT_DEFS_SHAPE.plus(4)])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::AllOf(&[INPUT.plus(3), INPUT_DEFS_SHAPE.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::AllOf(&[INPUT.plus(3), INPUT_DEFS_SHAPE.plus(4)])] },
         // INPUT_DEFS_COLOUR
         Schema { resource: IN_INPUT, location: "/$defs/colour", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_COLOUR.plus(1)], None)] },
         Schema { resource: IN_INPUT, location: "/$defs/colour/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
         // INPUT_DEFS_SHAPE
         Schema { resource: IN_INPUT, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SHAPE.plus(1), INPUT_DEFS_SHAPE.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("box"), 0), (Literal::String("dot"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "side"]), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(2)), ("side", INPUT_DEFS_SHAPE.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(2)), ("side", INPUT_DEFS_SHAPE.plus(3))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
         Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0/properties/side", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(5))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("dot"))] },
         // INPUT_DEFS_KIND
         Schema { resource: IN_INPUT, location: "/$defs/kind", keywords: &[Keyword::OneOf(&[INPUT_DEFS_KIND.plus(1), INPUT_DEFS_KIND.plus(2)], None)] },

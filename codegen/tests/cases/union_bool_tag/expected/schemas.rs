@@ -25,10 +25,10 @@ pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(4)], Some(&Choice { tag: "ok", branches: &[(Literal::Bool(true), 0), (Literal::Bool(false), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["ok", "value"]), Keyword::Properties(&[("ok", INPUT.plus(2)), ("value", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("ok", INPUT.plus(2)), ("value", INPUT.plus(3))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/ok", keywords: &[Keyword::Const(Literal::Bool(true))] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/value", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["error", "ok"]), Keyword::Properties(&[("error", INPUT.plus(6)), ("ok", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("error", INPUT.plus(6)), ("ok", INPUT.plus(5))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/oneOf/1/properties/ok", keywords: &[Keyword::Const(Literal::Bool(false))] },
         Schema { resource: IN_INPUT, location: "/oneOf/1/properties/error", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(1)])] },

@@ -25,14 +25,14 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("maybe", INPUT.plus(9)), ("value", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("maybe", INPUT.plus(9)), ("value", INPUT.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING)), Keyword::Minimum(Number::int(1)), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/value", keywords: &[Keyword::OneOf(&[INPUT.plus(3), INPUT.plus(4), INPUT.plus(5), INPUT.plus(7)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/value/oneOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
         Schema { resource: IN_INPUT, location: "/properties/value/oneOf/1", keywords: &[Keyword::Type(Types::NUMBER), Keyword::MultipleOf(Number::decimal(5, 1))] },
         Schema { resource: IN_INPUT, location: "/properties/value/oneOf/2", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(6), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/value/oneOf/2/items", keywords: &[Keyword::Type(Types::BOOLEAN)] },
-        Schema { resource: IN_INPUT, location: "/properties/value/oneOf/3", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("name", INPUT.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/properties/value/oneOf/3", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(8))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/value/oneOf/3/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/maybe", keywords: &[Keyword::AnyOf(&[INPUT.plus(10), INPUT.plus(11), INPUT.plus(12)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/maybe/anyOf/0", keywords: &[Keyword::Type(Types::BOOLEAN)] },

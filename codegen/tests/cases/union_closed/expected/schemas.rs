@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 3,
+        INPUT = 2,
         /// `input.json#/$defs/event`
         INPUT_DEFS_EVENT = 9,
     }
@@ -26,15 +26,14 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("events", INPUT.plus(1))])] },
-        Schema { resource: IN_INPUT, location: "/properties/events", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(2), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/events/items", keywords: &[Keyword::Ref(INPUT_DEFS_EVENT)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("events", INPUT.plus(1))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/properties/events", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_EVENT, from: 0 }] },
         // INPUT_DEFS_EVENT
         Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EVENT.plus(1), INPUT_DEFS_EVENT.plus(4)], Some(&Choice { tag: "type", branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(3)), ("type", INPUT_DEFS_EVENT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(3)), ("type", INPUT_DEFS_EVENT.plus(2))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/type", keywords: &[Keyword::Const(Literal::String("joined"))] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/at", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("type", INPUT_DEFS_EVENT.plus(5)), ("unknown", INPUT_DEFS_EVENT.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("type", INPUT_DEFS_EVENT.plus(5)), ("unknown", INPUT_DEFS_EVENT.plus(6))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/type", keywords: &[Keyword::Const(Literal::String("left"))] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/1/properties/unknown", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::AllOf(&[INPUT_DEFS_EVENT, INPUT_DEFS_EVENT.plus(1)])] },

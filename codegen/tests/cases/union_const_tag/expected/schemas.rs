@@ -28,10 +28,10 @@ pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(4)], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove-all"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["amount", "op"]), Keyword::Properties(&[("amount", INPUT.plus(3)), ("op", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("amount", INPUT.plus(3)), ("op", INPUT.plus(2))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("add"))] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/amount", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op"]), Keyword::Properties(&[("op", INPUT.plus(5)), ("reason", INPUT.plus(6))]), Keyword::AdditionalProperties { schema: INPUT.plus(7), declared: &["op", "reason"], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("op", INPUT.plus(5)), ("reason", INPUT.plus(6))], 0b1), Keyword::AdditionalProperties { schema: INPUT.plus(7), declared: &["op", "reason"], patterns: &[] }] },
         Schema { resource: IN_INPUT, location: "/oneOf/1/properties/op", keywords: &[Keyword::Const(Literal::String("remove-all"))] },
         Schema { resource: IN_INPUT, location: "/oneOf/1/properties/reason", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/oneOf/1/additionalProperties", keywords: &[Keyword::False] },

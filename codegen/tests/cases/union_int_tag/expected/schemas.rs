@@ -28,13 +28,13 @@ pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AnyOf(&[INPUT.plus(1), INPUT.plus(4), INPUT.plus(7)], Some(&Choice { tag: "version", branches: &[(Literal::Number(Number::int(1)), 0), (Literal::Number(Number::int(2)), 1), (Literal::Number(Number::int(-3)), 2)] }))] },
-        Schema { resource: IN_INPUT, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["version"]), Keyword::Properties(&[("name", INPUT.plus(3)), ("version", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(3)), ("version", INPUT.plus(2))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/anyOf/0/properties/version", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
         Schema { resource: IN_INPUT, location: "/anyOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["title", "version"]), Keyword::Properties(&[("title", INPUT.plus(6)), ("version", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("title", INPUT.plus(6)), ("version", INPUT.plus(5))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/anyOf/1/properties/version", keywords: &[Keyword::Const(Literal::Number(Number::int(2)))] },
         Schema { resource: IN_INPUT, location: "/anyOf/1/properties/title", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/anyOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["version"]), Keyword::Properties(&[("version", INPUT.plus(8))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("version", INPUT.plus(8))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/anyOf/2/properties/version", keywords: &[Keyword::Enum(&[Literal::Number(Number::int(-3))])] },
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(1)])] },
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(4)])] },

@@ -18,7 +18,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 3,
+        INPUT = 1,
         /// `input.json#/$defs/ship`
         INPUT_DEFS_SHIP = 3,
         /// `input.json#/$defs/stock`
@@ -31,20 +31,18 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(2)], Some(&Choice { tag: "area", branches: &[(Literal::String("ship"), 0), (Literal::String("stock"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_SHIP)] },
-        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_STOCK)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SHIP, INPUT_DEFS_STOCK], Some(&Choice { tag: "area", branches: &[(Literal::String("ship"), 0), (Literal::String("stock"), 1)] }))] },
         // INPUT_DEFS_SHIP
-        Schema { resource: IN_INPUT, location: "/$defs/ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["area"]), Keyword::Properties(&[("area", INPUT_DEFS_SHIP.plus(1)), ("hull", INPUT_DEFS_SHIP.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("area", INPUT_DEFS_SHIP.plus(1)), ("hull", INPUT_DEFS_SHIP.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/ship/properties/area", keywords: &[Keyword::Const(Literal::String("ship"))] },
         Schema { resource: IN_INPUT, location: "/$defs/ship/properties/hull", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_STOCK
-        Schema { resource: IN_INPUT, location: "/$defs/stock", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["area", "op"]), Keyword::Properties(&[("area", INPUT_DEFS_STOCK.plus(1))]), Keyword::OneOf(&[INPUT_DEFS_STOCK.plus(2), INPUT_DEFS_STOCK.plus(5)], Some(&Choice { tag: "op", branches: &[(Literal::String("set"), 0), (Literal::String("clear"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op"]), Keyword::Properties(&[("area", INPUT_DEFS_STOCK.plus(1))], 0b1), Keyword::OneOf(&[INPUT_DEFS_STOCK.plus(2), INPUT_DEFS_STOCK.plus(5)], Some(&Choice { tag: "op", branches: &[(Literal::String("set"), 0), (Literal::String("clear"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/stock/properties/area", keywords: &[Keyword::Const(Literal::String("stock"))] },
-        Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/0", keywords: &[Keyword::Required(&["amount"]), Keyword::Properties(&[("amount", INPUT_DEFS_STOCK.plus(4)), ("op", INPUT_DEFS_STOCK.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/0", keywords: &[Keyword::Properties(&[("amount", INPUT_DEFS_STOCK.plus(4)), ("op", INPUT_DEFS_STOCK.plus(3))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("set"))] },
         Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/0/properties/amount", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
-        Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/1", keywords: &[Keyword::Properties(&[("op", INPUT_DEFS_STOCK.plus(6))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/1", keywords: &[Keyword::Properties(&[("op", INPUT_DEFS_STOCK.plus(6))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/1/properties/op", keywords: &[Keyword::Const(Literal::String("clear"))] },
         Schema { resource: IN_INPUT, location: "/$defs/stock", keywords: &[Keyword::AllOf(&[INPUT_DEFS_STOCK, INPUT_DEFS_STOCK.plus(2)])] },
         Schema { resource: IN_INPUT, location: "/$defs/stock", keywords: &[Keyword::AllOf(&[INPUT_DEFS_STOCK, INPUT_DEFS_STOCK.plus(5)])] },

@@ -18,7 +18,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 2,
+        INPUT = 1,
         /// `input.json#/$defs/setQuantity`
         INPUT_DEFS_SET_QUANTITY = 3,
         /// `input.json#/$defs/plain`
@@ -31,10 +31,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1)], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
-        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_SET_QUANTITY)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SET_QUANTITY], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
         // INPUT_DEFS_SET_QUANTITY
-        Schema { resource: IN_INPUT, location: "/$defs/setQuantity", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op", "quantity"]), Keyword::Properties(&[("op", INPUT_DEFS_SET_QUANTITY.plus(1)), ("quantity", INPUT_DEFS_SET_QUANTITY.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/setQuantity", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("op", INPUT_DEFS_SET_QUANTITY.plus(1)), ("quantity", INPUT_DEFS_SET_QUANTITY.plus(2))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/setQuantity/properties/op", keywords: &[Keyword::Const(Literal::String("set-quantity"))] },
         Schema { resource: IN_INPUT, location: "/$defs/setQuantity/properties/quantity", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::int(0))] },
         // INPUT_DEFS_PLAIN

@@ -191,7 +191,7 @@ pub struct ByAllOfA {
 
 impl Contract for ByAllOfA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ALL_OF.plus(9),
+        schemas::INPUT_DEFS_BY_ALL_OF.plus(7),
     );
 
     fn is_valid(&self) -> bool {
@@ -222,7 +222,7 @@ pub struct ByAllOfB {
 
 impl Contract for ByAllOfB {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ALL_OF.plus(10),
+        schemas::INPUT_DEFS_BY_ALL_OF.plus(8),
     );
 
     fn is_valid(&self) -> bool {
@@ -287,7 +287,7 @@ pub struct ByAnyOfA {
 
 impl Contract for ByAnyOfA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ANY_OF.plus(9),
+        schemas::INPUT_DEFS_BY_ANY_OF.plus(7),
     );
 
     fn is_valid(&self) -> bool {
@@ -318,7 +318,7 @@ pub struct ByAnyOfB {
 
 impl Contract for ByAnyOfB {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ANY_OF.plus(10),
+        schemas::INPUT_DEFS_BY_ANY_OF.plus(8),
     );
 
     fn is_valid(&self) -> bool {
@@ -388,7 +388,7 @@ pub struct ByEnumA {
 
 impl Contract for ByEnumA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ENUM.plus(9),
+        schemas::INPUT_DEFS_BY_ENUM.plus(7),
     );
 
     fn is_valid(&self) -> bool {
@@ -420,7 +420,7 @@ pub struct ByEnumVariant2 {
 
 impl Contract for ByEnumVariant2 {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ENUM.plus(10),
+        schemas::INPUT_DEFS_BY_ENUM.plus(8),
     );
 
     fn is_valid(&self) -> bool {

@@ -57,7 +57,7 @@ pub struct InputGone {
 ::contract_runtime::object! { InputGone { tag { state = "state" is "GONE" } extra undeclared } }
 
 impl Contract for InputGone {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 6,
+        INPUT = 4,
         /// `input.json#/$defs/stored`
         INPUT_DEFS_STORED = 3,
         /// `input.json#/$defs/moved`
@@ -28,18 +28,16 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(2), INPUT.plus(3)], Some(&Choice { tag: "state", branches: &[(Literal::String("STORED"), 0), (Literal::String("RESERVED"), 0), (Literal::String("MOVED"), 1), (Literal::String("LENT"), 1), (Literal::String("GONE"), 2)] }))] },
-        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_STORED)] },
-        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_MOVED)] },
-        Schema { resource: IN_INPUT, location: "/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["state"]), Keyword::Properties(&[("state", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_STORED, INPUT_DEFS_MOVED, INPUT.plus(1)], Some(&Choice { tag: "state", branches: &[(Literal::String("STORED"), 0), (Literal::String("RESERVED"), 0), (Literal::String("MOVED"), 1), (Literal::String("LENT"), 1), (Literal::String("GONE"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("state", INPUT.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/oneOf/2/properties/state", keywords: &[Keyword::Const(Literal::String("GONE"))] },
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(3)])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(1)])] },
         // INPUT_DEFS_STORED
-        Schema { resource: IN_INPUT, location: "/$defs/stored", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["place", "state"]), Keyword::Properties(&[("place", INPUT_DEFS_STORED.plus(2)), ("state", INPUT_DEFS_STORED.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/stored", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("place", INPUT_DEFS_STORED.plus(2)), ("state", INPUT_DEFS_STORED.plus(1))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/stored/properties/state", keywords: &[Keyword::Enum(&[Literal::String("STORED"), Literal::String("RESERVED")])] },
         Schema { resource: IN_INPUT, location: "/$defs/stored/properties/place", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         // INPUT_DEFS_MOVED
-        Schema { resource: IN_INPUT, location: "/$defs/moved", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["state"]), Keyword::Properties(&[("state", INPUT_DEFS_MOVED.plus(1)), ("to", INPUT_DEFS_MOVED.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/moved", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("state", INPUT_DEFS_MOVED.plus(1)), ("to", INPUT_DEFS_MOVED.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/moved/properties/state", keywords: &[Keyword::Enum(&[Literal::String("MOVED"), Literal::String("LENT")])] },
         Schema { resource: IN_INPUT, location: "/$defs/moved/properties/to", keywords: &[Keyword::Type(Types::STRING)] },
     ],

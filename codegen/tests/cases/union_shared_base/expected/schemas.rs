@@ -24,15 +24,15 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id", "kind"]), Keyword::Properties(&[("id", INPUT.plus(1)), ("kind", INPUT.plus(2)), ("note", INPUT.plus(3))]), Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(8)], Some(&Choice { tag: "kind", branches: &[(Literal::String("named"), 0), (Literal::String("bare"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("kind", INPUT.plus(2)), ("note", INPUT.plus(3))], 0b11), Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(8)], Some(&Choice { tag: "kind", branches: &[(Literal::String("named"), 0), (Literal::String("bare"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },
-        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Required(&["name"]), Keyword::Properties(&[("kind", INPUT.plus(5)), ("name", INPUT.plus(6)), ("note", INPUT.plus(7))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(5)), ("name", INPUT.plus(6)), ("note", INPUT.plus(7))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("named"))] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/note", keywords: &[Keyword::MinLength(1)] },
-        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(9)), ("name", INPUT.plus(10))])] },
+        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(9)), ("name", INPUT.plus(10))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("bare"))] },
         Schema { resource: IN_INPUT, location: "/oneOf/1/properties/name", keywords: &[Keyword::False] },
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(4)])] },

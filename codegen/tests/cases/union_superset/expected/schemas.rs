@@ -26,10 +26,10 @@ pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AnyOf(&[INPUT.plus(1), INPUT.plus(4)], None)] },
-        Schema { resource: IN_INPUT, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["radius"]), Keyword::Properties(&[("radius", INPUT.plus(2)), ("unit", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("radius", INPUT.plus(2)), ("unit", INPUT.plus(3))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/anyOf/0/properties/radius", keywords: &[Keyword::Type(Types::NUMBER), Keyword::ExclusiveMinimum(Number::int(0))] },
         Schema { resource: IN_INPUT, location: "/anyOf/0/properties/unit", keywords: &[Keyword::Enum(&[Literal::String("m"), Literal::String("km")])] },
-        Schema { resource: IN_INPUT, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["height", "width"]), Keyword::Properties(&[("height", INPUT.plus(6)), ("unit", INPUT.plus(7)), ("width", INPUT.plus(5))])] },
+        Schema { resource: IN_INPUT, location: "/anyOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("height", INPUT.plus(6)), ("unit", INPUT.plus(7)), ("width", INPUT.plus(5))], 0b101)] },
         Schema { resource: IN_INPUT, location: "/anyOf/1/properties/width", keywords: &[Keyword::Type(Types::NUMBER)] },
         Schema { resource: IN_INPUT, location: "/anyOf/1/properties/height", keywords: &[Keyword::Type(Types::NUMBER)] },
         Schema { resource: IN_INPUT, location: "/anyOf/1/properties/unit", keywords: &[Keyword::Type(Types::INTEGER)] },

@@ -18,17 +18,17 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 3,
+        INPUT = 1,
         /// `input.json#/$defs/catTag`
         INPUT_DEFS_CAT_TAG = 1,
         /// `input.json#/$defs/dogTag`
         INPUT_DEFS_DOG_TAG = 1,
         /// `input.json#/$defs/cat`
-        INPUT_DEFS_CAT = 3,
+        INPUT_DEFS_CAT = 2,
         /// `input.json#/$defs/dogAlias`
         INPUT_DEFS_DOG_ALIAS = 1,
         /// `input.json#/$defs/dog`
-        INPUT_DEFS_DOG = 3,
+        INPUT_DEFS_DOG = 1,
         /// `input.json#/$defs/tagged`
         INPUT_DEFS_TAGGED = 2,
     }
@@ -39,25 +39,20 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(2)], Some(&Choice { tag: "kind", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
-        Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_CAT)] },
-        Schema { resource: IN_INPUT, location: "/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_DOG_ALIAS)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_CAT, INPUT_DEFS_DOG_ALIAS], Some(&Choice { tag: "kind", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
         // INPUT_DEFS_CAT_TAG
         Schema { resource: IN_INPUT, location: "/$defs/catTag", keywords: &[Keyword::Const(Literal::String("cat"))] },
         // INPUT_DEFS_DOG_TAG
         Schema { resource: IN_INPUT, location: "/$defs/dogTag", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("dog")])] },
         // INPUT_DEFS_CAT
-        Schema { resource: IN_INPUT, location: "/$defs/cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind", "lives"]), Keyword::Properties(&[("kind", INPUT_DEFS_CAT.plus(1)), ("lives", INPUT_DEFS_CAT.plus(2))])] },
-        Schema { resource: IN_INPUT, location: "/$defs/cat/properties/kind", keywords: &[Keyword::Ref(INPUT_DEFS_CAT_TAG)] },
+        Schema { resource: IN_INPUT, location: "/$defs/cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_CAT_TAG), ("lives", INPUT_DEFS_CAT.plus(1))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/cat/properties/lives", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9))] },
         // INPUT_DEFS_DOG_ALIAS
         Schema { resource: IN_INPUT, location: "/$defs/dogAlias", keywords: &[Keyword::Ref(INPUT_DEFS_DOG)] },
         // INPUT_DEFS_DOG
-        Schema { resource: IN_INPUT, location: "/$defs/dog", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_DOG.plus(2))]), Keyword::AllOf(&[INPUT_DEFS_DOG.plus(1)])] },
-        Schema { resource: IN_INPUT, location: "/$defs/dog/allOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_TAGGED)] },
-        Schema { resource: IN_INPUT, location: "/$defs/dog/properties/kind", keywords: &[Keyword::Ref(INPUT_DEFS_DOG_TAG)] },
+        Schema { resource: IN_INPUT, location: "/$defs/dog", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_DOG_TAG)], 0b0), Keyword::AllOf(&[INPUT_DEFS_TAGGED])] },
         // INPUT_DEFS_TAGGED
-        Schema { resource: IN_INPUT, location: "/$defs/tagged", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_TAGGED.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/tagged", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_TAGGED.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/tagged/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[

@@ -122,7 +122,7 @@ impl Contract for InputBeside {
 }
 
 impl Contract for InputInside {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
 
     fn is_valid(&self) -> bool {
         match self {
@@ -130,7 +130,7 @@ impl Contract for InputInside {
             Self::Out(value) => value.is_valid(),
             Self::Never(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.plus(6)).is_valid(value)
+                schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
             }
         }
     }
@@ -148,7 +148,7 @@ pub struct InputInsideIn {
 ::contract_runtime::object! { InputInsideIn { tag { kind = "kind" is "in" } extra undeclared } }
 
 impl Contract for InputInsideIn {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(14));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(11));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
@@ -172,7 +172,7 @@ pub struct InputInsideNever {
 }
 
 impl Contract for InputInsideNever {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(16));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(13));
 
     fn is_valid(&self) -> bool {
         false
@@ -191,7 +191,7 @@ pub struct InputInsideOut {
 ::contract_runtime::object! { InputInsideOut { tag { kind = "kind" is "out" } extra undeclared } }
 
 impl Contract for InputInsideOut {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(15));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(12));
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)

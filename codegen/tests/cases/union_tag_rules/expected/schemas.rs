@@ -18,7 +18,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 17,
+        INPUT = 14,
         /// `input.json#/$defs/in`
         INPUT_DEFS_IN = 2,
         /// `input.json#/$defs/out`
@@ -33,31 +33,28 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("beside", INPUT.plus(1)), ("inside", INPUT.plus(6))])] },
-        Schema { resource: IN_INPUT, location: "/properties/beside", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(2))]), Keyword::OneOf(&[INPUT.plus(3), INPUT.plus(4), INPUT.plus(5)], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("beside", INPUT.plus(1)), ("inside", INPUT.plus(3))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/properties/beside", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(2))], 0b0), Keyword::OneOf(&[INPUT_DEFS_IN, INPUT_DEFS_OUT, INPUT_DEFS_NEVER], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
         Schema { resource: IN_INPUT, location: "/properties/beside/properties/kind", keywords: &[Keyword::MaxLength(2)] },
-        Schema { resource: IN_INPUT, location: "/properties/beside/oneOf/0", keywords: &[Keyword::Ref(INPUT_DEFS_IN)] },
-        Schema { resource: IN_INPUT, location: "/properties/beside/oneOf/1", keywords: &[Keyword::Ref(INPUT_DEFS_OUT)] },
-        Schema { resource: IN_INPUT, location: "/properties/beside/oneOf/2", keywords: &[Keyword::Ref(INPUT_DEFS_NEVER)] },
-        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::OneOf(&[INPUT.plus(7), INPUT.plus(10), INPUT.plus(12)], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
-        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(8))])] },
-        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("in")), Keyword::Not(INPUT.plus(9))] },
+        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(7), INPUT.plus(9)], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT.plus(5))], 0b1)] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("in")), Keyword::Not(INPUT.plus(6))] },
         Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0/properties/kind/not", keywords: &[Keyword::MaxLength(1)] },
-        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(11))])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT.plus(8))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("out")), Keyword::Pattern(&PATTERN_198E5543)] },
-        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT.plus(13))])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT.plus(10))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/2/properties/kind", keywords: &[Keyword::Const(Literal::String("never")), Keyword::MaxLength(4)] },
-        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::AllOf(&[INPUT.plus(6), INPUT.plus(7)])] },
-        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::AllOf(&[INPUT.plus(6), INPUT.plus(10)])] },
-        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::AllOf(&[INPUT.plus(6), INPUT.plus(12)])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::AllOf(&[INPUT.plus(3), INPUT.plus(4)])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::AllOf(&[INPUT.plus(3), INPUT.plus(7)])] },
+        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::AllOf(&[INPUT.plus(3), INPUT.plus(9)])] },
         // INPUT_DEFS_IN
-        Schema { resource: IN_INPUT, location: "/$defs/in", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_IN.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/in", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_IN.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/in/properties/kind", keywords: &[Keyword::Const(Literal::String("in"))] },
         // INPUT_DEFS_OUT
-        Schema { resource: IN_INPUT, location: "/$defs/out", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_OUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/out", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_OUT.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/out/properties/kind", keywords: &[Keyword::Const(Literal::String("out"))] },
         // INPUT_DEFS_NEVER
-        Schema { resource: IN_INPUT, location: "/$defs/never", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["kind"]), Keyword::Properties(&[("kind", INPUT_DEFS_NEVER.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/never", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_NEVER.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/never/properties/kind", keywords: &[Keyword::Const(Literal::String("never"))] },
     ],
     resources: &[

@@ -24,9 +24,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(7)), ("numbers", INPUT.plus(5)), ("objects", INPUT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("any", INPUT.plus(7)), ("numbers", INPUT.plus(5)), ("objects", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/objects", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems, Keyword::Items { schema: INPUT.plus(2), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/objects/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(3)), ("b", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/properties/objects/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(3)), ("b", INPUT.plus(4))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/objects/items/properties/a", keywords: &[Keyword::Type(Types::NUMBER)] },
         Schema { resource: IN_INPUT, location: "/properties/objects/items/properties/b", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/numbers", keywords: &[Keyword::Type(Types::ARRAY), Keyword::UniqueItems, Keyword::Items { schema: INPUT.plus(6), from: 0 }] },

@@ -24,9 +24,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["items"]), Keyword::Properties(&[("items", INPUT.plus(1)), ("nextCursor", INPUT.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("items", INPUT.plus(1)), ("nextCursor", INPUT.plus(4))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/items", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT.plus(2), from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/properties/items/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT.plus(3))])] },
+        Schema { resource: IN_INPUT, location: "/properties/items/items", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(3))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/items/items/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/nextCursor", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
     ],

@@ -19,7 +19,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_ROOT {
         /// `root.json`
-        ROOT = 3,
+        ROOT = 2,
     }
     IN_STRUCTURE_ONLY {
         /// `structure-only`
@@ -32,12 +32,11 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // LOOSE
-        Schema { resource: IN_LOOSE, location: "", keywords: &[Keyword::Properties(&[("never", LOOSE.plus(2)), ("number", LOOSE.plus(1))])] },
+        Schema { resource: IN_LOOSE, location: "", keywords: &[Keyword::Properties(&[("never", LOOSE.plus(2)), ("number", LOOSE.plus(1))], 0b0)] },
         Schema { resource: IN_LOOSE, location: "/properties/number", keywords: &[] },
         Schema { resource: IN_LOOSE, location: "/properties/never", keywords: &[Keyword::False] },
         // ROOT
-        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("loose", ROOT.plus(1)), ("tight", ROOT.plus(2))])] },
-        Schema { resource: IN_ROOT, location: "/properties/loose", keywords: &[Keyword::Ref(LOOSE)] },
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("loose", LOOSE), ("tight", ROOT.plus(1))], 0b0)] },
         Schema { resource: IN_ROOT, location: "/properties/tight", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(5))] },
         // STRUCTURE_ONLY
         Schema { resource: IN_STRUCTURE_ONLY, location: "", keywords: &[Keyword::Type(Types::BOOLEAN.or(Types::OBJECT))] },

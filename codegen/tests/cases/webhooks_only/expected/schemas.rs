@@ -14,8 +14,6 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 
 ::contract_runtime::rows! {
     IN_INPUT {
-        /// `input.json#/webhooks/stockChanged/post`
-        INPUT_WEBHOOKS_STOCK_CHANGED_POST = 1,
         /// `input.json#/components/schemas/Event`
         INPUT_SCHEMAS_EVENT = 3,
     }
@@ -25,10 +23,8 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 #[rustfmt::skip]
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
-        // INPUT_WEBHOOKS_STOCK_CHANGED_POST
-        Schema { resource: IN_INPUT, location: "/webhooks/stockChanged/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_EVENT)] },
         // INPUT_SCHEMAS_EVENT
-        Schema { resource: IN_INPUT, location: "/components/schemas/Event", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("at", INPUT_SCHEMAS_EVENT.plus(2)), ("id", INPUT_SCHEMAS_EVENT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Event", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT_SCHEMAS_EVENT.plus(2)), ("id", INPUT_SCHEMAS_EVENT.plus(1))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Event/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Event/properties/at", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
     ],

@@ -28,9 +28,7 @@ pub static WEBHOOKS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/webhooks/stockChanged/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_WEBHOOKS_STOCK_CHANGED_POST),
-                    ),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_EVENT)),
                 },
             ],
         }),
