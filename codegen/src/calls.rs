@@ -11,7 +11,7 @@ use crate::{
     api::{ParameterIn, Status},
     emit::{ident, markdown},
     operations::{doc, whole_type},
-    plan::{BodyType, Call, Case, Choice, Outcome, Parameter, Payload, Plan, Side},
+    plan::{Answers, BodyType, Call, Case, Choice, Outcome, Parameter, Payload, Plan, Refused, Side},
     rust_types::RustTypes,
     schema::Graph,
     shape::TypeRef,
@@ -213,6 +213,33 @@ fn held(payload: &Payload, types: &dyn RustTypes) -> String {
         Payload::Bytes => "Bytes of another media type.".to_owned(),
         Payload::Nothing => "Nothing but a status.".to_owned(),
     }
+}
+
+/// The type of all successes or of all refusals of a call, as seen from another module.
+pub(crate) fn answers_type(side: Side, answers: &Answers, types: &dyn RustTypes) -> TokenStream {
+    match (&answers.one, &answers.choice) {
+        (Some(one), _) if answers.optional => {
+            let ty = payload_type(one, types);
+            quote!(Option<#ty>)
+        }
+        (Some(one), _) => payload_type(one, types),
+        (None, Some(name)) => choice_type(side, name),
+        (None, None) => quote!(()),
+    }
+}
+
+/// What operations refuse with, as seen from another module.
+pub(crate) fn refused_type(side: Side, refused: &Refused, types: &dyn RustTypes) -> TokenStream {
+    match refused {
+        Refused::One(payload) => payload_type(payload, types),
+        Refused::Choice(name) => choice_type(side, name),
+    }
+}
+
+/// An enum of answers, as seen from another module.
+pub(crate) fn choice_type(side: Side, name: &str) -> TokenStream {
+    let (module, name) = (ident(side.answers()), ident(name));
+    quote!(super::#module::#name)
 }
 
 /// The type of what an answer holds, as seen from another module.

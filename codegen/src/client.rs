@@ -43,8 +43,8 @@ pub fn client(
     module::assemble(&Writer { plan, graph, types, config })
 }
 
-/// An operation that has no method in the client.
-fn unsupported(call: &Call<'_>, config: &ClientConfig) -> Option<Diagnostic> {
+/// What there is to say of an operation that has no method in the client.
+pub(crate) fn unsupported(call: &Call<'_>, config: &ClientConfig) -> Option<Diagnostic> {
     let reason = call.unsendable.as_ref()?;
     let message = format!("`{}` has no method in the client: {reason}", call.operation.id);
     let diagnostic = if config.skip_unsupported {

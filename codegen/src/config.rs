@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::{
     diagnostics::{Text, Texts},
-    tree::{Place, SourceId},
+    tree::{Place, SourceId, Span},
 };
 
 /// The whole file. Unknown keys are refused.
@@ -46,6 +46,9 @@ pub struct Config {
     /// Registry tables.
     #[serde(rename = "table")]
     pub tables: Vec<Table>,
+    /// Traits over types and over calls.
+    #[serde(rename = "view")]
+    pub views: Vec<View>,
     /// The generated client.
     pub client: ClientConfig,
     /// The operations table and the server interface.
@@ -68,7 +71,16 @@ impl Config {
     /// Where a value of an option stands. The option is a path of keys, `types.unchecked`; the
     /// value a text in its list, a key of its table, or what one of its tables holds.
     pub(crate) fn place(&self, option: &str, value: &str) -> Option<Place> {
-        let span = position::find(&self.file.as_ref()?.text, option, value)?;
+        self.spot(|text| position::find(text, option, value))
+    }
+
+    /// The same of an option of one of the tables in a list, which are numbered from 0.
+    pub(crate) fn place_in(&self, list: &str, index: usize, option: &str, value: &str) -> Option<Place> {
+        self.spot(|text| position::find_in(text, (list, index), option, value))
+    }
+
+    fn spot(&self, find: impl FnOnce(&str) -> Option<Span>) -> Option<Place> {
+        let span = find(&self.file.as_ref()?.text)?;
         Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span })
     }
 }
@@ -278,6 +290,30 @@ pub struct Table {
     pub enums: BTreeMap<String, String>,
     /// Columns that are left out.
     pub skip: Vec<String>,
+}
+
+/// `[[view]]`: a trait over types that have members in common, or over calls that take the same
+/// parameters.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct View {
+    /// Name of the trait.
+    pub name: String,
+    /// Documentation of the trait.
+    pub doc: String,
+    /// The schemas of its types, by selector.
+    pub types: Vec<String>,
+    /// The members that all of these types have, by their names on the wire.
+    pub members: Vec<String>,
+    /// Names of associated types, by the member that holds another type in each of the types. Unless
+    /// one is named, it is called after the member.
+    pub associated: BTreeMap<String, String>,
+    /// The operations whose calls it is over, by `operationId`, instead of `types`.
+    pub operations: Vec<String>,
+    /// The parameters that all of these operations take, by their names on the wire.
+    pub parameters: Vec<String>,
+    /// The view over types that all their answers have.
+    pub answer: Option<String>,
 }
 
 /// `[client]`

@@ -56,6 +56,8 @@ pub struct Version {
     pub apis: Vec<Api>,
     /// The documents.
     pub sources: Sources,
+    /// How they were read.
+    options: ResolveOptions,
 }
 
 impl Version {
@@ -64,7 +66,22 @@ impl Version {
     /// # Errors
     /// Every problem of every file; unknown keywords are none here.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        let options = ResolveOptions::default();
+        Self::read(inputs, mounts, ResolveOptions::default())
+    }
+
+    /// Reads files and folders as this version was read, so that one configuration speaks of both.
+    ///
+    /// # Errors
+    /// As [`Version::load`].
+    pub fn load_alike(&self, inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
+        Self::read(inputs, mounts, self.options.clone())
+    }
+
+    fn read(
+        inputs: &[PathBuf],
+        mounts: &[(String, PathBuf)],
+        options: ResolveOptions,
+    ) -> Result<Self, Diagnostics> {
         deep(|| load(inputs, mounts).and_then(|sources| Self::new(sources, options)))
     }
 
@@ -92,8 +109,7 @@ impl Version {
             inputs.push(base.to_path_buf());
         }
         let mounts: Vec<_> = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
-        let options = ResolveOptions::from(&config.types);
-        deep(|| load(&inputs, &mounts).and_then(|sources| Self::new(sources, options)))
+        Self::read(&inputs, &mounts, ResolveOptions::from(&config.types))
     }
 
     /// Reads texts: name, URI (empty: made from the name), content.
@@ -108,7 +124,7 @@ impl Version {
     fn new(mut sources: Sources, options: ResolveOptions) -> Result<Self, Diagnostics> {
         let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..options };
         let (graph, apis, problems) = resolve(&mut sources, &options);
-        if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources }) }
+        if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources, options }) }
     }
 
     /// `info.version` of the first OpenAPI document; empty without one.

@@ -16,7 +16,7 @@ use std::{
 };
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use crate::{
     checks::{Check, Scope},
@@ -39,7 +39,8 @@ pub(crate) fn ident(name: &str) -> Ident {
     }
 }
 
-/// What a module of models names of the runtime, beside what its macros name themselves.
+/// What a module of models names of the runtime, beside what its macros name themselves; in the order
+/// of its `use`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Runtime {
     Contract,
@@ -48,8 +49,31 @@ enum Runtime {
     Nullable,
     Number,
     Secret,
-    /// The type of a schema's tables, and what conditions call.
-    Checks,
+    /// The module that some conditions call.
+    Conditions,
+    IsApart,
+    Validator,
+    AtLeast,
+    AtMost,
+}
+
+impl Runtime {
+    /// Below the runtime.
+    fn path(self) -> TokenStream {
+        match self {
+            Self::Contract => quote!(Contract),
+            Self::Json => quote!(Json),
+            Self::Map => quote!(Map),
+            Self::Nullable => quote!(Nullable),
+            Self::Number => quote!(Number),
+            Self::Secret => quote!(Secret),
+            Self::Conditions => quote!(contract),
+            Self::IsApart => quote!(read::is_apart),
+            Self::Validator => quote!(schema::Validator),
+            Self::AtLeast => quote!(text::char_count_at_least),
+            Self::AtMost => quote!(text::char_count_at_most),
+        }
+    }
 }
 
 /// What the module that is being written names from outside it.
@@ -134,15 +158,14 @@ impl<'a> Emitter<'a> {
 
     /// The `use` lines of the module that was written.
     fn uses(&self) -> TokenStream {
-        let Imports { mut runtime, siblings } = self.imports.take();
-        let checks = runtime.remove(&Runtime::Checks).then(|| {
+        let Imports { runtime, siblings } = self.imports.take();
+        // Where a type is written with its conditions, its validator is named.
+        let conditions = runtime.contains(&Runtime::Validator).then(|| {
             quote! {
                 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-                #[allow(unused_imports, reason = "not every module calls all of it")]
-                use ::contract_runtime::{checks::*, schema::Validator};
             }
         });
-        let runtime: Vec<Ident> = runtime.iter().map(|each| format_ident!("{each:?}")).collect();
+        let runtime: Vec<TokenStream> = runtime.iter().map(|each| each.path()).collect();
         let runtime = (!runtime.is_empty()).then(|| quote!(use ::contract_runtime::{#(#runtime),*};));
         let mut areas: BTreeMap<String, Vec<Ident>> = BTreeMap::new();
         for (area, name) in siblings {
@@ -153,7 +176,7 @@ impl<'a> Emitter<'a> {
             quote!(#area::{#(#names),*},)
         });
         quote! {
-            #checks
+            #conditions
             #runtime
             use super::{schemas, #(#siblings)*};
         }
@@ -195,7 +218,7 @@ impl<'a> Emitter<'a> {
             return quote!(::contract_runtime::contract!(#name = schemas::validator(#row)););
         }
         self.import(Runtime::Contract);
-        self.import(Runtime::Checks);
+        self.import(Runtime::Validator);
         let check = self.check(check);
         quote! {
             impl Contract for #name {
@@ -262,17 +285,6 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// A type as a condition names it, which may be looked at without being written: nothing is
-    /// imported for it.
-    fn mention(&self, def: &TypeDef) -> TokenStream {
-        let name = ident(&def.name);
-        if *self.area.borrow() == def.area {
-            return quote!(#name);
-        }
-        let area = ident(&def.area);
-        quote!(super::#area::#name)
-    }
-
     fn facts(&self, conj: &Conj) -> Facts {
         Facts::of(self.graph, conj, self.implied_objects)
     }
@@ -337,6 +349,10 @@ impl RustTypes for Emitter<'_> {
             TypeRef::Named(id) => Some(&self.shapes.get(*id).name),
             _ => None,
         }
+    }
+
+    fn is_copy(&self, ty: &TypeRef) -> bool {
+        self.shapes.is_copy(ty)
     }
 
     fn validator(&self, schema: SchemaId) -> TokenStream {

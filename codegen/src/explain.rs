@@ -15,7 +15,7 @@ pub use self::constraint::{Constraint, Constraints, How};
 use crate::{
     diagnostics::Diagnostics,
     generate::Project,
-    plan::{Plan, Side},
+    plan::{Plans, Side},
     reading::Reading,
     schema::SchemaId,
     shape::{Body, Field, TypeId, TypeRef},
@@ -83,7 +83,7 @@ pub fn explain(
     deep(|| {
         // What is wrong with operations is for `generate` to say.
         let mut ignored = Diagnostics::new();
-        let plans = [Side::Paths, Side::Webhooks].map(|side| project.plan(contract, side, &mut ignored));
+        let plans = project.plans(contract, &mut ignored);
         let found = find::find(contract, &plans, name);
         if found.is_empty() {
             return Err(find::nearest(contract, &plans, name));
@@ -101,13 +101,13 @@ enum Target {
     Type(TypeId),
     Member(TypeId, usize),
     Schema(SchemaId),
-    /// A call of one of the plans, by the index of both.
-    Call(usize, usize),
+    /// A call of one of the plans, by its index.
+    Call(Side, usize),
 }
 
 struct Explainer<'a> {
     contract: &'a Reading,
-    plans: [Plan<'a>; 2],
+    plans: Plans<'a>,
     constraints: Constraints<'a>,
 }
 
@@ -117,10 +117,7 @@ impl Explainer<'_> {
             Target::Type(id) => self.definition(id),
             Target::Member(id, index) => self.member(id, index),
             Target::Schema(id) => self.schema(id),
-            Target::Call(plan, index) => {
-                let plan = self.plans.get(plan)?;
-                self.operation(plan.side, plan.calls.get(index)?)
-            }
+            Target::Call(side, index) => self.operation(side, self.plans.of(side).calls.get(index)?),
         })
     }
 

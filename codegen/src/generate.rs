@@ -1,4 +1,5 @@
-//! The pipeline: load → resolve → prune → shape → plan → tables, then emit → operations → registries → render.
+//! The pipeline: load → resolve → prune → shape → plan → tables, then emit → operations
+//! → views → registries → render.
 
 mod builders;
 mod models;
@@ -8,6 +9,7 @@ mod options;
 mod output;
 mod registries;
 mod unchecked;
+mod views;
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +27,7 @@ use crate::{
     load::{self, Sources, load},
     lower::{self, Lowered},
     naming::Names,
-    plan::{Given, Plan, Side, plan},
+    plan::{Given, Plan, Plans, SCOPE, Side, plan},
     proof::structure::warn_of_gaps,
     prune::{Settled, prune},
     reading::Reading,
@@ -200,14 +202,16 @@ impl Project {
         let mut diagnostics = std::mem::take(&mut contract.diagnostics);
         let mut modules = Modules::default();
         step(&format!("writing {} types", contract.shapes.types.len()));
-        let registries = registries::modules(self, &mut contract.sources, &mut diagnostics);
+        let registries = registries::modules(self, &contract.api, &mut contract.sources, &mut diagnostics);
         let shelves = Shelves::default();
         let tables = contract.tables(&shelves);
         let emitter = self.emitter(&contract, &tables);
         modules.add(models::areas(config, &emitter), Source::Area, config, &mut diagnostics);
         modules.add(models::shared(&emitter, &tables), Source::Generator, config, &mut diagnostics);
         let plans = self.plans(&contract, &mut diagnostics);
-        for plan in &plans {
+        let views = views::modules(config, &contract, &plans, &emitter, &mut diagnostics);
+        modules.add(views, Source::Generator, config, &mut diagnostics);
+        for plan in plans.iter().filter(|plan| self.writes(plan)) {
             step(&format!("writing {} {}", plan.calls.len(), plan.side.table().0));
             let written = operations::modules(config, plan, &contract.graph, &emitter, &mut diagnostics);
             modules.add(written, Source::Generator, config, &mut diagnostics);
@@ -231,12 +235,18 @@ impl Project {
             .beside(&registries::types(&self.config))
     }
 
-    /// The sides that have operations, when either half of their code is asked for.
-    fn plans<'a>(&'a self, contract: &'a Reading, diagnostics: &mut Diagnostics) -> Vec<Plan<'a>> {
-        let output = &self.config.output;
-        let plans = [Side::Paths, Side::Webhooks].map(|side| self.plan(contract, side, diagnostics));
-        let written = |plan: &Plan<'_>| !plan.calls.is_empty() && (output.client || output.server);
-        plans.into_iter().filter(written).collect()
+    /// What is decided about the operations of both sides.
+    #[must_use]
+    pub fn plans<'a>(&'a self, contract: &'a Reading, diagnostics: &mut Diagnostics) -> Plans<'a> {
+        Plans {
+            paths: self.plan(contract, Side::Paths, diagnostics),
+            webhooks: self.plan(contract, Side::Webhooks, diagnostics),
+        }
+    }
+
+    /// Whether anything is written of a side: it has operations, and either half is asked for.
+    const fn writes(&self, plan: &Plan<'_>) -> bool {
+        !plan.calls.is_empty() && (self.config.output.client || self.config.output.server)
     }
 
     /// The contract's operations as another engine takes them, and what that engine makes of it.
@@ -265,6 +275,7 @@ impl Project {
             api: &contract.api,
             operations: &self.config.operations,
             client: &self.config.client,
+            scope_table: self.config.tables.iter().any(|table| table.name == SCOPE),
             implied_objects: contract.options.implied_objects,
         }
     }

@@ -12,13 +12,16 @@ use std::{collections::BTreeSet, path::PathBuf};
 pub use self::print::codegen_toml;
 use crate::{
     api::ParameterIn,
+    client,
     config::Unsupported,
     diagnostics::Diagnostics,
     generate::{Project, Step, selector},
     package,
+    plan::Plan,
     prune::{reach, seeds},
     reading::Reading,
     schema::{Schema, SchemaId, Types},
+    stack::deep,
     tables,
 };
 
@@ -67,49 +70,54 @@ pub fn findings(inputs: &[PathBuf], step: Step<'_>) -> Result<Findings, Diagnost
     let mut project = Project { inputs: inputs.to_vec(), ..Project::default() };
     project.config.types.unsupported = Unsupported::Keep;
     project.config.client.skip_unsupported = true;
-    let generated = project.generate_with(step)?;
-    Ok(found(&generated.contract))
+    let contract = project.read_with(step)?;
+    deep(|| found(&project, &contract))
 }
 
-fn found(contract: &Reading) -> Findings {
-    let (graph, api) = (&contract.graph, &contract.api);
+fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics> {
+    let mut diagnostics = contract.diagnostics.clone();
+    let plans = project.plans(contract, &mut diagnostics);
+    diagnostics.attach(&contract.sources);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    let (graph, api) = (&contract.graph, plans.paths.api);
     let mut found = Findings {
         title: format!("{} {}", api.title, api.version).trim().to_owned(),
         package: package::name(&api.title),
-        operations: api.operations.len(),
-        webhooks: api.webhooks.len(),
+        operations: plans.paths.calls.len(),
+        webhooks: plans.webhooks.calls.len(),
         types: contract.shapes.types.len(),
         servers: api.servers.clone(),
-        tags: tags(contract),
+        tags: tags(contract, &plans.paths),
         secrets: secrets::secrets(contract),
-        diagnostics: contract.diagnostics.clone(),
         ..Findings::default()
     };
     let unbounded = graph.ids().filter(|&id| is_unbounded(graph.schema(id)));
     found.unbounded = unbounded.map(|id| selector(graph, id)).collect();
     let (_, refused) = tables::patterns(graph);
     found.patterns = refused.into_iter().map(|(id, source, _)| (selector(graph, id), source)).collect();
-    for diagnostic in &contract.diagnostics {
-        match diagnostic.code {
-            "client-unsupported" => found.refused.push(diagnostic.message.clone()),
-            "unknown-keyword" => found.unknown_keywords += 1,
-            _ => {}
-        }
+    found.unknown_keywords =
+        contract.diagnostics.iter().filter(|each| each.code == "unknown-keyword").count();
+    let calls = plans.iter().flat_map(|plan| &plan.calls);
+    for problem in calls.filter_map(|call| client::unsupported(call, &project.config.client)) {
+        found.refused.push(problem.message.clone());
+        diagnostics.push(problem);
     }
     found.implied = graph
         .schemas
         .iter()
         .filter(|s| s.types.is_none() && s.reference.is_none() && !s.properties.is_empty())
         .count();
-    headers(contract, &mut found);
-    found
+    headers(&plans.paths, &mut found);
+    Ok(Findings { diagnostics, ..found })
 }
 
 /// The parameters that are said once, not with every call.
-fn headers(contract: &Reading, found: &mut Findings) {
-    let parameters = contract.api.operations.iter().flat_map(|operation| &operation.parameters);
+fn headers(plan: &Plan<'_>, found: &mut Findings) {
+    let rows = plan.calls.iter().flat_map(|call| &call.parameters).map(|parameter| &parameter.row);
     let names: BTreeSet<&str> =
-        parameters.filter(|p| p.location == ParameterIn::Header).map(|p| p.name.as_str()).collect();
+        rows.filter(|row| row.location == ParameterIn::Header).map(|row| row.name.as_str()).collect();
     for name in names {
         let lower = name.to_ascii_lowercase();
         if lower.contains("idempotency") {
@@ -124,13 +132,13 @@ fn headers(contract: &Reading, found: &mut Findings) {
 }
 
 /// Tags in the order of their names, and how many types only their operations reach.
-fn tags(contract: &Reading) -> Vec<(String, usize)> {
-    let api = &contract.api;
-    let names: BTreeSet<&String> = api.operations.iter().flat_map(|operation| &operation.tags).collect();
+fn tags(contract: &Reading, plan: &Plan<'_>) -> Vec<(String, usize)> {
+    let called = || plan.calls.iter().map(|call| call.operation);
+    let names: BTreeSet<&String> = called().flat_map(|operation| &operation.tags).collect();
     let reached: Vec<(&String, BTreeSet<SchemaId>)> = names
         .into_iter()
         .map(|tag| {
-            let operations = api.operations.iter().filter(|operation| operation.tags.contains(tag));
+            let operations = called().filter(|operation| operation.tags.contains(tag));
             (tag, reach(&contract.graph, seeds(&contract.graph, operations)))
         })
         .collect();

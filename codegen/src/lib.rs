@@ -14,9 +14,10 @@
 //! ```
 //!
 //! The stages are modules, in this order: [`load`], [`resolve`], [`prune`], [`shape`], [`plan`],
-//! [`tables`], [`emit`] with [`operations`], [`calls`], [`client`], [`server`] and [`registry`], then
-//! [`render`] and [`mod@write`]; [`lower`] and [`refine`] ask another engine. [`generate`] runs them all; names are settled in
-//! [`naming`], before a part of a contract is taken. [`init`] writes a first `codegen.toml`.
+//! [`tables`], [`emit`] with [`operations`], [`calls`], [`views`], [`client`], [`server`] and
+//! [`registry`], then [`render`] and [`mod@write`]; [`lower`] and [`refine`] ask another engine. [`generate`] runs
+//! them all; names are settled in [`naming`], before a part of a contract is taken. [`init`] writes a first
+//! `codegen.toml`.
 
 pub mod api;
 pub mod arena;
@@ -57,5 +58,6 @@ mod stack;
 pub mod tables;
 pub mod together;
 pub mod tree;
+pub mod views;
 pub mod words;
 pub mod write;

@@ -100,6 +100,12 @@ pub fn constant_name(wire: &str) -> String {
     name
 }
 
+/// The module of a registry table: `OauthError` → `oauth_errors`.
+#[must_use]
+pub fn table_module(table: &str) -> String {
+    format!("{}s", field_name(table).trim_end_matches('_'))
+}
+
 /// `…/page.schema.json` → `page`.
 #[must_use]
 pub fn stem(uri: &str) -> String {

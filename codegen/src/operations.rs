@@ -17,7 +17,7 @@ use crate::{
     api::{Operation, Status},
     emit::{ident, markdown, sentence},
     names,
-    plan::{Answers, Call, Outcome, Payload, Plan, Repeat, Row, Side},
+    plan::{Answers, Call, Outcome, Payload, Plan, Repeat, Row, SCOPE, Side},
     rust_types::RustTypes,
     schema::Graph,
 };
@@ -314,10 +314,16 @@ fn response(
     quote!(Response { statuses: Statuses::#statuses, outcome: Outcome::#outcome, content: &[#(#contents),*] })
 }
 
-/// The enum of scopes; nothing when there are none.
+/// The enum of scopes, or where it is; nothing when there are none.
 fn scopes(plan: &Plan<'_>) -> Option<TokenStream> {
     if plan.scopes.is_empty() {
         return None;
+    }
+    if plan.scope_table {
+        let (module, name) = (ident(&names::table_module(SCOPE)), ident(SCOPE));
+        return Some(quote!(
+            pub use super::#module::#name;
+        ));
     }
     let wires: Vec<&str> = plan.scopes.iter().map(|(scope, _)| scope.as_str()).collect();
     let mut variants: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
@@ -327,7 +333,7 @@ fn scopes(plan: &Plan<'_>) -> Option<TokenStream> {
         StringValue { wire: wire.clone(), name: name.clone(), doc }
     });
     let scopes = StringEnum {
-        name: "Scope",
+        name: SCOPE,
         doc: vec!["The scopes that operations ask for.".to_owned()],
         values: values.collect(),
     };

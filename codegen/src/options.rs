@@ -30,6 +30,8 @@ pub struct Options {
     pub implied_objects: bool,
     /// Schemas whose unsupported pattern is left unchecked.
     pub unchecked: BTreeSet<SchemaId>,
+    /// The schemas that each view over types lists, in the order of the views.
+    pub views: Vec<Vec<SchemaId>>,
     /// Schemas on circles of required members: a struct of theirs could not be made.
     pub endless: BTreeSet<SchemaId>,
 }
@@ -61,6 +63,7 @@ impl Options {
             exact_integers,
             implied_objects,
             unchecked,
+            views,
             endless,
         } = self;
         Self {
@@ -74,6 +77,7 @@ impl Options {
             exact_integers,
             implied_objects,
             unchecked: moved.set(unchecked),
+            views: views.into_iter().map(|view| moved.list(view)).collect(),
             endless: moved.set(endless),
         }
     }

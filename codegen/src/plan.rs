@@ -30,7 +30,7 @@ use contract_runtime::Json;
 
 use crate::{
     api::{self, Api, Operation, ParameterIn},
-    config::{ClientConfig, OperationConfig},
+    config::{ClientConfig, Config, OperationConfig},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, SchemaId},
     shape::{Shapes, TypeRef},
@@ -49,6 +49,8 @@ pub struct Given<'a> {
     pub operations: &'a OperationConfig,
     /// What it does not say of clients.
     pub client: &'a ClientConfig,
+    /// Whether a registry table is called [`SCOPE`].
+    pub scope_table: bool,
     /// Whether `properties` without `type` mean an object.
     pub implied_objects: bool,
 }
@@ -80,6 +82,36 @@ pub struct Plan<'a> {
     pub common: Option<Refused>,
     /// Scopes that security schemes declare or operations ask for, with what is said of them.
     pub scopes: Vec<(String, Option<String>)>,
+    /// Whether their enum is that of a registry table, which says more of them.
+    pub scope_table: bool,
+}
+
+/// The enum of scopes; a registry table of this name takes its place.
+pub const SCOPE: &str = "Scope";
+
+/// All operations of a contract, decided.
+#[derive(Clone, Debug)]
+pub struct Plans<'a> {
+    /// Those below `paths`.
+    pub paths: Plan<'a>,
+    /// Those below `webhooks`, and callbacks.
+    pub webhooks: Plan<'a>,
+}
+
+impl<'a> Plans<'a> {
+    /// Those of one side.
+    #[must_use]
+    pub const fn of(&self, side: Side) -> &Plan<'a> {
+        match side {
+            Side::Paths => &self.paths,
+            Side::Webhooks => &self.webhooks,
+        }
+    }
+
+    /// Each side.
+    pub fn iter(&self) -> impl Iterator<Item = &Plan<'a>> {
+        [&self.paths, &self.webhooks].into_iter()
+    }
 }
 
 /// What operations refuse with.
@@ -225,19 +257,31 @@ pub fn plan<'a>(given: Given<'a>, side: Side, diagnostics: &mut Diagnostics) -> 
         Side::Webhooks => (0..calls.len()).collect(),
     };
     let scopes = if side == Side::Paths { scopes(given.api) } else { Vec::new() };
-    Plan { side, api: given.api, calls, order, choices, common, scopes }
+    let scope_table = given.scope_table;
+    Plan { side, api: given.api, calls, order, choices, common, scopes, scope_table }
 }
 
 /// Reports options that name an operation which the contract does not have.
-pub fn check_lists(config: &OperationConfig, api: &Api, diagnostics: &mut Diagnostics) {
-    let known: BTreeSet<&str> = api.operations.iter().chain(&api.webhooks).map(|o| o.id.as_str()).collect();
-    let lists = [("safe", &config.safe), ("idempotent", &config.idempotent), ("raw", &config.raw)];
-    for (option, id) in lists.iter().flat_map(|(option, ids)| ids.iter().map(move |id| (option, id))) {
-        if !known.contains(id.as_str()) {
-            let message =
-                format!("`operations.{option}` names an operation that the contract does not have: `{id}`");
+pub fn check_lists(options: &Config, api: &Api, diagnostics: &mut Diagnostics) {
+    let config = &options.operations;
+    let called: BTreeSet<&str> = api.operations.iter().map(|o| o.id.as_str()).collect();
+    let known: BTreeSet<&str> =
+        called.iter().copied().chain(api.webhooks.iter().map(|o| o.id.as_str())).collect();
+    let own = [
+        ("operations.safe", &config.safe),
+        ("operations.idempotent", &config.idempotent),
+        ("operations.raw", &config.raw),
+    ];
+    let own = own.into_iter().map(|(option, ids)| (option, ids, &known));
+    // A client calls operations; webhooks call it.
+    let views = options.views.iter().map(|view| ("view.operations", &view.operations, &called));
+    for (option, ids, known) in own.chain(views) {
+        for id in ids.iter().filter(|id| !known.contains(id.as_str())) {
+            let message = format!("`{option}` names an operation that the contract does not have: `{id}`");
             diagnostics.push(
-                Diagnostic::error("config", message).help("an operation is named by its `operationId`"),
+                Diagnostic::error("config", message)
+                    .maybe_at(options.place(option, id))
+                    .help("an operation is named by its `operationId`"),
             );
         }
     }
@@ -398,7 +442,7 @@ fn alternatives(operation: &Operation) -> Vec<Vec<&str>> {
 }
 
 /// Those that security schemes declare, in their order, then those that operations ask for.
-fn scopes(api: &Api) -> Vec<(String, Option<String>)> {
+pub(crate) fn scopes(api: &Api) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Option<String>)> = Vec::new();
     let mut add = |scope: &str, doc: Option<&str>| {
         if !all.iter().any(|(known, _)| known == scope) {

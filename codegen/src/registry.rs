@@ -29,18 +29,28 @@ struct Row<'a> {
     place: Place,
 }
 
-/// Writes the module of a table. `tree` is the file's, `source` its id for diagnostics.
+/// Writes the module of a table. `tree` is the file's, `source` its id for diagnostics; `needed` are
+/// keys that the contract speaks of.
 ///
 /// Returns `None` after an error: no array at `rows`, a row without key, two rows with the
-/// same key, columns that do not agree, options that name no column.
+/// same key, a needed key without a row, columns that do not agree, options that name no column.
 pub fn registry(
     config: &Table,
     source: SourceId,
     tree: &Tree,
+    needed: &[&str],
     diagnostics: &mut Diagnostics,
 ) -> Option<TokenStream> {
     let before = diagnostics.iter().filter(|d| is_error(d)).count();
     let rows = rows(config, source, tree, diagnostics);
+    let missing = needed.iter().filter(|key| !rows.iter().any(|row| row.key == **key));
+    for key in missing.filter(|_| !rows.is_empty()) {
+        let list = tree.at(&config.rows).unwrap_or(tree);
+        let place = Place { source, pointer: config.rows.clone(), span: list.span };
+        let message = format!("there is no row for `{key}`, which the contract asks for");
+        let help = "add the row, or give the table another name than that of the operations' own enum";
+        diagnostics.push(error(config, &message).at(place).help(help));
+    }
     let columns = columns(config, &rows, diagnostics);
     let after = diagnostics.iter().filter(|d| is_error(d)).count();
     (after == before).then(|| module(config, &rows, &columns))

@@ -11,8 +11,11 @@ use serde_json::{Value, json};
 pub use self::open::LeftOpen;
 use crate::{
     config::Config,
+    diagnostics::Diagnostics,
     explain::{Constraint, Constraints, How, reason, whereabouts},
+    generate::Project,
     lower::Loss,
+    plan::Plans,
     proof::Proof,
     reading::Reading,
     shape::{Body, TypeId, TypeRef},
@@ -34,6 +37,8 @@ pub struct Report {
     pub looser: Vec<Looser>,
     /// What the options assume.
     pub assumptions: Vec<String>,
+    /// Operations and webhooks that no client can send, with the reason.
+    pub unsent: Vec<Unsent>,
     /// What engines lost: engine, what, where, what enforces it.
     pub losses: Vec<Lost>,
     /// What is known about each type, in order of the types.
@@ -53,6 +58,17 @@ pub struct Looser {
     pub enforced: &'static str,
 }
 
+/// An operation or webhook that no client can send.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unsent {
+    /// Its `operationId`.
+    pub id: String,
+    /// `file:line #/pointer`
+    pub place: String,
+    /// Why not.
+    pub reason: String,
+}
+
 /// What an engine lost at how many places.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lost {
@@ -69,18 +85,26 @@ pub struct Lost {
 /// Puts together what there is to say; `lost` comes from [`Project::lower`](crate::generate::Project::lower),
 /// `proofs` from [`crate::proof::prove`].
 #[must_use]
-pub fn report(config: &Config, contract: &Reading, lost: &[Loss], proofs: Vec<(TypeId, Proof)>) -> Report {
-    deep(|| put_together(config, contract, lost, proofs))
+pub fn report(project: &Project, contract: &Reading, lost: &[Loss], proofs: Vec<(TypeId, Proof)>) -> Report {
+    deep(|| put_together(project, contract, lost, proofs))
 }
 
-fn put_together(config: &Config, contract: &Reading, lost: &[Loss], proofs: Vec<(TypeId, Proof)>) -> Report {
+fn put_together(
+    project: &Project,
+    contract: &Reading,
+    lost: &[Loss],
+    proofs: Vec<(TypeId, Proof)>,
+) -> Report {
+    // What is wrong with operations was said when they were generated.
+    let plans = project.plans(contract, &mut Diagnostics::new());
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
     Report {
-        title: format!("{} {}", contract.api.title, contract.api.version).trim().to_owned(),
+        title: format!("{} {}", plans.paths.api.title, plans.paths.api.version).trim().to_owned(),
         counts: counts(contract),
         constraints: constraints(contract),
         looser: looser(contract),
-        assumptions: assumptions(config, contract, &proofs),
+        assumptions: assumptions(&project.config, contract, &proofs),
+        unsent: unsent(contract, &plans),
         losses: losses(contract, lost),
         proofs: proofs.into_iter().map(|(id, proof)| (name(id), proof)).collect(),
     }
@@ -236,6 +260,15 @@ fn assumptions(config: &Config, contract: &Reading, proofs: &[(TypeId, Proof)]) 
     out
 }
 
+fn unsent(contract: &Reading, plans: &Plans<'_>) -> Vec<Unsent> {
+    let calls = plans.iter().flat_map(|plan| &plan.calls);
+    let unsent = calls.filter_map(|call| {
+        let (id, place) = (call.operation.id.clone(), whereabouts(contract, &call.operation.place));
+        Some(Unsent { id, place, reason: call.unsendable.clone()? })
+    });
+    unsent.collect()
+}
+
 fn losses(contract: &Reading, losses: &[Loss]) -> Vec<Lost> {
     let mut all: BTreeMap<(&'static str, &str, &str), Vec<String>> = BTreeMap::new();
     for loss in losses {
@@ -285,6 +318,7 @@ impl Report {
             self.counts.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
         let looser =
             |l: &Looser| json!({ "name": l.name, "place": l.place, "what": l.what, "enforced": l.enforced });
+        let unsent = |u: &Unsent| json!({ "id": u.id, "place": u.place, "reason": u.reason });
         let lost = |l: &Lost| json!({ "engine": l.engine, "what": l.what, "enforced": l.enforced, "places": l.places });
         json!({
             "title": self.title,
@@ -292,6 +326,7 @@ impl Report {
             "constraints": constraints,
             "looser": self.looser.iter().map(looser).collect::<Vec<_>>(),
             "assumptions": self.assumptions,
+            "unsent": self.unsent.iter().map(unsent).collect::<Vec<_>>(),
             "losses": self.losses.iter().map(lost).collect::<Vec<_>>(),
             "proofs": self.proofs.iter().map(proof).collect::<Vec<_>>(),
         })

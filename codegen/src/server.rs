@@ -11,10 +11,10 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{
-    calls::payload_type,
+    calls::refused_type,
     emit::{ident, markdown, sentence},
     operations::doc,
-    plan::{Call, Plan, Refused, Side},
+    plan::{Call, Plan, Side},
     rust_types::RustTypes,
 };
 
@@ -25,7 +25,7 @@ pub fn server(plan: &Plan<'_>, types: &dyn RustTypes) -> TokenStream {
     let (table, id) = plan.side.table();
     let (table, id) = (ident(table), ident(id));
     let alias = plan.common.as_ref().map(|refused| {
-        let ty = writer.refused_type(refused);
+        let ty = refused_type(plan.side, refused, types);
         quote! {
             /// Why most operations refuse: what the contract gives for it, with its status.
             pub type Refusal = ::contract_runtime::server::Refusal<#ty>;
@@ -135,18 +135,6 @@ impl Writer<'_> {
         quote!(super::#module::#name)
     }
 
-    fn choice(&self, name: &str) -> TokenStream {
-        let (module, name) = (ident(self.plan.side.answers()), ident(name));
-        quote!(super::#module::#name)
-    }
-
-    fn refused_type(&self, refused: &Refused) -> TokenStream {
-        match refused {
-            Refused::One(payload) => payload_type(payload, self.types),
-            Refused::Choice(name) => self.choice(name),
-        }
-    }
-
     fn method(&self, call: &Call<'_>) -> TokenStream {
         let about = doc(&documentation(call));
         let name = ident(&call.method);
@@ -155,7 +143,8 @@ impl Writer<'_> {
         let refusal = match call.refusals.refused() {
             refused if refused == self.plan.common => quote!(Refusal),
             refused => {
-                let ty = refused.map_or_else(|| quote!(()), |refused| self.refused_type(&refused));
+                let ty = refused
+                    .map_or_else(|| quote!(()), |refused| refused_type(self.plan.side, &refused, self.types));
                 quote!(runtime::Refusal<#ty>)
             }
         };

@@ -100,6 +100,18 @@ pub struct TypeDef {
     pub area: String,
 }
 
+impl TypeDef {
+    /// Whether the type is `Copy`.
+    #[must_use]
+    pub fn is_copy(&self) -> bool {
+        match &self.body {
+            Body::Enum(list) => !list.open,
+            Body::Newtype(inner) => matches!(inner, TypeRef::Bool | TypeRef::Int(_)),
+            Body::Pending | Body::Struct(_) | Body::Tagged(_) | Body::ByKind(_) => false,
+        }
+    }
+}
+
 /// What a generated type looks like.
 #[derive(Clone, Debug)]
 pub enum Body {
@@ -217,6 +229,25 @@ impl Shapes {
     #[must_use]
     pub fn get(&self, id: TypeId) -> &TypeDef {
         &self.types[id]
+    }
+
+    /// Whether a type is known to be `Copy`; of the owner's types nothing is.
+    #[must_use]
+    pub fn is_copy(&self, ty: &TypeRef) -> bool {
+        match ty {
+            TypeRef::Bool | TypeRef::Int(_) => true,
+            TypeRef::Named(id) => self.get(*id).is_copy(),
+            TypeRef::Nullable(inner) => self.is_copy(inner),
+            TypeRef::Tuple(inner) => inner.iter().all(|each| self.is_copy(each)),
+            TypeRef::Json
+            | TypeRef::Number
+            | TypeRef::String
+            | TypeRef::Secret
+            | TypeRef::Replaced(..)
+            | TypeRef::Vec(_)
+            | TypeRef::Map(_)
+            | TypeRef::Boxed(_) => false,
+        }
     }
 
     /// All ids, in order.

@@ -23,7 +23,9 @@ impl Folder {
     }
 
     fn put(&self, name: &str, text: &str) {
-        fs::write(self.0.join(name), text).unwrap();
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
 
     fn run(&self, args: &[&str]) -> Ran {
@@ -105,7 +107,7 @@ fn generate_writes_a_package_and_only_what_changed() {
     let folder = Folder::new("generate");
     let ran = folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
     assert_eq!(ran.out, "");
-    for words in ["files in api\n", "2 operations, 4 types", "0 warnings", "progenitor"] {
+    for words in ["files in api\n", "2 operations, 4 types", "0 warnings"] {
         assert!(ran.err.contains(words), "{words}: {}", ran.err);
     }
     // What goes on is for terminals.
@@ -176,10 +178,31 @@ fn members(metadata: &Value) -> Vec<&str> {
     names
 }
 
+/// A member that uses all three packages: the types of those that share a runtime are the same.
+const FLEET: &str = "
+pub fn read(bytes: &[u8]) -> Result<north::types::Ticket, north::runtime::Rejected> {
+    north::runtime::Contract::parse(bytes)
+}
+
+pub fn moved(value: south::runtime::Json) -> third::runtime::Json {
+    value
+}
+
+pub async fn sent(call: &third::calls::ReadTicketCall, core: &south::runtime::client::Core) -> bool {
+    core.call(call).await.is_ok()
+}
+";
+
 #[test]
-fn packages_of_one_workspace_resolve() {
+fn packages_of_one_workspace_compile_together() {
     let folder = Folder::new("workspace");
-    folder.put("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"north\", \"south\", \"third\"]\n");
+    let packages = "members = [\"north\", \"south\", \"third\", \"fleet\"]";
+    folder.put("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{packages}\n"));
+    let uses = ["north", "south", "third"]
+        .map(|name| format!("{name} = {{ path = \"../{name}\", features = [\"client\"] }}\n"));
+    let fleet = "[package]\nname = \"fleet\"\nedition = \"2024\"\n[dependencies]\n";
+    folder.put("fleet/Cargo.toml", &format!("{fleet}{}", uses.concat()));
+    folder.put("fleet/src/lib.rs", FLEET);
     for (name, output) in [
         ("north", ""),
         ("south", ""),
@@ -191,7 +214,7 @@ fn packages_of_one_workspace_resolve() {
         folder.run(&["generate", &format!("{name}.toml"), "--output", name]).ended(0);
     }
     let metadata = metadata(&folder.0);
-    assert_eq!(members(&metadata), ["north", "north-runtime", "south", "south-runtime", "third"]);
+    assert_eq!(members(&metadata), ["fleet", "north", "north-runtime", "south", "south-runtime", "third"]);
     let packages = metadata["packages"].as_array().unwrap();
     for (name, runtime) in
         [("north", "north-runtime"), ("south", "south-runtime"), ("third", "south-runtime")]
@@ -211,6 +234,19 @@ fn packages_of_one_workspace_resolve() {
     }
     let root = fs::read_to_string(folder.0.join("north/src/lib.rs")).unwrap();
     assert!(root.contains("pub use ::contract_runtime as runtime;"), "{root}");
+    compiled(&folder.0);
+}
+
+/// Asks the compiler about all packages of a folder, warnings included.
+fn compiled(folder: &Path) {
+    let ran = Command::new(env!("CARGO"))
+        .args(["check", "--offline", "--workspace", "--quiet"])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages"))
+        .env("RUSTFLAGS", "-Dwarnings")
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 #[test]

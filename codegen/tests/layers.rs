@@ -45,6 +45,7 @@ const GENERATOR: &[&str] = &[
     "emit",
     "operations",
     "calls",
+    "views",
     "client",
     "server",
     "lower",
@@ -87,7 +88,6 @@ const RUNTIME: &[&str] = &[
     "violation",
     "schema",
     "contract",
-    "checks",
     "macros",
     // What it says of calls.
     "parameters",

@@ -34,8 +34,10 @@ use contract_codegen::{
 };
 use contract_runtime::{Json, Map, Number};
 
-/// How many contracts are asked about: more than ten thousand schemas.
+/// How many contracts are asked about.
 const WANTED: u64 = 1_500;
+/// How many schemas they have at least, all together.
+const SCHEMAS: u64 = 10_000;
 /// How many values are tried for each type.
 const VALUES: usize = 40;
 
@@ -62,9 +64,10 @@ const fn is_strict(number: u64) -> bool {
     number.is_multiple_of(2)
 }
 
-/// Everything that is wrong about the contract of a number; how many questions were asked.
-fn ask(number: u64) -> Result<usize, String> {
-    let Some((document, contract)) = contract(number) else { return Ok(0) };
+/// Everything that is wrong about the contract of a number; how many questions were asked about how
+/// many schemas.
+fn ask(number: u64) -> Result<(u64, u64), String> {
+    let Some((document, contract)) = contract(number) else { return Ok((0, 0)) };
     let shelves = Shelves::default();
     let tables = contract.tables(&shelves);
     let scope = Scope::new(&contract.graph, &contract.shapes, &tables, contract.options.implied_objects);
@@ -75,7 +78,7 @@ fn ask(number: u64) -> Result<usize, String> {
         evaluator: Evaluator { shapes: &contract.shapes, tables: &tables, checks: &checks },
         judges: judges(&document, &contract),
     };
-    asker.ask()
+    Ok((asker.ask()?, contract.graph.schemas.len() as u64))
 }
 
 /// The independent judge of each definition that is left.
@@ -100,7 +103,7 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    fn ask(&self) -> Result<usize, String> {
+    fn ask(&self) -> Result<u64, String> {
         let Reading { shapes, .. } = self.contract;
         let samples: Vec<Vec<Json>> = shapes
             .types
@@ -253,7 +256,8 @@ fn types_and_checks_say_what_the_schemas_say() {
         None => 0..variable("RANDOMS").unwrap_or(WANTED),
     };
     let tried = numbers.end - numbers.start;
-    let (next, asked, understood) = (AtomicU64::new(numbers.start), AtomicU64::new(0), AtomicU64::new(0));
+    let next = AtomicU64::new(numbers.start);
+    let [asked, understood, schemas] = [const { AtomicU64::new(0) }; 3];
     let complaints = Mutex::new(Complaints::new());
     let work = || {
         loop {
@@ -266,10 +270,11 @@ fn types_and_checks_say_what_the_schemas_say() {
                 Err(format!("panic: {}", message.unwrap_or_default()))
             });
             match found {
-                Ok(0) => {}
-                Ok(questions) => {
+                Ok((0, _)) => {}
+                Ok((questions, about)) => {
                     understood.fetch_add(1, Ordering::Relaxed);
-                    asked.fetch_add(questions as u64, Ordering::Relaxed);
+                    asked.fetch_add(questions, Ordering::Relaxed);
+                    schemas.fetch_add(about, Ordering::Relaxed);
                 }
                 Err(complaint) => {
                     let (what, detail) = complaint.split_once('\u{0}').unwrap_or((&complaint, ""));
@@ -291,8 +296,11 @@ fn types_and_checks_say_what_the_schemas_say() {
             thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, work).unwrap();
         }
     });
-    let (asked, understood) = (asked.into_inner(), understood.into_inner());
-    eprintln!("{asked} questions about {understood} of {tried} contracts in {:?}", start.elapsed());
+    let [asked, understood, schemas] = [asked, understood, schemas].map(AtomicU64::into_inner);
+    let elapsed = start.elapsed();
+    eprintln!(
+        "{asked} questions about {schemas} schemas of {understood} of {tried} contracts in {elapsed:?}"
+    );
     let list: Vec<String> = complaints
         .into_inner()
         .unwrap()
@@ -306,5 +314,6 @@ fn types_and_checks_say_what_the_schemas_say() {
         .collect();
     assert!(list.is_empty(), "{} kinds of failure\n{}", list.len(), list.join("\n"));
     assert!(tried == 1 || understood > tried / 2, "{understood} of {tried} contracts were understood");
+    assert!(tried < WANTED || schemas >= SCHEMAS, "only {schemas} schemas were asked about");
     assert!(tried == 1 || asked > 20 * tried, "only {asked} questions were asked");
 }

@@ -6,6 +6,7 @@
 //! * Feature `client`: [`client::Client`] calls the exchange through any [`Transport`].
 //! * Feature `server`: [`server::Service`] is the exchange as a trait, [`server::router`]
 //!   serves it, [`refusals`] are its codes by what they come with.
+//! * [`views::FeedPage`] and, for clients, [`call_views::FeedRead`]: code for all feeds is written once.
 //! * [`types::Problem`] is made of a code, or of what is wrong with a request, on either side.
 //! * [`operations`], [`codes`], [`reasons`], [`oauth_errors`] and [`scopes`] are the contract's
 //!   tables.

@@ -29,7 +29,6 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::print_stdout))]
 
-pub mod checks;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod contract;

@@ -1,6 +1,9 @@
 //! `report`: what is looser than the contract, assumed, lost, proven.
 
-use contract_codegen::{proof::prove, report as reporting};
+use contract_codegen::{
+    proof::prove,
+    report::{self as reporting, Report},
+};
 use serde_json::json;
 
 use super::{INTERNAL, args::ReportArgs, failure::Failure, project, screen::Screen};
@@ -13,16 +16,54 @@ pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> 
     let proofs = prove(&generated.contract, |done| screen.step(&format!("proving {done} of {count} types")));
     screen.step("asking what other engines would make of it");
     let (lowered, opinion) = project.lower(&generated.contract);
-    let report = reporting::report(&project.config, &generated.contract, &lowered.losses, proofs);
+    let report = reporting::report(&project, &generated.contract, &lowered.losses, proofs);
     screen.diagnostics(&generated.contract.diagnostics);
     screen.diagnostics(&opinion);
-    screen.result(&report.text(args.markdown))?;
-    let mut exit = 0;
-    for (name, instance) in report.gaps() {
-        let value = instance.map(|value| format!(": {value}")).unwrap_or_default();
-        screen.line(&format!("error[gap]: `{name}` cannot hold all that its schema accepts{value}"));
-        exit = INTERNAL;
-    }
+    tell(&report, args.markdown, screen)
+}
+
+/// Prints a report and what it comes to.
+fn tell(report: &Report, markdown: bool, screen: &Screen) -> Result<u8, Failure> {
+    screen.result(&report.text(markdown))?;
+    let (exit, errors) = verdict(report);
+    errors.iter().for_each(|error| screen.line(error));
     screen.summary(json!({ "command": "report", "exit": exit, "report": report.json() }));
     Ok(exit)
+}
+
+/// The exit code of a report, and a line for each gap.
+fn verdict(report: &Report) -> (u8, Vec<String>) {
+    let errors = report.gaps().map(|(name, instance)| {
+        let value = instance.map(|value| format!(": {value}")).unwrap_or_default();
+        format!("error[gap]: `{name}` cannot hold all that its schema accepts{value}")
+    });
+    let errors: Vec<String> = errors.collect();
+    (if errors.is_empty() { 0 } else { INTERNAL }, errors)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use contract_codegen::proof::Proof;
+    use contract_runtime::Json;
+
+    use super::*;
+    use crate::cli::args::{Output, When};
+
+    fn of(proofs: &[Proof]) -> Report {
+        let proofs = proofs.iter().map(|proof| ("Ship".to_owned(), proof.clone()));
+        Report { proofs: proofs.collect(), ..Report::default() }
+    }
+
+    /// No contract is known that makes a gap, so the command's last step is given one.
+    #[test]
+    fn a_gap_is_exit_70_and_says_what_is_not_held() {
+        let screen = Screen::new(Output { color: When::Never, json: false, verbose: false });
+        let sure = of(&[Proof::Proven, Proof::Assumed, Proof::Tested(9), Proof::Skipped("it is secret")]);
+        assert_eq!(tell(&sure, false, &screen).unwrap(), 0);
+        let narrow = of(&[Proof::Tested(9), Proof::Gap(Some(Json::from("x"))), Proof::Gap(None)]);
+        assert_eq!(tell(&narrow, false, &screen).unwrap(), 70);
+        let start = "error[gap]: `Ship` cannot hold all that its schema accepts";
+        assert_eq!(verdict(&narrow).1, [format!("{start}: \"x\""), start.to_owned()]);
+    }
 }

@@ -8,10 +8,11 @@ use quote::quote;
 use super::{Writer, docs};
 use crate::{
     api::Status,
-    calls::payload_type,
+    calls::{answers_type, choice_type},
     emit::ident,
     operations::whole_type,
     plan::{Answers, Body, BodyType, BodyVariant, Call, Case, Format, Outcome, Parameter, Payload, Side},
+    rust_types::Handed,
     shape::TypeRef,
 };
 
@@ -56,17 +57,17 @@ pub(super) fn call(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
     let count = arguments.len() + usize::from(options.is_some()) + 1;
     let many = (count > 7).then(many);
     let request = request(writer, call);
-    let own = own(call);
-    let success = success_type(writer, &call.answers);
-    let refusal = held_type(writer, &call.refusals);
+    let own = own(writer, call);
+    let success = answers_type(side, &call.answers, writer.types);
+    let refusal = answers_type(side, &call.refusals, writer.types);
     let arms = arms(writer, call);
-    let alike = call.parameters.iter().any(|p| p.field.is_some() && !p.row.required).then(|| {
-        quote!(#[allow(clippy::needless_borrows_for_generic_args, reason = "options are passed alike, copied or not")])
+    let unknown = call.optional().any(|(_, parameter)| matches!(parameter.ty, TypeRef::Replaced(..))).then(|| {
+        quote!(#[allow(clippy::needless_borrows_for_generic_args, reason = "whether a type of the owner's is `Copy` is its own affair")])
     });
     quote! {
         impl super::#module::#name {
             #many
-            #alike
+            #unknown
             fn of(core: &Core, #(#arguments,)* #options) -> Request {
                 #request
             }
@@ -131,12 +132,12 @@ fn names(call: &Call<'_>) -> Vec<Ident> {
 }
 
 /// The same of a call that is a value.
-fn own(call: &Call<'_>) -> Vec<TokenStream> {
+fn own(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
     let parameters = call.required().map(|(_, parameter)| {
         let name = field(parameter);
-        match parameter.ty {
-            TypeRef::Bool | TypeRef::Int(_) => quote!(self.#name),
-            _ => quote!(&self.#name),
+        match Handed::of(&parameter.ty, writer.types) {
+            Handed::Copied => quote!(self.#name),
+            Handed::Text | Handed::List | Handed::Borrowed => quote!(&self.#name),
         }
     });
     let body = required_body(call).map(|body| match body.variants.as_slice() {
@@ -159,7 +160,11 @@ fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
     let mut request = quote!(core.request(Self::OPERATION));
     for (index, parameter) in call.parameters.iter().enumerate().filter(|(_, p)| p.field.is_some()) {
         let (index, name) = (Literal::usize_unsuffixed(index), field(parameter));
-        let value = if parameter.row.required { quote!(#name) } else { quote!(&options.#name) };
+        let value = match (parameter.row.required, writer.types.is_copy(&parameter.ty)) {
+            (true, _) => quote!(#name),
+            (false, true) => quote!(options.#name),
+            (false, false) => quote!(&options.#name),
+        };
         request.extend(quote!(.argument(#index, #value)));
     }
     if let Some(media_types) = &call.accept {
@@ -210,24 +215,6 @@ fn sent(body: &Body<'_>, variant: &BodyVariant, given: &TokenStream) -> TokenStr
     }
 }
 
-fn success_type(writer: &Writer<'_>, answers: &Answers) -> TokenStream {
-    let ty = held_type(writer, answers);
-    if answers.optional { quote!(Option<#ty>) } else { ty }
-}
-
-fn held_type(writer: &Writer<'_>, answers: &Answers) -> TokenStream {
-    match (&answers.one, &answers.choice) {
-        (Some(one), _) => payload_type(one, writer.types),
-        (None, Some(name)) => choice(writer, name),
-        (None, None) => quote!(()),
-    }
-}
-
-fn choice(writer: &Writer<'_>, name: &str) -> TokenStream {
-    let (module, name) = (ident(writer.plan.side.answers()), ident(name));
-    quote!(super::#module::#name)
-}
-
 /// The arms of the `match` over statuses, successes first. A code comes before a range and a
 /// range before `default`, so that the first that fits is the one that the contract means.
 fn arms(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
@@ -240,7 +227,9 @@ fn arms(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
                 let method = ident(simple(one, outcome, answers.optional));
                 arms.push(quote!(#pattern => response.#method(),));
             }
-            (None, Some(name)) => arms.extend(several(answers, &choice(writer, name), outcome)),
+            (None, Some(name)) => {
+                arms.extend(several(answers, &choice_type(writer.plan.side, name), outcome))
+            }
             (None, None) => {}
         }
     }
@@ -345,21 +334,12 @@ fn pattern(mut ranges: Vec<(u16, u16)>) -> Option<TokenStream> {
     (!patterns.is_empty()).then(|| quote!(#(#patterns)|*))
 }
 
-/// Numbers and booleans by value, texts as `&str`, lists as slices, everything else by reference.
+/// The type of an argument. Texts of a list may be anything that is text.
 fn borrowed(writer: &Writer<'_>, ty: &TypeRef) -> TokenStream {
-    match ty {
-        TypeRef::Bool | TypeRef::Int(_) => writer.types.rust_type(ty),
-        TypeRef::String => quote!(&str),
-        TypeRef::Vec(inner) if **inner == TypeRef::String => {
-            quote!(&[impl AsRef<str> + ::serde::Serialize])
-        }
-        TypeRef::Vec(inner) => {
-            let inner = writer.types.rust_type(inner);
-            quote!(&[#inner])
-        }
-        ty => {
-            let ty = writer.types.rust_type(ty);
-            quote!(&#ty)
-        }
-    }
+    let given = match ty {
+        TypeRef::Vec(inner) if **inner == TypeRef::String => quote!(impl AsRef<str> + ::serde::Serialize),
+        TypeRef::Vec(inner) => writer.types.rust_type(inner),
+        ty => writer.types.rust_type(ty),
+    };
+    Handed::of(ty, writer.types).rust_type(&given)
 }

@@ -14,6 +14,13 @@ pub(super) fn find(text: &str, option: &str, value: &str) -> Option<Span> {
     below(table.get_ref(), &path, value)
 }
 
+/// The same in one of the tables of a list, by name and number.
+pub(super) fn find_in(text: &str, (list, index): (&str, usize), option: &str, value: &str) -> Option<Span> {
+    let table = DeTable::parse(text).ok()?;
+    let (_, held) = table.get_ref().iter().find(|(name, _)| name.get_ref() == list)?;
+    below(each(held).nth(index)?, &[option], value)
+}
+
 /// Follows the keys of a path; lists of tables are looked through one by one.
 fn below(table: &DeTable<'_>, path: &[&str], value: &str) -> Option<Span> {
     let (key, rest) = path.split_first()?;
@@ -91,6 +98,10 @@ include = [{ tag = "a" }, { path = "/a", operation = "b" }]
             assert_eq!(text[..start].lines().count(), line, "{option} {value}");
         }
         assert_eq!(find(text, "open", "b"), None);
+        // The second area has a schema of this name, the first has not.
+        assert_eq!(find_in(text, ("area", 0), "schemas", "ab"), None);
+        assert_eq!(find_in(text, ("area", 1), "schemas", "ab"), find(text, "area.schemas", "ab"));
+        assert_eq!(find_in(text, ("area", 2), "schemas", "ab"), None);
         assert_eq!(find(text, "area.tags", "a"), None);
         assert_eq!(find("open = [", "open", "a"), None);
     }

@@ -6,7 +6,7 @@ use quote::quote;
 
 use super::{
     Emitter, ident,
-    records::{constant_tokens, section, shown},
+    records::{section, shown},
 };
 use crate::shape::{Body, Field, Struct, TypeDef, TypeRef};
 
@@ -67,7 +67,7 @@ impl Emitter<'_> {
         match (&f.ty, constant) {
             (TypeRef::String, Json::String(text)) => Some(quote!(#text.to_owned())),
             (TypeRef::Bool, Json::Bool(_)) | (TypeRef::Int(_), Json::Number(_)) => {
-                Some(constant_tokens(constant))
+                Some(self.constant(constant))
             }
             (TypeRef::Named(id), Json::String(text)) => {
                 let def = self.shapes.get(*id);

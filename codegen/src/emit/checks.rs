@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use contract_runtime::Number;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{Emitter, ident};
+use super::{Emitter, Runtime, ident};
 use crate::{
     checks::{Check, Counted, Form, Numeric, Order, Place, Test, Text},
     schema::SchemaId,
-    shape::TypeId,
+    shape::{TypeId, TypeRef},
     tables::number_tokens,
     together::Conj,
 };
@@ -60,7 +61,6 @@ impl Emitter<'_> {
 
     /// What is true where a check is not.
     fn opposite(&self, check: &Check) -> TokenStream {
-        let tokens = self.check(check);
         match check {
             Check::Test(Test::There(at)) => {
                 let at = recv(at);
@@ -82,8 +82,14 @@ impl Emitter<'_> {
                 let on = count_recv(counted);
                 quote!(#on.is_empty())
             }
-            Check::Test(test) if is_call(test) => quote!(!#tokens),
-            _ => quote!(!(#tokens)),
+            Check::Test(test) if is_call(test) => {
+                let tokens = self.test(test);
+                quote!(!#tokens)
+            }
+            check => {
+                let tokens = self.check(check);
+                quote!(!(#tokens))
+            }
         }
     }
 
@@ -97,10 +103,14 @@ impl Emitter<'_> {
                 let (row, value) = (self.row(ids), by_ref(at));
                 match form {
                     Form::Json => quote!(schemas::validator(#row).is_valid(#value)),
-                    Form::Typed => quote!(contract::holds(#value, schemas::validator(#row))),
+                    Form::Typed => {
+                        self.import(Runtime::Conditions);
+                        quote!(contract::holds(#value, schemas::validator(#row)))
+                    }
                 }
             }
             Test::TextTables(text, ids) => {
+                self.import(Runtime::Conditions);
                 let (row, text) = (self.row(ids), text_arg(text));
                 quote!(contract::holds(#text, schemas::validator(#row)))
             }
@@ -114,6 +124,7 @@ impl Emitter<'_> {
                 quote!(#at.as_ref().is_none_or(|value| #check))
             }
             Test::Apart(at) => {
+                self.import(Runtime::IsApart);
                 let at = recv(at);
                 quote!(is_apart(&#at.extra, Self::DECLARED))
             }
@@ -141,8 +152,9 @@ impl Emitter<'_> {
                 let (at, check) = (recv(at), self.check(check));
                 quote!(#at.iter().all(|(name, value)| #check))
             }
-            Test::Count(counted, order, limit) => count(counted, *order, *limit),
+            Test::Count(counted, order, limit) => self.count(counted, *order, *limit),
             Test::Distinct(at) => {
+                self.import(Runtime::Conditions);
                 let at = by_ref(at);
                 quote!(contract::all_distinct(#at))
             }
@@ -152,6 +164,7 @@ impl Emitter<'_> {
                     quote!(#text == #one)
                 }
                 many if many.len() > MATCH_LIMIT => {
+                    self.import(Runtime::Conditions);
                     let (text, sorted) = (text_matched(text), BTreeSet::from_iter(many));
                     let sorted = sorted.iter();
                     quote!(contract::one_of(#text, &[#(#sorted),*]))
@@ -182,21 +195,21 @@ impl Emitter<'_> {
                 quote!(#at % #divisor == 0)
             }
             Test::NumberIn(at, values) => {
-                let (at, values) = (by_ref(at), values.iter().map(number_tokens));
+                let (at, values) = (by_ref(at), values.iter().map(|value| self.number(value)));
                 quote!([#(#values),*].contains(#at))
             }
             Test::NumberBound(of, order, limit) => {
-                let (order, limit) = (sign(*order), number_tokens(limit));
+                let (order, limit) = (sign(*order), self.number(limit));
                 let of = match of {
-                    Numeric::Int(at) => exact(at),
+                    Numeric::Int(at) => self.exact(at),
                     Numeric::Exact(at) => copy(at),
                 };
                 quote!(#of #order #limit)
             }
             Test::NumberMultiple(of, divisor) => {
-                let divisor = number_tokens(divisor);
+                let divisor = self.number(divisor);
                 let of = match of {
-                    Numeric::Int(at) => exact(at),
+                    Numeric::Int(at) => self.exact(at),
                     Numeric::Exact(at) => recv(at),
                 };
                 quote!(#of.is_multiple_of(&#divisor))
@@ -206,7 +219,7 @@ impl Emitter<'_> {
                 quote!(#at.is_integer())
             }
             Test::Listed(at, of, names) => {
-                let (at, of) = (by_ref(at), self.mention(self.shapes.get(*of)));
+                let (at, of) = (by_ref(at), self.ty(&TypeRef::Named(*of)));
                 let names = names.iter().map(|name| ident(name));
                 quote!(matches!(#at, #(#of::#names)|*))
             }
@@ -221,6 +234,7 @@ impl Emitter<'_> {
                 }
             }
             Test::Nullable { at, boxed, null, value } => {
+                self.import(Runtime::Nullable);
                 let on = matched(at, *boxed);
                 let name = bound(value);
                 let value = self.check(value);
@@ -246,7 +260,45 @@ impl Emitter<'_> {
     fn enum_name(&self, at: &Place, of: TypeId) -> TokenStream {
         match at {
             Place::Own => quote!(Self),
-            _ => self.mention(self.shapes.get(of)),
+            _ => self.ty(&TypeRef::Named(of)),
+        }
+    }
+
+    /// An exact number of the contract.
+    pub(super) fn number(&self, number: &Number) -> TokenStream {
+        self.import(Runtime::Number);
+        number_tokens(number)
+    }
+
+    /// A machine integer as a number.
+    fn exact(&self, place: &Place) -> TokenStream {
+        self.import(Runtime::Number);
+        let copy = copy(place);
+        quote!(Number::from(#copy))
+    }
+
+    fn count(&self, counted: &Counted, order: Order, limit: u64) -> TokenStream {
+        let on = count_recv(counted);
+        if is_empty(counted, order, limit) {
+            return quote!(#on.is_empty());
+        }
+        if is_filled(counted, order, limit) {
+            return quote!(!#on.is_empty());
+        }
+        let (sign, limit_tokens) = (sign(order), Literal::u64_unsuffixed(limit));
+        match counted {
+            Counted::Length(_) => quote!(#on.len() #sign #limit_tokens),
+            Counted::Members(..) if (order, limit) == (Order::AtMost, 0) => quote!(#on == 0),
+            Counted::Members(..) => quote!(#on #sign #limit_tokens),
+            Counted::Characters(text) => {
+                let text = text_arg(text);
+                let (called, function) = match order {
+                    Order::AtLeast | Order::Above => (Runtime::AtLeast, quote!(char_count_at_least)),
+                    Order::AtMost | Order::Below => (Runtime::AtMost, quote!(char_count_at_most)),
+                };
+                self.import(called);
+                quote!(#function(#text, #limit_tokens))
+            }
         }
     }
 
@@ -301,12 +353,6 @@ fn matched(place: &Place, boxed: bool) -> TokenStream {
     if boxed { quote!(#recv.as_ref()) } else { by_ref(place) }
 }
 
-/// A machine integer as a number.
-fn exact(place: &Place) -> TokenStream {
-    let copy = copy(place);
-    quote!(Number::from(#copy))
-}
-
 /// What methods of a text are called on.
 fn text_recv(text: &Text) -> TokenStream {
     match text {
@@ -340,30 +386,6 @@ fn text_matched(text: &Text) -> TokenStream {
             quote!(#at.as_str())
         }
         other => text_arg(other),
-    }
-}
-
-fn count(counted: &Counted, order: Order, limit: u64) -> TokenStream {
-    let on = count_recv(counted);
-    if is_empty(counted, order, limit) {
-        return quote!(#on.is_empty());
-    }
-    if is_filled(counted, order, limit) {
-        return quote!(!#on.is_empty());
-    }
-    let (sign, limit_tokens) = (sign(order), Literal::u64_unsuffixed(limit));
-    match counted {
-        Counted::Length(_) => quote!(#on.len() #sign #limit_tokens),
-        Counted::Members(..) if (order, limit) == (Order::AtMost, 0) => quote!(#on == 0),
-        Counted::Members(..) => quote!(#on #sign #limit_tokens),
-        Counted::Characters(text) => {
-            let text = text_arg(text);
-            let function = match order {
-                Order::AtLeast | Order::Above => quote!(char_count_at_least),
-                Order::AtMost | Order::Below => quote!(char_count_at_most),
-            };
-            quote!(#function(#text, #limit_tokens))
-        }
     }
 }
 

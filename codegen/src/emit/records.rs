@@ -5,10 +5,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Emitter, Runtime, ident};
-use crate::{
-    shape::{Field, Struct, TypeDef, TypeId, TypeRef},
-    tables::number_tokens,
-};
+use crate::shape::{Field, Struct, TypeDef, TypeId, TypeRef};
 
 impl Emitter<'_> {
     pub(super) fn record(&self, id: TypeId, def: &TypeDef, body: &Struct) -> TokenStream {
@@ -54,7 +51,7 @@ impl Emitter<'_> {
         let name = ident(&def.name);
         let tags = body.fields.iter().filter(|f| f.omitted).map(|f| {
             let (slot, wire) = (ident(&f.name), &f.wire);
-            let constant = f.constant.as_ref().map_or_else(|| quote!(()), constant_tokens);
+            let constant = f.constant.as_ref().map_or_else(|| quote!(()), |constant| self.constant(constant));
             quote!(#slot = #wire is #constant)
         });
         let row = |f: &Field| {
@@ -97,6 +94,19 @@ impl Emitter<'_> {
         })
     }
 
+    /// A constant as Rust writes it.
+    pub(super) fn constant(&self, constant: &Json) -> TokenStream {
+        match constant {
+            Json::Bool(b) => quote!(#b),
+            Json::String(s) => quote!(#s),
+            Json::Number(n) => match n.as_i64() {
+                Some(n) => quote!(#n),
+                None => self.number(n),
+            },
+            _ => quote!(()),
+        }
+    }
+
     fn member_patterns(&self, def: &TypeDef) -> Vec<proc_macro2::Ident> {
         let facts = self.facts(&def.conj);
         let sources = facts.members.iter().flat_map(|&m| &self.graph.schema(m).pattern_properties);
@@ -118,17 +128,4 @@ pub(super) fn section(name: &str, rows: impl Iterator<Item = TokenStream>) -> Op
     rows.peek()?;
     let name = ident(name);
     Some(quote!(#name { #(#rows),* }))
-}
-
-/// A constant as Rust writes it.
-pub(super) fn constant_tokens(constant: &Json) -> TokenStream {
-    match constant {
-        Json::Bool(b) => quote!(#b),
-        Json::String(s) => quote!(#s),
-        Json::Number(n) => match n.as_i64() {
-            Some(n) => quote!(#n),
-            None => number_tokens(n),
-        },
-        _ => quote!(()),
-    }
 }

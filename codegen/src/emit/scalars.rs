@@ -48,7 +48,7 @@ impl Emitter<'_> {
         };
         let scalar = matches!(field, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
         let visibility = if scalar { quote!(pub(super)) } else { quote!(pub) };
-        let copy = matches!(field, TypeRef::Int(_) | TypeRef::Bool).then(|| quote!(, Copy));
+        let copy = def.is_copy().then(|| quote!(, Copy));
         let order = ordered.then(|| quote!(, PartialOrd, Ord));
         let field = self.ty(&field);
         let wider = self.wider(id, def);

@@ -3,10 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::{
-    Emitter, ident,
-    records::{constant_tokens, section},
-};
+use super::{Emitter, ident, records::section};
 use crate::{
     schema::Types,
     shape::{KindVariant, Tagged, TypeDef, TypeId, TypeRef},
@@ -20,7 +17,7 @@ impl Emitter<'_> {
         let tag = &body.tag;
         let variants = body.variants.iter().map(|v| {
             let (variant, ty) = (ident(&v.name), self.ty(&v.ty));
-            let literals = v.literals.iter().map(constant_tokens);
+            let literals = v.literals.iter().map(|literal| self.constant(literal));
             quote!(#variant(#ty) = #(#literals)|*,)
         });
         let kind = ident(if body.open { "open_union" } else { "closed_union" });

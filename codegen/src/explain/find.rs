@@ -3,14 +3,14 @@
 use super::Target;
 use crate::{
     generate::select,
-    plan::{Plan, Side},
+    plan::{Plans, Side},
     reading::Reading,
     resolve::suggest,
     shape::{Body, TypeId},
 };
 
 /// Everything of that name; types before schemas, operations last.
-pub(super) fn find(contract: &Reading, plans: &[Plan<'_>], name: &str) -> Vec<Target> {
+pub(super) fn find(contract: &Reading, plans: &Plans<'_>, name: &str) -> Vec<Target> {
     let shapes = &contract.shapes;
     if let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == name) {
         return vec![Target::Type(id)];
@@ -22,12 +22,12 @@ pub(super) fn find(contract: &Reading, plans: &[Plan<'_>], name: &str) -> Vec<Ta
     {
         return vec![Target::Member(id, index)];
     }
-    let called = plans.iter().enumerate().filter_map(|(at, plan)| {
+    let called = plans.iter().filter_map(|plan| {
         let index = plan.calls.iter().position(|call| {
             let webhook = plan.side == Side::Webhooks && call.operation.path == name;
             webhook || [&call.operation.id, &call.method, &call.name].into_iter().any(|own| own == name)
         });
-        index.map(|index| Target::Call(at, index))
+        index.map(|index| Target::Call(plan.side, index))
     });
     let called: Vec<Target> = called.collect();
     if !called.is_empty() || !name.contains(['#', '/', '.']) {
@@ -55,7 +55,7 @@ fn members(contract: &Reading, id: TypeId) -> impl Iterator<Item = (&str, &str)>
 }
 
 /// The nearest name that there is.
-pub(super) fn nearest(contract: &Reading, plans: &[Plan<'_>], name: &str) -> Option<String> {
+pub(super) fn nearest(contract: &Reading, plans: &Plans<'_>, name: &str) -> Option<String> {
     let shapes = &contract.shapes;
     let owner = name
         .split_once('.')

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
+    names,
     render::Module,
 };
 
@@ -55,7 +56,7 @@ impl Modules {
                 before.words(),
                 source.words()
             );
-            let table = config.tables.iter().find(|table| super::registries::name(table) == first.name);
+            let table = config.tables.iter().find(|table| names::table_module(&table.name) == first.name);
             let place = table.and_then(|table| config.place("table.name", &table.name));
             problems.push(Diagnostic::error("config", message).maybe_at(place).help(
                 "choose another name for the table or the area: a table's module is its name with an `s`",

@@ -31,6 +31,8 @@ pub(crate) const RESERVED: &[&str] = &[
     "webhook_answers",
     "webhook_client",
     "webhook_server",
+    "views",
+    "call_views",
     "root",
     "lib",
     "runtime",
@@ -77,6 +79,10 @@ impl Project {
         for selector in &config.types.unchecked {
             options.unchecked.extend(find(selector, "types.unchecked"));
         }
+        for view in &config.views {
+            let found = view.types.iter().flat_map(|selector| find(selector, "view.types"));
+            options.views.push(found.collect());
+        }
         for area in &config.areas {
             for wanted in &area.schemas {
                 let found: Vec<SchemaId> = graph
@@ -100,7 +106,7 @@ impl Project {
                 );
             }
         }
-        crate::plan::check_lists(&config.operations, api, &mut problems.borrow_mut());
+        crate::plan::check_lists(config, api, &mut problems.borrow_mut());
         tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
     }

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use super::{Project, lines};
 use crate::{
+    api::Api,
     config::{Config, Table},
     diagnostics::Diagnostics,
     load::{Sources, load},
-    names,
+    names::table_module,
+    plan::{SCOPE, scopes},
     registry::registry,
     render::Module,
     tree::SourceId,
@@ -16,15 +18,18 @@ use crate::{
 /// One for each table; its file joins the sources, so that diagnostics show it.
 pub(super) fn modules(
     project: &Project,
+    api: &Api,
     sources: &mut Sources,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Module> {
-    project.config.tables.iter().filter_map(|table| module(project, table, sources, diagnostics)).collect()
+    let tables = project.config.tables.iter();
+    tables.filter_map(|table| module(project, table, api, sources, diagnostics)).collect()
 }
 
 fn module(
     project: &Project,
     table: &Table,
+    api: &Api,
     sources: &mut Sources,
     diagnostics: &mut Diagnostics,
 ) -> Option<Module> {
@@ -43,17 +48,19 @@ fn module(
         sources.sources.len() - 1
     });
     let id = SourceId(u32::try_from(index).ok()?);
-    let tokens = registry(table, id, &sources.sources[index].tree, diagnostics)?;
+    // The operations' scopes are this table's.
+    let needed = if table.name == SCOPE { scopes(api) } else { Vec::new() };
+    let needed: Vec<&str> = needed.iter().map(|(scope, _)| scope.as_str()).collect();
+    let tokens = registry(table, id, &sources.sources[index].tree, &needed, diagnostics)?;
     let doc = if table.doc.is_empty() { format!("The rows of `{}`.", table.name) } else { table.doc.clone() };
-    Some(Module::new(name(table), lines(&doc), &tokens))
-}
-
-/// The module of a table.
-pub(super) fn name(table: &Table) -> String {
-    format!("{}s", names::field_name(&table.name).trim_end_matches('_'))
+    Some(Module::new(table_module(&table.name), lines(&doc), &tokens))
 }
 
 /// The enums of all tables, as the models name them.
 pub(super) fn types(config: &Config) -> BTreeSet<String> {
-    config.tables.iter().map(|table| format!("super::{}::{}", name(table), table.name)).collect()
+    config
+        .tables
+        .iter()
+        .map(|table| format!("super::{}::{}", table_module(&table.name), table.name))
+        .collect()
 }

@@ -17,6 +17,12 @@ paths:
       parameters: [{ name: Idempotency-Key, in: header, required: true, schema: { type: string } }, { name: DPoP, in: header, schema: { type: string } }]
       requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/Login' } } } }
       responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Event' } } } } }
+  /name:
+    put:
+      operationId: nameShip
+      parameters: [{ name: Authorization, in: header, schema: { type: string } }]
+      requestBody: { content: { text/größe: {} } }
+      responses: { '204': { description: '' } }
 components:
   schemas:
     Login:
@@ -40,8 +46,10 @@ components:
 fn look() -> Findings {
     let mut project = Project::default();
     project.config.types.unsupported = Unsupported::Keep;
+    project.config.client.skip_unsupported = true;
     let contract = project.understand(Sources::from_texts(&[("api.yaml", "", API)]).unwrap());
-    found(&contract.unwrap_or_else(|problems| panic!("{problems}")))
+    let contract = contract.unwrap_or_else(|problems| panic!("{problems}"));
+    found(&project, &contract).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 #[test]
@@ -56,6 +64,11 @@ fn what_an_owner_may_decide_is_found() {
         (found.idempotency, found.transport),
         (vec!["Idempotency-Key".to_owned()], vec!["DPoP".to_owned()])
     );
+    assert_eq!(found.operations, 2);
+    let refused =
+        "`nameShip` has no method in the client: `text/größe` is no media type that a client can send";
+    assert_eq!(found.refused, [refused]);
+    assert!(found.diagnostics.iter().any(|each| each.message == refused), "{}", found.diagnostics);
     assert_eq!(found.servers, ["https://fleet.example"]);
     let [(tag, types)] = found.tags.as_slice() else { panic!("{:?}", found.tags) };
     assert!(tag == "ships" && *types >= 3, "{types}");

@@ -3,8 +3,12 @@
 //! Each resource, definition, component and operation begins a *group* of rows and names it, so that
 //! an edit of one moves the rows of no other. A name is that of the file and of the way from there:
 //! `SHIP`, `PAGE_DEFS_SHIP_PAGE`, `OPENAPI_PARAMETERS_LIMIT`. It depends on its own resource alone,
-//! unless two files have one stem: then the shorter address keeps it, and the other takes its
-//! folder's.
+//! with three exceptions, in which a new file renames the rows of another one:
+//!
+//! * a second file of the same stem with a shorter address, or as long a one that sorts before: it
+//!   gets the name, and the first takes its folder's (`OLD_SHIP`);
+//! * a file called `in-ship`, whose first row is what the number of the resource `ship` would be called;
+//! * a file called as a definition's row is (`ship-defs-key`): the definition is numbered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -209,6 +213,24 @@ mod tests {
         let first = all(&[("b/ship.json", KEYED), ("c/d/ship.json", KEYED), ("a/tank.json", KEYED)]);
         assert!(alone.iter().all(|name| first.contains(name)), "{alone:?} {first:?}");
         assert!(first.contains(&"D_SHIP".to_owned()), "{first:?}");
+    }
+
+    /// The exceptions that this module names, so that none of them goes unnoticed.
+    #[test]
+    fn three_kinds_of_files_rename_others() {
+        let before = all(&[("b/ship.json", KEYED)]);
+        assert_eq!(before, ["SHIP", "SHIP_DEFS_GRUF6UDFE", "SHIP_DEFS_ITEM_KEY"]);
+        for (file, renamed) in [
+            ("ship.json", vec!["B_SHIP", "B_SHIP_DEFS_GRUF6UDFE", "B_SHIP_DEFS_ITEM_KEY"]),
+            ("in-ship.json", vec!["B_SHIP", "B_SHIP_DEFS_GRUF6UDFE", "B_SHIP_DEFS_ITEM_KEY"]),
+            ("ship-defs-item-key.json", vec!["SHIP", "SHIP_DEFS_GRUF6UDFE", "SHIP_DEFS_ITEM_KEY2"]),
+        ] {
+            let names = RowNames::settle(&graph(&[("b/ship.json", KEYED), (file, "true")]));
+            let own = names.heads.iter().filter(|((uri, _), _)| uri.ends_with("b/ship.json"));
+            let mut own: Vec<&str> = own.map(|(_, name)| name.as_str()).collect();
+            own.sort_unstable();
+            assert_eq!(own, renamed, "{file}");
+        }
     }
 
     #[test]

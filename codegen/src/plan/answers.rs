@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::media::MediaType;
 
-use super::{Call, Given, Refused, reason::reason};
+use super::{Call, Given, Refused, bodies::media_word, reason::reason};
 use crate::{
     api::{self, Operation, Response, Status},
     names,
@@ -223,7 +223,7 @@ impl Given<'_> {
                 schema: media.and_then(|media| media.schema),
                 variant: match media.filter(|_| several) {
                     Some(media) => {
-                        names::variant_name(&format!("{word} {}", MediaType::of(&media.name).subtype()))
+                        names::variant_name(&format!("{word} {}", media_word(&MediaType::of(&media.name))))
                     }
                     None => word.clone(),
                 },

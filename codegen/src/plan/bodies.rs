@@ -271,8 +271,15 @@ fn variant_name(media_type: &str, format: &Format) -> String {
         Format::Model | Format::Json => "Json".to_owned(),
         Format::Form(..) => "Form".to_owned(),
         Format::Multipart(..) => "Multipart".to_owned(),
-        Format::Text | Format::Bytes => names::variant_name(media_type.subtype()),
-        Format::Typed if media_type.kind() == "*" => "Any".to_owned(),
-        Format::Typed => names::variant_name(media_type.kind()),
+        Format::Text | Format::Bytes | Format::Typed => names::variant_name(media_word(&media_type)),
+    }
+}
+
+/// What a media type is called among others: `csv`, of a range `text` or `any`.
+pub(super) fn media_word<'t>(media_type: &MediaType<'t>) -> &'t str {
+    match (media_type.kind(), media_type.subtype()) {
+        ("*", _) => "any",
+        (kind, "*") => kind,
+        (_, subtype) => subtype,
     }
 }

@@ -140,7 +140,7 @@ fn the_table_says_what_the_contract_says() {
             r#"scopes: &[&["pets.write"]], idempotent: true, repeat: Repeat::Keyed, deprecated: true"#,
             r#"Parameter { name: "body", style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Integer(None)),"#,
             r#"shape: Shape::Object(&[("age", Shape::Scalar(Scalar::Integer(None))), ("name", Shape::Scalar(Scalar::Text))])"#,
-            r##"schema: "https://example.org/pets.json#/paths/~1pets/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::PETS_PATHS_PETS_POST.plus("##,
+            r##"schema: "https://example.org/pets.json#/paths/~1pets/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::PETS_SCHEMAS_PET))"##,
             "Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }",
             r#"Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json,"#,
             // By template, the more literal first: /matrix/{m}, /note, /pets, /pets/{id}, /upload.

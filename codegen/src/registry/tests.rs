@@ -6,13 +6,17 @@ use super::*;
 use crate::{load::Sources, plan::tests::has};
 
 fn run(config: &Table, rows: &str) -> Result<TokenStream, String> {
+    run_with(config, rows, &[])
+}
+
+fn run_with(config: &Table, rows: &str, needed: &[&str]) -> Result<TokenStream, String> {
     // A table stands beside the contract; the loader wants to see a schema.
     let text = format!(r#"{{"$id":"https://example.org/t","$defs":{{}},"x-codes":{rows}}}"#);
     let sources = Sources::from_texts(&[("codes.json", "", &text)]).unwrap();
     let id = sources.ids().next().unwrap();
     let mut diagnostics = Diagnostics::new();
     diagnostics.attach(&sources);
-    let code = registry(config, id, &sources.get(id).unwrap().tree, &mut diagnostics);
+    let code = registry(config, id, &sources.get(id).unwrap().tree, needed, &mut diagnostics);
     match code {
         Some(code) => {
             syn::parse2::<syn::File>(code.clone()).unwrap();
@@ -100,4 +104,15 @@ fn what_is_wrong_is_named_with_its_place() {
     let mut wrong = config();
     wrong.enums.insert("x".to_owned(), "X".to_owned());
     check(&wrong, r#"[{"code": "a", "x": "two words"}]"#, "/x-codes/0", "is not a word");
+}
+
+/// What operations ask for has a row in the table that describes it.
+#[test]
+fn a_table_without_a_needed_row_is_refused() {
+    assert!(run_with(&config(), ROWS, &["BUSY", "NOT_FOUND"]).is_ok());
+    let error = run_with(&config(), ROWS, &["BUSY", "GONE"]).unwrap_err();
+    for word in ["table `Code` (codes.json)", "no row for `GONE`", "/x-codes", "add the row"] {
+        assert!(error.contains(word), "no {word} in {error}");
+    }
+    assert!(!error.contains("`BUSY`"), "{error}");
 }

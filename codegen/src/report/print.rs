@@ -35,6 +35,14 @@ pub(super) fn text(report: &Report, markdown: bool) -> String {
     }
     report.assumptions.iter().for_each(|each| page.item(each));
 
+    if !report.unsent.is_empty() {
+        page.heading(2, "Operations that no client can send");
+    }
+    for each in &report.unsent {
+        page.item(&format!("{}: {}.", page.code(&each.id), each.reason));
+        page.detail(&each.place);
+    }
+
     page.heading(2, "What engines do not carry");
     if report.losses.is_empty() {
         page.line("Nothing.");

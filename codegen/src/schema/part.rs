@@ -25,8 +25,9 @@ impl Moved {
         map.into_iter().filter_map(|(id, value)| Some((self.get(id)?, value))).collect()
     }
 
-    fn list(&self, ids: &mut Vec<SchemaId>) {
-        *ids = ids.iter().filter_map(|id| self.get(*id)).collect();
+    /// The members of a list that are left.
+    pub(crate) fn list(&self, ids: Vec<SchemaId>) -> Vec<SchemaId> {
+        ids.into_iter().filter_map(|id| self.get(id)).collect()
     }
 
     fn named(&self, members: &mut Vec<(String, SchemaId)>) {
@@ -113,7 +114,7 @@ impl Moved {
             self.one(id);
         }
         for list in [prefix_items, all_of, any_of, one_of] {
-            self.list(list);
+            *list = self.list(std::mem::take(list));
         }
         for members in [definitions, properties, pattern_properties, dependent_schemas] {
             self.named(members);

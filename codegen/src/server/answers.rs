@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::Writer;
 use crate::{
-    calls::payload_type,
+    calls::{answers_type, choice_type},
     emit::ident,
     plan::{Answers, Call, Case, Outcome, Payload},
 };
@@ -14,15 +14,7 @@ impl Writer<'_> {
     /// What a method returns when it succeeds: the body, with status and headers where the
     /// contract leaves a say in them.
     pub(super) fn success_type(&self, answers: &Answers) -> TokenStream {
-        let ty = match (&answers.one, &answers.choice) {
-            (Some(one), _) if answers.optional => {
-                let ty = payload_type(one, self.types);
-                quote!(Option<#ty>)
-            }
-            (Some(one), _) => payload_type(one, self.types),
-            (None, Some(name)) => self.choice(name),
-            (None, None) => quote!(()),
-        };
+        let ty = answers_type(self.plan.side, answers, self.types);
         if answers.reply { quote!(Reply<#ty>) } else { ty }
     }
 
@@ -75,7 +67,7 @@ impl Writer<'_> {
 
     /// By variant; the first case of each gives the status that is usual.
     fn choices(&self, answers: &Answers, name: &str, outcome: Outcome) -> TokenStream {
-        let name = self.choice(name);
+        let name = choice_type(self.plan.side, name);
         let mut seen: Vec<&str> = Vec::new();
         let mut arms = TokenStream::new();
         for case in &answers.cases {

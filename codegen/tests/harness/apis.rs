@@ -79,3 +79,16 @@ pub mod operations_odd {
     pub mod server;
     pub mod types;
 }
+
+#[path = "../cases/views/expected"]
+pub mod views {
+    pub mod call_views;
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+    pub mod views;
+}

@@ -220,6 +220,8 @@ pub mod union_tag_rules;
 pub mod unique_items;
 #[path = "../cases/unknown_kept/expected/root.rs"]
 pub mod unknown_kept;
+#[path = "../cases/views/expected/root.rs"]
+pub mod views;
 #[path = "../cases/vocabulary/expected/root.rs"]
 pub mod vocabulary;
 #[path = "../cases/webhooks_only/expected/root.rs"]
@@ -334,6 +336,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_tag_rules" => models!(union_tag_rules: In, Input, InputBeside, InputInside, InputInsideIn, InputInsideNever, InputInsideOut, Never, Out),
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
+        "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
         "webhooks_only" => models!(webhooks_only: Event),
         _ => return None,

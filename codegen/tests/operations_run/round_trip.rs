@@ -256,7 +256,7 @@ impl Transport for Of {
 /// stands in the contract.
 #[test]
 fn the_most_literal_media_type_is_read() {
-    use crate::answers::ExportAnswer::{LowerOkStar as Text, OkCsv as Csv, OkJson, OkStar as Any};
+    use crate::answers::ExportAnswer::{OkAny as Any, OkCsv as Csv, OkJson, OkText as Text};
     let text = || r#"{"id":"a"}"#.to_owned();
     let job = || OkJson(read(&text()));
     for (media_type, row, expect) in [

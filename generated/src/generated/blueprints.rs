@@ -3,13 +3,14 @@
 //! The member's blueprints and their change sets.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-#[allow(unused_imports, reason = "not every module calls all of it")]
-use ::contract_runtime::{checks::*, schema::Validator};
-use ::contract_runtime::{Contract, Json, Map};
+use ::contract_runtime::{
+    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+};
 use super::{
     schemas,
     shared::{
-        CatalogEntry, Cursor, Extensions, ItemRef, OpId, Provenance, Timestamp, Tombstone,
+        CatalogEntry, Cursor, Extensions, ItemRef, OpId, Provenance, RemovalChannel,
+        Timestamp, Tombstone,
     },
 };
 
@@ -300,17 +301,13 @@ impl Contract for BlueprintPage {
                 .removed
                 .iter()
                 .all(|value| {
-                    if matches!(
-                        & value.removed_by.channel, super::shared::RemovalChannel::Client
-                    ) {
+                    if matches!(& value.removed_by.channel, RemovalChannel::Client) {
                         value.removed_by.client_id.is_some()
                             && value.removed_by.installation_id.is_some()
                     } else {
                         !matches!(
-                            & value.removed_by.channel,
-                            super::shared::RemovalChannel::Web |
-                            super::shared::RemovalChannel::App |
-                            super::shared::RemovalChannel::System
+                            & value.removed_by.channel, RemovalChannel::Web |
+                            RemovalChannel::App | RemovalChannel::System
                         )
                             || !(value.removed_by.client_id.is_some()
                                 || value.removed_by.installation_id.is_some())

@@ -759,14 +759,10 @@ impl Call for super::calls::CatalogLocationsCall {
 }
 
 impl super::calls::BlueprintsReadCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(core: &Core, options: &super::calls::BlueprintsRead) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.cursor)
-            .argument(1, &options.limit)
+            .argument(1, options.limit)
             .accept("application/json, application/problem+json")
     }
 }
@@ -825,14 +821,10 @@ impl Call for super::calls::BlueprintsWriteCall {
 }
 
 impl super::calls::StockReadCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(core: &Core, options: &super::calls::StockRead) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.cursor)
-            .argument(1, &options.limit)
+            .argument(1, options.limit)
             .accept("application/json, application/problem+json")
     }
 }
@@ -891,14 +883,10 @@ impl Call for super::calls::StockWriteCall {
 }
 
 impl super::calls::ShipsReadCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(core: &Core, options: &super::calls::ShipsRead) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.cursor)
-            .argument(1, &options.limit)
+            .argument(1, options.limit)
             .accept("application/json, application/problem+json")
     }
 }
@@ -984,14 +972,10 @@ impl Call for super::calls::OrgUnitsReadCall {
 }
 
 impl super::calls::OrgStockReadCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(core: &Core, options: &super::calls::OrgStockRead) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.cursor)
-            .argument(1, &options.limit)
+            .argument(1, options.limit)
             .accept("application/json, application/problem+json")
     }
 }
@@ -1171,10 +1155,6 @@ impl Call for super::calls::DraftsRefineryCall {
 }
 
 impl super::calls::ContractOpenapiCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(core: &Core, options: &super::calls::ContractOpenapi) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.if_none_match)
@@ -1210,10 +1190,6 @@ impl Call for super::calls::ContractOpenapiCall {
 }
 
 impl super::calls::ContractSchemaCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(core: &Core, name: &str, options: &super::calls::ContractSchema) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.if_none_match)

@@ -3,9 +3,10 @@
 //! Drafts that the member confirms in a browser, and the offline file.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-#[allow(unused_imports, reason = "not every module calls all of it")]
-use ::contract_runtime::{checks::*, schema::Validator};
-use ::contract_runtime::{Contract, Json, Map, Number, Secret};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, Secret, read::is_apart, schema::Validator,
+    text::char_count_at_least, text::char_count_at_most,
+};
 use super::{schemas, shared::{Extensions, ItemRef, Provenance, Quality, Timestamp}};
 
 /// Blueprint draft.

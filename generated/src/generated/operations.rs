@@ -1130,22 +1130,4 @@ impl OperationId {
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// The scopes that operations ask for.
-    pub enum Scope {
-        ExchangeConnect = "exchange.connect",
-        ExchangeBlueprintsRead = "exchange.blueprints.read",
-        ExchangeBlueprintsWrite = "exchange.blueprints.write",
-        ExchangeStockRead = "exchange.stock.read",
-        ExchangeStockWrite = "exchange.stock.write",
-        ExchangeHangarRead = "exchange.hangar.read",
-        ExchangeHangarWrite = "exchange.hangar.write",
-        ExchangeOrgunitsRead = "exchange.orgunits.read",
-        ExchangeOrgstockRead = "exchange.orgstock.read",
-        ExchangeOrgstockWrite = "exchange.orgstock.write",
-        ExchangeOrgstockDetails = "exchange.orgstock.details",
-        ExchangeDemandRead = "exchange.demand.read",
-        ExchangeDraftsBlueprints = "exchange.drafts.blueprints",
-        ExchangeDraftsRefinery = "exchange.drafts.refinery",
-    }
-}
+pub use super::scopes::Scope;

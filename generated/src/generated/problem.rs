@@ -3,9 +3,10 @@
 //! Refusals: RFC 9457 problems.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-#[allow(unused_imports, reason = "not every module calls all of it")]
-use ::contract_runtime::{checks::*, schema::Validator};
-use ::contract_runtime::{Contract, Json, Map, Secret};
+use ::contract_runtime::{
+    Contract, Json, Map, Secret, contract, read::is_apart, schema::Validator,
+    text::char_count_at_most,
+};
 use super::schemas;
 
 /// A link with a one-time handoff id. A secret: open it for the member, never log or share it.

@@ -79,6 +79,9 @@ pub mod answers;
 
 pub mod blueprints;
 
+#[cfg(feature = "client")]
+pub mod call_views;
+
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod calls;
 
@@ -110,3 +113,4 @@ pub mod shared;
 pub mod ships;
 pub mod stock;
 pub mod types;
+pub mod views;

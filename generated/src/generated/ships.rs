@@ -3,13 +3,15 @@
 //! The member's ships and their change sets.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-#[allow(unused_imports, reason = "not every module calls all of it")]
-use ::contract_runtime::{checks::*, schema::Validator};
-use ::contract_runtime::{Contract, Json, Map, Nullable};
+use ::contract_runtime::{
+    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    text::char_count_at_most,
+};
 use super::{
     schemas, org_units::{OrgUnit, UnitId},
     shared::{
-        CatalogEntry, Cursor, Extensions, ItemRef, Location, LocationRef, OpId, Tombstone,
+        CatalogEntry, Cursor, Extensions, ItemRef, Location, LocationRef, OpId,
+        RemovalChannel, Tombstone,
     },
 };
 
@@ -532,17 +534,13 @@ impl Contract for ShipPage {
                 .removed
                 .iter()
                 .all(|value| {
-                    if matches!(
-                        & value.removed_by.channel, super::shared::RemovalChannel::Client
-                    ) {
+                    if matches!(& value.removed_by.channel, RemovalChannel::Client) {
                         value.removed_by.client_id.is_some()
                             && value.removed_by.installation_id.is_some()
                     } else {
                         !matches!(
-                            & value.removed_by.channel,
-                            super::shared::RemovalChannel::Web |
-                            super::shared::RemovalChannel::App |
-                            super::shared::RemovalChannel::System
+                            & value.removed_by.channel, RemovalChannel::Web |
+                            RemovalChannel::App | RemovalChannel::System
                         )
                             || !(value.removed_by.client_id.is_some()
                                 || value.removed_by.installation_id.is_some())

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Call, Rejection};
 use crate::Json;
 use crate::media::MediaType;
-use crate::operation::{Format, Operation};
+use crate::operation::{self, Format, Operation};
 use crate::violation::Violations;
 
 /// A success with headers, or with another status than the contract's first.
@@ -110,7 +110,8 @@ impl<P: fmt::Debug> fmt::Debug for Refused<P> {
 }
 
 impl<P> Refusal<P> {
-    /// A problem with its status.
+    /// A problem with its status: 4xx, 5xx, or a redirect where the contract refuses by one. With a
+    /// status that the caller would read as a success it is [`BrokenAnswer::Success`], and not sent.
     #[must_use]
     pub fn new(status: StatusCode, body: P) -> Self {
         Self::Refused(Box::new(Refused { status, headers: HeaderMap::new(), body }))
@@ -198,6 +199,8 @@ pub type Outcome = Result<Answer, Rejection>;
 pub enum BrokenAnswer {
     /// The operation has no such status.
     Status(StatusCode),
+    /// A refusal with a status of successes.
+    Success(StatusCode),
     /// The status has no such media type, or no body at all.
     MediaType(StatusCode),
     /// The body breaks its schema.
@@ -208,6 +211,9 @@ impl fmt::Display for BrokenAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(f, "the contract does not name the status {status}"),
+            Self::Success(status) => {
+                write!(f, "a refusal has the status {status}, which is none of refusals")
+            }
             Self::MediaType(status) => write!(f, "the contract does not name the media type for {status}"),
             Self::Body(status, violations) => {
                 write!(f, "the body for {status} breaks its schema:\n{violations}")
@@ -260,15 +266,27 @@ impl Call {
     /// as it is.
     ///
     /// # Errors
-    /// The rejection, or that of `write`.
+    /// The rejection, or that of `write`; [`Rejection::BrokenAnswer`] for a status that is none of
+    /// refusals: who calls would take the problem for what was asked for.
     pub fn refuse<P>(&self, refusal: Refusal<P>, write: impl FnOnce(Reply<P>) -> Outcome) -> Outcome {
         match refusal {
             Refusal::Refused(refused) => {
                 let Refused { status, headers, body } = *refused;
+                if !self.refuses_with(status) {
+                    return Err(Rejection::BrokenAnswer(Box::new(BrokenAnswer::Success(status))));
+                }
                 write(Reply { status: Some(status), headers, body })
             }
             Refusal::Rejected(rejection) => Err(*rejection),
             Refusal::Written(answer) => Ok(*answer),
+        }
+    }
+
+    /// Whether a status can say why not: as the contract has it, else 4xx and 5xx alone.
+    fn refuses_with(&self, status: StatusCode) -> bool {
+        match self.operation().outcome(status.as_u16()) {
+            Some(outcome) => outcome == operation::Outcome::Refusal,
+            None => status.is_client_error() || status.is_server_error(),
         }
     }
 

@@ -195,7 +195,11 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
             self.report(context, Event::Panicked);
             return Err(Rejection::Internal);
         };
-        let answer = outcome?;
+        let answer = outcome.inspect_err(|rejection| {
+            if let Rejection::BrokenAnswer(broken) = rejection {
+                self.report(context, Event::BrokenAnswer(broken));
+            }
+        })?;
         if let Some(operation) = context.operation().filter(|_| self.options.check_answers.of(context))
             && let Err(broken) = answer.check(operation)
         {

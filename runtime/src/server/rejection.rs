@@ -52,7 +52,8 @@ pub enum Rejection {
     NotImplemented,
     /// The handler panicked, or its answer has no JSON form.
     Internal,
-    /// The handler's answer broke the contract, and answers are checked: it was not sent.
+    /// The handler's answer broke the contract and was not sent: answers are checked, or it was a
+    /// refusal with a status of successes.
     BrokenAnswer(Box<BrokenAnswer>),
 }
 

@@ -194,6 +194,8 @@ impl Pets {
         match name.as_str() {
             "panic" => std::panic::resume_unwind(Box::new("a handler's own fault")),
             "taken" => return Err(Refusal::new(StatusCode::CONFLICT, pet)),
+            "done" => return Err(Refusal::new(StatusCode::ACCEPTED, pet)),
+            "fine" => return Err(Refusal::new(StatusCode::OK, pet)),
             "none" => return Err(Rejection::NotFound.into()),
             "again" => {
                 let mut answer = written("{ \"name\" :\"Rex\"}");
@@ -368,7 +370,7 @@ async fn refusals_and_failures_have_one_way_out() {
     assert_eq!(ask(write(r#"{"name":"none"}"#)).await, "404 - pet_write: no such path");
     assert_eq!(ask(write(r#"{"name":"panic"}"#)).await, "500 - pet_write: the service failed");
     let broken = "500 - pet_write: the service's answer broke the contract";
-    for name in ["break", "moved", "media"] {
+    for name in ["break", "moved", "media", "fine", "done"] {
         assert_eq!(ask(write(&format!(r#"{{"name":"{name}"}}"#))).await, broken, "{name}");
     }
     let get = HttpRequest::get("/pets").body(Body::empty()).unwrap();
@@ -433,8 +435,8 @@ async fn the_hook_hears_what_the_caller_does_not() {
         ..RouterOptions::default()
     };
     let router = router(options);
-    for body in [r#"{"name":"break"}"#, r#"{"name":"panic"}"#] {
+    for body in [r#"{"name":"break"}"#, r#"{"name":"panic"}"#, r#"{"name":"fine"}"#] {
         assert_eq!(router.clone().oneshot(write(body)).await.unwrap().status(), 500);
     }
-    assert_eq!(*heard.lock().unwrap(), ["/name", "panic"]);
+    assert_eq!(*heard.lock().unwrap(), ["/name", "panic", "Success(200)"]);
 }

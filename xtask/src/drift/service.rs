@@ -55,7 +55,8 @@ pub(super) fn read(address: &str, args: &Args, here: &Version, copy: &Path) -> R
     fetch.follow(document, text, here)?;
     let mounts: Vec<(String, PathBuf)> =
         fetch.got.into_iter().filter_map(|(uri, file)| Some((uri, file?))).collect();
-    Version::load(&fetch.files, &mounts)
+    // Only the contract here has a configuration.
+    here.load_alike(&fetch.files, &mounts)
         .map_err(|problems| format!("what {address} serves cannot be read\n{}", problems.render(false)))
 }
 

@@ -148,6 +148,23 @@ fn services() {
     }
 }
 
+/// What a service serves is read as the configuration of the contract here says.
+#[test]
+fn services_are_read_by_the_options_of_the_contract_here() {
+    let root = tempfile::tempdir().unwrap();
+    let api = API.replace("3.1.0", "3.0.3").replace(
+        r#"{"$ref": "https://api.example/v1/schemas/ship.schema.json"}"#,
+        r#"{"allOf": [{"type": "string"}], "nullable": true}"#,
+    );
+    fs::create_dir_all(root.path().join("schemas")).unwrap();
+    fs::write(root.path().join("schemas/openapi.json"), &api).unwrap();
+    let options = "inputs = ['openapi.json']\n[types]\nnullable = 'strict'\n";
+    fs::write(root.path().join("schemas/codegen.toml"), options).unwrap();
+    let served = serve(BTreeMap::from([("/openapi.json".to_owned(), api)]));
+    let (code, out, err) = drift(root.path(), &["--against", &format!("{served}/openapi.json")]);
+    assert_eq!((code, out.starts_with("No difference.")), (0, true), "{out}{err}");
+}
+
 #[test]
 fn rules_are_explained() {
     let (code, out, _) = drift(Path::new("."), &["--explain"]);

@@ -3,9 +3,7 @@
 //! Both.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-#[allow(unused_imports, reason = "not every module calls all of it")]
-use ::contract_runtime::{checks::*, schema::Validator};
-use ::contract_runtime::{Contract, Json};
+use ::contract_runtime::{Contract, Json, schema::Validator};
 use super::schemas;
 
 /// `Id` of the contract.

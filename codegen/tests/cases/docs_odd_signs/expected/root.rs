@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 0f737e8e409a43b2
+//! * `input.json` sha256 3006843b48cf8aeb
 
 pub mod models;
 

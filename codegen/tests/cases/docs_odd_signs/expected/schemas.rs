@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 5,
+        INPUT = 4,
         /// `input.json#/$defs/both\u{202e}d`
         INPUT_DEFS_BOTH_D = 2,
     }
@@ -27,13 +27,12 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a\rb", INPUT.plus(1)), ("both", INPUT.plus(4)), ("plain", INPUT.plus(3)), ("turn", INPUT.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a\rb", INPUT.plus(1)), ("both", INPUT_DEFS_BOTH_D), ("plain", INPUT.plus(3)), ("turn", INPUT.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/a\rb", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/turn", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("left\u{202e}right"), Literal::String("a\rb"), Literal::String("a\nb"), Literal::String("tab\tbed")])] },
         Schema { resource: IN_INPUT, location: "/properties/plain", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_6845E338)] },
-        Schema { resource: IN_INPUT, location: "/properties/both", keywords: &[Keyword::Ref(INPUT_DEFS_BOTH_D)] },
         // INPUT_DEFS_BOTH_D
-        Schema { resource: IN_INPUT, location: "/$defs/both\u{202e}d", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("one", INPUT_DEFS_BOTH_D.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/$defs/both\u{202e}d", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("one", INPUT_DEFS_BOTH_D.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/both\u{202e}d/properties/one", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[

@@ -219,10 +219,6 @@ impl Client {
 }
 
 impl super::calls::ShipsReadCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(
         core: &Core,
         ship_id: &str,
@@ -232,7 +228,7 @@ impl super::calls::ShipsReadCall {
         core.request(Self::OPERATION)
             .argument(0, ship_id)
             .argument(1, &options.cursor)
-            .argument(2, &options.limit)
+            .argument(2, options.limit)
             .argument(3, &options.tag)
             .argument(4, type_)
             .accept("application/json, application/problem+json")
@@ -270,10 +266,6 @@ impl Call for super::calls::ShipsReadCall {
 }
 
 impl super::calls::ShipsWriteCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(
         core: &Core,
         idempotency_key: &super::types::IdempotencyKey,
@@ -420,10 +412,6 @@ impl Call for super::calls::ResolveCall {
 }
 
 impl super::calls::ManualCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(
         core: &Core,
         path_name: &str,

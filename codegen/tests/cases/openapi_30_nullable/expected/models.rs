@@ -3,9 +3,10 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-#[allow(unused_imports, reason = "not every module calls all of it")]
-use ::contract_runtime::{checks::*, schema::Validator};
-use ::contract_runtime::{Contract, Json, Map, Nullable, Number};
+use ::contract_runtime::{
+    Contract, Json, Map, Nullable, Number, read::is_apart, schema::Validator,
+    text::char_count_at_most,
+};
 use super::schemas;
 
 /// `Berth` of the contract.

@@ -86,13 +86,9 @@ impl Client {
 }
 
 impl super::calls::ListHullsCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(core: &Core, options: &super::calls::ListHulls) -> Request {
         core.request(Self::OPERATION)
-            .argument(0, &options.limit)
+            .argument(0, options.limit)
             .accept("application/json")
     }
 }

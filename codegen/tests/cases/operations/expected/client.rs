@@ -111,10 +111,6 @@ impl Client {
 }
 
 impl super::calls::ReadShipCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(
         core: &Core,
         ship_id: &super::types::ShipId,
@@ -123,7 +119,7 @@ impl super::calls::ReadShipCall {
         core.request(Self::OPERATION)
             .argument(0, ship_id)
             .argument(1, &options.x_trace)
-            .argument(2, &options.depth)
+            .argument(2, options.depth)
             .argument(3, &options.with)
             .accept("application/json, application/problem+json")
     }

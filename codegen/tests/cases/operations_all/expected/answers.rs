@@ -6,11 +6,11 @@
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExportAnswer {
     /// `200` as `*/*`: Whatever was asked for.
-    OkStar(::contract_runtime::multipart::Bytes),
+    OkAny(::contract_runtime::multipart::Bytes),
     /// `200` as `application/json`: Whatever was asked for.
     OkJson(super::types::Job),
     /// `200` as `text/*`: Whatever was asked for.
-    LowerOkStar(String),
+    OkText(String),
     /// `200` as `text/csv`: Whatever was asked for.
     OkCsv(String),
     /// `200` as `application/vnd.wait+json`: Whatever was asked for.

@@ -200,10 +200,6 @@ impl Client {
 }
 
 impl super::calls::FindCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(
         core: &Core,
         ids: &[impl AsRef<str> + ::serde::Serialize],
@@ -477,10 +473,10 @@ impl Call for super::calls::ExportCall {
                     .result(super::answers::ExportAnswer::OkVndWaitPlusJson)
             }
             200 if response.is("text/*") => {
-                response.read_text().result(super::answers::ExportAnswer::LowerOkStar)
+                response.read_text().result(super::answers::ExportAnswer::OkText)
             }
             200 if response.is("*/*") => {
-                response.read_bytes().result(super::answers::ExportAnswer::OkStar)
+                response.read_bytes().result(super::answers::ExportAnswer::OkAny)
             }
             200 => response.read_json().result(super::answers::ExportAnswer::OkJson),
             _ => response.undocumented(),

@@ -686,9 +686,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/vnd.wait+json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.wait+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_EXPORTS_GET.plus(4)),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)),
                     },
                 ],
             },

@@ -15,31 +15,27 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get`
-        INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET = 29,
+        INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET = 25,
         /// `input.json#/paths/~1jobs~1{id}/get`
-        INPUT_PATHS_JOBS_ID_GET = 6,
+        INPUT_PATHS_JOBS_ID_GET = 3,
         /// `input.json#/paths/~1files/post`
-        INPUT_PATHS_FILES_POST = 11,
+        INPUT_PATHS_FILES_POST = 9,
         /// `input.json#/paths/~1notes/post`
-        INPUT_PATHS_NOTES_POST = 4,
-        /// `input.json#/paths/~1forms/post`
-        INPUT_PATHS_FORMS_POST = 2,
+        INPUT_PATHS_NOTES_POST = 2,
         /// `input.json#/paths/~1exports/get`
-        INPUT_PATHS_EXPORTS_GET = 5,
+        INPUT_PATHS_EXPORTS_GET = 2,
         /// `input.json#/webhooks/~1jobDone/post`
-        INPUT_WEBHOOKS_JOB_DONE_POST = 3,
-        /// `input.json#/components/responses/Problem`
-        INPUT_RESPONSES_PROBLEM = 1,
+        INPUT_WEBHOOKS_JOB_DONE_POST = 1,
         /// `input.json#/components/schemas/Range`
         INPUT_SCHEMAS_RANGE = 3,
         /// `input.json#/components/schemas/Filter`
-        INPUT_SCHEMAS_FILTER = 5,
+        INPUT_SCHEMAS_FILTER = 4,
         /// `input.json#/components/schemas/Job`
         INPUT_SCHEMAS_JOB = 2,
         /// `input.json#/components/schemas/Wait`
         INPUT_SCHEMAS_WAIT = 2,
         /// `input.json#/components/schemas/Note`
-        INPUT_SCHEMAS_NOTE = 5,
+        INPUT_SCHEMAS_NOTE = 4,
         /// `input.json#/components/schemas/Problem`
         INPUT_SCHEMAS_PROBLEM = 2,
     }
@@ -52,96 +48,73 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(1), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/0/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/1/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_RANGE)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/2/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(4), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/2/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(3), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/2/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/3/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(6), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/3/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(5), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/3/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/4/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(8), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/4/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(7), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/4/schema/items", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/5/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(10), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/5/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(9), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/5/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/6/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_FILTER)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/7/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_RANGE)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema", keywords: &[Keyword::OneOf(&[INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(14), INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(15)], None)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema", keywords: &[Keyword::OneOf(&[INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(11), INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(12)], None)] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema/oneOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(20)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema/oneOf/1", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(3), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(16), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema/oneOf/1", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(3), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(13), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema/oneOf/1/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema", keywords: &[Keyword::OneOf(&[INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(18), INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(19)], None)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema", keywords: &[Keyword::OneOf(&[INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(15), INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(16)], None)] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema/oneOf/0", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema/oneOf/1", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/10/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/11/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_FILTER)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/12/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(23), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/12/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(19), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/12/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/13/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/14/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(26), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/14/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(22), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/14/schema/items", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(28), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(24), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema/items", keywords: &[] },
         // INPUT_PATHS_JOBS_ID_GET
         Schema { resource: IN_INPUT, location: "/paths/~1jobs~1{id}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1jobs~1{id}/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },
         Schema { resource: IN_INPUT, location: "/paths/~1jobs~1{id}/get/responses/200/content/text~1csv/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1jobs~1{id}/get/responses/202/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_WAIT)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1jobs~1{id}/get/responses/409/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_WAIT)] },
         Schema { resource: IN_INPUT, location: "/paths/~1jobs~1{id}/get/responses/4XX/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_PATHS_FILES_POST
-        Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["file", "title"]), Keyword::Properties(&[("file", INPUT_PATHS_FILES_POST.plus(6)), ("meta", INPUT_PATHS_FILES_POST.plus(5)), ("more", INPUT_PATHS_FILES_POST.plus(7)), ("size", INPUT_PATHS_FILES_POST.plus(2)), ("tags", INPUT_PATHS_FILES_POST.plus(3)), ("title", INPUT_PATHS_FILES_POST.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("file", INPUT_PATHS_FILES_POST.plus(5)), ("meta", INPUT_SCHEMAS_FILTER), ("more", INPUT_PATHS_FILES_POST.plus(6)), ("size", INPUT_PATHS_FILES_POST.plus(2)), ("tags", INPUT_PATHS_FILES_POST.plus(3)), ("title", INPUT_PATHS_FILES_POST.plus(1))], 0b100001)] },
         Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema/properties/title", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema/properties/size", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema/properties/tags", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(3), Keyword::Items { schema: INPUT_PATHS_FILES_POST.plus(4), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema/properties/tags/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema/properties/meta", keywords: &[Keyword::Ref(INPUT_SCHEMAS_FILTER)] },
         Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema/properties/file", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(16)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema/properties/more", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FILES_POST.plus(8), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema/properties/more", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_PATHS_FILES_POST.plus(7), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/paths/~1files/post/requestBody/content/multipart~1form-data/schema/properties/more/items", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1files/post/responses/201/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1files/post/callbacks/scanned/{$request.body#~1url}/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },
         // INPUT_PATHS_NOTES_POST
-        Schema { resource: IN_INPUT, location: "/paths/~1notes/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
         Schema { resource: IN_INPUT, location: "/paths/~1notes/post/requestBody/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1notes/post/responses/200/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        // INPUT_PATHS_FORMS_POST
-        Schema { resource: IN_INPUT, location: "/paths/~1forms/post/requestBody/content/application~1x-www-form-urlencoded/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1forms/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
         // INPUT_PATHS_EXPORTS_GET
-        Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },
         Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/text~1*/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/text~1csv/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1exports/get/responses/200/content/application~1vnd.wait+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_WAIT)] },
         // INPUT_WEBHOOKS_JOB_DONE_POST
         Schema { resource: IN_INPUT, location: "/webhooks/~1jobDone/post/parameters/0/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
-        Schema { resource: IN_INPUT, location: "/webhooks/~1jobDone/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_JOB)] },
-        Schema { resource: IN_INPUT, location: "/webhooks/~1jobDone/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_WAIT)] },
-        // INPUT_RESPONSES_PROBLEM
-        Schema { resource: IN_INPUT, location: "/components/responses/Problem/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
         // INPUT_SCHEMAS_RANGE
-        Schema { resource: IN_INPUT, location: "/components/schemas/Range", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("from", INPUT_SCHEMAS_RANGE.plus(1)), ("until", INPUT_SCHEMAS_RANGE.plus(2))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Range", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("from", INPUT_SCHEMAS_RANGE.plus(1)), ("until", INPUT_SCHEMAS_RANGE.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Range/properties/from", keywords: &[Keyword::Type(Types::NUMBER)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Range/properties/until", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_SCHEMAS_FILTER
-        Schema { resource: IN_INPUT, location: "/components/schemas/Filter", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("ages", INPUT_SCHEMAS_FILTER.plus(2)), ("name", INPUT_SCHEMAS_FILTER.plus(1)), ("range", INPUT_SCHEMAS_FILTER.plus(4))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Filter", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("ages", INPUT_SCHEMAS_FILTER.plus(2)), ("name", INPUT_SCHEMAS_FILTER.plus(1)), ("range", INPUT_SCHEMAS_RANGE)], 0b0)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Filter/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Filter/properties/ages", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_FILTER.plus(3), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Filter/properties/ages/items", keywords: &[Keyword::Type(Types::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Filter/properties/range", keywords: &[Keyword::Ref(INPUT_SCHEMAS_RANGE)] },
         // INPUT_SCHEMAS_JOB
-        Schema { resource: IN_INPUT, location: "/components/schemas/Job", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["id"]), Keyword::Properties(&[("id", INPUT_SCHEMAS_JOB.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Job", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT_SCHEMAS_JOB.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Job/properties/id", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_SCHEMAS_WAIT
-        Schema { resource: IN_INPUT, location: "/components/schemas/Wait", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["seconds"]), Keyword::Properties(&[("seconds", INPUT_SCHEMAS_WAIT.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Wait", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("seconds", INPUT_SCHEMAS_WAIT.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Wait/properties/seconds", keywords: &[Keyword::Type(Types::INTEGER)] },
         // INPUT_SCHEMAS_NOTE
-        Schema { resource: IN_INPUT, location: "/components/schemas/Note", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["text"]), Keyword::Properties(&[("filter", INPUT_SCHEMAS_NOTE.plus(4)), ("tags", INPUT_SCHEMAS_NOTE.plus(2)), ("text", INPUT_SCHEMAS_NOTE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Note", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("filter", INPUT_SCHEMAS_FILTER), ("tags", INPUT_SCHEMAS_NOTE.plus(2)), ("text", INPUT_SCHEMAS_NOTE.plus(1))], 0b100)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Note/properties/text", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Note/properties/tags", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_NOTE.plus(3), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Note/properties/tags/items", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/Note/properties/filter", keywords: &[Keyword::Ref(INPUT_SCHEMAS_FILTER)] },
         // INPUT_SCHEMAS_PROBLEM
-        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["code"]), Keyword::Properties(&[("code", INPUT_SCHEMAS_PROBLEM.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("code", INPUT_SCHEMAS_PROBLEM.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/code", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[

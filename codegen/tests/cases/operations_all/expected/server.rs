@@ -349,7 +349,7 @@ impl Incoming {
                         Ok(reply) => {
                             let (reply, body) = reply.split();
                             match body {
-                                super::answers::ExportAnswer::OkStar(body) => {
+                                super::answers::ExportAnswer::OkAny(body) => {
                                     call.answer_bytes(200, "*/*", reply.map(|()| body))
                                 }
                                 super::answers::ExportAnswer::OkJson(body) => {
@@ -359,7 +359,7 @@ impl Incoming {
                                         reply.map(|()| body),
                                     )
                                 }
-                                super::answers::ExportAnswer::LowerOkStar(body) => {
+                                super::answers::ExportAnswer::OkText(body) => {
                                     call.answer_bytes(200, "text/*", reply.map(|()| body))
                                 }
                                 super::answers::ExportAnswer::OkCsv(body) => {

@@ -29,9 +29,7 @@ pub static WEBHOOKS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1files/post/callbacks/scanned/{$request.body#~1url}/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_FILES_POST.plus(10)),
-                    ),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
                 },
             ],
         }),
@@ -73,9 +71,7 @@ pub static WEBHOOKS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/webhooks/~1jobDone/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_WEBHOOKS_JOB_DONE_POST.plus(1)),
-                    ),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
                 },
             ],
         }),
@@ -88,11 +84,7 @@ pub static WEBHOOKS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/webhooks/~1jobDone/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_WEBHOOKS_JOB_DONE_POST.plus(2),
-                            ),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)),
                     },
                 ],
             },
@@ -105,7 +97,7 @@ pub static WEBHOOKS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_PROBLEM),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],

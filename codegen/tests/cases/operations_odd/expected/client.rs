@@ -258,17 +258,13 @@ impl Call for super::calls::MaybeSendCall {
 }
 
 impl super::calls::SearchCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(core: &Core, query_core: &str, options: &super::calls::Search) -> Request {
         core.request(Self::OPERATION)
             .argument(0, &options.x_maybe)
             .argument(1, &options.filter)
-            .argument(2, &options.type_)
+            .argument(2, options.type_)
             .argument(3, query_core)
-            .argument(4, &options.limit)
+            .argument(4, options.limit)
             .accept("application/problem+json")
     }
 }
@@ -294,10 +290,6 @@ impl Call for super::calls::SearchCall {
 }
 
 impl super::calls::ReadSessionCall {
-    #[allow(
-        clippy::needless_borrows_for_generic_args,
-        reason = "options are passed alike, copied or not"
-    )]
     fn of(core: &Core, options: &super::calls::ReadSession) -> Request {
         core.request(Self::OPERATION).argument(0, &options.session)
     }

@@ -30,15 +30,13 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1two/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_TWO_POST)),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
                 },
                 Content {
                     media_type: "text/plain",
                     format: Format::Text,
                     schema: "file:///input.json#/paths/~1two/post/requestBody/content/text~1plain/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_TWO_POST.plus(1)),
-                    ),
+                    validator: Some(schemas::validator(schemas::INPUT_PATHS_TWO_POST)),
                 },
             ],
         }),
@@ -51,9 +49,7 @@ pub static OPERATIONS: &[Operation] = &[
                         media_type: "application/json",
                         format: Format::Json,
                         schema: "file:///input.json#/paths/~1two/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_TWO_POST.plus(2)),
-                        ),
+                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
                     },
                 ],
             },
@@ -66,7 +62,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -133,9 +129,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///input.json#/paths/~1optional/put/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_OPTIONAL_PUT),
-                    ),
+                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
                 },
             ],
         }),
@@ -161,7 +155,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],
@@ -189,15 +183,13 @@ pub static OPERATIONS: &[Operation] = &[
             Parameter {
                 name: "filter",
                 shape: Shape::Json,
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(1)),
-                ),
+                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
                 ..Parameter::QUERY
             },
             Parameter {
                 name: "type",
                 validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(2)),
+                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(1)),
                 ),
                 ..Parameter::QUERY
             },
@@ -205,7 +197,7 @@ pub static OPERATIONS: &[Operation] = &[
                 name: "core",
                 required: true,
                 validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(3)),
+                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(2)),
                 ),
                 ..Parameter::QUERY
             },
@@ -213,7 +205,7 @@ pub static OPERATIONS: &[Operation] = &[
                 name: "limit",
                 shape: Shape::Scalar(Scalar::Integer(None)),
                 validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(4)),
+                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(3)),
                 ),
                 ..Parameter::QUERY
             },
@@ -234,7 +226,7 @@ pub static OPERATIONS: &[Operation] = &[
                         format: Format::Json,
                         schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
                         validator: Some(
-                            schemas::validator(schemas::INPUT_RESPONSES_REFUSED),
+                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
                         ),
                     },
                 ],

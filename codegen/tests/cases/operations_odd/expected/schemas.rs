@@ -15,19 +15,15 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json#/paths/~1two/post`
-        INPUT_PATHS_TWO_POST = 3,
+        INPUT_PATHS_TWO_POST = 1,
         /// `input.json#/paths/~1words/post`
         INPUT_PATHS_WORDS_POST = 2,
-        /// `input.json#/paths/~1optional/put`
-        INPUT_PATHS_OPTIONAL_PUT = 1,
         /// `input.json#/paths/~1parameters/get`
-        INPUT_PATHS_PARAMETERS_GET = 5,
+        INPUT_PATHS_PARAMETERS_GET = 4,
         /// `input.json#/paths/~1session/get`
         INPUT_PATHS_SESSION_GET = 1,
         /// `input.json#/paths/~1upload/post`
         INPUT_PATHS_UPLOAD_POST = 3,
-        /// `input.json#/components/responses/Refused`
-        INPUT_RESPONSES_REFUSED = 1,
         /// `input.json#/components/schemas/Note`
         INPUT_SCHEMAS_NOTE = 2,
         /// `input.json#/components/schemas/Problem`
@@ -40,33 +36,26 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT_PATHS_TWO_POST
-        Schema { resource: IN_INPUT, location: "/paths/~1two/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
         Schema { resource: IN_INPUT, location: "/paths/~1two/post/requestBody/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1two/post/responses/200/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
         // INPUT_PATHS_WORDS_POST
         Schema { resource: IN_INPUT, location: "/paths/~1words/post/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1words/post/requestBody/content/text~1plain/schema", keywords: &[Keyword::Type(Types::STRING)] },
-        // INPUT_PATHS_OPTIONAL_PUT
-        Schema { resource: IN_INPUT, location: "/paths/~1optional/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
         // INPUT_PATHS_PARAMETERS_GET
         Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/0/schema", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
-        Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/1/content/application~1json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_NOTE)] },
         Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/2/schema", keywords: &[Keyword::Enum(&[Literal::String("a"), Literal::String("A")])] },
         Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/3/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1parameters/get/parameters/4/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
         // INPUT_PATHS_SESSION_GET
         Schema { resource: IN_INPUT, location: "/paths/~1session/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_PATHS_UPLOAD_POST
-        Schema { resource: IN_INPUT, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["name"]), Keyword::Properties(&[("file", INPUT_PATHS_UPLOAD_POST.plus(2)), ("name", INPUT_PATHS_UPLOAD_POST.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("file", INPUT_PATHS_UPLOAD_POST.plus(2)), ("name", INPUT_PATHS_UPLOAD_POST.plus(1))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1upload/post/requestBody/content/multipart~1form-data/schema/properties/file", keywords: &[Keyword::Type(Types::STRING)] },
-        // INPUT_RESPONSES_REFUSED
-        Schema { resource: IN_INPUT, location: "/components/responses/Refused/content/application~1problem+json/schema", keywords: &[Keyword::Ref(INPUT_SCHEMAS_PROBLEM)] },
         // INPUT_SCHEMAS_NOTE
-        Schema { resource: IN_INPUT, location: "/components/schemas/Note", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["text"]), Keyword::Properties(&[("text", INPUT_SCHEMAS_NOTE.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Note", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("text", INPUT_SCHEMAS_NOTE.plus(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Note/properties/text", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(9)] },
         // INPUT_SCHEMAS_PROBLEM
-        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["type"]), Keyword::Properties(&[("errors", INPUT_SCHEMAS_PROBLEM.plus(2)), ("type", INPUT_SCHEMAS_PROBLEM.plus(1))])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("errors", INPUT_SCHEMAS_PROBLEM.plus(2)), ("type", INPUT_SCHEMAS_PROBLEM.plus(1))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/errors", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_PROBLEM.plus(3), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Problem/properties/errors/items", keywords: &[Keyword::Type(Types::STRING)] },

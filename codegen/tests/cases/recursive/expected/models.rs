@@ -3,9 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-#[allow(unused_imports, reason = "not every module calls all of it")]
-use ::contract_runtime::{checks::*, schema::Validator};
-use ::contract_runtime::{Contract, Json, Map, Nullable};
+use ::contract_runtime::{
+    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+};
 use super::schemas;
 
 /// `Input` of the contract.

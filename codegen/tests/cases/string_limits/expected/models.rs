@@ -3,9 +3,10 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-#[allow(unused_imports, reason = "not every module calls all of it")]
-use ::contract_runtime::{checks::*, schema::Validator};
-use ::contract_runtime::{Contract, Json, Map};
+use ::contract_runtime::{
+    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_least,
+    text::char_count_at_most,
+};
 use super::schemas;
 
 /// `Input` of the contract.

@@ -1,0 +1,214 @@
+//! What views say, and what is refused of them.
+
+use super::*;
+use crate::{generate::Project, load::Sources};
+
+const API: &str = "
+openapi: 3.1.0
+info: { title: Fleet, version: '1' }
+paths:
+  /ships:
+    get:
+      operationId: ships
+      parameters: [{ name: cursor, in: query, schema: { type: string } }, { name: at, in: header, required: true, schema: { type: integer } }]
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ships' } } } }
+        4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } }
+  /docks:
+    get:
+      operationId: docks
+      parameters: [{ name: cursor, in: query, schema: { type: string } }, { name: at, in: header, schema: { type: integer } }]
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Docks' } } } }
+        4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } }
+  /log:
+    get:
+      operationId: log
+      parameters: [{ name: cursor, in: query, schema: { type: string } }]
+      responses: { '200': { description: '', content: { text/plain: {} } } }
+components:
+  schemas:
+    Ships:
+      type: object
+      required: [entries, next, flag]
+      properties:
+        entries: { type: array, items: { $ref: '#/components/schemas/Ship' } }
+        crews: { type: array, items: { type: string } }
+        next: { type: string, description: Where to read on. }
+        flag: { $ref: '#/components/schemas/Ship' }
+        by: { type: object, additionalProperties: { type: string } }
+        validate: { type: boolean }
+    Docks:
+      type: object
+      required: [entries, flag]
+      properties:
+        entries: { type: array, items: { $ref: '#/components/schemas/Dock' } }
+        crews: { type: array, items: { type: integer } }
+        next: { type: string, description: Where to read on. }
+        flag: { $ref: '#/components/schemas/Dock' }
+        by: { type: array, items: { type: string } }
+        validate: { type: boolean }
+    Ship: { type: object, properties: { name: { type: string } } }
+    Dock: { type: object, properties: { place: { type: string } } }
+    Name: { type: string, minLength: 1 }
+";
+
+const TYPES: &str = "types = ['#/components/schemas/Ships', '#/components/schemas/Docks']";
+
+/// Problems without their frames, which would break lines.
+fn words(problems: &Diagnostics) -> String {
+    let each =
+        problems.iter().map(|each| format!("{}\n{}\n", each.message, each.help.as_deref().unwrap_or("")));
+    each.collect()
+}
+
+/// What is decided about the views of these options, or what is wrong with them.
+fn with<T>(options: &str, check: impl FnOnce(&Views<'_>, &Shapes) -> T) -> Result<T, String> {
+    let config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{options}: {e}"));
+    let project = Project { config, ..Project::default() };
+    let sources = Sources::from_texts(&[("api.yaml", "", API)]).unwrap_or_else(|e| panic!("{e}"));
+    let contract = project.understand(sources).map_err(|problems| words(&problems))?;
+    let mut problems = Diagnostics::new();
+    let plans = project.plans(&contract, &mut problems);
+    let (graph, shapes) = (&contract.graph, &contract.shapes);
+    let found = views(&project.config, (graph, shapes), &contract.options.views, &plans.paths, &mut problems);
+    if problems.is_empty() { Ok(check(&found, shapes)) } else { Err(words(&problems)) }
+}
+
+/// Each member of the only view: its getter, and what it gives.
+fn members(options: &str) -> Vec<(String, String)> {
+    let said = |view: &TypeView<'_>, shapes: &Shapes| {
+        let of = |types: &[TypeRef]| types.iter().map(|ty| text(shapes, ty)).collect::<Vec<_>>().join(" or ");
+        let members = view.members.iter().map(|member| {
+            let holds = match &member.holds {
+                Holds::Same(ty) => text(shapes, ty),
+                Holds::Each(associated) => format!("{} = {}", associated.name, of(&associated.types)),
+                Holds::ListOf(associated) => format!("[{} = {}]", associated.name, of(&associated.types)),
+            };
+            let holds = if member.optional { format!("{holds}?") } else { holds };
+            let doc = member.doc.as_deref().map(|doc| format!(" // {doc}")).unwrap_or_default();
+            (member.name.clone(), holds + &doc)
+        });
+        members.collect()
+    };
+    with(options, |views, shapes| said(&views.types[0], shapes)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn members_hold_one_type_or_an_associated_one() {
+    let options = format!("[[view]]\nname = 'Page'\nmembers = ['entries', 'crews', 'next', 'flag']\n{TYPES}");
+    let own = |name: &str, holds: &str| (name.to_owned(), holds.to_owned());
+    let mut expect = vec![
+        own("entries", "[Entry = Ship or Dock]"),
+        own("crews", "[Crew = String or i64]?"),
+        own("next", "String? // Where to read on."),
+        own("flag", "Flag = Ship or Dock"),
+    ];
+    assert_eq!(members(&options), expect);
+    expect[0] = own("entries", "[Item = Ship or Dock]");
+    assert_eq!(members(&format!("{options}\nassociated = {{ entries = 'Item' }}")), expect);
+}
+
+#[test]
+fn elements_are_called_by_the_singular_of_their_list() {
+    for (wire, name) in [
+        ("items", "Item"),
+        ("entries", "Entry"),
+        ("crew", "CrewItem"),
+        ("class", "ClassItem"),
+        ("s", "SItem"),
+    ] {
+        assert_eq!(element_name(wire), name, "{wire}");
+    }
+}
+
+#[test]
+fn calls_share_parameters_answers_and_refusals() {
+    let options = format!(
+        "[[view]]\nname = 'Page'\nmembers = ['next']\n{TYPES}
+         [[view]]\nname = 'Reading'\noperations = ['ships', 'docks']\nparameters = ['cursor']\nanswer = 'Page'
+         [[view]]\nname = 'Any'\noperations = ['ships', 'log']\nparameters = ['cursor']"
+    );
+    let found = with(&options, |views, _| {
+        let said = |view: &CallView<'_>| {
+            let calls: Vec<&str> = view.calls.iter().map(|call| call.name).collect();
+            let optional = view.parameters.iter().all(|parameter| parameter.optional);
+            (calls.join(" "), optional, view.refused.is_some())
+        };
+        views.calls.iter().map(said).collect::<Vec<_>>()
+    });
+    let own = |calls: &str, refused| (calls.to_owned(), true, refused);
+    assert_eq!(found, Ok(vec![own("ShipsCall DocksCall", true), own("ShipsCall LogCall", false)]));
+}
+
+/// A part of a contract has a part of its views, and none of those that have nothing there.
+#[test]
+fn a_part_of_a_contract_has_a_part_of_its_views() {
+    let options = format!(
+        "operations.include = [{{ operation = 'ships' }}]
+         [[view]]\nname = 'Page'\nmembers = ['entries']\n{TYPES}
+         [[view]]\nname = 'Reading'\noperations = ['ships', 'docks']\nparameters = ['cursor']\nanswer = 'Page'
+         [[view]]\nname = 'Log'\noperations = ['log']\nparameters = ['cursor']"
+    );
+    let found = with(&options, |views, _| {
+        let types = views.types.iter().map(|view| view.types.len()).collect::<Vec<_>>();
+        (types, views.calls.iter().map(|view| view.calls.len()).collect::<Vec<_>>())
+    });
+    assert_eq!(found, Ok((vec![1], vec![1])));
+}
+
+#[test]
+fn bad_views_are_refused_with_view_and_member() {
+    let page = |rest: &str| format!("[[view]]\nname = 'Page'\n{rest}");
+    for (options, words) in [
+        (page(&format!("{TYPES}\nmembers = ['by']")), ["`Page`", "cannot say what `by` holds", "`Ships`"]),
+        (page(&format!("{TYPES}\nmembers = ['gone']")), ["`Page`", "`gone`", "`entries`, `crews`"]),
+        (page(TYPES), ["`Page`", "names no members", "what types have"]),
+        (page("members = ['next']"), ["`Page`", "neither `types` nor `operations`", "one of the two"]),
+        (page("types = ['#/components/schemas/Name']\nmembers = ['next']"), ["`Page`", "Name", "no struct"]),
+        (page(&format!("{TYPES}\nmembers = ['next', 'next']")), ["`Page`", "two methods", "`next`"]),
+        (page(&format!("{TYPES}\nmembers = ['next']\nanswer = 'X'")), ["`Page`", "types", "remove `answer`"]),
+        (
+            page(&format!("{TYPES}\nmembers = ['next']\nassociated = {{ next = 'Next' }}")),
+            ["`Page`", "`next`", "the same in all types"],
+        ),
+        (
+            page(&format!("{TYPES}\nmembers = ['next']\nassociated = {{ gone = 'Next' }}")),
+            ["`Page`", "has no `gone`", "remove it"],
+        ),
+        (
+            page(&format!("{TYPES}\nmembers = ['entries']\nassociated = {{ entries = 'Vec' }}")),
+            ["`Page`", "`Vec`", "such as `Item`"],
+        ),
+        (
+            page(&format!("{TYPES}\nmembers = ['entries', 'flag']\nassociated = {{ flag = 'Entry' }}")),
+            ["`Page`", "two types called `Entry`", "`associated`"],
+        ),
+        (page("operations = ['ships']"), ["`Page`", "names no parameters", "what calls have"]),
+        (page("operations = ['ships', 'docks']\nparameters = ['at']"), ["`Page`", "cannot give `at`", "`docks`"]),
+        (page("operations = ['ships']\nparameters = ['no']"), ["`Page`", "`no`", "`ships` takes `cursor`, `at`"]),
+        (page("operations = ['ships']\nanswer = 'X'"), ["`Page`", "`X`", "no view over types"]),
+        (page("operations = ['gone']\nparameters = ['at']"), ["`view.operations`", "`gone`", "`operationId`"]),
+        (
+            page("operations = ['ships']\nparameters = ['at']\nmembers = ['next']"),
+            ["`Page`", "is over calls", "remove `members`"],
+        ),
+        (
+            format!("{}\n{}", page(&format!("{TYPES}\nmembers = ['next']")), page("operations = ['log']\nanswer = 'Page'")),
+            ["two views", "are called `Page`", "another name"],
+        ),
+        (
+            format!("{TYPES}\nmembers = ['next']\nname = 'X'\n[[view]]\nname = 'XParts'\noperations = ['log']\nparameters = ['cursor']").replace("types =", "[[view]]\ntypes ="),
+            ["`XParts`", "parts", "another name"],
+        ),
+        (
+            format!("{}\n[[view]]\nname = 'Log'\noperations = ['log']\nanswer = 'Page'", page(&format!("{TYPES}\nmembers = ['next']"))),
+            ["`Log`", "`log`, which answers no single type", "`Page`"],
+        ),
+    ] {
+        let problems = with(&options, |_, _| ()).expect_err(&options);
+        for word in words {
+            assert!(problems.contains(word), "{options}: no {word} in\n{problems}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! One function reads every feed, over the views `FeedPage` and `FeedRead`: those of blueprints, stock,
+//! ships and the pools of org units.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use contract_runtime::{client::Core, operation::Operation, transport::Sending};
+use exchange_api::{
+    Contract as _, Error, Transport,
+    call_views::FeedRead,
+    calls::{
+        BlueprintsRead, BlueprintsReadCall, OrgStockRead, OrgStockReadCall, ShipsRead, ShipsReadCall,
+        StockRead, StockReadCall,
+    },
+    types::{Cursor, Problem, Tombstone},
+    views::FeedPage,
+};
+use http::{Request, Response};
+use serde_json::Value;
+
+/// All entries of a feed, its tombstones, and where to read on.
+struct Read<Item> {
+    items: Vec<Item>,
+    removed: Vec<Tombstone>,
+    position: Cursor,
+}
+
+/// Reads a feed to its end, whichever it is.
+async fn read_all<C: FeedRead>(
+    core: &Core,
+    mut call: C,
+) -> Result<Read<<C::Success as FeedPage>::Item>, Error<Problem>> {
+    let (mut items, mut removed) = (Vec::new(), Vec::new());
+    loop {
+        let page = core.call(&call).await?.into_body().into_parts();
+        items.extend(page.items);
+        removed.extend(page.removed);
+        if !page.has_more {
+            return Ok(Read { items, removed, position: page.next_cursor });
+        }
+        call = call.with_cursor(Some(page.next_cursor.as_str().to_owned()));
+    }
+}
+
+/// Gives the same page three times, as a feed of three pages.
+#[derive(Clone)]
+struct ThreePages {
+    page: Value,
+    queries: Arc<Mutex<Vec<String>>>,
+}
+
+impl Transport for ThreePages {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let mut queries = self.queries.lock().unwrap();
+        queries.push(query);
+        let mut page = self.page.clone();
+        page["nextCursor"] = format!("c-{}", queries.len()).into();
+        page["hasMore"] = (queries.len() < 3).into();
+        let response = Response::builder().header("Content-Type", "application/json");
+        let response = response.body(Bytes::from(page.to_string())).unwrap();
+        Box::pin(async move { Ok(response) })
+    }
+}
+
+/// Reads a feed of three such pages.
+async fn check<C: FeedRead>(fixture: &str, call: C) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas/fixtures").join(fixture);
+    let text = fs::read(path.join("valid/full.json")).unwrap();
+    let page = C::Success::parse(&text).unwrap();
+    assert!(!page.items().is_empty() && page.items().iter().all(|item| item.is_valid()), "{fixture}");
+    let transport = ThreePages { page: serde_json::from_slice(&text).unwrap(), queries: Arc::default() };
+    let core = Core::new("https://exchange.example", transport.clone());
+    assert_eq!((call.cursor(), call.limit()), (None, Some(7)), "{fixture}");
+    let read = read_all(&core, call).await.unwrap();
+    assert_eq!(read.items.len(), 3 * page.items().len(), "{fixture}");
+    assert_eq!(read.removed.len(), 3 * page.removed().len(), "{fixture}");
+    assert_eq!(read.position.as_str(), "c-3", "{fixture}");
+    let queries = transport.queries.lock().unwrap();
+    assert_eq!(*queries, ["limit=7", "cursor=c-1&limit=7", "cursor=c-2&limit=7"], "{fixture}");
+}
+
+/// FED-01
+#[tokio::test]
+async fn one_function_reads_every_feed() {
+    check("page--blueprintPage", BlueprintsReadCall { options: BlueprintsRead::new().limit(7) }).await;
+    check("page--stockPage", StockReadCall { options: StockRead::new().limit(7) }).await;
+    check("page--shipPage", ShipsReadCall { options: ShipsRead::new().limit(7) }).await;
+    check("page--orgStockPage", OrgStockReadCall { options: OrgStockRead::new().limit(7) }).await;
+}
