@@ -6,7 +6,8 @@ the contract.
 DIRECTORY is the first line of `exchange-service sandbox --json`. Requests are signed here, since `schemathesis`
 knows no DPoP; `schemathesis.toml` beside this file says what it has to be told of the exchange, each exception
 with its reason. For each phase a line of JSON goes to stdout, `{name, ok, why}`; what it found, with how to repeat
-it, is in `said.txt`, in the folder where it runs. `cargo xtask peers schemathesis` runs this.
+it, is in `said.txt`, in the folder where it runs. `cargo xtask peers schemathesis` runs this;
+`SCHEMATHESIS_EXAMPLES=400` asks ten times as much of each operation, `SCHEMATHESIS_SEED=7` something else.
 """
 
 import json
@@ -31,8 +32,8 @@ GATEWAY, CONTROL, ISSUER = (DIRECTORY[name] for name in ("gateway", "control", "
 FIXTURES = HERE / "../../../schemas/fixtures"
 # Where the contract says that it is served.
 PUBLISHED = "https://exchange.example"
-SEED = 20
-EXAMPLES = 40
+SEED = os.environ.get("SCHEMATHESIS_SEED", "20")
+EXAMPLES = os.environ.get("SCHEMATHESIS_EXAMPLES", "40")
 # The limits are met on purpose elsewhere; here time passes before they are.
 A_MINUTE_AFTER, A_DAY_AFTER = 80, 400
 
@@ -189,7 +190,7 @@ def run(folder):
     report = folder / "report.json"
     report.unlink(missing_ok=True)
     args = ["--config-file", str(HERE / "schemathesis.toml"), "run", str(document), "--url", GATEWAY]
-    args += ["--seed", str(SEED), "--max-examples", str(EXAMPLES), "--generation-database", "none"]
+    args += ["--seed", SEED, "--max-examples", EXAMPLES, "--generation-database", "none"]
     args += ["--workers", "1", "--continue-on-failure", "--no-color"]
     args += ["--report", "json", "--report-json-path", str(report)]
     with open(folder / "said.txt", "w", encoding="utf-8") as said:
