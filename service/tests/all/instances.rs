@@ -1,16 +1,22 @@
 //! Two services over one store: what they share, and what each has for itself.
 //!
 //! They share data: idempotency keys, feeds, connections, keys, revocations. Each has its own nonces and its own
-//! memory of live proofs, so that a proof is good at the one that gave its nonce, and nowhere else.
+//! memory of live proofs, so that a proof is good at the one that gave its nonce, and nowhere else; unless a
+//! store of live proofs is shared, too.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::path::Path;
 use std::sync::Arc;
 
+use axum::Router;
 use exchange_service::Environment;
 use exchange_service::app::App;
+use exchange_service::backend::Backend;
 use exchange_service::config::Config;
+use exchange_service::gateway::{Gateway, Parts};
+use exchange_service::idp::Provider;
+use exchange_service::relay::{Local, Relay};
 use exchange_service::sandbox::{Options, Sandbox};
 use exchange_service::serve::Server;
 use exchange_service::store::{self, Place, Store};
@@ -26,11 +32,34 @@ async fn instance(folder: &Path, clock: &MovedClock) -> String {
     let store = Store::open(&store::Options::new(Place::Folder(folder.to_owned()))).unwrap();
     let config = Arc::new(Config::default());
     let app = App::new(store, environment.clone(), Arc::clone(&config)).await.unwrap();
+    served(app.router(), &config, &environment).await
+}
+
+async fn served(router: Router, config: &Config, environment: &Environment) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = Server::new(app.router(), &config, &environment).unwrap();
+    let server = Server::new(router, config, environment).unwrap();
     tokio::spawn(server.run(listener, std::future::pending()));
     format!("http://{address}")
+}
+
+/// Two gateways that also share live proofs and the key of nonces, as several do that have a store for them.
+async fn gateways_with_one_memory(folder: &Path, clock: &MovedClock) -> [String; 2] {
+    let environment = Environment::new(Arc::new(clock.clone()), Arc::new(dpop_bound::SystemRandom));
+    let store = Store::open(&store::Options::new(Place::Folder(folder.to_owned()))).unwrap();
+    let config = Arc::new(Config::default());
+    let provider = Provider::new(store.clone(), environment.clone(), &config).await.unwrap();
+    let backend = Backend::new(store.clone(), environment.clone(), Arc::clone(&config)).await.unwrap();
+    let relay: Arc<dyn Relay> = Arc::new(Local::new(Arc::new(backend)));
+    let parts = || {
+        let verifier = Arc::new(provider.clone());
+        Parts::of(&store, &environment, &config, verifier, Arc::clone(&relay)).unwrap()
+    };
+    let (one, mut other) = (parts(), parts());
+    other.proofs = Arc::clone(&one.proofs);
+    other.nonce_key = one.nonce_key.clone();
+    let [one, other] = [one, other].map(|parts| Gateway::new(parts.into_ports().unwrap()).router());
+    [served(one, &config, &environment).await, served(other, &config, &environment).await]
 }
 
 /// Two instances behind one public address, and a client that is signed in.
@@ -90,6 +119,28 @@ async fn an_identical_proof_at_two_instances() {
         statuses.sort_unstable();
         assert_eq!(statuses, [200, 401]);
         assert_eq!(there.challenge(), "use_dpop_nonce");
+    }
+}
+
+/// DPP-18, list D: of identical proofs at once at two gateways that share their memory one is accepted; a nonce of
+/// one is good at the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_identical_proof_at_gateways_with_one_memory() {
+    let mut pair = Pair::new().await;
+    let bases = gateways_with_one_memory(pair.folder.path(), &pair.clock).await;
+    let (path, issuer) = ("/exchange/v1", format!("{}/idp", pair.bases[0]));
+    pair.client.go(&bases[0], &issuer);
+    assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
+    pair.client.go(&bases[1], &issuer);
+    for _ in 0..10 {
+        assert_eq!(pair.client.once(path, None, "").await.status, 200, "at the other, with no challenge");
+        let proof = pair.client.proof_of("GET", path);
+        let send = |to: usize| pair.client.send_proof(&bases[to], path, &proof);
+        let answers = tokio::join!(send(0), send(1), send(0), send(1));
+        let (accepted, refused): (Vec<_>, Vec<_>) =
+            <[_; 4]>::from(answers).into_iter().partition(|one| one.status == 200);
+        assert_eq!(accepted.len(), 1);
+        assert!(refused.iter().all(|one| one.challenge() == "invalid_dpop_proof"));
     }
 }
 
