@@ -16,7 +16,9 @@ pub const fn char_count_at_least(text: &str, least: usize) -> bool {
         return false;
     }
     // At most four bytes each: fewer than `least` code points could not fill this many.
-    if length.div_ceil(4) >= least {
+    if let Some(most) = least.checked_mul(4)
+        && most <= length + 3
+    {
         return true;
     }
     let mut count = 0;

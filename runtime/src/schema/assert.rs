@@ -1,7 +1,10 @@
 //! The keywords that look at nothing but the value (Validation 6), by what the value is.
 
+use std::slice;
+
 use super::Keyword;
 use super::Literal;
+use super::Types;
 use crate::Json;
 use crate::Map;
 use crate::Number;
@@ -57,6 +60,9 @@ pub(super) fn all_hold(keywords: &[Keyword<'_>], value: &Json) -> Option<bool> {
 #[inline(always)]
 fn of_number(keyword: &Keyword<'_>, value: &Json, number: &Number) -> Said {
     Some(match keyword {
+        Keyword::Type(types) => {
+            ("type", types.has(Types::NUMBER) || types.has(Types::INTEGER) && number.is_integer())
+        }
         Keyword::MultipleOf(unit) => ("multipleOf", number.is_multiple_of(unit)),
         Keyword::Maximum(limit) => ("maximum", number <= limit),
         Keyword::ExclusiveMaximum(limit) => ("exclusiveMaximum", number < limit),
@@ -69,8 +75,9 @@ fn of_number(keyword: &Keyword<'_>, value: &Json, number: &Number) -> Said {
 #[inline(always)]
 fn of_text(keyword: &Keyword<'_>, value: &Json, text: &str) -> Said {
     Some(match keyword {
-        Keyword::Enum(literals) => ("enum", literals.iter().any(|literal| is_text(literal, text))),
-        Keyword::Const(literal) => ("const", is_text(literal, text)),
+        Keyword::Type(types) => ("type", types.has(Types::STRING)),
+        Keyword::Enum(literals) => ("enum", is_among(literals, text)),
+        Keyword::Const(literal) => ("const", is_among(slice::from_ref(literal), text)),
         Keyword::MaxLength(most) => ("maxLength", text::char_count_at_most(text, size(*most))),
         Keyword::MinLength(least) => ("minLength", text::char_count_at_least(text, size(*least))),
         Keyword::Pattern(pattern) => ("pattern", pattern.is_match(text)),
@@ -78,14 +85,15 @@ fn of_text(keyword: &Keyword<'_>, value: &Json, text: &str) -> Said {
     })
 }
 
-#[inline(always)]
-fn is_text(literal: &Literal<'_>, text: &str) -> bool {
-    matches!(literal, Literal::String(own) if text::same(own, text))
+#[inline(never)]
+fn is_among(literals: &[Literal<'_>], text: &str) -> bool {
+    literals.iter().any(|literal| matches!(literal, Literal::String(own) if text::same(own, text)))
 }
 
 #[inline(always)]
 fn of_items(keyword: &Keyword<'_>, value: &Json, items: &[Json]) -> Said {
     Some(match keyword {
+        Keyword::Type(types) => ("type", types.has(Types::ARRAY)),
         Keyword::MaxItems(most) => ("maxItems", items.len() as u64 <= *most),
         Keyword::MinItems(least) => ("minItems", items.len() as u64 >= *least),
         _ => return of_any(keyword, value),
@@ -95,6 +103,7 @@ fn of_items(keyword: &Keyword<'_>, value: &Json, items: &[Json]) -> Said {
 #[inline(always)]
 fn of_members(keyword: &Keyword<'_>, value: &Json, members: &Map<Json>) -> Said {
     Some(match keyword {
+        Keyword::Type(types) => ("type", types.has(Types::OBJECT)),
         Keyword::MaxProperties(most) => ("maxProperties", members.len() as u64 <= *most),
         Keyword::MinProperties(least) => ("minProperties", members.len() as u64 >= *least),
         _ => return of_any(keyword, value),

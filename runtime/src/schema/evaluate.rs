@@ -134,15 +134,20 @@ impl<'t> Run<'t> {
         scope: &Scope<'_>,
         seen: Option<&mut Seen>,
     ) -> bool {
-        if may_be_plain(schema, value) {
-            match self.glance::<true>(schema, value, self.depth) {
-                Some(true) => return true,
-                // Nobody asks why.
-                Some(false) if !S::COLLECTS => return false,
-                _ => {}
-            }
+        match self.plain::<S>(schema, value) {
+            Some(held) => held,
+            None => self.apply_row(sink, schema, (value, path), scope, seen),
         }
-        self.apply_row(sink, schema, (value, path), scope, seen)
+    }
+
+    /// The answer, if it takes a glance and there is nothing else to say.
+    #[inline]
+    pub(super) fn plain<S: Sink>(&mut self, schema: &'t Schema<'t>, value: &Json) -> Option<bool> {
+        if !may_be_plain(schema, value) {
+            return None;
+        }
+        // Why it does not hold, only some ask.
+        self.glance::<true>(schema, value, self.depth).filter(|held| *held || !S::COLLECTS)
     }
 
     /// Whether a value obeys a schema, if the answer takes no look inside the value, as for most
@@ -204,7 +209,8 @@ impl<'t> Run<'t> {
         Some(true)
     }
 
-    fn apply_row<S: Sink>(
+    #[inline(never)]
+    pub(super) fn apply_row<S: Sink>(
         &mut self,
         sink: &mut S,
         mut schema: &'t Schema<'t>,
@@ -236,7 +242,16 @@ impl<'t> Run<'t> {
                 continue;
             }
             let at = &At { schema, value, path, scope };
-            break if watches(at) { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) };
+            break match (schema.keywords, value) {
+                // Nearly half of all schemas of objects say one thing.
+                ([Keyword::Properties(declared, required)], Json::Object(members)) => {
+                    self.properties(sink, at, members, (declared, *required), seen)
+                }
+                ([Keyword::If { condition, then, otherwise }], _) => {
+                    self.condition(sink, at, *condition, (*then, *otherwise), seen)
+                }
+                _ => self.all_keywords(sink, at, seen),
+            };
         };
         self.depth = depth;
         held
@@ -291,6 +306,11 @@ impl<'t> Run<'t> {
             self.effort = 0;
         }
         false
+    }
+
+    #[inline(never)]
+    fn all_keywords<S: Sink>(&mut self, sink: &mut S, at: &At<'_>, seen: Option<&mut Seen>) -> bool {
+        if watches(at) { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) }
     }
 
     /// Evaluates a schema object with an unevaluated keyword, which sees what
@@ -423,10 +443,16 @@ impl<'t> Run<'t> {
     }
 
     /// Whether the value matches; only then `seen` learns what was evaluated.
+    #[inline]
     pub(super) fn probe(&mut self, at: &At<'_>, id: SchemaId, seen: Option<&mut Seen>) -> bool {
-        let Some(seen) = seen else {
-            return self.in_place(&mut Probe, at, id, None);
-        };
+        match seen {
+            Some(seen) => self.probe_watched(at, id, seen),
+            None => self.in_place(&mut Probe, at, id, None),
+        }
+    }
+
+    #[inline(never)]
+    fn probe_watched(&mut self, at: &At<'_>, id: SchemaId, seen: &mut Seen) -> bool {
         let mut own = Seen::nothing_of(at.value);
         let held = self.in_place(&mut Probe, at, id, Some(&mut own));
         if held {

@@ -146,7 +146,11 @@ impl Run<'_> {
         if let Some(seen) = seen {
             seen.mark(index);
         }
-        self.apply(sink, schema, member, &at.path.key(name), at.scope, None)
+        let schema = self.tables.schema(schema);
+        match self.plain::<S>(schema, member) {
+            Some(held) => held,
+            None => self.apply_row(sink, schema, (member, &at.path.key(name)), at.scope, None),
+        }
     }
 
     fn pattern_properties<S: Sink>(
