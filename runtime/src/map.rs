@@ -83,6 +83,7 @@ impl<V> Map<V> {
     }
 
     /// The value under `key`.
+    #[inline]
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&V> {
         self.position(key).map(|position| &self.entries[position].1)
@@ -101,6 +102,7 @@ impl<V> Map<V> {
     }
 
     /// Whether `key` is present.
+    #[inline]
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {
         self.position(key).is_some()

@@ -1,7 +1,5 @@
 //! The keywords that look at nothing but the value (Validation 6), by what the value is.
 
-use std::slice;
-
 use super::Keyword;
 use super::Literal;
 use super::Types;
@@ -77,7 +75,9 @@ fn of_text(keyword: &Keyword<'_>, value: &Json, text: &str) -> Said {
     Some(match keyword {
         Keyword::Type(types) => ("type", types.has(Types::STRING)),
         Keyword::Enum(literals) => ("enum", is_among(literals, text)),
-        Keyword::Const(literal) => ("const", is_among(slice::from_ref(literal), text)),
+        Keyword::Const(literal) => {
+            ("const", matches!(literal, Literal::String(own) if text::same(own, text)))
+        }
         Keyword::MaxLength(most) => ("maxLength", text::char_count_at_most(text, size(*most))),
         Keyword::MinLength(least) => ("minLength", text::char_count_at_least(text, size(*least))),
         Keyword::Pattern(pattern) => ("pattern", pattern.is_match(text)),

@@ -260,9 +260,8 @@ impl<'t> Run<'t> {
     /// Whether the schema enters another resource that a `$dynamicRef` could look for.
     #[inline]
     fn is_seen_in_scope(&self, schema: &Schema<'_>, scope: &Scope<'_>) -> bool {
-        let resource = self.tables.resource(schema.resource);
         schema.resource != scope.resource
-            && resource.is_some_and(|resource| !resource.dynamic_anchors.is_empty())
+            && self.tables.resource(schema.resource).is_some_and(|own| !own.dynamic_anchors.is_empty())
     }
 
     /// Applies a schema to the same value.
@@ -377,7 +376,7 @@ impl<'t> Run<'t> {
                     self.choose(sink, at, Union::OneOf, (branches, *choice), seen)
                 }
                 (Keyword::Not(id), _) => {
-                    let held = !self.in_place(&mut Probe, at, *id, None);
+                    let held = !self.probe(at, *id, None);
                     if !held {
                         sink.record(at.path, "not", at.schema);
                     }
@@ -447,7 +446,61 @@ impl<'t> Run<'t> {
     pub(super) fn probe(&mut self, at: &At<'_>, id: SchemaId, seen: Option<&mut Seen>) -> bool {
         match seen {
             Some(seen) => self.probe_watched(at, id, seen),
-            None => self.in_place(&mut Probe, at, id, None),
+            None => {
+                let schema = self.tables.schema(id);
+                match self.probe_member(schema, (at.value, at.path), at.scope) {
+                    Some(held) => held,
+                    None => self.apply_schema(&mut Probe, schema, (at.value, at.path), at.scope, None),
+                }
+            }
+        }
+    }
+
+    /// The answer of a schema that asks for one member and no more, as most conditions do and most
+    /// branches of an `anyOf` that wants one of several members. `None` of any other schema, and then
+    /// nothing was taken of depth and effort.
+    #[inline]
+    fn probe_member(
+        &mut self,
+        schema: &'t Schema<'t>,
+        (value, path): (&Json, &Path<'_>),
+        scope: &Scope<'_>,
+    ) -> Option<bool> {
+        let Json::Object(members) = value else { return None };
+        let (name, required, obeys) = match schema.keywords {
+            [Keyword::Required([name])] => (name, true, None),
+            [Keyword::Properties([(name, id)], required)] => (name, *required != 0, Some(*id)),
+            _ => return None,
+        };
+        if self.is_seen_in_scope(schema, scope) {
+            return None;
+        }
+        let depth = self.depth;
+        let below = depth.checked_sub(1)?;
+        self.effort = self.effort.checked_sub(weight(value))?;
+        let Some(member) = members.get(name) else { return Some(!required) };
+        let Some(id) = obeys else { return Some(true) };
+        let schema = self.tables.schema(id);
+        self.depth = below;
+        let held = match self.plain::<Probe>(schema, member) {
+            Some(held) => held,
+            None => self.probe_inside(schema, (member, &path.key(name)), scope),
+        };
+        self.depth = depth;
+        Some(held)
+    }
+
+    /// Whether that member matches, whose schema is often another of one member.
+    #[inline(never)]
+    fn probe_inside(
+        &mut self,
+        schema: &'t Schema<'t>,
+        (value, path): (&Json, &Path<'_>),
+        scope: &Scope<'_>,
+    ) -> bool {
+        match self.probe_member(schema, (value, path), scope) {
+            Some(held) => held,
+            None => self.apply_row(&mut Probe, schema, (value, path), scope, None),
         }
     }
 
