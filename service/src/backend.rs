@@ -21,6 +21,7 @@ mod connection;
 pub mod guard;
 mod held;
 mod journal;
+mod page;
 mod refusal;
 
 pub use blueprints::set_defaults;

@@ -4,25 +4,20 @@ mod collection;
 mod decide;
 mod table;
 
-use std::time::Duration;
-
 use contract_runtime::Map;
 use contract_runtime::server::Context;
 use exchange_api::calls::BlueprintsRead;
 use exchange_api::operations::OperationId;
 use exchange_api::server::Refusal;
-use exchange_api::types::{
-    BlueprintChangeSet, BlueprintOp, BlueprintPage, OpId, RemovedBy, Timestamp, Tombstone,
-};
+use exchange_api::types::{BlueprintChangeSet, BlueprintOp, BlueprintPage, OpId, Timestamp};
 use rusqlite::Connection;
 use serde::Serialize;
 
 use super::Backend;
 use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
-use super::connection::timestamp;
+use super::page::{Reading, Shown};
 use crate::catalogue::contents::Kind;
 use crate::catalogue::{Index, Resolution, Resolved};
-use crate::feed::{self, Author, Page, Removed};
 use crate::ids::MemberId;
 use crate::store::StoreError;
 use crate::time::Moment;
@@ -32,10 +27,6 @@ pub use table::set_defaults;
 
 /// The area's name in journal, audit and feeds.
 const NAME: &str = "blueprints";
-/// Entries on a page when the reader does not say (LIM-14).
-const PAGE: usize = 500;
-/// How long a removal by somebody else counts (BPR-06).
-const REMEMBERED: Duration = feed::cursor::LIFE;
 
 /// The area.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +79,7 @@ impl Area for Blueprints {
                 return of_key(index, key);
             }
             let Some(reference) = &op.reference else { return Target::Nothing };
-            let Resolved { resolution, loc_key_unresolved } = index.resolve(Kind::Blueprint, reference);
+            let Resolved { resolution, loc_key_unresolved, .. } = index.resolve(Kind::Blueprint, reference);
             if loc_key_unresolved {
                 warnings.loc_key(&format!("/ops/{at}/ref/locKey"));
             }
@@ -101,7 +92,12 @@ impl Area for Blueprints {
         ops.iter().enumerate().map(target).collect()
     }
 
-    fn load(connection: &Connection, writer: &Writer, targets: &[Target]) -> Result<Known, StoreError> {
+    fn load(
+        connection: &Connection,
+        writer: &Writer,
+        _: &[Op],
+        targets: &[Target],
+    ) -> Result<Known, StoreError> {
         table::known(connection, &writer.member, targets)
     }
 
@@ -117,8 +113,8 @@ impl Area for Blueprints {
         table::apply(connection, &writer.member, touched)
     }
 
-    fn name(index: &Index, key: &str) -> String {
-        index.name_of(Kind::Blueprint, key)
+    fn name(index: &Index, touched: &Touched<Held>) -> String {
+        index.name_of(Kind::Blueprint, &touched.key)
     }
 }
 
@@ -177,44 +173,12 @@ impl Backend {
         options: BlueprintsRead,
         context: &Context,
     ) -> Result<BlueprintPage, Refusal> {
-        let catalogue = self.catalogue.clone();
-        let now = self.environment.now();
-        let most = options.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(PAGE);
-        let read = self.read(context, move |connection, admitted| {
-            let mine = Mine { member: admitted.member.id.clone(), index: catalogue.at(connection)? };
-            Ok(feed::page(connection, &mine, options.cursor.as_deref(), most, now)?)
+        let BlueprintsRead { cursor, limit, .. } = options;
+        let page = self.page(Reading { cursor, limit }, context, |admitted, index| Mine {
+            member: admitted.member.id.clone(),
+            index,
         });
-        let paged = read.await?;
-        let page = match paged.settle(&self.store, now).await {
-            Ok(page) => written(page),
-            Err(error) => Err(error),
-        };
-        let (asked, _) = super::admission::asked(context)?;
-        page.map_err(|error| asked.refuse(error.into()))
+        let Shown { items, removed, next_cursor, has_more } = page.await?;
+        Ok(BlueprintPage { items, removed, next_cursor, has_more, extra: Map::new() })
     }
-}
-
-/// A page as answers have it.
-fn written(page: Page<exchange_api::types::Blueprint>) -> Result<BlueprintPage, StoreError> {
-    let Page { items, removed, next, more } = page;
-    let next_cursor = next.parse().map_err(|_| StoreError::Corrupt("a cursor of too many characters"))?;
-    let removed = removed.into_iter().map(tombstone).collect::<Result<_, _>>()?;
-    Ok(BlueprintPage { items, removed, next_cursor, has_more: more, extra: Map::new() })
-}
-
-/// A tombstone as answers have it (TYP-14, TYP-15).
-fn tombstone(removed: Removed) -> Result<Tombstone, StoreError> {
-    let Removed { key, removal } = removed;
-    let corrupt = |_| StoreError::Corrupt("a tombstone");
-    let (client_id, installation_id) = match &removal.by {
-        Author::Client { client, installation } => (
-            Some(client.as_str().parse().map_err(corrupt)?),
-            Some(installation.as_str().parse().map_err(corrupt)?),
-        ),
-        Author::Web | Author::App | Author::System => (None, None),
-    };
-    let channel = removal.by.channel().into();
-    let removed_by = RemovedBy { channel, client_id, installation_id, extra: Map::new() };
-    let key = key.parse().map_err(corrupt)?;
-    Ok(Tombstone { key, removed_at: timestamp(removal.at)?, removed_by, extra: Map::new() })
 }

@@ -7,6 +7,7 @@ pub use interruption::{Interruption, Step};
 pub(crate) use outcome::{Extras, OpEnd, Warnings};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use contract_runtime::server::{Answer, Context};
 use exchange_api::operations::OperationId;
@@ -23,11 +24,14 @@ use super::journal;
 use super::refusal::{Asked, Failure, written};
 use super::{Backend, held};
 use crate::catalogue::{Catalogue, Index};
-use crate::feed::{self, Author, Change, Stream};
+use crate::feed::{self, Author, Change, Removal, Stream};
 use crate::idempotency::{self, Completion};
 use crate::ids::MemberId;
 use crate::store::StoreError;
 use crate::time::Moment;
+
+/// How long a removal by somebody else counts (BPR-06, A11).
+const REMEMBERED: Duration = feed::cursor::LIFE;
 
 /// For whom, how and when something is written.
 #[derive(Clone, Debug)]
@@ -37,6 +41,23 @@ pub(crate) struct Writer {
     pub(crate) now: Moment,
     /// What journal and audit call the change set.
     pub(crate) change_set: String,
+    /// From when on the guard counts what the client did (LIM-21).
+    pub(crate) guarded_since: Moment,
+}
+
+impl Writer {
+    /// Whether a removal asks a client to ask the member first: one by anybody but this installation,
+    /// within 90 days (WRT-14). What the member does on the web needs no asking.
+    pub(crate) fn must_ask(&self, removal: &Removal) -> bool {
+        matches!(self.author, Author::Client { .. })
+            && !removal.by.is(&self.author)
+            && self.remembers(removal)
+    }
+
+    /// Whether a removal still counts.
+    pub(crate) fn remembers(&self, removal: &Removal) -> bool {
+        self.now.since(removal.at) <= REMEMBERED
+    }
 }
 
 /// The ops of a change set, as an area reads them.
@@ -105,6 +126,7 @@ pub(crate) trait Area: Sized + Send + 'static {
     fn load(
         connection: &Connection,
         writer: &Writer,
+        ops: &[Self::Op],
         targets: &[Self::Target],
     ) -> Result<Self::State, StoreError>;
 
@@ -116,8 +138,8 @@ pub(crate) trait Area: Sized + Send + 'static {
         writer: &Writer,
     ) -> Decided<Self::Entry>;
 
-    /// What a person calls the entry of a key.
-    fn name(index: &Index, key: &str) -> String;
+    /// What a person calls an entry.
+    fn name(index: &Index, touched: &Touched<Self::Entry>) -> String;
 
     /// How many entries the member has, for the guard.
     fn entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError>;
@@ -129,9 +151,16 @@ pub(crate) trait Area: Sized + Send + 'static {
         touched: &[Touched<Self::Entry>],
     ) -> Result<(), StoreError>;
 
-    /// The stream that tells of them.
-    fn stream(member: &MemberId) -> Stream {
-        Stream::of_member(Self::NAME, member)
+    /// Tells the feeds of it: of every entry the member's, unless the area knows more.
+    fn tell(
+        connection: &Connection,
+        writer: &Writer,
+        touched: &[Touched<Self::Entry>],
+    ) -> Result<(), StoreError> {
+        let stream = Stream::of_member(Self::NAME, &writer.member);
+        let changes =
+            touched.iter().map(|touched| Change { key: &touched.key, gone: touched.after.is_none() });
+        feed::record(connection, &stream, &writer.author, writer.now, changes)
     }
 }
 
@@ -167,7 +196,7 @@ impl<A: Area> Resolved<A> {
             self.targets = A::resolve(&index, &self.batch.ops, &mut self.warnings);
             self.index = index;
         }
-        let state = A::load(connection, writer, &self.targets)?;
+        let state = A::load(connection, writer, &self.batch.ops, &self.targets)?;
         Ok(A::decide(state, &self.batch.ops, &self.targets, writer))
     }
 
@@ -188,16 +217,16 @@ pub(super) fn carry_out<A: Area>(
     connection: &Connection,
     writer: &Writer,
     author_name: &str,
-    touched: &[Touched<A::Entry>],
+    decided: &Decided<A::Entry>,
     interruption: &Interruption,
 ) -> Result<(), StoreError> {
+    let touched = &decided.touched;
     if touched.is_empty() {
         return Ok(());
     }
     A::apply(connection, writer, touched)?;
     interruption.at(Step::Applied)?;
-    let changes = touched.iter().map(|touched| Change { key: &touched.key, gone: touched.after.is_none() });
-    feed::record(connection, &A::stream(&writer.member), &writer.author, writer.now, changes)?;
+    A::tell(connection, writer, touched)?;
     interruption.at(Step::Told)?;
     journal::record(connection, writer, A::NAME, touched)?;
     let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
@@ -240,6 +269,18 @@ impl Backend {
 }
 
 impl Backend {
+    /// Who writes now, under a name of its own for the change set.
+    pub(super) fn writer(&self, member: &MemberId, author: Author) -> Result<Writer, StoreError> {
+        let now = self.environment.now();
+        Ok(Writer {
+            member: member.clone(),
+            author,
+            now,
+            change_set: self.environment.token::<16>()?,
+            guarded_since: now.minus(self.config.guard.window()),
+        })
+    }
+
     /// A change set that no client sent: decided and carried out, without guard and kept answer.
     pub(super) async fn change_beside<A: Area>(
         &self,
@@ -250,13 +291,12 @@ impl Backend {
         let mut resolved = Resolved::<A>::of(body, self.catalogue.latest());
         let (backend, member) = (self.clone(), member.clone());
         let change = move |connection: &Connection| {
-            let (now, change_set) = (backend.environment.now(), backend.environment.token::<16>()?);
-            let writer = Writer { member, author, now, change_set };
+            let writer = backend.writer(&member, author)?;
             let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
             let dry_run = resolved.batch.dry_run;
             if !dry_run {
                 let channel = writer.author.channel();
-                carry_out::<A>(connection, &writer, channel, &decided.touched, &backend.interruption)?;
+                carry_out::<A>(connection, &writer, channel, &decided, &backend.interruption)?;
             }
             Ok(resolved.result(decided, dry_run))
         };
@@ -302,7 +342,7 @@ impl Path {
             return Ok(Came::Answer(self.asked.held(held)?));
         }
         let name = &admitted.client.name;
-        carry_out::<A>(connection, &writer, name, &decided.touched, &self.backend.interruption)?;
+        carry_out::<A>(connection, &writer, name, &decided, &self.backend.interruption)?;
         Ok(Came::To(decided))
     }
 
@@ -318,13 +358,8 @@ impl Path {
 
     fn writer(&self, admitted: &Admitted) -> Result<Writer, Failure> {
         let installation = admitted.installation()?.clone();
-        let Admitted { caller, member, .. } = admitted;
-        Ok(Writer {
-            member: member.id.clone(),
-            author: Author::Client { client: caller.client.clone(), installation },
-            now: self.backend.environment.now(),
-            change_set: self.backend.environment.token::<16>().map_err(StoreError::from)?,
-        })
+        let author = Author::Client { client: admitted.caller.client.clone(), installation };
+        Ok(self.backend.writer(&admitted.member.id, author)?)
     }
 
     /// Whether the member has to confirm it (WRT-10).
@@ -339,8 +374,7 @@ impl Path {
         if batch == 0 {
             return Ok(false);
         }
-        let rule = &self.backend.config.guard;
-        let since = writer.now.minus(rule.window());
+        let (rule, since) = (&self.backend.config.guard, writer.guarded_since);
         let window = guard::removed(connection, &writer.member, A::NAME, &admitted.caller.client, since)?;
         let entries = A::entries(connection, &writer.member)?;
         Ok(rule.holds(Removals { batch, window, entries }))

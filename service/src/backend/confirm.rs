@@ -94,8 +94,9 @@ impl Backend {
     /// What the store says; nothing is applied then, and the batch waits on.
     pub async fn confirm(&self, member: &MemberId, handoff: &Handoff) -> Result<Confirmed, StoreError> {
         let Some(held) = self.held(member, handoff).await? else { return Ok(Confirmed::Gone) };
+        let handed = handoff.clone();
         let confirmed = match held.operation.parse() {
-            Ok(OperationId::BlueprintsWrite) => self.confirm_one::<Blueprints>(held, handoff.clone()).await,
+            Ok(OperationId::BlueprintsWrite) => self.confirm_one::<Blueprints>(held, handed).await,
             _ => Err(StoreError::Corrupt("a held batch of no area").into()),
         };
         match confirmed {
@@ -116,7 +117,7 @@ impl Backend {
             .write(move |connection| {
                 let Some(held) = held::find(connection, &member, &handoff.0, now)? else { return Ok(false) };
                 held::drop_it(connection, &handoff.0)?;
-                let writer = writer(&backend, &held, now)?;
+                let writer = writer(&backend, &held)?;
                 let detail = "dropped by the member, nothing was applied";
                 journal::audit(connection, &writer, "held-batch.discard", &held.operation, detail)?;
                 Ok(true)
@@ -134,12 +135,12 @@ impl Backend {
         let mut resolved = resolved::<A>(self, &held)?;
         let backend = self.clone();
         let preview = move |connection: &Connection| {
-            let writer = writer(&backend, &held, backend.environment.now())?;
+            let writer = writer(&backend, &held)?;
             let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
             let client = registry::client(connection, &held.caller.client)?.map(|client| client.name);
             let (removed, written): (Vec<_>, Vec<_>) =
-                decided.touched.iter().partition(|touched| touched.after.is_none());
-            let name = |touched: &&Touched<A::Entry>| A::name(resolved.index(), &touched.key);
+                decided.touched.iter().partition(|touched| touched.removal);
+            let name = |touched: &&Touched<A::Entry>| A::name(resolved.index(), touched);
             let named: Vec<String> = removed.iter().take(NAMED).map(name).collect();
             let (more_removed, written) = (removed.len() - named.len(), written.len());
             Ok(Preview {
@@ -167,10 +168,10 @@ impl Backend {
             held::drop_it(connection, &handoff.0)?;
             // Switch, client, scope and disconnects may have changed since it was sent.
             let admitted = admit(connection, &held.caller, A::OPERATION.operation())?;
-            let writer = writer(&backend, &held, now)?;
+            let writer = writer(&backend, &held)?;
             let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
             let name = &admitted.client.name;
-            carry_out::<A>(connection, &writer, name, &decided.touched, &backend.interruption)?;
+            carry_out::<A>(connection, &writer, name, &decided, &backend.interruption)?;
             let detail = format!("{name}: confirmed by the member");
             journal::audit(connection, &writer, "held-batch.confirm", &writer.change_set, &detail)?;
             Ok(Confirmed::Applied(resolved.result(decided, false)))
@@ -179,15 +180,11 @@ impl Backend {
     }
 }
 
-fn writer(backend: &Backend, held: &Held, now: Moment) -> Result<Writer, StoreError> {
+fn writer(backend: &Backend, held: &Held) -> Result<Writer, StoreError> {
     let corrupt = StoreError::Corrupt("a held batch without its installation");
     let installation = held.caller.installation.clone().ok_or(corrupt)?;
-    Ok(Writer {
-        member: held.caller.member.clone(),
-        author: Author::Client { client: held.caller.client.clone(), installation },
-        now,
-        change_set: backend.environment.token::<16>()?,
-    })
+    let author = Author::Client { client: held.caller.client.clone(), installation };
+    backend.writer(&held.caller.member, author)
 }
 
 fn resolved<A: Area>(backend: &Backend, held: &Held) -> Result<Resolved<A>, StoreError> {

@@ -211,6 +211,29 @@ impl Bench {
         done.iter().find(|done| done.task == task).expect("a task that is due").removed
     }
 
+    /// Sends ops, and compares what was not applied with `<index> <result> <reason>`.
+    async fn check(&self, caller: &Caller, uri: &str, ops: Vec<Value>, expected: &[&str]) -> Answered {
+        let (shown, count) = (format!("{ops:?}"), ops.len() as u64);
+        let answered = self.post(caller, uri, json!({ "ops": ops })).await;
+        let outcomes: Vec<String> =
+            answered.outcomes().into_iter().map(|(index, outcome)| format!("{index} {outcome}")).collect();
+        assert_eq!(outcomes, expected, "{shown}");
+        let (applied, unchanged, not_applied) = answered.counts();
+        assert_eq!(applied + unchanged + not_applied, count);
+        assert_eq!(unchanged + not_applied, outcomes.len() as u64);
+        answered
+    }
+
+    /// The next page of a collection that fits on one, and where it goes on.
+    async fn page(&self, caller: &Caller, uri: &str, cursor: &mut String) -> (Vec<Value>, Vec<Value>) {
+        let uri = if cursor.is_empty() { uri.to_owned() } else { format!("{uri}?cursor={cursor}") };
+        let page = self.get(caller, &uri).await.body;
+        *cursor = page["nextCursor"].as_str().expect("a cursor").to_owned();
+        assert_eq!(page["hasMore"], false);
+        let list = |name: &str| page[name].as_array().expect("a list").clone();
+        (list("items"), list("removed"))
+    }
+
     /// A change set of blueprints.
     async fn change(&self, caller: &Caller, ops: Vec<Value>) -> Answered {
         self.post(caller, WRITE, json!({ "ops": ops })).await

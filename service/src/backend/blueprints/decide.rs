@@ -6,8 +6,8 @@ use exchange_api::reasons::Reason;
 use exchange_api::types::{ItemRef, OpId};
 
 use super::super::change::{Decided, Extras, OpEnd, Touched, Writer};
-use super::{Held, REMEMBERED, Target};
-use crate::feed::{Author, Removal};
+use super::{Held, Target};
+use crate::feed::Removal;
 
 /// One op.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +96,7 @@ fn add(state: &mut State, entry: &Held, overrule: bool, writer: &Writer) -> OpEn
     if state.now.held.is_some() || state.now.is_default {
         return OpEnd::Unchanged;
     }
-    let elsewhere = state.now.gone.as_ref().is_some_and(|gone| is_elsewhere(gone, writer));
+    let elsewhere = state.now.gone.as_ref().is_some_and(|gone| writer.must_ask(gone));
     if elsewhere && !overrule {
         return OpEnd::Refused(Reason::RemovedElsewhere);
     }
@@ -105,14 +105,6 @@ fn add(state: &mut State, entry: &Held, overrule: bool, writer: &Writer) -> OpEn
     state.now.gone = None;
     state.now.held = Some(entry.clone());
     OpEnd::Applied
-}
-
-/// Whether a removal asks a client to ask the member first: by anybody but this installation, within
-/// 90 days. What the member does on the web needs no asking.
-fn is_elsewhere(gone: &Removal, writer: &Writer) -> bool {
-    matches!(writer.author, Author::Client { .. })
-        && !gone.by.is(&writer.author)
-        && writer.now.since(gone.at) <= REMEMBERED
 }
 
 /// BPR-08.

@@ -7,25 +7,12 @@ use exchange_service::feed::Author;
 use super::*;
 
 async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str]) {
-    let shown = format!("{ops:?}");
-    let count = ops.len() as u64;
-    let answered = bench.change(caller, ops).await;
-    let outcomes: Vec<String> =
-        answered.outcomes().into_iter().map(|(index, outcome)| format!("{index} {outcome}")).collect();
-    assert_eq!(outcomes, expected, "{shown}");
-    let (applied, unchanged, not_applied) = answered.counts();
-    assert_eq!(applied + unchanged + not_applied, count);
-    assert_eq!(unchanged + not_applied, outcomes.len() as u64);
+    bench.check(caller, WRITE, ops, expected).await;
 }
 
 /// The feed's next page, and where it goes on.
 async fn page(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<Value>, Vec<Value>) {
-    let uri = if cursor.is_empty() { READ.to_owned() } else { format!("{READ}?cursor={cursor}") };
-    let page = bench.get(caller, &uri).await.body;
-    *cursor = page["nextCursor"].as_str().expect("a cursor").to_owned();
-    assert_eq!(page["hasMore"], false);
-    let list = |name: &str| page[name].as_array().expect("a list").clone();
-    (list("items"), list("removed"))
+    bench.page(caller, READ, cursor).await
 }
 
 /// BPR-01, BPR-03, BPR-04, BPR-05, TYP-10, CON-06: what an added blueprint looks like; a client's
