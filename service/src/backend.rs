@@ -23,11 +23,14 @@ mod held;
 mod journal;
 mod page;
 mod refusal;
+mod stock;
+pub(crate) mod warehouse;
 
 pub use blueprints::set_defaults;
 pub use change::{Interruption, Step};
 pub use confirm::{Confirmed, Preview};
 pub(crate) use held::prune as prune_held;
+pub use warehouse::Keeping;
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,12 +38,12 @@ use std::sync::Arc;
 use contract_runtime::server::{Context, Rejection, Response};
 use exchange_api::calls::{
     AccountCheckCall, BlueprintsReadCall, BlueprintsWriteCall, CatalogLocationsCall, CatalogResolveCall,
-    InstallationLabelCall, ServiceDocumentCall,
+    InstallationLabelCall, ServiceDocumentCall, ShipsReadCall, ShipsWriteCall, StockReadCall, StockWriteCall,
 };
 use exchange_api::server::{Refusal, Service};
 use exchange_api::types::{
     AccountCheckResponse, BlueprintChangeSet, BlueprintPage, ChangeResult, Installation, LocationList,
-    Problem, ResolveResponse, ServiceDocument,
+    Problem, ResolveResponse, ServiceDocument, StockPage,
 };
 
 use crate::catalogue::Catalogue;
@@ -163,5 +166,13 @@ impl Service for Backend {
         context: Context,
     ) -> Result<ChangeResult, Refusal> {
         self.change::<blueprints::Blueprints>(call.body, &context).await
+    }
+
+    async fn stock_read(&self, call: StockReadCall, context: Context) -> Result<StockPage, Refusal> {
+        self.read_stock(call.options, &context).await
+    }
+
+    async fn stock_write(&self, call: StockWriteCall, context: Context) -> Result<ChangeResult, Refusal> {
+        self.change::<stock::Stock>(call.body, &context).await
     }
 }

@@ -15,6 +15,9 @@ use crate::catalogue::contents::Kind;
 use crate::catalogue::{Entry, Index, Place, Resolution, Resolved};
 use crate::store::StoreError;
 
+/// The longest name of a location.
+const LONGEST_NAME: usize = LocationName::MAX_LENGTH;
+
 impl Backend {
     pub(super) async fn resolve(
         &self,
@@ -43,7 +46,7 @@ fn resolve_all(index: &Index, body: &ResolveRequest) -> Result<ResolveResponse, 
     let mut warnings = Warnings::unknown_fields(body.undeclared(Warnings::MOST));
     let mut results = Vec::with_capacity(body.refs.len());
     for (at, reference) in (0_i64..).zip(&body.refs) {
-        let Resolved { resolution, loc_key_unresolved } = index.resolve(kind, reference);
+        let Resolved { resolution, loc_key_unresolved, .. } = index.resolve(kind, reference);
         if loc_key_unresolved {
             warnings.loc_key(&format!("/refs/{at}/locKey"));
         }
@@ -69,6 +72,16 @@ fn entry(found: &Entry) -> Result<CatalogEntry, StoreError> {
 pub(super) fn shown(key: &str, name: String) -> Result<CatalogEntry, StoreError> {
     let bt = CatalogKey::new(key).map_err(|_| StoreError::Corrupt("a key of the catalogue"))?;
     Ok(CatalogEntry { bt, name, extra: Map::new() })
+}
+
+/// The location of a key as answers have it; its key in the place of its name when there is none any more.
+pub(super) fn location_of(index: &Index, id: &str) -> Result<Location, StoreError> {
+    if let Some(place) = index.places().get(id) {
+        return location(place);
+    }
+    let name: String = id.chars().take(LONGEST_NAME).collect();
+    let name = LocationName::new(name).map_err(|_| StoreError::Corrupt("a location's key"))?;
+    Ok(Location { name, uex: None, extra: Map::new() })
 }
 
 /// A location as answers have it.

@@ -58,6 +58,12 @@ impl Writer {
     pub(crate) fn remembers(&self, removal: &Removal) -> bool {
         self.now.since(removal.at) <= REMEMBERED
     }
+
+    /// The opaque id of something that the change set makes, by its number among them: known before
+    /// anything is written, and no other change set's.
+    pub(crate) fn made(&self, number: usize) -> String {
+        format!("{}.{number}", self.change_set)
+    }
 }
 
 /// The ops of a change set, as an area reads them.
@@ -230,7 +236,8 @@ pub(super) fn carry_out<A: Area>(
     interruption.at(Step::Told)?;
     journal::record(connection, writer, A::NAME, touched)?;
     let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
-    let detail = format!("{author_name}: {} written, {} removed", there.len(), gone.len());
+    let beside = decided.extras.audited();
+    let detail = format!("{author_name}: {} written, {} removed{beside}", there.len(), gone.len());
     let action = format!("{}.write", A::NAME);
     journal::audit(connection, writer, &action, &writer.change_set, &detail)?;
     interruption.at(Step::WrittenDown)

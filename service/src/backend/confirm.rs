@@ -18,6 +18,7 @@ use super::change::{Area, Resolved, Touched, Writer, carry_out};
 use super::held::{self, Held};
 use super::journal;
 use super::refusal::Failure;
+use super::stock::Stock;
 use crate::feed::Author;
 use crate::ids::MemberId;
 use crate::registry;
@@ -32,7 +33,7 @@ const NAMED: usize = 50;
 pub struct Preview {
     /// The registered name of the client that sent it.
     pub client: String,
-    /// The area: `blueprints`.
+    /// The area: `blueprints` or `stock`.
     pub area: &'static str,
     /// What it would remove, by name; the first 50.
     pub removed: Vec<String>,
@@ -84,6 +85,7 @@ impl Backend {
         let Some(held) = self.held(member, handoff).await? else { return Ok(None) };
         match held.operation.parse() {
             Ok(OperationId::BlueprintsWrite) => self.preview_of::<Blueprints>(held).await.map(Some),
+            Ok(OperationId::StockWrite) => self.preview_of::<Stock>(held).await.map(Some),
             _ => Err(StoreError::Corrupt("a held batch of no area")),
         }
     }
@@ -97,6 +99,7 @@ impl Backend {
         let handed = handoff.clone();
         let confirmed = match held.operation.parse() {
             Ok(OperationId::BlueprintsWrite) => self.confirm_one::<Blueprints>(held, handed).await,
+            Ok(OperationId::StockWrite) => self.confirm_one::<Stock>(held, handed).await,
             _ => Err(StoreError::Corrupt("a held batch of no area").into()),
         };
         match confirmed {

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::store::StoreError;
 
-/// A location that is not hidden.
+/// A location of the warehouse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The service's own key.
@@ -29,23 +29,28 @@ impl Place {
     }
 }
 
-/// All locations that are not hidden.
+/// All locations: those that are not hidden can be named, the others only be looked up, for what was
+/// there before they were hidden.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     by_name: Vec<Place>,
+    by_id: HashMap<String, Place>,
     by_city: HashMap<i64, Vec<usize>>,
     by_station: HashMap<i64, Vec<usize>>,
 }
 
 impl Places {
     pub(super) fn read(connection: &Connection) -> Result<Self, StoreError> {
-        let mut rows = connection.prepare_cached(
-            "SELECT id, name, city, station FROM location WHERE hidden = 0 ORDER BY name, id",
-        )?;
+        let mut rows = connection
+            .prepare_cached("SELECT id, name, city, station, hidden FROM location ORDER BY name, id")?;
         let mut rows = rows.query([])?;
         let mut places = Self::default();
         while let Some(row) = rows.next()? {
             let place = Place { id: row.get(0)?, name: row.get(1)?, city: row.get(2)?, station: row.get(3)? };
+            places.by_id.insert(place.id.clone(), place.clone());
+            if row.get(4)? {
+                continue;
+            }
             let at = places.by_name.len();
             if let Some(city) = place.city {
                 places.by_city.entry(city).or_default().push(at);
@@ -58,10 +63,16 @@ impl Places {
         Ok(places)
     }
 
-    /// All, ordered by name.
+    /// All that are not hidden, ordered by name.
     #[must_use]
     pub fn all(&self) -> &[Place] {
         &self.by_name
+    }
+
+    /// The location of a key, hidden or not.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Place> {
+        self.by_id.get(id)
     }
 
     /// The location that a reference names: by its link, then by its exact name. Of several with one

@@ -26,6 +26,8 @@ pub enum Resolution<'i> {
 pub struct Resolved<'i> {
     /// What it found.
     pub resolution: Resolution<'i>,
+    /// Whether what it found is no match, only like the name (RES-09).
+    pub is_guess: bool,
     /// Whether it has a `locKey` and none of its keys found exactly one entry.
     pub loc_key_unresolved: bool,
 }
@@ -56,8 +58,11 @@ impl Index {
     /// What a reference of a kind finds.
     #[must_use]
     pub fn resolve(&self, kind: Kind, reference: &ItemRef) -> Resolved<'_> {
-        let none =
-            Resolved { resolution: Resolution::Nothing, loc_key_unresolved: reference.loc_key.is_some() };
+        let none = Resolved {
+            resolution: Resolution::Nothing,
+            is_guess: false,
+            loc_key_unresolved: reference.loc_key.is_some(),
+        };
         let Some(part) = self.part(kind) else { return none };
         let entry = |at: u32| part.entries.get(at as usize);
         let mut several: Option<Vec<u32>> = None;
@@ -65,13 +70,14 @@ impl Index {
             match found {
                 Found::One(at) => {
                     let resolution = entry(at).map_or(Resolution::Nothing, Resolution::One);
-                    return Resolved { resolution, loc_key_unresolved: false };
+                    return Resolved { resolution, loc_key_unresolved: false, ..none };
                 }
                 Found::Several(places) => drop(several.get_or_insert_with(|| places.to_vec())),
                 Found::Nothing | Found::Like(_) => {}
             }
         }
         let by_name = reference.name.as_deref().map_or(Found::Nothing, |name| part.by_name(kind, name));
+        let is_guess = several.is_none() && matches!(by_name, Found::Like(_));
         let candidates = match by_name {
             Found::One(at) => {
                 let resolution = entry(at).map_or(Resolution::Nothing, Resolution::One);
@@ -85,7 +91,7 @@ impl Index {
         if candidates.is_empty() {
             return none;
         }
-        Resolved { resolution: Resolution::Several(candidates), ..none }
+        Resolved { resolution: Resolution::Several(candidates), is_guess, ..none }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use crate::ids::{ClientId, InstallationId, MemberId};
+use crate::ids::{ClientId, InstallationId, MemberId, UnitId};
 use crate::secrets;
 use crate::store::StoreError;
 use crate::time::Moment;
@@ -21,6 +21,12 @@ impl Stream {
     #[must_use]
     pub fn of_member(area: &str, member: &MemberId) -> Self {
         Self(format!("member/{area}/{member}"))
+    }
+
+    /// One unit's entries of an area.
+    #[must_use]
+    pub fn of_unit(area: &str, unit: &UnitId) -> Self {
+        Self(format!("unit/{area}/{unit}"))
     }
 
     /// What all members of an area share.

@@ -5,11 +5,15 @@ mod bounds;
 mod catalogue;
 mod connection;
 mod cursors;
+mod fixtures;
 mod held;
 mod model;
 mod paths;
+mod stock;
+mod stock_bookings;
+mod stock_model;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,8 +41,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 const WRITE: &str = "/exchange/v1/me/blueprints/changes";
 const READ: &str = "/exchange/v1/me/blueprints";
 
-/// A backend over a small world: member `m-1` with two installations of client `c-1` and one of
-/// `c-2`, member `m-2`, and some who may not call.
+/// A backend over a small world: member `m-1` of unit `u-1`, with two installations of client `c-1` and one
+/// of `c-2`, member `m-2` of two units, and some who may not call.
 struct Bench {
     endpoints: Endpoints<Backend>,
     store: Store,
@@ -81,6 +85,10 @@ fn products() -> Vec<&'static str> {
     vec!["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS", "BP_CORE", "BP_FLASK", "BP_LAMP"]
 }
 
+fn material(id: &str, name: &str, facts: Value) -> NewEntry {
+    NewEntry { facts, ..NewEntry::new(Kind::Material, id, name) }
+}
+
 fn contents() -> Contents {
     let product =
         |id: &str| NewEntry::new(Kind::Blueprint, id, format!("Sandbox {}", &id[3..].to_lowercase()));
@@ -89,6 +97,20 @@ fn contents() -> Contents {
     entries.extend((0..600).map(|number| {
         NewEntry::new(Kind::Blueprint, format!("BP_MANY_{number:03}"), format!("Many {number:03}"))
     }));
+    entries.extend([
+        material(
+            "ore",
+            "Quanta Ore",
+            json!({ "unit": "SCU", "type": "RAW", "commodity": true, "mineral": true }),
+        ),
+        material("metal", "Quanta Metal", json!({ "unit": "SCU", "type": "REFINED", "commodity": true })),
+        material("dust", "Star Dust", json!({ "unit": "SCU", "type": "NO_REFINE", "commodity": false })),
+        material("parts", "Spare Parts", json!({ "unit": "PIECE", "type": "NO_REFINE", "commodity": false })),
+        material("twin-1", "Same Stuff", json!({ "unit": "SCU" })),
+        material("twin-2", "Same Stuff", json!({ "unit": "SCU" })),
+        NewEntry::new(Kind::Item, "gun", "Quanta Cannon"),
+        NewEntry::new(Kind::Item, "ores", "Quanta Ores"),
+    ]);
     let locations = vec![
         NewLocation { id: "l-2".into(), name: "Station".into(), city: None, station: Some(7), hidden: false },
         NewLocation { id: "l-1".into(), name: "City".into(), city: Some(1), station: Some(2), hidden: false },
@@ -105,6 +127,10 @@ const SEED: &str = "
         ('m-1', 'One', 'Sandbox_Member', 'active', 1, '2', 0), ('m-2', 'Two', NULL, 'active', 1, '2', 0),
         ('m-pending', 'P', NULL, 'pending', 1, '2', 0), ('m-roleless', 'R', NULL, 'active', 0, '2', 0),
         ('m-disabled', 'D', NULL, 'disabled', 1, '2', 0), ('m-terms', 'T', NULL, 'active', 1, '1', 0);
+    INSERT INTO unit (id, name, shorthand, kind) VALUES
+        ('u-1', 'First Unit', 'ONE', 'SQUADRON'), ('u-2', 'Second Unit', 'TWO', 'SPECIAL_COMMAND'),
+        ('u-3', 'Third Unit', 'THREE', 'BEREICH');
+    INSERT INTO membership (member, unit) VALUES ('m-1', 'u-1'), ('m-2', 'u-1'), ('m-2', 'u-2');
     INSERT INTO client (id, name, state, created_at) VALUES
         ('c-1', 'First client', 'active', 0), ('c-2', 'Second client', 'active', 0),
         ('c-off', 'Suspended', 'suspended', 0);
@@ -188,6 +214,22 @@ impl Bench {
         }
         JUDGE.answer(id, status, &answer);
         Answered { status, headers, bytes, body: answer }
+    }
+
+    /// Sends what may be no request of the contract at all: status and body of the answer, which is judged.
+    async fn send_raw(&self, caller: &Caller, operation: &str, uri: &str, body: String) -> (u16, Value) {
+        let request = http::Request::post(uri)
+            .extension(caller.clone())
+            .header("Content-Type", "application/json")
+            .header("Idempotency-Key", "key-0001")
+            .body(Body::from(body))
+            .expect("a request");
+        let response = self.endpoints.serve(request).await;
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
+        let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
+        JUDGE.answer(operation, status, &answer);
+        (status, answer)
     }
 
     async fn get(&self, caller: &Caller, uri: &str) -> Answered {

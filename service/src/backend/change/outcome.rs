@@ -23,6 +23,19 @@ pub(crate) struct Extras {
     pub(crate) offers_removed: Option<i64>,
 }
 
+impl Extras {
+    /// What the audit says of them (STK-17, SHP-10); nothing where there is nothing to say.
+    pub(super) fn audited(&self) -> String {
+        let counted = |count: Option<i64>, what: &str| match count {
+            None | Some(0) => String::new(),
+            Some(count) => format!(", {count} {what}"),
+        };
+        let offers = counted(self.offers_reduced, "offers lowered");
+        let offers = offers + &counted(self.offers_removed, "offers removed");
+        offers + &counted(self.detached_from_missions, "mission units left")
+    }
+}
+
 /// At most 50 of what was accepted but not understood; further ones are dropped (RES-12, A26).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Warnings(Vec<Warning>);

@@ -245,8 +245,8 @@ CREATE TABLE held_batch (
     PRIMARY KEY (client, member)
 ) STRICT, WITHOUT ROWID;
 -- What every change was, for audit, undo and the guard; appended to, never read for an answer's data.
--- No index but the guard's: one by keys would touch a page for each op of a set, more of them the longer the
--- journal is.
+-- No index but the guard's, in the order of time: one by keys would touch a page for each op of a set, more of
+-- them the longer the journal is.
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
@@ -263,6 +263,7 @@ CREATE TABLE journal (
     after TEXT
 ) STRICT;
 CREATE INDEX journal_of_guard ON journal (member, area, client, at) WHERE removal = 1;
+CREATE INDEX journal_of_stock ON journal (member, client, at) WHERE area = 'stock';
 -- What was done by whom, in words that a person reads; no secret and no value of a member's data.
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY,
@@ -285,3 +286,46 @@ CREATE TABLE blueprint (
     PRIMARY KEY (member, product)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE default_blueprint (product TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+-- ── stock ────────────────────────────────────────────────────────────────────────────────────────
+-- A row of the warehouse: what a member holds of something at one place. Amounts are thousandths of SCU,
+-- or pieces. Rows of one lot are shown as one; `pool_lot` is the lot of the unit's pool, for rows in one.
+CREATE TABLE stock_row (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    member TEXT NOT NULL,
+    lot TEXT NOT NULL,
+    pool_lot TEXT,
+    kind TEXT NOT NULL CHECK (kind IN ('MATERIAL', 'ITEM')),
+    material TEXT NOT NULL,
+    measure TEXT NOT NULL CHECK (measure IN ('SCU', 'PIECE')),
+    location TEXT NOT NULL,
+    quality INTEGER NOT NULL CHECK (quality BETWEEN 0 AND 1000),
+    stolen INTEGER NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    shared INTEGER NOT NULL,
+    unit TEXT,
+    version INTEGER NOT NULL,
+    note TEXT,
+    booked_at INTEGER NOT NULL,
+    CHECK (unit IS NULL OR shared = 1),
+    CHECK ((unit IS NULL) = (pool_lot IS NULL))
+) STRICT;
+CREATE INDEX stock_row_by_lot ON stock_row (member, lot);
+CREATE INDEX stock_row_by_pool ON stock_row (unit, pool_lot) WHERE unit IS NOT NULL;
+-- What is reserved of a row. Job orders and missions reserve beside each other, each at most the row.
+CREATE TABLE stock_earmark (
+    stock_row TEXT NOT NULL REFERENCES stock_row (id),
+    kind TEXT NOT NULL CHECK (kind IN ('job-order', 'mission')),
+    target TEXT NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    delivered INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (stock_row, kind, target)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX stock_earmark_by_target ON stock_earmark (kind, target);
+-- What the holder offers of a row on the Material Exchange.
+CREATE TABLE stock_offer (
+    id TEXT PRIMARY KEY,
+    stock_row TEXT NOT NULL UNIQUE REFERENCES stock_row (id),
+    amount INTEGER NOT NULL CHECK (amount > 0)
+) STRICT, WITHOUT ROWID;

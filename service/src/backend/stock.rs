@@ -1,0 +1,230 @@
+//! The member's stock: lots over the warehouse's rows (STK rows).
+
+mod book;
+mod collection;
+mod decide;
+mod desk;
+mod removals;
+mod table;
+
+use contract_runtime::Map;
+use contract_runtime::server::Context;
+use exchange_api::calls::StockRead;
+use exchange_api::operations::OperationId;
+use exchange_api::reasons::Reason;
+use exchange_api::server::Refusal;
+use exchange_api::types::{ItemRef, LocationRef, OpId, Quantity, StockChangeSet, StockOp, StockPage};
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::Backend;
+use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
+use super::page::{Reading, Shown};
+use super::warehouse::{self, Lot, Measure, Placed, Row, bookings};
+use crate::catalogue::contents::Kind;
+use crate::catalogue::{Entry, Index, Resolution, Resolved};
+use crate::feed::{self, Change, Stream};
+use crate::ids::MemberId;
+use crate::store::StoreError;
+use collection::Mine;
+use decide::{Known, Wish};
+
+/// The area's name in journal, audit and feeds.
+const NAME: &str = warehouse::STOCK;
+
+/// The area.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stock;
+
+/// What a member holds of a lot, row by row: what the journal keeps of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Holding {
+    pub(crate) lot: Lot,
+    pub(crate) held: i64,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Holding {
+    /// None where there are no rows.
+    fn of(lot: &Lot, rows: &[Row]) -> Option<Self> {
+        let held = warehouse::held(rows);
+        (!rows.is_empty()).then(|| Self { lot: lot.clone(), held, rows: rows.to_vec() })
+    }
+}
+
+/// One op: what a lot should hold (STK-05).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Op {
+    op_id: Option<OpId>,
+    material: ItemRef,
+    location: LocationRef,
+    quality: i64,
+    stolen: bool,
+    quantity: Quantity,
+    expected: Quantity,
+    /// Whether the member was asked about a removal by somebody else (WRT-14).
+    overrule: bool,
+}
+
+impl From<StockOp> for Op {
+    fn from(op: StockOp) -> Self {
+        let StockOp::SetQuantity(set) = op;
+        Self {
+            op_id: set.op_id,
+            material: set.material,
+            location: set.location,
+            quality: set.quality.get(),
+            stolen: set.stolen,
+            quantity: set.quantity,
+            expected: set.expected_quantity,
+            overrule: set.override_.unwrap_or(false),
+        }
+    }
+}
+
+impl Area for Stock {
+    const NAME: &'static str = NAME;
+    const OPERATION: OperationId = OperationId::StockWrite;
+
+    type ChangeSet = StockChangeSet;
+    type Op = Op;
+    /// What the first three steps come to, which only the catalogue decides.
+    type Target = Result<Wish, Reason>;
+    type State = Known;
+    type Entry = Holding;
+
+    fn batch(body: StockChangeSet) -> Batch<Op> {
+        let dry_run = body.dry_run.unwrap_or(false);
+        Batch { ops: body.ops.into_iter().map(Op::from).collect(), dry_run, broken: false }
+    }
+
+    fn op_id(op: &Op) -> Option<&OpId> {
+        op.op_id.as_ref()
+    }
+
+    fn resolve(index: &Index, ops: &[Op], warnings: &mut Warnings) -> Vec<Self::Target> {
+        let wish = |(at, op): (usize, &Op)| {
+            let found = material(index, &op.material);
+            if found.loc_key_unresolved {
+                warnings.loc_key(&format!("/ops/{at}/material/locKey"));
+            }
+            let (kind, entry) = found.entry?;
+            let place = index.places().find(&op.location).ok_or(Reason::LocationUnknown)?;
+            let measure = Measure::of(kind, &entry.facts);
+            let read = |quantity| measure.read(quantity).ok_or(Reason::UnitMismatch);
+            let (quantity, expected) = (read(&op.quantity)?, read(&op.expected)?);
+            let lot = Lot {
+                kind,
+                material: entry.id.clone(),
+                measure,
+                location: place.id.clone(),
+                // STK-14
+                quality: if kind == Kind::Item { 0 } else { op.quality },
+                stolen: op.stolen,
+            };
+            Ok(Wish { lot, quantity, expected, overrule: op.overrule })
+        };
+        ops.iter().enumerate().map(wish).collect()
+    }
+
+    fn load(
+        connection: &Connection,
+        writer: &Writer,
+        _: &[Op],
+        targets: &[Self::Target],
+    ) -> Result<Known, StoreError> {
+        table::known(connection, writer, targets)
+    }
+
+    fn decide(state: Known, _: &[Op], targets: &[Self::Target], writer: &Writer) -> Decided<Holding> {
+        decide::decide(state, targets, writer)
+    }
+
+    fn name(index: &Index, touched: &Touched<Holding>) -> String {
+        let holding = touched.after.as_ref().or(touched.before.as_ref());
+        let Some(Holding { lot, .. }) = holding else { return touched.key.clone() };
+        let place = index.places().get(&lot.location).map_or(&*lot.location, |place| &*place.name);
+        let stolen = if lot.stolen { ", stolen" } else { "" };
+        let quality = if lot.quality > 0 { format!(", quality {}", lot.quality) } else { String::new() };
+        format!("{}, {place}{quality}{stolen}", index.name_of(lot.kind, &lot.material))
+    }
+
+    fn entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
+        table::count(connection, member)
+    }
+
+    fn apply(
+        connection: &Connection,
+        writer: &Writer,
+        touched: &[Touched<Holding>],
+    ) -> Result<(), StoreError> {
+        warehouse::write(connection, &booked(&writer.member, touched))
+    }
+
+    fn tell(
+        connection: &Connection,
+        writer: &Writer,
+        touched: &[Touched<Holding>],
+    ) -> Result<(), StoreError> {
+        warehouse::tell(connection, &writer.author, writer.now, &booked(&writer.member, touched))?;
+        // What was filled and emptied at once has no rows to tell of, but its last change is this (STK-12).
+        let emptied = touched.iter().filter(|touched| touched.before.is_none() && touched.after.is_none());
+        let emptied = emptied.map(|touched| Change { key: &touched.key, gone: true });
+        let stream = Stream::of_member(NAME, &writer.member);
+        feed::record(connection, &stream, &writer.author, writer.now, emptied)
+    }
+}
+
+/// What becomes of each row of the lots.
+fn booked<'a>(member: &'a MemberId, touched: &'a [Touched<Holding>]) -> Vec<warehouse::Booking<'a>> {
+    let placed = |holding: &'a Option<Holding>| {
+        let rows = |Holding { lot, rows, .. }: &'a Holding| {
+            rows.iter().map(move |row| Placed { holder: member, lot, row })
+        };
+        holding.iter().flat_map(rows)
+    };
+    let before = touched.iter().flat_map(|touched| placed(&touched.before));
+    bookings(before, touched.iter().flat_map(|touched| placed(&touched.after)))
+}
+
+/// What a reference finds: a material, else an item (STK-06).
+struct Found<'i> {
+    entry: Result<(Kind, &'i Entry), Reason>,
+    loc_key_unresolved: bool,
+}
+
+fn material<'i>(index: &'i Index, reference: &ItemRef) -> Found<'i> {
+    let Resolved { resolution, is_guess, loc_key_unresolved } = index.resolve(Kind::Material, reference);
+    match resolution {
+        Resolution::One(entry) => return Found { entry: Ok((Kind::Material, entry)), loc_key_unresolved },
+        // What is only like a material's name may be an item's.
+        Resolution::Several(_) if !is_guess => {
+            return Found { entry: Err(Reason::Ambiguous), loc_key_unresolved };
+        }
+        Resolution::Several(_) | Resolution::Nothing => {}
+    }
+    let Resolved { resolution, loc_key_unresolved, .. } = index.resolve(Kind::Item, reference);
+    let entry = match resolution {
+        Resolution::One(entry) => Ok((Kind::Item, entry)),
+        Resolution::Several(_) => Err(Reason::Ambiguous),
+        Resolution::Nothing if is_guess => Err(Reason::Ambiguous),
+        Resolution::Nothing => Err(Reason::Unmatched),
+    };
+    Found { entry, loc_key_unresolved }
+}
+
+impl Backend {
+    pub(super) async fn read_stock(
+        &self,
+        options: StockRead,
+        context: &Context,
+    ) -> Result<StockPage, Refusal> {
+        let StockRead { cursor, limit, .. } = options;
+        let page = self.page(Reading { cursor, limit }, context, |admitted, index| Mine {
+            member: admitted.member.id.clone(),
+            index,
+        });
+        let Shown { items, removed, next_cursor, has_more } = page.await?;
+        Ok(StockPage { items, removed, next_cursor, has_more, extra: Map::new() })
+    }
+}

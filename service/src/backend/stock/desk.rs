@@ -1,0 +1,104 @@
+//! What happens to stock elsewhere than in a connected client: on the web, by the system.
+
+use exchange_api::types::{ChangeResult, StockChangeSet};
+
+use super::super::Backend;
+use super::super::change::{Decided, Extras, Touched, carry_out};
+use super::super::warehouse::{Keeping, Lot, Row, find, rows};
+use super::{Holding, Stock};
+use crate::feed::Author;
+use crate::ids::MemberId;
+use crate::store::StoreError;
+
+impl Backend {
+    /// Changes a member's stock by another way than a connected client. No guard asks, no removal has to be
+    /// overruled, and nothing is answered twice.
+    ///
+    /// # Errors
+    /// What the store says; nothing is written then.
+    pub async fn change_stock(
+        &self,
+        member: &MemberId,
+        author: Author,
+        body: StockChangeSet,
+    ) -> Result<ChangeResult, StoreError> {
+        self.change_beside::<Stock>(member, author, body).await
+    }
+
+    /// Books all that a member has in a lot from personal to shared, into a unit's pool, or back. The lot
+    /// stays what it is (STK-04). Says whether the member has such a lot.
+    ///
+    /// # Errors
+    /// What the store says; nothing is written then.
+    pub async fn rebook_stock(
+        &self,
+        member: &MemberId,
+        author: Author,
+        lot: &str,
+        keeping: Keeping,
+    ) -> Result<bool, StoreError> {
+        let (backend, member, key) = (self.clone(), member.clone(), lot.to_owned());
+        let rebook = move |connection: &rusqlite::Connection| {
+            let Some((lot, before)) = find(connection, &member, &key)? else { return Ok(false) };
+            let rebooked = |row: &Row| match &row.keeping {
+                is if *is == keeping => row.clone(),
+                _ => Row { keeping: keeping.clone(), version: row.version + 1, ..row.clone() },
+            };
+            let after: Vec<Row> = before.iter().map(rebooked).collect();
+            backend.arrange(connection, &member, author, &lot, [&before, &after])?;
+            Ok(true)
+        };
+        self.store.write(rebook).await
+    }
+
+    /// Gives what a member has in a lot to another member, but for what is reserved; what was offered of it
+    /// is offered no more. Says whether the member has such a lot.
+    ///
+    /// # Errors
+    /// What the store says; nothing is written then.
+    pub async fn give_stock(
+        &self,
+        member: &MemberId,
+        author: Author,
+        lot: &str,
+        to: &MemberId,
+    ) -> Result<bool, StoreError> {
+        let (backend, member, key, to) = (self.clone(), member.clone(), lot.to_owned(), to.clone());
+        let give = move |connection: &rusqlite::Connection| {
+            let Some((lot, before)) = find(connection, &member, &key)? else { return Ok(false) };
+            let (given, kept): (Vec<Row>, Vec<Row>) =
+                before.iter().cloned().partition(|row| row.reserved == 0);
+            let given = given.into_iter().map(|row| Row { offer: None, version: row.version + 1, ..row });
+            backend.arrange(connection, &member, author.clone(), &lot, [&before, &kept])?;
+            let had = rows(connection, &to, &key)?;
+            let has: Vec<Row> = had.iter().cloned().chain(given).collect();
+            backend.arrange(connection, &to, author, &lot, [&had, &has])?;
+            Ok(true)
+        };
+        self.store.write(give).await
+    }
+
+    /// Writes, tells and journals what becomes of a member's rows of a lot.
+    fn arrange(
+        &self,
+        connection: &rusqlite::Connection,
+        member: &MemberId,
+        author: Author,
+        lot: &Lot,
+        [before, after]: [&[Row]; 2],
+    ) -> Result<(), StoreError> {
+        if before == after {
+            return Ok(());
+        }
+        let writer = self.writer(member, author)?;
+        let touched = Touched {
+            key: lot.key(),
+            before: Holding::of(lot, before),
+            after: Holding::of(lot, after),
+            removal: false,
+            overridden: false,
+        };
+        let decided = Decided { ends: Vec::new(), touched: vec![touched], extras: Extras::default() };
+        carry_out::<Stock>(connection, &writer, writer.author.channel(), &decided, &self.interruption)
+    }
+}

@@ -1,0 +1,209 @@
+//! The warehouse: who holds what where, what of it is reserved, and what is offered on the Material
+//! Exchange.
+//!
+//! Stock stands in rows. A member's rows of one [`Lot`] are what the member's clients see as one amount
+//! (STK-02); a unit's rows of one lot, whoever holds them, are a lot of its pool (OST-02). Everything that
+//! changes rows goes through [`write`] and [`tell`], so that both feeds hear of it.
+
+mod measure;
+mod table;
+
+pub(crate) use measure::Measure;
+pub(crate) use table::{LOT, STOCK, find, lot, rows, tell, write};
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+
+use crate::catalogue::contents::Kind;
+use crate::ids::{MemberId, UnitId};
+use crate::secrets;
+use crate::time::Moment;
+
+/// What stock is, where, and in which state.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Lot {
+    /// A material or an item.
+    pub(crate) kind: Kind,
+    /// Its key in the catalogue.
+    pub(crate) material: String,
+    /// How it is measured. A material whose measure changes has other lots from then on: no amount is
+    /// ever read in another measure than it was booked in.
+    pub(crate) measure: Measure,
+    pub(crate) location: String,
+    /// 0 for an item (STK-03).
+    pub(crate) quality: i64,
+    pub(crate) stolen: bool,
+}
+
+impl Lot {
+    /// What the member's feed calls it; the same for every member.
+    pub(crate) fn key(&self) -> String {
+        self.hash(&[])
+    }
+
+    /// What the feed of a unit's pool calls it.
+    pub(crate) fn pool_key(&self, unit: &UnitId) -> String {
+        self.hash(&[unit.as_str()])
+    }
+
+    /// The same stock in the other stolen state (STK-19).
+    pub(crate) fn twin(&self) -> Self {
+        Self { stolen: !self.stolen, ..self.clone() }
+    }
+
+    fn hash(&self, more: &[&str]) -> String {
+        let Self { kind, material, measure, location, quality, stolen } = self;
+        let quality = quality.to_string();
+        let stolen = if *stolen { "stolen" } else { "" };
+        let own = [kind.as_str(), material, measure.as_str(), location, &quality, stolen];
+        // Each with its length, so that no two lots are written the same.
+        let parts = own.iter().chain(more).map(|part| format!("{}:{part}", part.len()));
+        let hash = secrets::hash(parts.collect::<String>());
+        URL_SAFE_NO_PAD.encode(secrets::head::<16>(&hash))
+    }
+}
+
+/// Whose a row is, beside its holder. In the order in which stock is booked out (STK-16).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keeping {
+    /// The holder's own.
+    Personal,
+    /// Shared, and booked to no unit.
+    Shared,
+    /// In the pool of a unit.
+    Pool(UnitId),
+}
+
+impl Keeping {
+    pub(crate) const fn unit(&self) -> Option<&UnitId> {
+        match self {
+            Self::Pool(unit) => Some(unit),
+            Self::Personal | Self::Shared => None,
+        }
+    }
+
+    /// All pools alike.
+    pub(crate) const fn rank(&self) -> u8 {
+        match self {
+            Self::Personal => 0,
+            Self::Shared => 1,
+            Self::Pool(_) => 2,
+        }
+    }
+}
+
+/// A row: an org-stock entry, when it is in a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Row {
+    pub(crate) id: String,
+    /// More than 0: thousandths of SCU, or pieces.
+    pub(crate) amount: i64,
+    pub(crate) keeping: Keeping,
+    /// Moves once with every change set that changes the row.
+    pub(crate) version: i64,
+    pub(crate) note: Option<String>,
+    /// How old it is, for what is booked out first.
+    pub(crate) booked_at: Moment,
+    /// The part that job orders or missions have reserved: the larger of both, since the two are reserved
+    /// beside each other (OST-11).
+    pub(crate) reserved: i64,
+    pub(crate) offer: Option<Offer>,
+}
+
+impl Row {
+    /// What can be booked out.
+    pub(crate) const fn free(&self) -> i64 {
+        self.amount - self.reserved
+    }
+
+    /// What nothing stands on: neither a reservation nor an offer.
+    pub(crate) fn movable(&self) -> i64 {
+        let offered = self.offer.as_ref().map_or(0, |offer| offer.amount);
+        self.amount - self.reserved.max(offered)
+    }
+}
+
+/// What a member offers of a row on the Material Exchange, at most what it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Offer {
+    pub(crate) id: String,
+    pub(crate) amount: i64,
+}
+
+/// A row where it stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Placed<'a> {
+    pub(crate) holder: &'a MemberId,
+    pub(crate) lot: &'a Lot,
+    pub(crate) row: &'a Row,
+}
+
+/// What becomes of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Booking<'a> {
+    pub(crate) before: Option<Placed<'a>>,
+    pub(crate) after: Option<Placed<'a>>,
+}
+
+/// Pairs what was and what is by the rows' ids, and leaves out what stayed as it was.
+pub(crate) fn bookings<'a>(
+    before: impl IntoIterator<Item = Placed<'a>>,
+    after: impl IntoIterator<Item = Placed<'a>>,
+) -> Vec<Booking<'a>> {
+    let mut all: BTreeMap<&str, Booking<'a>> = BTreeMap::new();
+    for placed in before {
+        all.entry(&placed.row.id).or_default().before = Some(placed);
+    }
+    for placed in after {
+        all.entry(&placed.row.id).or_default().after = Some(placed);
+    }
+    all.into_values().filter(|booking| booking.before != booking.after).collect()
+}
+
+/// What rows hold together.
+pub(crate) fn held<'a>(rows: impl IntoIterator<Item = &'a Row>) -> i64 {
+    rows.into_iter().map(|row| row.amount).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lot() -> Lot {
+        Lot {
+            kind: Kind::Material,
+            material: "ore".to_owned(),
+            measure: Measure::Scu,
+            location: "city".to_owned(),
+            quality: 7,
+            stolen: false,
+        }
+    }
+
+    /// STK-02, OST-02: every part of a lot tells it from others, its unit too; a twin's twin is the lot.
+    #[test]
+    fn every_part_of_a_lot_is_in_its_key() {
+        let unit = UnitId::new("u");
+        let mut keys = vec![lot().key(), lot().twin().key(), lot().pool_key(&unit)];
+        keys.push(lot().pool_key(&UnitId::new("v")));
+        for other in [
+            Lot { kind: Kind::Item, ..lot() },
+            Lot { material: "or".to_owned(), location: "ecity".to_owned(), ..lot() },
+            Lot { measure: Measure::Piece, ..lot() },
+            Lot { location: "cit".to_owned(), ..lot() },
+            Lot { quality: 8, ..lot() },
+        ] {
+            keys.push(other.key());
+        }
+        assert!(keys.iter().all(|key| key.len() == 22), "{keys:?}");
+        let count = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), count);
+        assert_eq!(lot().twin().twin(), lot());
+    }
+}

@@ -1,0 +1,419 @@
+//! Stock: what lots look like, the eight steps in order, removals elsewhere, and the feed.
+
+use exchange_api::Contract as _;
+use exchange_api::types::StockChangeSet;
+use exchange_service::backend::Keeping;
+use exchange_service::feed::Author;
+
+use super::*;
+
+pub(super) const STOCK: &str = "/exchange/v1/me/stock";
+pub(super) const SET: &str = "/exchange/v1/me/stock/changes";
+
+/// A lot, as ops address it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct At {
+    pub(super) material: &'static str,
+    pub(super) place: &'static str,
+    pub(super) quality: i64,
+    pub(super) stolen: bool,
+}
+
+pub(super) const ORE: At = At { material: "ore", place: "City", quality: 0, stolen: false };
+pub(super) const METAL: At = At { material: "metal", ..ORE };
+pub(super) const PARTS: At = At { material: "parts", ..ORE };
+pub(super) const GUN: At = At { material: "gun", ..ORE };
+
+impl At {
+    pub(super) fn stolen(self) -> Self {
+        Self { stolen: true, ..self }
+    }
+
+    pub(super) fn place(self, place: &'static str) -> Self {
+        Self { place, ..self }
+    }
+
+    pub(super) fn quality(self, quality: i64) -> Self {
+        Self { quality, ..self }
+    }
+
+    pub(super) fn is_counted(self) -> bool {
+        matches!(self.material, "parts" | "gun")
+    }
+
+    pub(super) fn set(self, expected: impl Into<Value>, quantity: impl Into<Value>) -> Value {
+        let unit = if self.is_counted() { "PIECE" } else { "SCU" };
+        let amount = |amount: Value| json!({ "amount": amount, "unit": unit });
+        json!({
+            "op": "set-quantity",
+            "material": { "bt": self.material },
+            "location": { "name": self.place },
+            "quality": self.quality,
+            "stolen": self.stolen,
+            "quantity": amount(quantity.into()),
+            "expectedQuantity": amount(expected.into()),
+        })
+    }
+}
+
+pub(super) fn with(mut op: Value, name: &str, value: Value) -> Value {
+    op[name] = value;
+    op
+}
+
+/// Ops on the web.
+pub(super) async fn on_the_web(bench: &Bench, member: &str, author: Author, ops: Vec<Value>) -> i64 {
+    let body =
+        StockChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a change set");
+    let changed = bench.backend().change_stock(&MemberId::new(member), author, body).await;
+    changed.expect("a change").applied
+}
+
+/// The member's lots: what they are of, where, and how much.
+async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
+    let (items, _) = bench.page(caller, STOCK, &mut String::new()).await;
+    let mut lots: Vec<String> = items.iter().map(told).collect();
+    lots.sort();
+    lots
+}
+
+fn told(item: &Value) -> String {
+    let text = |at: &str| item.pointer(at).and_then(Value::as_str).expect("a text");
+    let stolen = if item["stolen"] == true { " stolen" } else { "" };
+    let (material, place, unit) = (text("/material/bt"), text("/location/name"), text("/quantity/unit"));
+    format!("{material} {place} q{}{stolen}: {} {unit}", item["quality"], item["quantity"]["amount"])
+}
+
+/// The key of the only lot of a material.
+pub(super) async fn key(bench: &Bench, caller: &Caller, at: At) -> String {
+    let (items, _) = bench.page(caller, STOCK, &mut String::new()).await;
+    let is = |item: &&Value| {
+        item["material"]["bt"] == at.material
+            && item["location"]["name"] == at.place
+            && item["quality"] == at.quality
+            && item["stolen"] == at.stolen
+    };
+    items.iter().find(is).expect("the lot")["key"].as_str().expect("a key").to_owned()
+}
+
+pub(super) async fn rebook(bench: &Bench, at: At, keeping: Keeping) {
+    let lot = key(bench, &first(), at).await;
+    let rebooked = bench.backend().rebook_stock(&MemberId::new("m-1"), Author::Web, &lot, keeping).await;
+    assert!(rebooked.expect("a rebooking"));
+}
+
+/// STK-01, STK-03, STK-14, TYP-07, TYP-08, TYP-11: what a lot looks like; an item is at quality 0 whatever
+/// was sent, and only a material has a kind.
+#[tokio::test]
+async fn a_lot_is_shown_as_it_was_booked() {
+    let bench = Bench::new().await;
+    let ops = vec![
+        with(
+            ORE.quality(640).set(0, json!(12.3456)),
+            "location",
+            json!({ "uex": { "kind": "CITY", "id": 1 } }),
+        ),
+        PARTS.place("Meadow").quality(3).set(0, 7),
+        GUN.place("Station").quality(1000).stolen().set(0, 2),
+    ];
+    bench.check(&first(), SET, ops, &[]).await;
+    let (mut items, removed) = bench.page(&first(), STOCK, &mut String::new()).await;
+    assert_eq!(removed, [] as [Value; 0]);
+    items.sort_by_key(|item| item["material"]["bt"].as_str().expect("a text").to_owned());
+    for item in &mut items {
+        let key = item.as_object_mut().expect("a lot").remove("key").expect("a key");
+        assert_eq!(key.as_str().expect("a text").len(), 22);
+    }
+    let expected = [
+        json!({
+            "material": { "bt": "gun", "name": "Quanta Cannon" },
+            "location": { "name": "Station", "uex": { "kind": "SPACE_STATION", "id": 7 } },
+            "quality": 0, "stolen": true, "quantity": { "amount": 2, "unit": "PIECE" },
+        }),
+        json!({
+            "material": { "bt": "ore", "name": "Quanta Ore" },
+            "materialKind": { "type": "RAW", "commodity": true, "mineral": true },
+            "location": { "name": "City", "uex": { "kind": "CITY", "id": 1 } },
+            "quality": 640, "stolen": false, "quantity": { "amount": 12.346, "unit": "SCU" },
+        }),
+        json!({
+            "material": { "bt": "parts", "name": "Spare Parts" },
+            "materialKind": { "type": "NO_REFINE", "commodity": false },
+            "location": { "name": "Meadow" },
+            "quality": 3, "stolen": false, "quantity": { "amount": 7, "unit": "PIECE" },
+        }),
+    ];
+    assert_eq!(items, expected);
+    // A location that is hidden, and a material that is gone, keep what was there.
+    bench
+        .sql("UPDATE location SET hidden = 1; UPDATE setting SET value = 'x' WHERE name = 'catalogue'")
+        .await;
+    assert_eq!(lots(&bench, &first()).await.len(), 3);
+    assert_eq!(lots(&bench, &first()).await[0], "gun Station q0 stolen: 2 PIECE");
+    bench.sql("DELETE FROM catalogue_entry; DELETE FROM location; UPDATE setting SET value = 'y' WHERE name = 'catalogue'").await;
+    assert_eq!(lots(&bench, &first()).await[1], "ore l-1 q640: 12.346 SCU");
+}
+
+/// STK-02, STK-14: one lot for each material, location, quality and stolen state; the sum of all rows, personal
+/// and shared; nobody else's.
+#[tokio::test]
+async fn a_lot_is_all_that_the_member_holds_there() {
+    let bench = Bench::new().await;
+    let ops = vec![
+        ORE.set(0, 5),
+        ORE.quality(1).set(0, 1),
+        ORE.stolen().set(0, 2),
+        ORE.place("Station").set(0, 3),
+        GUN.quality(7).set(0, 4),
+        GUN.quality(8).set(4, 5),
+    ];
+    bench.check(&first(), SET, ops, &[]).await;
+    rebook(&bench, ORE, Keeping::Pool("u-1".into())).await;
+    bench.check(&first(), SET, vec![ORE.set(5, 6)], &[]).await;
+    rebook(&bench, ORE.quality(1), Keeping::Shared).await;
+    bench.check(&other_member(), SET, vec![ORE.set(0, 100)], &[]).await;
+    let expected = [
+        "gun City q0: 5 PIECE",
+        "ore City q0 stolen: 2 SCU",
+        "ore City q0: 6 SCU",
+        "ore City q1: 1 SCU",
+        "ore Station q0: 3 SCU",
+    ];
+    assert_eq!(lots(&bench, &first()).await, expected);
+    assert_eq!(lots(&bench, &other_member()).await, ["ore City q0: 100 SCU"]);
+}
+
+/// STK-05, STK-06, STK-07, STK-08, STK-09, STK-10, STK-11, STK-12, STK-13, TYP-04, TYP-06, TYP-09, RES-14, WRT-02,
+/// WRT-06, WRT-09, A18: every step by itself, and each before all those behind it.
+#[tokio::test]
+async fn the_first_step_that_fails_ends_an_op() {
+    let bench = Bench::new().await;
+    bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 4)], &[]).await;
+    bench
+        .sql("INSERT INTO stock_earmark SELECT id, 'mission', 'm', 4000, 0 FROM stock_row WHERE material = 'ore'")
+        .await;
+    bench.check(&other_client(), SET, vec![METAL.set(4, 0)], &[]).await;
+    bench.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
+    let nowhere = |op| with(op, "location", json!({ "name": "Cellar" }));
+    let pieces = |op: Value, name: &str| with(op, name, json!({ "amount": 1, "unit": "PIECE" }));
+    let unknown = |op| with(op, "material", json!({ "bt": "none" }));
+    let ops = vec![
+        // One: the material.
+        unknown(nowhere(ORE.set(9, 1))),
+        with(nowhere(ORE.set(9, 1)), "material", json!({ "name": "same stuff" })),
+        // Two: the location; a hidden one has no name.
+        nowhere(pieces(ORE.stolen().set(9, 1), "quantity")),
+        // Three: the unit of both quantities.
+        pieces(ORE.stolen().set(9, 1), "quantity"),
+        pieces(ORE.stolen().set(9, 1), "expectedQuantity"),
+        // Four: the mark.
+        ORE.stolen().set(9, 1),
+        // Five: what it holds, also for what would be unchanged, removed elsewhere, or reserved.
+        ORE.set(4, 5),
+        METAL.set(9, 1),
+        ORE.set(4, 0),
+        // Six: it is so already, rounded to thousandths.
+        ORE.set(json!(5.0004), json!(4.9995)),
+        METAL.set(0, 0),
+        // Seven.
+        METAL.set(0, 1),
+        // Eight: one of five is free.
+        ORE.set(5, json!(3.999)),
+        ORE.set(5, 4),
+        ORE.set(4, json!(4.5)),
+        ORE.set(json!(4.5), json!(3.9999)),
+    ];
+    let expected = [
+        "0 unmatched UNMATCHED",
+        "1 ambiguous AMBIGUOUS",
+        "2 rejected LOCATION_UNKNOWN",
+        "3 rejected UNIT_MISMATCH",
+        "4 rejected UNIT_MISMATCH",
+        "5 rejected STOLEN_MARKING_DISABLED",
+        "6 rejected VERSION_CONFLICT",
+        "7 rejected VERSION_CONFLICT",
+        "8 rejected VERSION_CONFLICT",
+        "9 unchanged -",
+        "10 unchanged -",
+        "11 rejected REMOVED_ELSEWHERE",
+        "12 rejected STOCK_EARMARKED",
+    ];
+    bench.check(&first(), SET, ops, &expected).await;
+    assert_eq!(lots(&bench, &first()).await, ["ore City q0: 4 SCU"]);
+}
+
+/// STK-06, RES-10, RES-14, A26: a material before an item, a name that is only like a material's not before an
+/// item's own; a localisation key of no use is named.
+#[tokio::test]
+async fn a_reference_is_a_material_or_else_an_item() {
+    let bench = Bench::new().await;
+    let named = |name: &str, at: At| with(at.set(0, 1), "material", json!({ "name": name }));
+    let ops = vec![
+        named("quanta ore", ORE),
+        named("Quanta Ores", GUN),
+        named("Quanta Orse", GUN),
+        named("Nothing Of The Kind", GUN),
+        with(METAL.set(0, 1), "material", json!({ "locKey": "none", "name": "Quanta Metal" })),
+        with(METAL.set(0, 1), "opId", json!("o-5")),
+    ];
+    let expected = ["2 ambiguous AMBIGUOUS", "3 unmatched UNMATCHED", "5 rejected VERSION_CONFLICT"];
+    let answered = bench.check(&first(), SET, ops, &expected).await;
+    assert_eq!(
+        answered.body["warnings"],
+        json!([{ "pointer": "/ops/4/material/locKey", "code": "LOC_KEY_UNRESOLVED" }])
+    );
+    assert_eq!(answered.body["results"][2]["opId"], "o-5");
+    assert_eq!(answered.body["offersReduced"], 0);
+    let expected = ["metal City q0: 1 SCU", "ore City q0: 1 SCU", "ores City q0: 1 PIECE"];
+    assert_eq!(lots(&bench, &first()).await, expected);
+}
+
+/// STK-09, A43: switched off, marking refuses what would leave stolen stock, and nothing else.
+#[tokio::test]
+async fn marking_may_be_switched_off() {
+    let bench = Bench::new().await;
+    bench.check(&first(), SET, vec![ORE.stolen().set(0, 5), METAL.stolen().set(0, 5)], &[]).await;
+    bench.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
+    let ops = vec![
+        ORE.stolen().set(5, 4),
+        ORE.stolen().set(5, 5),
+        ORE.stolen().set(5, json!(0.0004)),
+        METAL.stolen().set(5, 0),
+        METAL.set(0, 5),
+    ];
+    let expected = ["0 rejected STOLEN_MARKING_DISABLED", "1 rejected STOLEN_MARKING_DISABLED"];
+    bench.check(&first(), SET, ops, &expected).await;
+    assert_eq!(lots(&bench, &first()).await, ["metal City q0: 5 SCU"]);
+    bench.sql("UPDATE setting SET value = 'on' WHERE name = 'stolen-marking'").await;
+    bench.check(&first(), SET, vec![ORE.stolen().set(0, 1)], &[]).await;
+}
+
+/// STK-12, WRT-14, A11: an empty lot asks whoever did not empty it, for 90 days; what the member lets be
+/// overruled is recorded.
+#[tokio::test]
+async fn an_empty_lot_is_filled_by_whom_it_asks() {
+    let bench = Bench::unguarded().await;
+    let refused: &[&str] = &["0 rejected REMOVED_ELSEWHERE"];
+    bench.check(&first(), SET, vec![ORE.set(0, 5), ORE.set(5, 0), ORE.set(0, 4)], &[]).await;
+    bench.check(&first(), SET, vec![ORE.set(4, 0)], &[]).await;
+    bench.check(&second(), SET, vec![ORE.set(0, 1)], refused).await;
+    bench.check(&other_client(), SET, vec![ORE.set(0, 1)], refused).await;
+    let overruling = with(ORE.set(0, 1), "override", json!(true));
+    bench.check(&second(), SET, vec![overruling], &[]).await;
+    let journal = "SELECT installation, override, after FROM journal ORDER BY id DESC LIMIT 1";
+    let recorded = bench.rows(journal).await;
+    assert!(recorded[0].starts_with("Text(\"i-2\") Integer(1) Text("), "{recorded:?}");
+    // Another channel asks, and is not asked itself.
+    for author in [Author::Web, Author::App, Author::System] {
+        let author = || author.clone();
+        assert_eq!(on_the_web(&bench, "m-1", author(), vec![ORE.set(1, 0)]).await, 1);
+        bench.check(&second(), SET, vec![ORE.set(0, 1)], refused).await;
+        assert_eq!(on_the_web(&bench, "m-1", author(), vec![ORE.set(0, 1)]).await, 1);
+    }
+    assert_eq!(on_the_web(&bench, "m-1", Author::Web, vec![ORE.set(1, 0)]).await, 1);
+    bench.clock.advance(90 * DAY);
+    bench.check(&first(), SET, vec![ORE.set(0, 1)], refused).await;
+    bench.clock.advance(Duration::from_millis(1));
+    bench.check(&first(), SET, vec![ORE.set(0, 1)], &[]).await;
+    // A lot that holds something asks nobody.
+    bench.check(&second(), SET, vec![ORE.set(1, 2)], &[]).await;
+}
+
+/// STK-04, FED-04, TYP-14, TYP-15: every change of an amount once, an emptied lot and one that was given away as
+/// tombstones; rebooking between personal and shared is none.
+#[tokio::test]
+async fn the_feed_tells_of_amounts() {
+    let bench = Bench::unguarded().await;
+    bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 4), PARTS.set(0, 3)], &[]).await;
+    let (ore, metal) = (key(&bench, &first(), ORE).await, key(&bench, &first(), METAL).await);
+    let (mut mine, mut theirs) = (String::new(), String::new());
+    bench.page(&first(), STOCK, &mut mine).await;
+    bench.page(&other_member(), STOCK, &mut theirs).await;
+    for keeping in [Keeping::Pool("u-1".into()), Keeping::Shared, Keeping::Personal] {
+        rebook(&bench, ORE, keeping).await;
+    }
+    assert_eq!(bench.page(&first(), STOCK, &mut mine).await, (vec![], vec![]));
+    bench.check(&first(), SET, vec![ORE.set(5, 6), ORE.set(6, 5), PARTS.set(3, 9)], &[]).await;
+    let (items, removed) = bench.page(&first(), STOCK, &mut mine).await;
+    assert_eq!(
+        (items.iter().map(told).collect::<Vec<_>>(), removed),
+        (vec!["parts City q0: 9 PIECE".to_owned()], vec![])
+    );
+    bench.clock.advance(Duration::from_secs(1));
+    bench.check(&other_client(), SET, vec![ORE.set(5, 0)], &[]).await;
+    let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
+    assert!(bench.backend().give_stock(&one, Author::Web, &metal, &two).await.expect("a gift"));
+    assert!(!bench.backend().give_stock(&one, Author::Web, &metal, &two).await.expect("nothing left"));
+    let (items, mut removed) = bench.page(&first(), STOCK, &mut mine).await;
+    assert_eq!(items, [] as [Value; 0]);
+    removed.sort_by_key(|one| one["removedBy"]["channel"].as_str().expect("a text").to_owned());
+    let at = "2026-09-21T14:13:21Z";
+    let client = json!({ "channel": "client", "clientId": "c-2", "installationId": "i-3" });
+    let expected = [
+        json!({ "key": ore, "removedAt": at, "removedBy": client }),
+        json!({ "key": metal, "removedAt": at, "removedBy": { "channel": "web" } }),
+    ];
+    assert_eq!(removed, expected);
+    let (items, _) = bench.page(&other_member(), STOCK, &mut theirs).await;
+    assert_eq!(items.iter().map(told).collect::<Vec<_>>(), ["metal City q0: 4 SCU"]);
+    bench.check(&first(), SET, vec![METAL.set(0, 1)], &["0 rejected REMOVED_ELSEWHERE"]).await;
+}
+
+/// TYP-05, ERR-22, STK-05: half a piece, a negative amount and a missing field break the schema, as does a limit.
+#[tokio::test]
+async fn what_breaks_the_schema_is_refused() {
+    let bench = Bench::new().await;
+    let without = |name: &str| {
+        let mut op = ORE.set(0, 1);
+        op.as_object_mut().expect("an op").remove(name);
+        op
+    };
+    let half = |amount: f64, unit: &str| {
+        with(PARTS.set(0, 1), "quantity", json!({ "amount": amount, "unit": unit }))
+    };
+    for (op, pointer) in [
+        (half(0.5, "PIECE"), "/ops/0/quantity/amount"),
+        (half(-1.0, "SCU"), "/ops/0/quantity/amount"),
+        (half(1.5e9, "SCU"), "/ops/0/quantity/amount"),
+        (half(1.0, "KG"), "/ops/0/quantity/unit"),
+        (ORE.quality(1001).set(0, 1), "/ops/0/quality"),
+        (without("expectedQuantity"), "/ops/0/expectedQuantity"),
+        (without("stolen"), "/ops/0/stolen"),
+        (with(ORE.set(0, 1), "location", json!({})), "/ops/0/location"),
+    ] {
+        let body = json!({ "ops": [op] }).to_string();
+        let (status, body) = bench.send_raw(&first(), "stock_write", SET, body).await;
+        assert_eq!(status, 400);
+        assert_eq!(body["errors"][0]["pointer"], pointer, "{body}");
+    }
+    assert_eq!(bench.get(&first(), &format!("{STOCK}?limit=0")).await.body["errors"][0]["pointer"], "/limit");
+    assert_eq!(bench.rows("SELECT * FROM stock_row").await, [""; 0]);
+}
+
+/// STK-01, FED-01, FED-02, LIM-14: pages of any size have every lot once.
+#[tokio::test]
+async fn pages_have_every_lot_once() {
+    let bench = Bench::new().await;
+    let ops = (0..250).map(|quality| ORE.quality(quality).set(0, quality + 1)).collect();
+    bench.check(&first(), SET, ops, &[]).await;
+    for limit in [1, 7, 249, 250, 1000] {
+        let (mut keys, mut cursor) = (BTreeSet::new(), String::new());
+        loop {
+            let page = bench.get(&first(), &format!("{STOCK}?limit={limit}{cursor}")).await.body;
+            let items = page["items"].as_array().expect("a list");
+            assert!(items.len() <= limit);
+            for item in items {
+                assert_eq!(item["quantity"]["amount"], item["quality"].as_i64().expect("a number") + 1);
+                assert!(keys.insert(item["key"].as_str().expect("a text").to_owned()), "twice");
+            }
+            cursor = format!("&cursor={}", page["nextCursor"].as_str().expect("a text"));
+            if page["hasMore"] == false {
+                break;
+            }
+        }
+        assert_eq!(keys.len(), 250, "{limit}");
+    }
+    // A cursor of stock is one of stock alone.
+    let cursor = bench.get(&first(), STOCK).await.body["nextCursor"].as_str().expect("a text").to_owned();
+    assert_eq!(bench.get(&first(), &format!("{READ}?cursor={cursor}")).await.code(), "CURSOR_EXPIRED");
+}

@@ -1,0 +1,353 @@
+//! What stock ops do to the warehouse's rows: what is booked first, what stays, what is re-marked; what offers
+//! lose; what counts as removed; what pools and journal hear of it.
+
+use exchange_service::backend::Keeping;
+use exchange_service::backend::confirm::Handoff;
+use exchange_service::feed::Author;
+
+use super::stock::*;
+use super::*;
+
+/// Every row: material, amount, keeping, `!` for stolen, version.
+async fn rows(bench: &Bench) -> Vec<String> {
+    let sql = "SELECT material || ' ' || amount || ' ' || CASE WHEN unit IS NOT NULL THEN unit \
+               WHEN shared THEN 'shared' ELSE 'personal' END || CASE WHEN stolen THEN '!' ELSE '' END \
+               || ' v' || version FROM stock_row WHERE member = 'm-1' ORDER BY number";
+    let text = |row: String| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned();
+    bench.rows(sql).await.into_iter().map(text).collect()
+}
+
+/// A lot of four rows: 1 in the pool of `u-1` and the oldest, 2 shared, 3 and 4 personal; each a second apart.
+async fn four_rows(bench: &Bench, at: At) {
+    let mut held = 0;
+    for (amount, keeping) in
+        [(1, Some(Keeping::Pool("u-1".into()))), (2, Some(Keeping::Shared)), (3, None), (4, None)]
+    {
+        bench.check(&first(), SET, vec![at.set(held, held + amount)], &[]).await;
+        held += amount;
+        if let Some(keeping) = keeping {
+            let (shared, unit) = match &keeping {
+                Keeping::Pool(unit) => (1, format!("'{unit}'")),
+                _ => (1, "NULL".to_owned()),
+            };
+            // Only this row: what was rebooked before stays where it is.
+            let pool = if unit == "NULL" { "NULL" } else { "'p'" };
+            bench
+                .sql(format!(
+                    "UPDATE stock_row SET shared = {shared}, unit = {unit}, pool_lot = {pool} \
+                     WHERE number = (SELECT max(number) FROM stock_row)"
+                ))
+                .await;
+        }
+        bench.clock.advance(Duration::from_secs(1));
+    }
+}
+
+/// STK-15, TYP-07: a rise is new personal stock; pieces join those that are there.
+#[tokio::test]
+async fn a_rise_is_new_personal_stock() {
+    let bench = Bench::new().await;
+    bench.check(&first(), SET, vec![ORE.set(0, 5), PARTS.set(0, 5), GUN.set(0, 1)], &[]).await;
+    bench.check(&first(), SET, vec![ORE.set(5, 6), PARTS.set(5, 6), GUN.set(1, 3)], &[]).await;
+    let expected =
+        ["gun 3 personal v2", "ore 5000 personal v1", "parts 6 personal v2", "ore 1000 personal v1"];
+    assert_eq!(rows(&bench).await, expected);
+    // Shared stock is joined by nothing that comes as personal.
+    rebook(&bench, PARTS, Keeping::Pool("u-1".into())).await;
+    bench.check(&first(), SET, vec![PARTS.set(6, 8)], &[]).await;
+    assert_eq!(rows(&bench).await[2..], ["parts 6 u-1 v3", "ore 1000 personal v1", "parts 2 personal v1"]);
+}
+
+/// STK-16: personal stock first, then what is in no pool, then the oldest.
+#[tokio::test]
+async fn a_fall_takes_personal_stock_first() {
+    let bench = Bench::unguarded().await;
+    four_rows(&bench, ORE).await;
+    let four = ["ore 1000 u-1 v1", "ore 2000 shared v1", "ore 3000 personal v1", "ore 4000 personal v1"];
+    assert_eq!(rows(&bench).await, four);
+    for (held, to, left) in [
+        (
+            json!(10),
+            json!(9.5),
+            vec!["ore 1000 u-1 v1", "ore 2000 shared v1", "ore 2500 personal v2", "ore 4000 personal v1"],
+        ),
+        (json!(9.5), json!(6), vec!["ore 1000 u-1 v1", "ore 2000 shared v1", "ore 3000 personal v2"]),
+        (json!(6), json!(2.5), vec!["ore 1000 u-1 v1", "ore 1500 shared v2"]),
+        (json!(2.5), json!(0.25), vec!["ore 250 u-1 v2"]),
+        (json!(0.25), json!(0), vec![]),
+    ] {
+        bench.check(&first(), SET, vec![ORE.set(held, to)], &[]).await;
+        assert_eq!(rows(&bench).await, left);
+    }
+    // Of two alike the older one.
+    bench.check(&first(), SET, vec![ORE.set(0, 1)], &[]).await;
+    bench.clock.step_back(Duration::from_secs(60));
+    bench.check(&first(), SET, vec![ORE.set(1, 3)], &[]).await;
+    bench.check(&first(), SET, vec![ORE.set(3, 2)], &[]).await;
+    assert_eq!(rows(&bench).await, ["ore 1000 personal v1", "ore 1000 personal v2"]);
+}
+
+/// STK-13, STK-16: what job orders or missions have reserved of a row stays, each kind beside the other.
+#[tokio::test]
+async fn what_is_reserved_is_never_booked_out() {
+    let bench = Bench::unguarded().await;
+    four_rows(&bench, ORE).await;
+    bench
+        .sql(
+            "INSERT INTO stock_earmark SELECT id, 'job-order', 'j-1', 500, 0 FROM stock_row WHERE amount = 3000;
+             INSERT INTO stock_earmark SELECT id, 'job-order', 'j-2', 700, 1 FROM stock_row WHERE amount = 3000;
+             INSERT INTO stock_earmark SELECT id, 'mission', 'm-1', 900, 0 FROM stock_row WHERE amount = 3000;
+             INSERT INTO stock_earmark SELECT id, 'mission', 'm-1', 1000, 0 FROM stock_row WHERE amount = 1000;",
+        )
+        .await;
+    let refused: &[&str] = &["0 rejected STOCK_EARMARKED"];
+    bench.check(&first(), SET, vec![ORE.set(10, json!(2.199))], refused).await;
+    bench.check(&first(), SET, vec![ORE.set(10, 0)], refused).await;
+    bench.check(&first(), SET, vec![ORE.set(10, json!(2.2))], &[]).await;
+    assert_eq!(rows(&bench).await, ["ore 1000 u-1 v1", "ore 1200 personal v2"]);
+    bench
+        .check(&first(), SET, vec![ORE.set(json!(2.2), 3), ORE.set(3, 2)], &["1 rejected STOCK_EARMARKED"])
+        .await;
+}
+
+async fn offer(bench: &Bench, id: &str, material: &str, amount: i64) {
+    bench
+        .sql(format!(
+            "INSERT INTO stock_offer SELECT '{id}', id, {amount} FROM stock_row WHERE material = '{material}'"
+        ))
+        .await;
+}
+
+/// STK-17, WRT-07, A42: offers are lowered to what is left and end with it, counted once each, in a dry run too,
+/// and audited.
+#[tokio::test]
+async fn offers_never_promise_more_than_is_left() {
+    let bench = Bench::unguarded().await;
+    let ops = vec![ORE.set(0, 10), METAL.set(0, 10), PARTS.set(0, 10), GUN.set(0, 10)];
+    bench.check(&first(), SET, ops, &[]).await;
+    for (id, material, amount) in
+        [("o-1", "ore", 6000), ("o-2", "metal", 6000), ("o-3", "parts", 6), ("o-4", "gun", 6)]
+    {
+        offer(&bench, id, material, amount).await;
+    }
+    let ops = vec![
+        ORE.set(10, 7),
+        ORE.set(7, 5),
+        METAL.set(10, 0),
+        PARTS.set(10, 6),
+        GUN.set(10, 3),
+        GUN.set(3, 0),
+    ];
+    let before = bench.everything().await;
+    let dry = bench.post(&first(), SET, json!({ "ops": ops, "dryRun": true })).await;
+    assert_eq!(
+        (dry.counts(), &dry.body["offersReduced"], &dry.body["offersRemoved"]),
+        ((6, 0, 0), &json!(1), &json!(2))
+    );
+    assert_eq!(bench.everything().await, before);
+    let answered = bench.check(&first(), SET, ops, &[]).await;
+    assert_eq!((&answered.body["offersReduced"], &answered.body["offersRemoved"]), (&json!(1), &json!(2)));
+    let left = bench.rows("SELECT id, amount FROM stock_offer").await;
+    assert_eq!(left, ["Text(\"o-1\") Integer(5000)", "Text(\"o-3\") Integer(6)"]);
+    let audit = bench.rows("SELECT action, detail FROM audit ORDER BY id DESC LIMIT 1").await;
+    let detail = "First client: 2 written, 2 removed, 1 offers lowered, 2 offers removed";
+    assert_eq!(audit, [format!("Text(\"stock.write\") Text(\"{detail}\")")]);
+    // What rises again is not offered again.
+    bench.check(&first(), SET, vec![ORE.set(5, 10)], &[]).await;
+    assert_eq!(bench.rows("SELECT amount FROM stock_offer WHERE id = 'o-1'").await, ["Integer(5000)"]);
+}
+
+/// STK-19: a fall and a rise of twins re-mark rows with all that they are, splitting the last one; what is
+/// reserved or offered stays, and the rest is booked out and in.
+#[tokio::test]
+async fn twins_are_marked_anew() {
+    for turned in [false, true] {
+        let bench = Bench::unguarded().await;
+        four_rows(&bench, ORE).await;
+        let before = bench.rows("SELECT id, booked_at FROM stock_row ORDER BY number").await;
+        let mut ops = vec![ORE.set(10, 2), ORE.stolen().set(0, 8)];
+        if turned {
+            ops.reverse();
+        }
+        bench.check(&first(), SET, ops, &[]).await;
+        let expected = [
+            "ore 1000 u-1 v1",
+            "ore 1000 shared v2",
+            "ore 3000 personal! v2",
+            "ore 4000 personal! v2",
+            "ore 1000 shared! v1",
+        ];
+        assert_eq!(rows(&bench).await, expected);
+        let after = bench.rows("SELECT id, booked_at FROM stock_row ORDER BY number").await;
+        assert_eq!(after[..4], before[..], "the same rows");
+        // And back, whole.
+        bench.check(&first(), SET, vec![ORE.stolen().set(8, 0), ORE.set(2, 10)], &[]).await;
+        assert_eq!(rows(&bench).await.iter().filter(|row| row.contains('!')).count(), 0);
+        assert_eq!(bench.rows("SELECT sum(amount) FROM stock_row").await, ["Integer(10000)"]);
+    }
+    let bench = Bench::unguarded().await;
+    four_rows(&bench, ORE).await;
+    bench
+        .sql(
+            "INSERT INTO stock_offer SELECT 'o', id, 3500 FROM stock_row WHERE amount = 4000;
+             INSERT INTO stock_earmark SELECT id, 'mission', 'm', 1000, 0 FROM stock_row WHERE amount = 3000;",
+        )
+        .await;
+    // Nothing stands on 2 + 0.5 + 2 + 1 of it. The other 3.5 that fall are what was offered, and 2.5 rise anew.
+    bench.check(&first(), SET, vec![ORE.set(10, 1), ORE.stolen().set(0, 8)], &[]).await;
+    let mut left = rows(&bench).await;
+    left.sort();
+    let expected = [
+        "ore 1000 personal v2",
+        "ore 1000 u-1! v2",
+        "ore 2000 personal! v1",
+        "ore 2000 shared! v2",
+        "ore 2500 personal! v1",
+        "ore 500 personal! v1",
+    ];
+    assert_eq!(left, expected);
+    assert_eq!(bench.rows("SELECT * FROM stock_offer").await, [""; 0]);
+}
+
+/// STK-19: what only falls, or only rises, or is at another place, is no twin.
+#[tokio::test]
+async fn only_twins_are_marked_anew() {
+    let bench = Bench::unguarded().await;
+    bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
+    rebook(&bench, ORE, Keeping::Shared).await;
+    let ops = vec![ORE.set(5, 3), ORE.quality(1).stolen().set(0, 1), ORE.place("Station").stolen().set(0, 1)];
+    bench.check(&first(), SET, ops, &[]).await;
+    assert_eq!(rows(&bench).await[0], "ore 3000 shared v3");
+    assert!(rows(&bench).await[1..].iter().all(|row| row == "ore 1000 personal! v1"));
+}
+
+/// STK-21, WRT-10, WRT-14: a fall that rises of the same material cover whole is a move, in the batch's order; in
+/// a batch of its own it is a removal.
+#[tokio::test]
+async fn a_move_is_no_removal() {
+    let counted = async |ops: Vec<Value>| {
+        let bench = Bench::unguarded().await;
+        let ten = (0..10).map(|quality| ORE.quality(quality).set(0, 10)).collect();
+        bench.check(&first(), SET, ten, &[]).await;
+        bench.check(&first(), SET, ops, &[]).await;
+        bench.rows("SELECT id FROM journal WHERE removal = 1").await.len()
+    };
+    let to = |amount: i64| ORE.place("Station").set(0, amount);
+    let fall = |quality: i64| ORE.quality(quality).set(10, 0);
+    assert_eq!(counted(vec![fall(0), to(10)]).await, 0);
+    assert_eq!(counted(vec![to(10), fall(0)]).await, 0);
+    assert_eq!(counted(vec![fall(0), METAL.set(0, 10)]).await, 1, "another material");
+    assert_eq!(counted(vec![fall(0), to(9)]).await, 1, "covered in part");
+    assert_eq!(counted(vec![fall(0), fall(1), to(15)]).await, 1, "one is covered");
+    assert_eq!(counted(vec![fall(9), fall(1), fall(0), to(20)]).await, 1);
+    // Covered is what comes first, not what is first among lots.
+    let bench = Bench::unguarded().await;
+    bench.check(&first(), SET, vec![ORE.set(0, 10), ORE.quality(1).set(0, 8)], &[]).await;
+    bench.check(&first(), SET, vec![ORE.quality(1).set(8, 0), ORE.set(10, 0), to(10)], &[]).await;
+    let removed =
+        bench.rows("SELECT json_extract(before, '$.lot.quality') FROM journal WHERE removal = 1").await;
+    assert_eq!(removed, ["Integer(0)"]);
+}
+
+/// STK-22, LIM-21: set to 0, or cut to a tenth of what it held before the client's first change within 24 hours;
+/// a lot counts once.
+#[tokio::test]
+async fn a_lot_that_is_cut_to_a_tenth_counts_as_removed() {
+    let bench = Bench::unguarded().await;
+    let removals = async || bench.rows("SELECT id FROM journal WHERE removal = 1").await.len();
+    assert_eq!(on_the_web(&bench, "m-1", Author::Web, vec![ORE.set(0, 100), METAL.set(0, 100)]).await, 2);
+    for (held, to, count) in [
+        (100, 11, 0), // A tenth and one.
+        (11, 10, 1),  // A tenth of what it was at first, not of what it was just now.
+        (10, 1, 1),   // It counts already.
+        (1, 0, 1),
+    ] {
+        bench.check(&first(), SET, vec![ORE.set(held, to)], &[]).await;
+        assert_eq!(removals().await, count, "{held} to {to}");
+    }
+    // Another client has its own window, and after a day so has this one.
+    bench.check(&first(), SET, vec![METAL.set(100, 60)], &[]).await;
+    bench.check(&other_client(), SET, vec![METAL.set(60, 7)], &[]).await;
+    assert_eq!(removals().await, 1);
+    bench.check(&other_client(), SET, vec![METAL.set(7, 6)], &[]).await;
+    assert_eq!(removals().await, 2);
+    bench.clock.advance(DAY);
+    bench.check(&first(), SET, vec![METAL.set(6, 1)], &[]).await;
+    assert_eq!(removals().await, 2, "more than a tenth of six");
+    assert_eq!(on_the_web(&bench, "m-1", Author::Web, vec![METAL.set(1, 0)]).await, 1);
+    let of_clients = "SELECT id FROM journal WHERE removal = 1 AND client IS NOT NULL";
+    assert_eq!(bench.rows(of_clients).await.len(), 2, "what the member does is not the client's");
+}
+
+/// WRT-10, WRT-13, WEB-08, STK-22: the guard holds a batch that empties lots, its page names them, and confirmed
+/// it is applied, offers and all.
+#[tokio::test]
+async fn a_batch_that_empties_lots_is_held() {
+    let bench = Bench::new().await;
+    let six =
+        |held: i64, to: i64| (0..6).map(|quality| ORE.quality(quality).set(held, to)).collect::<Vec<_>>();
+    bench.check(&first(), SET, six(0, 5), &[]).await;
+    let refused = bench.post(&first(), SET, json!({ "ops": six(5, 0) })).await;
+    assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
+    let url = refused.body["confirmationUrl"].as_str().expect("a link");
+    let handoff = Handoff::new(url.rsplit('/').next().expect("a handoff"));
+    assert_eq!(rows(&bench).await.len(), 6, "nothing is written");
+    let member = MemberId::new("m-1");
+    let shown = bench.backend().preview(&member, &handoff).await.expect("a preview").expect("a batch");
+    assert_eq!((shown.area, shown.removed.len(), shown.written), ("stock", 6, 0));
+    assert!(shown.removed.contains(&"Quanta Ore, City, quality 3".to_owned()), "{:?}", shown.removed);
+    bench.backend().confirm(&member, &handoff).await.expect("a confirmation");
+    assert_eq!(rows(&bench).await, [""; 0]);
+    // The same as moves is let through.
+    bench.check(&first(), SET, six(0, 5), &[]).await;
+    let moves = six(5, 0).into_iter().chain((0..6).map(|q| ORE.quality(q).place("Station").set(0, 5)));
+    bench.check(&first(), SET, moves.collect(), &[]).await;
+}
+
+/// STK-16, WRT-03, OST-07: what is booked in or out of a pool is told to the pool, its rows have another version,
+/// and the journal holds every row as it was and as it is.
+#[tokio::test]
+async fn pools_and_journal_hear_of_it() {
+    let bench = Bench::unguarded().await;
+    bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
+    let pool = "SELECT seq, gone, channel FROM feed_entry WHERE stream = 'unit/org-stock/u-1'";
+    assert_eq!(bench.rows(pool).await, [""; 0]);
+    rebook(&bench, ORE, Keeping::Pool("u-1".into())).await;
+    assert_eq!(bench.rows(pool).await, ["Integer(1) Integer(0) Text(\"web\")"]);
+    let key =
+        "SELECT r.pool_lot = f.key FROM stock_row r, feed_entry f WHERE f.stream = 'unit/org-stock/u-1'";
+    assert_eq!(bench.rows(key).await, ["Integer(1)"]);
+    bench.check(&first(), SET, vec![ORE.set(5, 6)], &[]).await;
+    assert_eq!(bench.rows(pool).await, ["Integer(1) Integer(0) Text(\"web\")"], "personal stock");
+    bench.check(&first(), SET, vec![ORE.set(6, 4)], &[]).await;
+    assert_eq!(bench.rows(pool).await, ["Integer(2) Integer(0) Text(\"client\")"]);
+    let twins = vec![ORE.set(4, 0), ORE.stolen().set(0, 4)];
+    bench.check(&first(), SET, twins, &[]).await;
+    let told = "SELECT count(*), sum(gone), max(seq) FROM feed_entry WHERE stream = 'unit/org-stock/u-1'";
+    assert_eq!(bench.rows(told).await, ["Integer(2) Integer(1) Integer(4)"], "the twin's lot for this one's");
+    let journal = "SELECT json_extract(before, '$.held'), json_extract(before, '$.rows[0].keeping.pool'), \
+                   json_extract(after, '$.held'), json_extract(after, '$.rows[0].version') FROM journal \
+                   ORDER BY id DESC LIMIT 2";
+    let pool = "Text(\"u-1\")";
+    let expected =
+        ["Null Null Integer(4000) Integer(4)".to_owned(), format!("Integer(4000) {pool} Null Null")];
+    assert_eq!(bench.rows(journal).await, expected);
+}
+
+/// WRT-01, WRT-03, LIM-01: 500 ops in one transaction, one journal row and one number for each lot.
+#[tokio::test]
+async fn five_hundred_lots_are_booked_at_once() {
+    let bench = Bench::unguarded().await;
+    for (held, to) in [(0, 5), (5, 3), (3, 0)] {
+        let ops = (0..500).map(|quality| ORE.quality(quality).set(held, to)).collect();
+        let answered = bench.check(&first(), SET, ops, &[]).await;
+        assert_eq!(answered.counts(), (500, 0, 0));
+    }
+    assert_eq!(bench.rows("SELECT count(*) FROM journal").await, ["Integer(1500)"]);
+    let head = "SELECT seq FROM feed_head WHERE stream = 'member/stock/m-1'";
+    assert_eq!(bench.rows(head).await, ["Integer(1500)"]);
+    let more: Vec<Value> = (0..501).map(|quality| ORE.quality(quality).set(0, 1)).collect();
+    let (status, refused) =
+        bench.send_raw(&first(), "stock_write", SET, json!({ "ops": more }).to_string()).await;
+    assert_eq!((status, &refused["code"]), (413, &json!("BATCH_TOO_LARGE")));
+}

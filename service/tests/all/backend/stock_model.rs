@@ -1,0 +1,419 @@
+//! Any interleaving of clients, the web, reservations, offers, gifts and readers, against the plainest
+//! interpreter of the eight steps: every op ends as it says, every lot holds what it says, nothing is below
+//! zero, nothing is reserved or offered beyond its row, and readers have it all.
+//!
+//! `MODEL_CASES` is how many cases are run; each has up to 40 acts.
+
+use std::collections::BTreeMap;
+
+use exchange_api::Contract as _;
+use exchange_api::types::StockChangeSet;
+use exchange_service::backend::Keeping;
+use exchange_service::feed::Author;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::stock::*;
+use super::*;
+
+/// Lots that the model knows, twins among them.
+fn all() -> Vec<At> {
+    let plain = [ORE, ORE.place("Station"), METAL.quality(7), PARTS, GUN];
+    plain.into_iter().flat_map(|at| [at, at.stolen()]).collect()
+}
+
+/// One op, before it is known what the lot holds.
+#[derive(Clone, Debug)]
+struct Wish {
+    lot: usize,
+    /// What it should hold: thousandths of a unit, or pieces.
+    to: i64,
+    /// Whether the client knows what the lot holds.
+    stale: bool,
+    overrule: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    /// One of three installations, or the web.
+    Write {
+        who: usize,
+        wishes: Vec<Wish>,
+        dry: bool,
+    },
+    /// A fall and its rise in one batch.
+    Move {
+        who: usize,
+        from: usize,
+        to: usize,
+    },
+    Rebook(usize, usize),
+    Reserve(usize),
+    Release,
+    Offer(usize),
+    Give(usize),
+    Marking(bool),
+    Page {
+        reader: usize,
+        limit: u8,
+    },
+    Advance(u8),
+    Sweep,
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    let to = select(vec![0, 0, 1, 2, 3, 5, 8, 2500, 40_000]);
+    (0_usize..10, to, prop::bool::weighted(0.1), any::<bool>()).prop_map(|(lot, to, stale, overrule)| Wish {
+        lot,
+        to,
+        stale,
+        overrule,
+    })
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        10 => (0_usize..4, prop::collection::vec(wish(), 1..7), prop::bool::weighted(0.1))
+            .prop_map(|(who, wishes, dry)| Act::Write { who, wishes, dry }),
+        3 => (0_usize..4, 0_usize..10, 0_usize..10).prop_map(|(who, from, to)| Act::Move { who, from, to }),
+        3 => (0_usize..10, 0_usize..4).prop_map(|(lot, keeping)| Act::Rebook(lot, keeping)),
+        2 => (0_usize..10).prop_map(Act::Reserve),
+        1 => Just(Act::Release),
+        2 => (0_usize..10).prop_map(Act::Offer),
+        1 => (0_usize..10).prop_map(Act::Give),
+        1 => any::<bool>().prop_map(Act::Marking),
+        6 => (0_usize..2, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
+        1 => select(vec![1, 45, 91]).prop_map(Act::Advance),
+        1 => Just(Act::Sweep),
+    ]
+}
+
+/// What the specification says, over maps.
+#[derive(Default)]
+struct Oracle {
+    held: BTreeMap<At, i64>,
+    reserved: BTreeMap<At, i64>,
+    /// When a lot was emptied last, and by whom.
+    emptied: BTreeMap<At, (Moment, usize)>,
+    given: BTreeMap<At, i64>,
+    no_marking: bool,
+}
+
+const WEB: usize = 3;
+
+impl Oracle {
+    fn held(&self, at: At) -> i64 {
+        self.held.get(&at).copied().unwrap_or(0)
+    }
+
+    /// How one op ends: nothing when it is applied.
+    fn set(
+        &mut self,
+        who: usize,
+        at: At,
+        expected: i64,
+        to: i64,
+        overrule: bool,
+        now: Moment,
+    ) -> &'static str {
+        if at.stolen && to > 0 && self.no_marking {
+            return "rejected STOLEN_MARKING_DISABLED";
+        }
+        let held = self.held(at);
+        if held != expected {
+            return "rejected VERSION_CONFLICT";
+        }
+        if held == to {
+            return "unchanged -";
+        }
+        if held == 0
+            && who != WEB
+            && !overrule
+            && let Some((then, by)) = self.emptied.get(&at)
+            && *by != who
+            && now.since(*then) <= 90 * DAY
+        {
+            return "rejected REMOVED_ELSEWHERE";
+        }
+        if to < held && held - to > held - self.reserved.get(&at).copied().unwrap_or(0) {
+            return "rejected STOCK_EARMARKED";
+        }
+        self.held.insert(at, to);
+        if to == 0 {
+            self.emptied.insert(at, (now, who));
+        }
+        ""
+    }
+
+    fn lots(&self) -> BTreeMap<At, i64> {
+        self.held.iter().filter(|(_, held)| **held > 0).map(|(at, held)| (*at, *held)).collect()
+    }
+}
+
+/// A replica that is read page by page.
+#[derive(Default)]
+struct Reader {
+    lots: BTreeMap<String, (At, i64)>,
+    cursor: Option<String>,
+    follows: bool,
+}
+
+fn lot(item: &Value) -> (At, i64) {
+    let is = |at: &&At| {
+        item["material"]["bt"] == at.material
+            && item["location"]["name"] == at.place
+            && item["quality"] == at.quality
+            && item["stolen"] == at.stolen
+    };
+    let at = *all().iter().find(is).unwrap_or_else(|| panic!("no such lot: {item}"));
+    let thousandths = if at.is_counted() { 1.0 } else { 1000.0 };
+    let amount = item["quantity"]["amount"].as_f64().expect("a number");
+    (at, (amount * thousandths).round() as i64)
+}
+
+impl Reader {
+    /// Reads one page; says whether it has everything up to now.
+    async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
+        let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        let answered = bench.get(&first(), &format!("{STOCK}?limit={limit}{cursor}")).await;
+        if answered.status == 410 {
+            *self = Self::default();
+            return false;
+        }
+        for item in answered.body["items"].as_array().expect("a list") {
+            self.lots.insert(item["key"].as_str().expect("a text").to_owned(), lot(item));
+        }
+        for gone in answered.body["removed"].as_array().expect("a list") {
+            self.lots.remove(gone["key"].as_str().expect("a text"));
+        }
+        self.cursor = answered.body["nextCursor"].as_str().map(str::to_owned);
+        let followed = self.follows;
+        self.follows |= answered.body["hasMore"] == false;
+        followed && answered.body["hasMore"] == false
+    }
+
+    fn has(&self) -> BTreeMap<At, i64> {
+        self.lots.values().copied().collect()
+    }
+}
+
+/// The world and what it should be.
+struct World {
+    bench: Bench,
+    oracle: Oracle,
+}
+
+fn number(amount: i64, at: At) -> Value {
+    if at.is_counted() { json!(amount) } else { json!(amount as f64 / 1000.0) }
+}
+
+fn amount(to: i64, at: At) -> i64 {
+    // Pieces are few.
+    if at.is_counted() { to % 100 } else { to }
+}
+
+impl World {
+    /// Writes a batch, and holds it to the interpreter op by op.
+    async fn write(&mut self, who: usize, wishes: &[Wish], dry: bool) {
+        let (all, now) = (all(), self.bench.clock.now());
+        let before = self.offers().await;
+        let kept = (self.oracle.held.clone(), self.oracle.emptied.clone());
+        let (mut ops, mut expected, mut applied) = (Vec::new(), Vec::new(), 0_u64);
+        for (index, wish) in wishes.iter().enumerate() {
+            let at = all[wish.lot];
+            let to = amount(wish.to, at);
+            let seen = self.oracle.held(at) + i64::from(wish.stale);
+            let op = at.set(number(seen, at), number(to, at));
+            ops.push(with(op, "override", json!(wish.overrule)));
+            match self.oracle.set(who, at, seen, to, wish.overrule, now) {
+                "" => applied += 1,
+                end => expected.push((index as u64, end.to_owned())),
+            }
+        }
+        let body = json!({ "ops": ops, "dryRun": dry });
+        let result = if who == WEB {
+            let body = StockChangeSet::parse_valid(body.to_string().as_bytes()).expect("a change set");
+            let member = MemberId::new("m-1");
+            let changed = self.bench.backend().change_stock(&member, Author::Web, body);
+            let body = serde_json::to_value(changed.await.expect("a change")).expect("JSON");
+            Answered { status: 200, headers: HeaderMap::new(), bytes: Vec::new(), body }
+        } else {
+            let writers = [first(), second(), other_client()];
+            self.bench.post(&writers[who], SET, body.clone()).await
+        };
+        assert_eq!(result.outcomes(), expected, "{body}");
+        assert_eq!(result.counts().0, applied);
+        let after = self.offers().await;
+        if dry {
+            (self.oracle.held, self.oracle.emptied) = kept;
+            assert_eq!(before, after);
+            return;
+        }
+        let lost = before.keys().filter(|id| !after.contains_key(*id)).count();
+        let lowered = before.iter().filter(|(id, was)| after.get(*id).is_some_and(|is| is < *was)).count();
+        assert_eq!(
+            (&result.body["offersRemoved"], &result.body["offersReduced"]),
+            (&json!(lost), &json!(lowered))
+        );
+    }
+
+    async fn offers(&self) -> BTreeMap<String, i64> {
+        let rows = self.bench.rows("SELECT id, amount FROM stock_offer").await;
+        let one = |row: &String| {
+            let (id, amount) = row.split_once(' ').expect("two columns");
+            let amount = amount.trim_start_matches("Integer(").trim_end_matches(')');
+            (id.to_owned(), amount.parse().expect("a number"))
+        };
+        rows.iter().map(one).collect()
+    }
+
+    async fn key(&self, lot: usize) -> Option<String> {
+        let at = all()[lot];
+        if self.oracle.held(at) == 0 { None } else { Some(key(&self.bench, &first(), at).await) }
+    }
+
+    /// What has to hold at any moment.
+    async fn check(&self) {
+        let broken = "SELECT 'reserved', r.id FROM stock_row r JOIN stock_earmark e ON e.stock_row = r.id \
+                      GROUP BY r.id, e.kind HAVING sum(e.amount) > r.amount \
+                      UNION ALL SELECT 'offered', r.id FROM stock_row r JOIN stock_offer o \
+                      ON o.stock_row = r.id WHERE o.amount > r.amount \
+                      UNION ALL SELECT 'lost', o.id FROM stock_offer o WHERE o.stock_row NOT IN \
+                      (SELECT id FROM stock_row)";
+        assert_eq!(self.bench.rows(broken).await, [""; 0]);
+        for (caller, held) in [(first(), self.oracle.lots()), (other_member(), self.oracle.given.clone())] {
+            let (items, _) = self.bench.page(&caller, STOCK, &mut String::new()).await;
+            let lots: BTreeMap<At, i64> = items.iter().map(lot).collect();
+            assert_eq!(lots.len(), items.len(), "each lot once");
+            assert_eq!(lots, held);
+        }
+    }
+}
+
+async fn run(acts: Vec<Act>) {
+    let mut world = World { bench: Bench::unguarded().await, oracle: Oracle::default() };
+    let mut readers: [Reader; 2] = Default::default();
+    let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
+    for act in acts {
+        match act {
+            Act::Write { who, wishes, dry } => world.write(who, &wishes, dry).await,
+            Act::Move { who, from, to } => {
+                let (from_at, to_at) = (all()[from], all()[to]);
+                let (held, there) = (world.oracle.held(from_at), world.oracle.held(to_at));
+                if held == 0 || from == to || from_at.material != to_at.material {
+                    continue;
+                }
+                let total: i64 = world.oracle.held.values().sum();
+                let wish = |lot, to| Wish { lot, to, stale: false, overrule: true };
+                // Pieces are few, so that no sum is cut.
+                if to_at.is_counted() && held + there >= 100 {
+                    continue;
+                }
+                let clash = world.oracle.reserved.get(&from_at).copied().unwrap_or(0) > 0
+                    || (world.oracle.no_marking && to_at.stolen);
+                if clash {
+                    continue;
+                }
+                world.write(who, &[wish(from, 0), wish(to, held + there)], false).await;
+                assert_eq!(world.oracle.held.values().sum::<i64>(), total, "nothing is lost on the way");
+            }
+            Act::Rebook(lot, keeping) => {
+                let Some(key) = world.key(lot).await else { continue };
+                let keeping = match keeping {
+                    0 => Keeping::Personal,
+                    1 => Keeping::Shared,
+                    unit => Keeping::Pool(format!("u-{}", unit - 1).into()),
+                };
+                let rebooked = world.bench.backend().rebook_stock(&one, Author::Web, &key, keeping).await;
+                assert!(rebooked.expect("a rebooking"));
+            }
+            Act::Reserve(lot) => {
+                let Some(key) = world.key(lot).await else { continue };
+                let of_lot = format!("member = 'm-1' AND lot = '{key}'");
+                world
+                    .bench
+                    .sql(format!(
+                        "INSERT OR IGNORE INTO stock_earmark SELECT id, 'mission', 'm', min(amount, 2), 0 \
+                         FROM stock_row WHERE {of_lot} ORDER BY number LIMIT 1"
+                    ))
+                    .await;
+                let reserved = world
+                    .bench
+                    .rows(format!(
+                        "SELECT e.amount FROM stock_earmark e JOIN stock_row ON id = e.stock_row WHERE {of_lot}"
+                    ))
+                    .await;
+                let sum: i64 = reserved.iter().map(|row| if row == "Integer(1)" { 1_i64 } else { 2 }).sum();
+                world.oracle.reserved.insert(all()[lot], sum);
+            }
+            Act::Release => {
+                world.bench.sql("DELETE FROM stock_earmark").await;
+                world.oracle.reserved.clear();
+            }
+            Act::Offer(lot) => {
+                let Some(key) = world.key(lot).await else { continue };
+                world
+                    .bench
+                    .sql(format!(
+                        "INSERT OR IGNORE INTO stock_offer SELECT id || '-o', id, (amount + 1) / 2 \
+                         FROM stock_row WHERE member = 'm-1' AND lot = '{key}' ORDER BY number DESC LIMIT 1"
+                    ))
+                    .await;
+            }
+            Act::Give(lot) => {
+                let at = all()[lot];
+                let Some(key) = world.key(lot).await else { continue };
+                if world.oracle.reserved.get(&at).is_some_and(|reserved| *reserved > 0) {
+                    continue;
+                }
+                let given = world.bench.backend().give_stock(&one, Author::Web, &key, &two).await;
+                assert!(given.expect("a gift"));
+                let held = world.oracle.held.insert(at, 0).unwrap_or(0);
+                *world.oracle.given.entry(at).or_default() += held;
+                world.oracle.emptied.insert(at, (world.bench.clock.now(), WEB));
+            }
+            Act::Marking(on) => {
+                world.oracle.no_marking = !on;
+                let value = if on { "on" } else { "off" };
+                world
+                    .bench
+                    .sql(format!(
+                        "INSERT INTO setting (name, value) VALUES ('stolen-marking', '{value}') \
+                         ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+                    ))
+                    .await;
+            }
+            Act::Page { reader, limit } => {
+                if readers[reader].page(&world.bench, limit).await {
+                    assert_eq!(readers[reader].has(), world.oracle.lots(), "at the end of the feed");
+                }
+                continue;
+            }
+            Act::Advance(days) => world.bench.clock.advance(u32::from(days) * DAY),
+            Act::Sweep => drop(world.bench.retain(3).await),
+        }
+        world.check().await;
+    }
+    for mut reader in readers {
+        while !reader.page(&world.bench, 3).await {}
+        assert_eq!(reader.has(), world.oracle.lots(), "a replica");
+    }
+}
+
+/// How many cases a model is run for: as many as `MODEL_CASES` says.
+pub(super) fn cases(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("MODEL_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// STK-02, STK-04, STK-09, STK-10, STK-11, STK-12, STK-13, STK-15, STK-16, STK-17, STK-19, FED-04, FED-06,
+    /// WRT-02, WRT-04: see the head of this file.
+    #[test]
+    fn stock_is_what_the_plainest_interpreter_says(acts in prop::collection::vec(act(), 1..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(run(acts));
+    }
+}
