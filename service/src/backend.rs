@@ -24,6 +24,7 @@ mod journal;
 mod page;
 mod refusal;
 mod stock;
+mod units;
 pub(crate) mod warehouse;
 
 pub use blueprints::set_defaults;
@@ -38,12 +39,13 @@ use std::sync::Arc;
 use contract_runtime::server::{Context, Rejection, Response};
 use exchange_api::calls::{
     AccountCheckCall, BlueprintsReadCall, BlueprintsWriteCall, CatalogLocationsCall, CatalogResolveCall,
-    InstallationLabelCall, ServiceDocumentCall, ShipsReadCall, ShipsWriteCall, StockReadCall, StockWriteCall,
+    InstallationLabelCall, OrgUnitsReadCall, ServiceDocumentCall, ShipsReadCall, ShipsWriteCall,
+    StockReadCall, StockWriteCall,
 };
 use exchange_api::server::{Refusal, Service};
 use exchange_api::types::{
     AccountCheckResponse, BlueprintChangeSet, BlueprintPage, ChangeResult, Installation, LocationList,
-    Problem, ResolveResponse, ServiceDocument, StockPage,
+    OrgUnitList, Problem, ResolveResponse, ServiceDocument, StockPage,
 };
 
 use crate::catalogue::Catalogue;
@@ -174,5 +176,9 @@ impl Service for Backend {
 
     async fn stock_write(&self, call: StockWriteCall, context: Context) -> Result<ChangeResult, Refusal> {
         self.change::<stock::Stock>(call.body, &context).await
+    }
+
+    async fn org_units_read(&self, _: OrgUnitsReadCall, context: Context) -> Result<OrgUnitList, Refusal> {
+        self.read_units(&context).await
     }
 }

@@ -12,6 +12,7 @@ mod paths;
 mod stock;
 mod stock_bookings;
 mod stock_model;
+mod units;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

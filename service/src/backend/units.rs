@@ -1,0 +1,52 @@
+//! Org units: those that a member directly belongs to, and how answers have one (ORG rows).
+
+use contract_runtime::Map;
+use contract_runtime::server::Context;
+use exchange_api::server::Refusal;
+use exchange_api::types::{OrgUnit, OrgUnitKind, OrgUnitList, UnitId};
+use rusqlite::{Connection, Row};
+
+use super::Backend;
+use super::refusal::Failure;
+use crate::ids::MemberId;
+use crate::store::StoreError;
+
+/// The columns of a unit, of a table `u`, in the order in which [`unit`] reads them.
+pub(super) const UNIT: &str = "u.id, u.name, u.shorthand, u.kind";
+
+/// A unit from the columns of [`UNIT`], from a place on; none where its id is null.
+pub(super) fn unit(row: &Row<'_>, first: usize) -> Result<Option<OrgUnit>, StoreError> {
+    let Some(id) = row.get::<_, Option<String>>(first)? else { return Ok(None) };
+    let kind: String = row.get(first + 3)?;
+    Ok(Some(OrgUnit {
+        id: UnitId::new(id).map_err(|_| StoreError::Corrupt("a unit's id"))?,
+        name: row.get(first + 1)?,
+        shorthand: row.get(first + 2)?,
+        kind: OrgUnitKind::from(kind.as_str()),
+        extra: Map::new(),
+    }))
+}
+
+/// The units that the member directly belongs to, by name; no role adds any (ORG-01).
+fn of(connection: &Connection, member: &MemberId) -> Result<Vec<OrgUnit>, Failure> {
+    let sql = format!(
+        "SELECT {UNIT} FROM membership m JOIN unit u ON u.id = m.unit WHERE m.member = ?1 \
+         ORDER BY u.name, u.id"
+    );
+    let mut rows = connection.prepare_cached(&sql)?;
+    let mut rows = rows.query([member])?;
+    let mut units = Vec::new();
+    while let Some(row) = rows.next()? {
+        units.extend(unit(row, 0)?);
+    }
+    Ok(units)
+}
+
+impl Backend {
+    pub(super) async fn read_units(&self, context: &Context) -> Result<OrgUnitList, Refusal> {
+        self.read(context, |connection, admitted| {
+            Ok(OrgUnitList { items: of(connection, &admitted.member.id)?, extra: Map::new() })
+        })
+        .await
+    }
+}
