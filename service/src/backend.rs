@@ -23,6 +23,7 @@ mod held;
 mod journal;
 mod page;
 mod refusal;
+mod ships;
 mod stock;
 mod units;
 pub(crate) mod warehouse;
@@ -45,7 +46,7 @@ use exchange_api::calls::{
 use exchange_api::server::{Refusal, Service};
 use exchange_api::types::{
     AccountCheckResponse, BlueprintChangeSet, BlueprintPage, ChangeResult, Installation, LocationList,
-    OrgUnitList, Problem, ResolveResponse, ServiceDocument, StockPage,
+    OrgUnitList, Problem, ResolveResponse, ServiceDocument, ShipPage, StockPage,
 };
 
 use crate::catalogue::Catalogue;
@@ -176,6 +177,14 @@ impl Service for Backend {
 
     async fn stock_write(&self, call: StockWriteCall, context: Context) -> Result<ChangeResult, Refusal> {
         self.change::<stock::Stock>(call.body, &context).await
+    }
+
+    async fn ships_read(&self, call: ShipsReadCall, context: Context) -> Result<ShipPage, Refusal> {
+        self.read_ships(call.options, &context).await
+    }
+
+    async fn ships_write(&self, call: ShipsWriteCall, context: Context) -> Result<ChangeResult, Refusal> {
+        self.change::<ships::Ships>(call.body, &context).await
     }
 
     async fn org_units_read(&self, _: OrgUnitsReadCall, context: Context) -> Result<OrgUnitList, Refusal> {

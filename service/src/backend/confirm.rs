@@ -18,6 +18,7 @@ use super::change::{Area, Resolved, Touched, Writer, carry_out};
 use super::held::{self, Held};
 use super::journal;
 use super::refusal::Failure;
+use super::ships::Ships;
 use super::stock::Stock;
 use crate::feed::Author;
 use crate::ids::MemberId;
@@ -33,7 +34,7 @@ const NAMED: usize = 50;
 pub struct Preview {
     /// The registered name of the client that sent it.
     pub client: String,
-    /// The area: `blueprints` or `stock`.
+    /// The area: `blueprints`, `stock` or `ships`.
     pub area: &'static str,
     /// What it would remove, by name; the first 50.
     pub removed: Vec<String>,
@@ -86,6 +87,7 @@ impl Backend {
         match held.operation.parse() {
             Ok(OperationId::BlueprintsWrite) => self.preview_of::<Blueprints>(held).await.map(Some),
             Ok(OperationId::StockWrite) => self.preview_of::<Stock>(held).await.map(Some),
+            Ok(OperationId::ShipsWrite) => self.preview_of::<Ships>(held).await.map(Some),
             _ => Err(StoreError::Corrupt("a held batch of no area")),
         }
     }
@@ -100,6 +102,7 @@ impl Backend {
         let confirmed = match held.operation.parse() {
             Ok(OperationId::BlueprintsWrite) => self.confirm_one::<Blueprints>(held, handed).await,
             Ok(OperationId::StockWrite) => self.confirm_one::<Stock>(held, handed).await,
+            Ok(OperationId::ShipsWrite) => self.confirm_one::<Ships>(held, handed).await,
             _ => Err(StoreError::Corrupt("a held batch of no area").into()),
         };
         match confirmed {

@@ -9,6 +9,8 @@ mod fixtures;
 mod held;
 mod model;
 mod paths;
+mod ships;
+mod ships_model;
 mod stock;
 mod stock_bookings;
 mod stock_model;
@@ -111,6 +113,10 @@ fn contents() -> Contents {
         material("twin-2", "Same Stuff", json!({ "unit": "SCU" })),
         NewEntry::new(Kind::Item, "gun", "Quanta Cannon"),
         NewEntry::new(Kind::Item, "ores", "Quanta Ores"),
+        NewEntry::new(Kind::ShipType, "hauler", "Big Hauler"),
+        NewEntry::new(Kind::ShipType, "miner", "Rock Miner"),
+        NewEntry::new(Kind::ShipType, "same-1", "Same Ship"),
+        NewEntry::new(Kind::ShipType, "same-2", "Same Ship"),
     ]);
     let locations = vec![
         NewLocation { id: "l-2".into(), name: "Station".into(), city: None, station: Some(7), hidden: false },

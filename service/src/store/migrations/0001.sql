@@ -329,3 +329,36 @@ CREATE TABLE stock_offer (
     stock_row TEXT NOT NULL UNIQUE REFERENCES stock_row (id),
     amount INTEGER NOT NULL CHECK (amount > 0)
 ) STRICT, WITHOUT ROWID;
+
+-- ── ships ────────────────────────────────────────────────────────────────────────────────────────
+CREATE TABLE ship (
+    id TEXT PRIMARY KEY,
+    member TEXT NOT NULL,
+    ship_type TEXT NOT NULL,
+    name TEXT,
+    -- Months of insurance; none for one that is insured for its lifetime.
+    insured_months INTEGER CHECK (insured_months BETWEEN 0 AND 120),
+    location TEXT,
+    fitted INTEGER NOT NULL,
+    unit TEXT,
+    unit_version INTEGER NOT NULL,
+    version INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ship_by_member ON ship (member, id);
+CREATE INDEX ship_by_unit ON ship (unit) WHERE unit IS NOT NULL;
+-- A client's own id of a ship, on one installation: one ship for each, and one id for each ship.
+CREATE TABLE ship_link (
+    installation TEXT NOT NULL,
+    external_id TEXT NOT NULL,
+    ship TEXT NOT NULL REFERENCES ship (id),
+    PRIMARY KEY (installation, external_id),
+    UNIQUE (installation, ship)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ship_link_by_ship ON ship_link (ship);
+-- A part of a mission that flies a ship.
+CREATE TABLE mission_unit (
+    id TEXT PRIMARY KEY,
+    mission TEXT NOT NULL,
+    ship TEXT REFERENCES ship (id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mission_unit_by_ship ON mission_unit (ship) WHERE ship IS NOT NULL;

@@ -1,0 +1,106 @@
+//! What happens to ships elsewhere than in a connected client: on the web, by the system.
+
+use std::collections::BTreeMap;
+
+use exchange_api::types::{ChangeResult, ShipChangeSet};
+use rusqlite::{Connection, params};
+
+use super::super::Backend;
+use super::super::change::{Touched, Writer};
+use super::super::journal;
+use super::{NAME, Ship, Ships, table};
+use crate::feed::{self, Author, Change, Stream};
+use crate::ids::{MemberId, UnitId};
+use crate::records::{self, Actor, Deed};
+use crate::store::StoreError;
+
+impl Backend {
+    /// Changes a member's ships by another way than a connected client. Ids of clients are linked by nobody
+    /// else; no guard asks, no removal has to be overruled, and nothing is answered twice.
+    ///
+    /// # Errors
+    /// What the store says; nothing is written then.
+    pub async fn change_ships(
+        &self,
+        member: &MemberId,
+        author: Author,
+        body: ShipChangeSet,
+    ) -> Result<ChangeResult, StoreError> {
+        self.change_beside::<Ships>(member, author, body).await
+    }
+
+    /// Gives a ship to another member: to the first its tombstone follows (SHP-05), and nobody's ids are its
+    /// any more. Says whether the member has such a ship.
+    ///
+    /// # Errors
+    /// What the store says; nothing is written then.
+    pub async fn give_ship(
+        &self,
+        member: &MemberId,
+        author: Author,
+        ship: &str,
+        to: &MemberId,
+    ) -> Result<bool, StoreError> {
+        let (backend, member, id, to) = (self.clone(), member.clone(), ship.to_owned(), to.clone());
+        let give = move |connection: &Connection| {
+            let Some(before) = table::find(connection, &member, None, &id)? else { return Ok(false) };
+            let after = Ship { version: before.version + 1, ..before.clone() };
+            connection.prepare_cached("DELETE FROM ship_link WHERE ship = ?1")?.execute([&id])?;
+            let sql = "UPDATE ship SET member = ?2, version = ?3 WHERE id = ?1";
+            connection.prepare_cached(sql)?.execute(params![id, to, after.version])?;
+            for (member, before, after) in [(member, Some(before), None), (to, None, Some(after))] {
+                let writer = backend.writer(&member, author.clone())?;
+                let stream = Stream::of_member(NAME, &member);
+                let change = Change { key: &id, gone: after.is_none() };
+                feed::record(connection, &stream, &writer.author, writer.now, [change])?;
+                let key = id.clone();
+                let touched = Touched { key, before, after, removal: false, overridden: false };
+                journal::record(connection, &writer, NAME, &[touched])?;
+                given(connection, &writer, &id)?;
+            }
+            Ok(true)
+        };
+        self.store.write(give).await
+    }
+
+    /// Gives a unit another name and shorthand; the feeds of all whose ships belong to it tell of these
+    /// ships (SHP-05). Says whether there is such a unit.
+    ///
+    /// # Errors
+    /// What the store says; nothing is written then.
+    pub async fn rename_unit(
+        &self,
+        unit: &UnitId,
+        name: String,
+        shorthand: String,
+    ) -> Result<bool, StoreError> {
+        let (unit, now) = (unit.clone(), self.environment.now());
+        let rename = move |connection: &Connection| {
+            let sql = "UPDATE unit SET name = ?2, shorthand = ?3 WHERE id = ?1";
+            if connection.prepare_cached(sql)?.execute(params![unit, name, shorthand])? == 0 {
+                return Ok(false);
+            }
+            let mut ships =
+                connection.prepare_cached("SELECT member, id FROM ship WHERE unit = ?1 ORDER BY id")?;
+            let detail = "as the members' ships show it from now on";
+            let deed = Deed { client: None, action: "unit.rename", subject: unit.as_str(), detail };
+            records::audit(connection, now, Actor::Service, deed)?;
+            let mut told: BTreeMap<MemberId, Vec<String>> = BTreeMap::new();
+            let mut rows = ships.query([&unit])?;
+            while let Some(row) = rows.next()? {
+                told.entry(row.get(0)?).or_default().push(row.get(1)?);
+            }
+            for (member, ships) in told {
+                let changes = ships.iter().map(|key| Change { key, gone: false });
+                feed::record(connection, &Stream::of_member(NAME, &member), &Author::System, now, changes)?;
+            }
+            Ok(true)
+        };
+        self.store.write(rename).await
+    }
+}
+
+fn given(connection: &Connection, writer: &Writer, ship: &str) -> Result<(), StoreError> {
+    let detail = format!("{}: from one member to another", writer.author.channel());
+    journal::audit(connection, writer, "ships.give", ship, &detail)
+}

@@ -1,0 +1,493 @@
+//! Ships: what they look like, what each op comes to and in which order, links of installations, units, and what
+//! the feed tells.
+
+use exchange_api::Contract as _;
+use exchange_api::types::ShipChangeSet;
+use exchange_service::backend::confirm::Handoff;
+use exchange_service::feed::Author;
+use exchange_service::ids::UnitId;
+
+use super::*;
+
+pub(super) const SHIPS: &str = "/exchange/v1/me/ships";
+pub(super) const FLY: &str = "/exchange/v1/me/ships/changes";
+
+/// An upsert of a hauler that is insured for its lifetime.
+pub(super) fn ship(external: &str) -> Value {
+    json!({
+        "op": "upsert", "externalId": external, "shipType": { "bt": "hauler" }, "insurance": { "kind": "LTI" },
+    })
+}
+
+/// The same for a ship that is there.
+fn known(external: &str, id: &str, version: i64) -> Value {
+    with(with(ship(external), "shipId", json!(id)), "version", json!(version))
+}
+
+pub(super) fn with(mut op: Value, name: &str, value: Value) -> Value {
+    op[name] = value;
+    op
+}
+
+fn link(external: &str, id: &str) -> Value {
+    json!({ "op": "link", "externalId": external, "shipId": id })
+}
+
+fn remove(id: &str, version: i64) -> Value {
+    json!({ "op": "remove", "shipId": id, "version": version })
+}
+
+pub(super) async fn on_the_web(bench: &Bench, author: Author, ops: Vec<Value>) -> Value {
+    let body =
+        ShipChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a change set");
+    let changed = bench.backend().change_ships(&MemberId::new("m-1"), author, body).await;
+    serde_json::to_value(changed.expect("a change")).expect("JSON")
+}
+
+async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str]) {
+    bench.check(caller, FLY, ops, expected).await;
+}
+
+/// The ships, by the ids that the caller's installation has for them; `-` and its id for one without.
+async fn fleet(bench: &Bench, caller: &Caller) -> BTreeMap<String, Value> {
+    let (items, _) = bench.page(caller, SHIPS, &mut String::new()).await;
+    let named = |item: Value| {
+        let name = item["externalId"].as_str().map(str::to_owned);
+        (name.unwrap_or_else(|| format!("-{}", id(&item))), item)
+    };
+    items.into_iter().map(named).collect()
+}
+
+fn id(item: &Value) -> String {
+    item["shipId"].as_str().expect("an id").to_owned()
+}
+
+/// A ship of the first installation, and its id.
+async fn one(bench: &Bench, external: &str, op: Value) -> String {
+    check(bench, &first(), vec![op], &[]).await;
+    id(&fleet(bench, &first()).await[external])
+}
+
+/// SHP-01, SHP-02, SHP-04, SHP-06, SHP-08, SHP-11, SHP-12, TYP-08: what a new ship looks like, whole and with
+/// nothing that may be left out.
+#[tokio::test]
+async fn a_ship_is_shown_as_it_was_sent() {
+    let bench = Bench::new().await;
+    let mut whole = ship("e-1");
+    whole["shipType"] = json!({ "name": "rock miner" });
+    whole["insurance"] = json!({ "kind": "MONTHS", "months": 120 });
+    whole["name"] = json!("n".repeat(255));
+    whole["location"] = json!({ "uex": { "kind": "SPACE_STATION", "id": 7 } });
+    whole["fitted"] = json!(true);
+    whole["orgUnit"] = json!(null);
+    check(&bench, &first(), vec![whole, ship("e-2")], &[]).await;
+    let mut fleet = fleet(&bench, &first()).await;
+    for ship in fleet.values_mut() {
+        let id = ship.as_object_mut().expect("a ship").remove("shipId").expect("an id");
+        assert!(id.as_str().expect("a text").len() > 20);
+    }
+    let whole = json!({
+        "externalId": "e-1", "version": 1, "shipType": { "bt": "miner", "name": "Rock Miner" },
+        "name": "n".repeat(255), "insurance": { "kind": "MONTHS", "months": 120 },
+        "location": { "name": "Station", "uex": { "kind": "SPACE_STATION", "id": 7 } },
+        "fitted": true, "orgUnitVersion": 1,
+    });
+    let plain = json!({
+        "externalId": "e-2", "version": 1, "shipType": { "bt": "hauler", "name": "Big Hauler" },
+        "insurance": { "kind": "LTI" }, "fitted": false, "orgUnitVersion": 1,
+        "orgUnit": { "id": "u-1", "name": "First Unit", "shorthand": "ONE", "kind": "SQUADRON" },
+    });
+    assert_eq!((&fleet["e-1"], &fleet["e-2"]), (&whole, &plain));
+    assert_eq!(
+        bench.page(&other_member(), SHIPS, &mut String::new()).await.0,
+        [] as [Value; 0],
+        "only the member's own"
+    );
+    // Of several units none is chosen.
+    check(&bench, &other_member(), vec![ship("e-1")], &[]).await;
+    let (items, _) = bench.page(&other_member(), SHIPS, &mut String::new()).await;
+    assert_eq!(items[0].get("orgUnit"), None);
+}
+
+/// SHP-09, SHP-11, SHP-17: an update writes what is sent, clears what is left out but for `fitted`, and moves the
+/// version; one that changes nothing is unchanged, and one of a stale version refused.
+#[tokio::test]
+async fn an_update_writes_what_is_sent() {
+    let bench = Bench::new().await;
+    let mut op = ship("e-1");
+    (op["name"], op["fitted"], op["location"]) = (json!("Bertha"), json!(true), json!({ "name": "City" }));
+    let id = one(&bench, "e-1", op.clone()).await;
+    let again = with(with(op, "shipId", json!(id)), "version", json!(1));
+    check(&bench, &first(), vec![again.clone()], &["0 unchanged -"]).await;
+    check(&bench, &first(), vec![with(again, "version", json!(2))], &["0 rejected VERSION_CONFLICT"]).await;
+    check(&bench, &first(), vec![known("e-1", &id, 1)], &[]).await;
+    let ship = &fleet(&bench, &first()).await["e-1"];
+    assert_eq!((ship.get("name"), ship.get("location"), &ship["fitted"]), (None, None, &json!(true)));
+    assert_eq!((&ship["version"], &ship["orgUnit"]["id"]), (&json!(2), &json!("u-1")));
+    check(&bench, &first(), vec![known("e-1", &id, 1)], &["0 rejected VERSION_CONFLICT"]).await;
+    let unfitted = with(known("e-1", &id, 2), "fitted", json!(false));
+    // Once in a batch, the second time with whatever version; a link is no update.
+    let ops = vec![link("e-1", &id), unfitted, known("e-1", &id, 3), remove(&id, 3)];
+    let expected = ["0 unchanged -", "2 rejected VERSION_CONFLICT", "3 rejected VERSION_CONFLICT"];
+    check(&bench, &first(), ops, &expected).await;
+    assert_eq!(fleet(&bench, &first()).await["e-1"]["fitted"], false);
+}
+
+/// SHP-03, SHP-07, SHP-16, SHP-17: an id is one ship's and a ship has one id, on each installation by itself; who
+/// links an id again takes it off its old ship.
+#[tokio::test]
+async fn links_are_the_installations_own() {
+    let bench = Bench::new().await;
+    let (a, b) = (one(&bench, "e-a", ship("e-a")).await, one(&bench, "e-b", ship("e-b")).await);
+    assert_eq!(fleet(&bench, &second()).await.len(), 2);
+    assert!(fleet(&bench, &second()).await.keys().all(|name| name.starts_with('-')), "nobody else's ids");
+    check(&bench, &second(), vec![link("e-b", &a), link("e-b", &a)], &["1 unchanged -"]).await;
+    assert_eq!(id(&fleet(&bench, &second()).await["e-b"]), a);
+    assert_eq!(id(&fleet(&bench, &first()).await["e-b"]), b);
+    let ops = vec![
+        link("e-x", &a),
+        link("e-a", "none"),
+        known("e-x", &a, 1),
+        ship("e-a"),
+        // Off its old ship, which then takes another.
+        remove(&b, 1),
+        link("e-b", &a),
+    ];
+    let expected = [
+        "0 rejected LINK_TARGET_TAKEN",
+        "1 unmatched UNMATCHED",
+        "2 rejected LINK_TARGET_TAKEN",
+        "3 rejected VERSION_CONFLICT",
+        "5 rejected LINK_TARGET_TAKEN",
+    ];
+    check(&bench, &first(), ops, &expected).await;
+    let c = one(&bench, "e-c", ship("e-c")).await;
+    check(&bench, &second(), vec![link("e-b", &c), link("e-a", &a)], &[]).await;
+    let seconds = fleet(&bench, &second()).await;
+    assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"])), (a.clone(), c.clone()));
+    assert_eq!(seconds["e-b"]["version"], 1, "a link is no change of the ship");
+    // Ids that go round in one batch.
+    check(&bench, &second(), vec![link("e-t", &a)], &["0 rejected LINK_TARGET_TAKEN"]).await;
+    let d = one(&bench, "e-d", ship("e-d")).await;
+    check(&bench, &second(), vec![link("e-a", &d), link("e-b", &a), link("e-z", &c)], &[]).await;
+    let seconds = fleet(&bench, &second()).await;
+    assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"]), id(&seconds["e-z"])), (d, a.clone(), c));
+    // An update links a ship that has no id yet, and is a change by that alone.
+    let e = one(&bench, "e-e", ship("e-e")).await;
+    check(&bench, &second(), vec![known("e-5", &e, 1), known("e-5", &e, 1)], &["1 unchanged -"]).await;
+    assert_eq!(fleet(&bench, &second()).await["e-5"]["version"], 1);
+    assert_eq!(bench.rows("SELECT count(*) FROM ship_link WHERE installation = 'i-2'").await, ["Integer(4)"]);
+}
+
+/// SHP-15, SHP-17, A19, RES-10: of several reasons the first counts: owner, type, location, version, link, unit.
+#[tokio::test]
+async fn reasons_have_an_order() {
+    let bench = Bench::new().await;
+    let mine = one(&bench, "e-1", ship("e-1")).await;
+    check(&bench, &other_member(), vec![ship("e-1")], &[]).await;
+    let theirs = id(&bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0]);
+    let wrong = |mut op: Value, from: usize| {
+        let faults = [
+            ("shipType", json!({ "name": "Same Ship" })),
+            ("location", json!({ "name": "Cellar" })),
+            ("version", json!(9)),
+            ("externalId", json!("e-2")),
+            ("orgUnit", json!("u-2")),
+        ];
+        for (name, value) in faults.into_iter().skip(from) {
+            op[name] = value;
+        }
+        op
+    };
+    let unit = |value: Value| with(known("e-1", &mine, 1), "orgUnit", value);
+    let ops = vec![
+        wrong(known("e-1", &theirs, 1), 0),
+        wrong(known("e-1", "none", 1), 0),
+        wrong(known("e-1", &mine, 1), 0),
+        with(wrong(known("e-1", &mine, 1), 1), "shipType", json!({ "bt": "none" })),
+        wrong(known("e-1", &mine, 1), 1),
+        wrong(known("e-1", &mine, 1), 2),
+        wrong(known("e-1", &mine, 1), 3),
+        wrong(known("e-1", &mine, 1), 4),
+        unit(json!(null)),
+        with(unit(json!(null)), "orgUnitVersion", json!(2)),
+        with(wrong(ship("e-1"), 4), "location", json!({ "name": "Cellar" })),
+        wrong(ship("e-1"), 4),
+        wrong(ship("e-3"), 4),
+        remove(&theirs, 1),
+        remove(&mine, 9),
+        with(
+            with(ship("e-9"), "shipType", json!({ "locKey": "none", "name": "Big Hauler" })),
+            "opId",
+            json!("o"),
+        ),
+    ];
+    let expected = [
+        "0 unmatched UNMATCHED",
+        "1 unmatched UNMATCHED",
+        "2 ambiguous AMBIGUOUS",
+        "3 unmatched UNMATCHED",
+        "4 rejected LOCATION_UNKNOWN",
+        "5 rejected VERSION_CONFLICT",
+        "6 rejected LINK_TARGET_TAKEN",
+        "7 rejected ORG_UNIT_NOT_ALLOWED",
+        "8 rejected ORG_UNIT_VERSION_CONFLICT",
+        "9 rejected ORG_UNIT_VERSION_CONFLICT",
+        "10 rejected LOCATION_UNKNOWN",
+        "11 rejected VERSION_CONFLICT",
+        "12 rejected ORG_UNIT_NOT_ALLOWED",
+        "13 unmatched UNMATCHED",
+        "14 rejected VERSION_CONFLICT",
+    ];
+    let answered = bench.check(&first(), FLY, ops, &expected).await;
+    let warned = json!([{ "pointer": "/ops/15/shipType/locKey", "code": "LOC_KEY_UNRESOLVED" }]);
+    assert_eq!(answered.body["warnings"], warned);
+    assert_eq!(answered.body["detachedFromMissions"], 0);
+    assert_eq!(fleet(&bench, &first()).await.len(), 2);
+}
+
+/// SHP-04, SHP-12, SHP-13, SHP-14: the unit is left alone, cleared or set; its counter moves with it and with
+/// nothing else; one that the member has left is shown, and may be sent as it is.
+#[tokio::test]
+async fn a_ships_unit_has_a_counter_of_its_own() {
+    let bench = Bench::new().await;
+    let id = one(&bench, "e-1", ship("e-1")).await;
+    let unit = |value: Value, counter: i64| {
+        with(with(known("e-1", &id, 1), "orgUnit", value), "orgUnitVersion", json!(counter))
+    };
+    check(&bench, &first(), vec![unit(json!("u-1"), 9)], &["0 unchanged -"]).await;
+    check(&bench, &first(), vec![unit(json!(null), 1)], &[]).await;
+    let shown = &fleet(&bench, &first()).await["e-1"];
+    assert_eq!(
+        (shown.get("orgUnit"), &shown["version"], &shown["orgUnitVersion"]),
+        (None, &json!(1), &json!(2))
+    );
+    check(&bench, &first(), vec![unit(json!(null), 1)], &["0 unchanged -"]).await;
+    check(&bench, &first(), vec![unit(json!("u-1"), 1)], &["0 rejected ORG_UNIT_VERSION_CONFLICT"]).await;
+    check(&bench, &first(), vec![unit(json!("u-1"), 2)], &[]).await;
+    bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
+    let shown = &fleet(&bench, &first()).await["e-1"];
+    assert_eq!((&shown["orgUnit"]["id"], &shown["orgUnitVersion"]), (&json!("u-1"), &json!(3)));
+    let renamed = with(with(known("e-1", &id, 1), "orgUnit", json!("u-1")), "name", json!("Bertha"));
+    check(&bench, &first(), vec![renamed], &[]).await;
+    let shown = &fleet(&bench, &first()).await["e-1"];
+    assert_eq!((&shown["version"], &shown["orgUnitVersion"]), (&json!(2), &json!(3)));
+    check(
+        &bench,
+        &first(),
+        vec![with(ship("e-2"), "orgUnit", json!("u-1"))],
+        &["0 rejected ORG_UNIT_NOT_ALLOWED"],
+    )
+    .await;
+    check(&bench, &first(), vec![ship("e-2")], &[]).await;
+    assert_eq!(fleet(&bench, &first()).await["e-2"].get("orgUnit"), None, "of no unit");
+}
+
+/// SHP-10, SHP-17, SHP-22, WRT-03, WRT-07: a removed ship leaves its missions and all its links, and is audited;
+/// once more it is unchanged, whatever its version.
+#[tokio::test]
+async fn a_removed_ship_leaves_its_missions() {
+    let bench = Bench::new().await;
+    let id = one(&bench, "e-1", ship("e-1")).await;
+    check(&bench, &second(), vec![link("mine", &id)], &[]).await;
+    bench
+        .sql(format!(
+            "INSERT INTO mission_unit (id, mission, ship) VALUES ('mu-1', 'm', '{id}'), ('mu-2', 'n', '{id}'), ('mu-3', 'n', NULL)"
+        ))
+        .await;
+    let dry = bench.post(&first(), FLY, json!({ "ops": [remove(&id, 1)], "dryRun": true })).await;
+    assert_eq!((dry.counts(), &dry.body["detachedFromMissions"]), ((1, 0, 0), &json!(2)));
+    let answered = bench
+        .check(&first(), FLY, vec![remove(&id, 1), remove(&id, 1)], &["1 rejected VERSION_CONFLICT"])
+        .await;
+    assert_eq!(answered.body["detachedFromMissions"], 2);
+    assert_eq!(bench.rows("SELECT count(ship), count(*) FROM mission_unit").await, ["Integer(0) Integer(3)"]);
+    assert_eq!(bench.rows("SELECT * FROM ship_link").await, [""; 0]);
+    let audit = bench.rows("SELECT action, detail FROM audit ORDER BY id DESC LIMIT 1").await;
+    assert_eq!(
+        audit,
+        ["Text(\"ships.write\") Text(\"First client: 0 written, 1 removed, 2 mission units left\")"]
+    );
+    check(&bench, &second(), vec![remove(&id, 77)], &["0 unchanged -"]).await;
+    check(&bench, &first(), vec![link("e-1", &id)], &["0 unmatched UNMATCHED"]).await;
+    // Its id is free.
+    check(&bench, &first(), vec![ship("e-1")], &[]).await;
+}
+
+/// SHP-18, SHP-19, A11, A12, A13, WRT-14: who removed a ship makes it anew, with any version; everybody else asks
+/// the member, for 90 days; then nobody knows it.
+#[tokio::test]
+async fn a_ship_comes_back_as_another() {
+    let bench = Bench::unguarded().await;
+    let refused: &[&str] = &["0 rejected REMOVED_ELSEWHERE"];
+    let old = one(&bench, "e-1", ship("e-1")).await;
+    check(&bench, &first(), vec![remove(&old, 1)], &[]).await;
+    for elsewhere in [second(), other_client()] {
+        check(&bench, &elsewhere, vec![known("e-1", &old, 1)], refused).await;
+    }
+    let new = one(&bench, "e-1", known("e-1", &old, 500)).await;
+    assert_ne!(new, old);
+    check(&bench, &first(), vec![known("e-1", &old, 1)], &["0 rejected VERSION_CONFLICT"]).await;
+    check(&bench, &first(), vec![known("e-2", &old, 1)], &[]).await;
+    for author in [Author::Web, Author::App, Author::System] {
+        let name = format!("e-{}", author.channel());
+        let gone = one(&bench, &name, ship(&name)).await;
+        assert_eq!(on_the_web(&bench, author, vec![remove(&gone, 1)]).await["applied"], 1);
+        check(&bench, &first(), vec![known(&name, &gone, 1)], refused).await;
+        let anyway = with(known(&name, &gone, 1), "override", json!(true));
+        check(&bench, &first(), vec![anyway], &[]).await;
+        let recorded =
+            bench.rows("SELECT override, before IS NULL FROM journal ORDER BY id DESC LIMIT 1").await;
+        assert_eq!(recorded, ["Integer(1) Integer(1)"]);
+    }
+    // A gift is a removal on the web.
+    let (one_, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
+    assert!(bench.backend().give_ship(&one_, Author::Web, &new, &two).await.expect("a gift"));
+    assert!(!bench.backend().give_ship(&one_, Author::Web, &new, &two).await.expect("not the member's"));
+    check(
+        &bench,
+        &first(),
+        vec![known("e-1", &new, 1), remove(&new, 1)],
+        &["0 rejected REMOVED_ELSEWHERE", "1 unchanged -"],
+    )
+    .await;
+    bench.clock.advance(90 * DAY);
+    check(&bench, &first(), vec![known("e-1", &new, 1)], refused).await;
+    bench.clock.advance(Duration::from_millis(1));
+    check(
+        &bench,
+        &first(),
+        vec![known("e-1", &new, 1), remove(&new, 1)],
+        &["0 unmatched UNMATCHED", "1 unmatched UNMATCHED"],
+    )
+    .await;
+    assert_eq!(bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0]["version"], 2);
+}
+
+/// SHP-05, FED-04, TYP-14, TYP-15, A20: every change once: a ship, its unit, its unit's name, its link; a ship that
+/// is gone or given away as a tombstone under its id.
+#[tokio::test]
+async fn the_feed_tells_of_ships() {
+    let bench = Bench::new().await;
+    let (a, b) = (one(&bench, "e-a", ship("e-a")).await, one(&bench, "e-b", ship("e-b")).await);
+    let c = one(&bench, "e-c", with(ship("e-c"), "orgUnit", json!(null))).await;
+    let mut cursor = String::new();
+    bench.page(&first(), SHIPS, &mut cursor).await;
+    let told = async |cursor: &mut String| {
+        let (items, removed) = bench.page(&first(), SHIPS, cursor).await;
+        let mut ids: Vec<String> = items.iter().map(id).collect();
+        ids.sort();
+        (ids, removed)
+    };
+    let sorted = |mut ids: Vec<&String>| {
+        ids.sort();
+        ids.into_iter().cloned().collect::<Vec<String>>()
+    };
+    check(&bench, &first(), vec![known("e-a", &a, 1)], &["0 unchanged -"]).await;
+    assert_eq!(told(&mut cursor).await, (vec![], vec![]));
+    let unit = with(with(known("e-a", &a, 1), "orgUnit", json!(null)), "orgUnitVersion", json!(1));
+    check(&bench, &first(), vec![unit, with(known("e-c", &c, 1), "name", json!("Bertha"))], &[]).await;
+    assert_eq!(told(&mut cursor).await, (sorted(vec![&a, &c]), vec![]));
+    let renamed = bench.backend().rename_unit(&UnitId::new("u-1"), "New Name".into(), "NEW".into()).await;
+    assert!(renamed.expect("a unit"));
+    assert_eq!(told(&mut cursor).await, (vec![b.clone()], vec![]), "only of ships of that unit");
+    let unit = &fleet(&bench, &first()).await["e-b"]["orgUnit"];
+    assert_eq!((&unit["name"], &unit["shorthand"]), (&json!("New Name"), &json!("NEW")));
+    check(&bench, &first(), vec![link("e-b", &b), link("e-c", &c)], &["0 unchanged -", "1 unchanged -"])
+        .await;
+    check(&bench, &second(), vec![link("x", &a)], &[]).await;
+    assert_eq!(told(&mut cursor).await, (vec![a.clone()], vec![]));
+    bench.clock.advance(Duration::from_secs(1));
+    check(&bench, &other_client(), vec![remove(&b, 1)], &[]).await;
+    let (one_, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
+    assert!(bench.backend().give_ship(&one_, Author::Web, &c, &two).await.expect("a gift"));
+    let at = "2026-09-21T14:13:21Z";
+    let client = json!({ "channel": "client", "clientId": "c-2", "installationId": "i-3" });
+    let expected = vec![
+        json!({ "key": b, "removedAt": at, "removedBy": client }),
+        json!({ "key": c, "removedAt": at, "removedBy": { "channel": "web" } }),
+    ];
+    assert_eq!(told(&mut cursor).await, (vec![], expected));
+    assert_eq!(told(&mut cursor).await, (vec![], vec![]));
+    assert_eq!(bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0].get("externalId"), None);
+}
+
+/// SHP-22, WRT-10, WRT-13: removals count, and so do ships of which neither name nor type is left; the page names
+/// them.
+#[tokio::test]
+async fn what_is_another_ship_counts_as_removed() {
+    let bench = Bench::new().await;
+    let named = |number: usize| with(ship(&format!("e-{number}")), "name", json!(format!("Ship {number}")));
+    check(&bench, &first(), (0..10).map(named).collect(), &[]).await;
+    let ships = fleet(&bench, &first()).await;
+    let update = |number: usize| {
+        let name = format!("e-{number}");
+        with(known(&name, &id(&ships[&name]), 1), "name", json!(format!("Ship {number}")))
+    };
+    let other_name = |number| with(update(number), "name", json!("Another"));
+    let other_type = |number| with(update(number), "shipType", json!({ "bt": "miner" }));
+    let both = |number| with(other_name(number), "shipType", json!({ "bt": "miner" }));
+    check(&bench, &first(), vec![other_name(0), other_type(1), both(2), remove(&id(&ships["e-3"]), 1)], &[])
+        .await;
+    let removals = bench.rows("SELECT id FROM journal WHERE removal = 1").await;
+    assert_eq!(removals.len(), 2);
+    let refused =
+        bench.post(&first(), FLY, json!({ "ops": [both(4), both(5), remove(&id(&ships["e-6"]), 1)] })).await;
+    assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
+    let url = refused.body["confirmationUrl"].as_str().expect("a link");
+    let handoff = Handoff::new(url.rsplit('/').next().expect("a handoff"));
+    let member = MemberId::new("m-1");
+    let mut shown = bench.backend().preview(&member, &handoff).await.expect("a preview").expect("a batch");
+    shown.removed.sort();
+    assert_eq!((shown.area, shown.written), ("ships", 0));
+    assert_eq!(shown.removed, ["Ship 4 (Big Hauler)", "Ship 5 (Big Hauler)", "Ship 6 (Big Hauler)"]);
+    bench.backend().confirm(&member, &handoff).await.expect("a confirmation");
+    assert_eq!(fleet(&bench, &first()).await.len(), 8);
+}
+
+/// SHP-06, SHP-09, ERR-22, SHP-23: what breaks the schema is refused; what nobody declared, purchases among it, is
+/// named and kept nowhere.
+#[tokio::test]
+async fn what_breaks_the_schema_is_refused() {
+    let bench = Bench::new().await;
+    for (op, pointer) in [
+        (with(ship("e"), "shipId", json!("s")), "/ops/0/version"),
+        (with(ship("e"), "name", json!("n".repeat(256))), "/ops/0/name"),
+        (with(ship("e"), "insurance", json!({ "kind": "MONTHS", "months": 121 })), "/ops/0/insurance/months"),
+        (with(ship("e"), "insurance", json!({ "kind": "MONTHS" })), "/ops/0/insurance/months"),
+        (json!({ "op": "link", "externalId": "e" }), "/ops/0/shipId"),
+        (json!({ "op": "remove", "shipId": "s" }), "/ops/0/version"),
+    ] {
+        let body = json!({ "ops": [op] }).to_string();
+        let (status, body) = bench.send_raw(&first(), "ships_write", FLY, body).await;
+        assert_eq!(status, 400);
+        assert_eq!(body["errors"][0]["pointer"], pointer, "{body}");
+    }
+    let bought = with(ship("e"), "purchase", json!({ "price": 424_242 }));
+    let answered = bench.check(&first(), FLY, vec![bought], &[]).await;
+    let warned = json!([{ "pointer": "/ops/0/purchase", "code": "UNKNOWN_FIELD" }]);
+    assert_eq!(answered.body["warnings"], warned);
+    assert!(!bench.everything().await.iter().any(|row| row.contains("424242")));
+    assert!(!bench.get(&first(), SHIPS).await.body.to_string().contains("424242"));
+}
+
+/// SHP-01, FED-01, FED-02: pages of any size have every ship once, with the caller's own ids.
+#[tokio::test]
+async fn pages_have_every_ship_once() {
+    let bench = Bench::new().await;
+    check(&bench, &first(), (0..120).map(|number| ship(&format!("e-{number}"))).collect(), &[]).await;
+    for limit in [1, 7, 119, 120, 1000] {
+        let (mut seen, mut cursor) = (BTreeSet::new(), String::new());
+        loop {
+            let page = bench.get(&first(), &format!("{SHIPS}?limit={limit}{cursor}")).await.body;
+            for item in page["items"].as_array().expect("a list") {
+                assert!(seen.insert(item["externalId"].as_str().expect("a text").to_owned()), "twice");
+            }
+            cursor = format!("&cursor={}", page["nextCursor"].as_str().expect("a text"));
+            if page["hasMore"] == false {
+                break;
+            }
+        }
+        assert_eq!(seen.len(), 120, "{limit}");
+    }
+}

@@ -1,0 +1,542 @@
+//! Any interleaving of installations, the web, gifts, renamed units, memberships that end and readers, against
+//! the plainest interpreter of the ops: every op ends as it says, every ship is as it says, no link is doubled,
+//! and readers have it all.
+
+use exchange_service::feed::Author;
+use exchange_service::ids::UnitId;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::ships::*;
+use super::stock_model::cases;
+use super::*;
+
+/// One op, before it is known what is there.
+#[derive(Clone, Debug)]
+enum Wish {
+    Link { external: usize, ship: usize },
+    Upsert(Box<Upsert>),
+    Remove { ship: usize, stale: bool },
+}
+
+#[derive(Clone, Debug)]
+struct Upsert {
+    external: usize,
+    ship: Option<usize>,
+    stale: bool,
+    /// 2 resolves to nothing.
+    ship_type: usize,
+    name: usize,
+    months: Option<i64>,
+    /// 0 is none, 3 is unknown.
+    place: usize,
+    fitted: Option<bool>,
+    /// Left out, none, the first unit, or one that the member is not in.
+    unit: usize,
+    /// Left out, current, stale.
+    counter: usize,
+    overrule: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Write {
+        who: usize,
+        wishes: Vec<Wish>,
+        dry: bool,
+    },
+    Give(usize),
+    Rename(u8),
+    /// The member joins or leaves the units, by bits.
+    Units(u8),
+    Page {
+        reader: usize,
+        limit: u8,
+    },
+    Advance(u8),
+    Sweep,
+}
+
+fn upsert() -> impl Strategy<Value = Upsert> {
+    let what = (0_usize..7, 0_usize..3, select(vec![None, Some(0), Some(12)]), 0_usize..9);
+    let ship = prop_oneof![1 => Just(None), 2 => (0_usize..8).prop_map(Some)];
+    let unit = (0_usize..4, select(vec![0_usize, 1, 1, 1, 2]));
+    let flags = (prop::bool::weighted(0.1), any::<Option<bool>>(), any::<bool>());
+    (0_usize..4, ship, what, unit, flags).prop_map(|(external, ship, what, unit, flags)| Upsert {
+        external,
+        ship,
+        stale: flags.0,
+        ship_type: [0, 0, 0, 1, 1, 1, 2][what.0],
+        name: what.1,
+        months: what.2,
+        place: [0, 0, 0, 1, 1, 2, 2, 2, 3][what.3],
+        fitted: flags.1,
+        unit: unit.0,
+        counter: unit.1,
+        overrule: flags.2,
+    })
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    prop_oneof![
+        2 => (0_usize..4, 0_usize..8).prop_map(|(external, ship)| Wish::Link { external, ship }),
+        5 => upsert().prop_map(|upsert| Wish::Upsert(Box::new(upsert))),
+        2 => (0_usize..8, prop::bool::weighted(0.1)).prop_map(|(ship, stale)| Wish::Remove { ship, stale }),
+    ]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        12 => (0_usize..4, prop::collection::vec(wish(), 1..6), prop::bool::weighted(0.1))
+            .prop_map(|(who, wishes, dry)| Act::Write { who, wishes, dry }),
+        1 => (0_usize..8).prop_map(Act::Give),
+        1 => any::<u8>().prop_map(Act::Rename),
+        2 => (0_u8..8).prop_map(Act::Units),
+        6 => (0_usize..2, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
+        1 => select(vec![1, 45, 91]).prop_map(Act::Advance),
+        1 => Just(Act::Sweep),
+    ]
+}
+
+const WEB: usize = 3;
+const UNITS: [&str; 3] = ["u-1", "u-2", "u-3"];
+const TYPES: [&str; 3] = ["hauler", "miner", "none"];
+const PLACES: [&str; 4] = ["", "City", "Station", "Cellar"];
+
+/// A ship as it should be shown, without ids.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Plain {
+    ship_type: String,
+    name: Option<String>,
+    months: Option<i64>,
+    place: Option<String>,
+    fitted: bool,
+    unit: Option<String>,
+    counter: i64,
+    version: i64,
+}
+
+/// What the specification says, over maps. A ship that was just made has a name of the model's own until the
+/// service is asked for its id.
+#[derive(Clone, Default)]
+struct Oracle {
+    ships: BTreeMap<String, Plain>,
+    gone: BTreeMap<String, (Moment, usize)>,
+    /// By installation and its own id.
+    links: BTreeMap<(usize, String), String>,
+    units: BTreeSet<String>,
+    /// Updated or removed by this batch.
+    changed: BTreeSet<String>,
+    made: usize,
+}
+
+impl Oracle {
+    fn link_of(&self, who: usize, ship: &str) -> Option<String> {
+        let mut links = self.links.iter().filter(|((by, _), to)| *by == who && *to == ship);
+        links.next().map(|((_, external), _)| external.clone())
+    }
+
+    fn tie(&mut self, who: usize, external: &str, ship: &str) {
+        if who != WEB {
+            self.links.insert((who, external.to_owned()), ship.to_owned());
+        }
+    }
+
+    fn link(&mut self, who: usize, external: &str, ship: &str) -> &'static str {
+        if !self.ships.contains_key(ship) {
+            return "unmatched UNMATCHED";
+        }
+        match self.link_of(who, ship) {
+            Some(link) if link == external => "unchanged -",
+            Some(_) => "rejected LINK_TARGET_TAKEN",
+            None if who == WEB => "unchanged -",
+            None => {
+                self.tie(who, external, ship);
+                ""
+            }
+        }
+    }
+
+    fn remembered(&self, ship: &str, now: Moment) -> Option<usize> {
+        self.gone.get(ship).filter(|(at, _)| now.since(*at) <= 90 * DAY).map(|(_, by)| *by)
+    }
+
+    fn remove(&mut self, who: usize, ship: &str, version: i64, now: Moment) -> &'static str {
+        if self.changed.contains(ship) {
+            return "rejected VERSION_CONFLICT";
+        }
+        let Some(plain) = self.ships.get(ship) else {
+            return if self.remembered(ship, now).is_some() { "unchanged -" } else { "unmatched UNMATCHED" };
+        };
+        if plain.version != version {
+            return "rejected VERSION_CONFLICT";
+        }
+        self.lose(ship, who, now);
+        self.changed.insert(ship.to_owned());
+        ""
+    }
+
+    fn lose(&mut self, ship: &str, by: usize, now: Moment) {
+        self.ships.remove(ship);
+        self.links.retain(|_, to| to != ship);
+        self.gone.insert(ship.to_owned(), (now, by));
+    }
+
+    fn upsert(&mut self, who: usize, op: &Sent, now: Moment) -> &'static str {
+        let Sent { upsert, external, ship, version, counter } = op;
+        let here =
+            ship.as_ref().filter(|ship| self.ships.contains_key(*ship) || self.changed.contains(*ship));
+        let gone = ship.as_ref().and_then(|ship| self.remembered(ship, now));
+        if ship.is_some() && here.is_none() && gone.is_none() {
+            return "unmatched UNMATCHED";
+        }
+        if upsert.ship_type == 2 {
+            return "unmatched UNMATCHED";
+        }
+        if upsert.place == 3 {
+            return "rejected LOCATION_UNKNOWN";
+        }
+        let wanted = Plain {
+            ship_type: TYPES[upsert.ship_type].to_owned(),
+            name: [None, Some("Bertha"), Some("Clara")][upsert.name].map(str::to_owned),
+            months: upsert.months,
+            place: Some(PLACES[upsert.place].to_owned()).filter(|place| !place.is_empty()),
+            ..Plain::default()
+        };
+        let unit = match upsert.unit {
+            1 => Some(None),
+            2 => Some(Some("u-1".to_owned())),
+            3 => Some(Some("u-3".to_owned())),
+            _ => None,
+        };
+        let Some(ship) = here else {
+            if self.links.contains_key(&(who, external.clone())) {
+                return "rejected VERSION_CONFLICT";
+            }
+            if gone.is_some_and(|by| by != who) && who != WEB && !upsert.overrule {
+                return "rejected REMOVED_ELSEWHERE";
+            }
+            let only = if self.units.len() == 1 { self.units.first().cloned() } else { None };
+            let unit = unit.unwrap_or(only);
+            if unit.as_ref().is_some_and(|unit| !self.units.contains(unit)) {
+                return "rejected ORG_UNIT_NOT_ALLOWED";
+            }
+            self.made += 1;
+            let id = format!("new-{}", self.made);
+            let fitted = upsert.fitted.unwrap_or(false);
+            self.ships.insert(id.clone(), Plain { fitted, unit, counter: 1, version: 1, ..wanted });
+            self.changed.insert(id.clone());
+            self.tie(who, external, &id);
+            return "";
+        };
+        let Some(old) = self.ships.get(ship).cloned().filter(|_| !self.changed.contains(ship)) else {
+            return "rejected VERSION_CONFLICT";
+        };
+        if old.version != *version {
+            return "rejected VERSION_CONFLICT";
+        }
+        let link = self.link_of(who, ship);
+        if link.as_ref().is_some_and(|link| link != external) {
+            return "rejected LINK_TARGET_TAKEN";
+        }
+        let mut new = Plain {
+            fitted: upsert.fitted.unwrap_or(old.fitted),
+            unit: old.unit.clone(),
+            counter: old.counter,
+            version: old.version,
+            ..wanted
+        };
+        let differs = new != old;
+        if let Some(unit) = unit.filter(|unit| *unit != old.unit) {
+            if unit.as_ref().is_some_and(|unit| !self.units.contains(unit)) {
+                return "rejected ORG_UNIT_NOT_ALLOWED";
+            }
+            if *counter != Some(old.counter) {
+                return "rejected ORG_UNIT_VERSION_CONFLICT";
+            }
+            new.unit = unit;
+            new.counter += 1;
+        }
+        new.version += i64::from(differs);
+        if new == old && (link.is_some() || who == WEB) {
+            return "unchanged -";
+        }
+        if new != old {
+            self.changed.insert(ship.clone());
+        }
+        self.ships.insert(ship.clone(), new);
+        self.tie(who, external, ship);
+        ""
+    }
+
+    /// What an installation is shown: ships by id, with its own id for each.
+    fn shown(&self, who: usize) -> BTreeMap<String, (Option<String>, Plain)> {
+        let one = |(id, plain): (&String, &Plain)| (id.clone(), (self.link_of(who, id), plain.clone()));
+        self.ships.iter().map(one).collect()
+    }
+}
+
+/// An upsert as it is sent.
+struct Sent {
+    upsert: Upsert,
+    external: String,
+    ship: Option<String>,
+    version: i64,
+    counter: Option<i64>,
+}
+
+fn plain(item: &Value) -> (String, (Option<String>, Plain)) {
+    let text = |at: &str| item.pointer(at).and_then(Value::as_str).map(str::to_owned);
+    let number = |at: &str| item.pointer(at).and_then(Value::as_i64);
+    let plain = Plain {
+        ship_type: text("/shipType/bt").expect("a type"),
+        name: text("/name"),
+        months: number("/insurance/months"),
+        place: text("/location/name"),
+        fitted: item["fitted"] == true,
+        unit: text("/orgUnit/id"),
+        counter: number("/orgUnitVersion").expect("a counter"),
+        version: number("/version").expect("a version"),
+    };
+    (text("/shipId").expect("an id"), (text("/externalId"), plain))
+}
+
+/// A replica that is read page by page.
+#[derive(Default)]
+struct Reader {
+    ships: BTreeMap<String, Plain>,
+    cursor: Option<String>,
+    follows: bool,
+}
+
+impl Reader {
+    /// Reads one page; says whether it has everything up to now.
+    async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
+        let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        let answered = bench.get(&first(), &format!("{SHIPS}?limit={limit}{cursor}")).await;
+        if answered.status == 410 {
+            *self = Self::default();
+            return false;
+        }
+        for item in answered.body["items"].as_array().expect("a list") {
+            let (id, (_, plain)) = plain(item);
+            self.ships.insert(id, plain);
+        }
+        for gone in answered.body["removed"].as_array().expect("a list") {
+            self.ships.remove(gone["key"].as_str().expect("a text"));
+        }
+        self.cursor = answered.body["nextCursor"].as_str().map(str::to_owned);
+        let followed = self.follows;
+        self.follows |= answered.body["hasMore"] == false;
+        followed && answered.body["hasMore"] == false
+    }
+}
+
+fn writers() -> [Caller; 3] {
+    [first(), second(), other_client()]
+}
+
+/// The world and what it should be.
+struct World {
+    bench: Bench,
+    oracle: Oracle,
+    /// Every id that was ever seen, and some that are nobody's.
+    ids: Vec<String>,
+}
+
+impl World {
+    fn id(&self, at: usize) -> String {
+        self.ids[at % self.ids.len()].clone()
+    }
+
+    async fn write(&mut self, who: usize, wishes: &[Wish], dry: bool) {
+        let now = self.bench.clock.now();
+        let kept = self.oracle.clone();
+        self.oracle.changed.clear();
+        let (mut ops, mut expected) = (Vec::new(), Vec::new());
+        for (index, wish) in wishes.iter().enumerate() {
+            let (op, end) = self.one(who, wish, &kept, now);
+            ops.push(op);
+            if !end.is_empty() {
+                expected.push((index as u64, end.to_owned()));
+            }
+        }
+        let body = json!({ "ops": ops, "dryRun": dry });
+        let result = if who == WEB {
+            let ops = if dry { Vec::new() } else { ops };
+            if ops.is_empty() {
+                self.oracle = kept;
+                return;
+            }
+            let body = on_the_web(&self.bench, Author::Web, ops).await;
+            Answered { status: 200, headers: HeaderMap::new(), bytes: Vec::new(), body }
+        } else {
+            self.bench.post(&writers()[who], FLY, body.clone()).await
+        };
+        assert_eq!(result.outcomes(), expected, "{body}");
+        if dry {
+            self.oracle = kept;
+        } else {
+            self.learn(who).await;
+        }
+    }
+
+    /// One op: what is sent, and how the interpreter ends it.
+    fn one(&mut self, who: usize, wish: &Wish, before: &Oracle, now: Moment) -> (Value, &'static str) {
+        let external = |at: &usize| format!("e-{at}");
+        match wish {
+            Wish::Link { external: at, ship } => {
+                let (external, ship) = (external(at), self.id(*ship));
+                let op = json!({ "op": "link", "externalId": external, "shipId": ship });
+                (op, self.oracle.link(who, &external, &ship))
+            }
+            Wish::Remove { ship, stale } => {
+                let ship = self.id(*ship);
+                let version = before.ships.get(&ship).map_or(1, |plain| plain.version) + i64::from(*stale);
+                let op = json!({ "op": "remove", "shipId": ship, "version": version });
+                (op, self.oracle.remove(who, &ship, version, now))
+            }
+            Wish::Upsert(upsert) => {
+                let ship_id = upsert.ship.map(|at| self.id(at));
+                let old = ship_id.as_ref().and_then(|ship| before.ships.get(ship));
+                let version = old.map_or(1, |plain| plain.version) + i64::from(upsert.stale);
+                let current = old.map_or(1, |plain| plain.counter);
+                let counter = [None, Some(current), Some(current + 1)][upsert.counter];
+                let sent = Sent {
+                    external: external(&upsert.external),
+                    ship: ship_id,
+                    version,
+                    counter,
+                    upsert: (**upsert).clone(),
+                };
+                (written(&sent), self.oracle.upsert(who, &sent, now))
+            }
+        }
+    }
+
+    /// Ships that were just made get the ids that the service gave them.
+    async fn learn(&mut self, who: usize) {
+        let made: Vec<String> =
+            self.oracle.ships.keys().filter(|id| id.starts_with("new-")).cloned().collect();
+        if made.is_empty() {
+            return;
+        }
+        let reader = writers().into_iter().nth(who).unwrap_or_else(first);
+        let (items, _) = self.bench.page(&reader, SHIPS, &mut String::new()).await;
+        for made in made {
+            let link = self.oracle.link_of(who, &made);
+            let is_it = |item: &&Value| {
+                let (id, (external, shown)) = plain(item);
+                !self.ids.contains(&id) && external == link && self.oracle.ships[&made] == shown
+            };
+            let (id, _) = plain(items.iter().find(is_it).expect("the new ship"));
+            let ship = self.oracle.ships.remove(&made).expect("a ship");
+            self.oracle.ships.insert(id.clone(), ship);
+            for to in self.oracle.links.values_mut().filter(|to| **to == made) {
+                to.clone_from(&id);
+            }
+            self.ids.push(id);
+        }
+    }
+
+    /// What has to hold at any moment.
+    async fn check(&self) {
+        for (who, caller) in writers().into_iter().enumerate() {
+            let (items, _) = self.bench.page(&caller, SHIPS, &mut String::new()).await;
+            let shown: BTreeMap<String, (Option<String>, Plain)> = items.iter().map(plain).collect();
+            assert_eq!(shown, self.oracle.shown(who));
+            let links: Vec<&String> = shown.values().filter_map(|(link, _)| link.as_ref()).collect();
+            assert_eq!(links.iter().collect::<BTreeSet<_>>().len(), links.len(), "no link is doubled");
+        }
+    }
+}
+
+fn written(sent: &Sent) -> Value {
+    let Sent { upsert, external, ship, version, counter } = sent;
+    let mut op = with(super::ships::ship(external), "shipType", json!({ "bt": TYPES[upsert.ship_type] }));
+    if let Some(months) = upsert.months {
+        op["insurance"] = json!({ "kind": "MONTHS", "months": months });
+    }
+    if let Some(ship) = ship {
+        (op["shipId"], op["version"]) = (json!(ship), json!(version));
+    }
+    if let Some(name) = [None, Some("Bertha"), Some("Clara")][upsert.name] {
+        op["name"] = json!(name);
+    }
+    if upsert.place > 0 {
+        op["location"] = json!({ "name": PLACES[upsert.place] });
+    }
+    if let Some(fitted) = upsert.fitted {
+        op["fitted"] = json!(fitted);
+    }
+    match upsert.unit {
+        1 => op["orgUnit"] = json!(null),
+        2 => op["orgUnit"] = json!("u-1"),
+        3 => op["orgUnit"] = json!("u-3"),
+        _ => {}
+    }
+    if let Some(counter) = counter {
+        op["orgUnitVersion"] = json!(counter);
+    }
+    with(op, "override", json!(upsert.overrule))
+}
+
+async fn run(acts: Vec<Act>) {
+    let oracle = Oracle { units: BTreeSet::from(["u-1".to_owned()]), ..Oracle::default() };
+    let mut world = World { bench: Bench::unguarded().await, oracle, ids: vec!["nobodys".to_owned()] };
+    let mut readers: [Reader; 2] = Default::default();
+    let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
+    for act in acts {
+        let now = world.bench.clock.now();
+        match act {
+            Act::Write { who, wishes, dry } => world.write(who, &wishes, dry).await,
+            Act::Give(at) => {
+                let id = world.id(at);
+                let given = world.bench.backend().give_ship(&one, Author::Web, &id, &two).await;
+                assert_eq!(given.expect("a gift"), world.oracle.ships.contains_key(&id));
+                if world.oracle.ships.contains_key(&id) {
+                    world.oracle.lose(&id, WEB, now);
+                }
+            }
+            Act::Rename(number) => {
+                let (unit, name) = (UnitId::new("u-1"), format!("Unit {number}"));
+                let renamed = world.bench.backend().rename_unit(&unit, name, format!("U{number}")).await;
+                assert!(renamed.expect("a unit"));
+            }
+            Act::Units(bits) => {
+                let units = UNITS.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+                world.oracle.units = units.map(|(_, unit)| (*unit).to_owned()).collect();
+                world.bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
+                for unit in &world.oracle.units {
+                    let sql = format!("INSERT INTO membership (member, unit) VALUES ('m-1', '{unit}')");
+                    world.bench.sql(sql).await;
+                }
+            }
+            Act::Page { reader, limit } => {
+                if readers[reader].page(&world.bench, limit).await {
+                    assert_eq!(readers[reader].ships, world.oracle.ships, "at the end of the feed");
+                }
+                continue;
+            }
+            Act::Advance(days) => world.bench.clock.advance(u32::from(days) * DAY),
+            Act::Sweep => drop(world.bench.retain(3).await),
+        }
+        world.check().await;
+    }
+    for mut reader in readers {
+        while !reader.page(&world.bench, 3).await {}
+        assert_eq!(reader.ships, world.oracle.ships, "a replica");
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// SHP-03, SHP-05, SHP-07, SHP-08, SHP-09, SHP-10, SHP-12, SHP-13, SHP-14, SHP-15, SHP-16, SHP-17, SHP-18,
+    /// SHP-19, FED-04, FED-06, WRT-02, WRT-04: see the head of this file.
+    #[test]
+    fn ships_are_what_the_plainest_interpreter_says(acts in prop::collection::vec(act(), 1..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(run(acts));
+    }
+}
