@@ -101,6 +101,14 @@ pub enum SandboxError {
     /// What was asked for cannot be done.
     #[error("{0}")]
     Refused(&'static str),
+    /// An op of a change set was not applied.
+    #[error("op {op} was not applied: {reason}")]
+    NotApplied {
+        /// Its place in the change set.
+        op: i64,
+        /// The contract's reason.
+        reason: String,
+    },
     /// The code was not decided on.
     #[error(transparent)]
     Undecided(#[from] Undecided),

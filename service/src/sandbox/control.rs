@@ -12,7 +12,8 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use exchange_api::types::{BlueprintChangeSet, BlueprintOp, ItemRef};
+use exchange_api::Contract;
+use exchange_api::types::{BlueprintChangeSet, BlueprintOp, ChangeResult, ItemRef};
 use http::header::{CACHE_CONTROL, HOST};
 use http::{HeaderValue, StatusCode};
 use rusqlite::params;
@@ -20,6 +21,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Directory, Inner, SandboxError};
+use crate::backend::Keeping;
 use crate::feed::Author;
 use crate::idp::{Decision, Undecided, disconnect_client};
 use crate::ids::MemberId;
@@ -42,6 +44,46 @@ pub enum Act {
         /// Products to remove.
         #[serde(default)]
         remove: Vec<String>,
+    },
+    /// The member changes their stock on the web; the ops are those of the contract.
+    Stock {
+        /// The ops.
+        ops: Vec<serde_json::Value>,
+    },
+    /// The member changes their ships on the web; the ops are those of the contract.
+    Ships {
+        /// The ops.
+        ops: Vec<serde_json::Value>,
+    },
+    /// The member gives a lot's stock to another member, but for what is reserved.
+    GiveStock {
+        /// The lot's key.
+        lot: String,
+        /// The other member's account.
+        to: String,
+    },
+    /// The member books a lot's stock into a unit's pool, or makes it personal again.
+    ShareStock {
+        /// The lot's key.
+        lot: String,
+        /// The unit.
+        unit: Option<String>,
+    },
+    /// The member gives a ship to another member.
+    GiveShip {
+        /// The ship.
+        ship: String,
+        /// The other member's account.
+        to: String,
+    },
+    /// An administrator gives a unit another name and shorthand.
+    RenameUnit {
+        /// The unit.
+        unit: String,
+        /// Its name.
+        name: String,
+        /// Its shorthand.
+        shorthand: String,
     },
     /// The member disconnects a client.
     Disconnect {
@@ -165,7 +207,9 @@ fn done(outcome: Result<(), SandboxError>) -> Response {
     };
     let status = match &error {
         SandboxError::Account | SandboxError::Undecided(Undecided::NotFound) => StatusCode::NOT_FOUND,
-        SandboxError::Code | SandboxError::Refused(_) => StatusCode::BAD_REQUEST,
+        SandboxError::Code | SandboxError::Refused(_) | SandboxError::NotApplied { .. } => {
+            StatusCode::BAD_REQUEST
+        }
         SandboxError::Undecided(Undecided::Decided(_)) => StatusCode::CONFLICT,
         SandboxError::Undecided(Undecided::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -185,15 +229,33 @@ impl Inner {
     pub(super) async fn act(&self, account: &str, act: Act) -> Result<(), SandboxError> {
         let member = MemberId::new(self.account(account)?.member.clone());
         let now = self.environment.now();
+        let app = self.app.load_full();
+        let backend = app.backend();
         match act {
             Act::Blueprints { add, remove } => {
                 let ops = ops(add, remove).ok_or(SandboxError::Refused("a product's key cannot be read"))?;
-                let app = self.app.load_full();
-                let result = app.backend().change_blueprints(&member, Author::Web, ops).await?;
+                let result = backend.change_blueprints(&member, Author::Web, ops).await?;
                 if result.not_applied > 0 {
                     return Err(SandboxError::Refused("there is no such product, or it cannot be removed"));
                 }
                 Ok(())
+            }
+            Act::Stock { ops } => all(backend.change_stock(&member, Author::Web, change_set(ops)?).await?),
+            Act::Ships { ops } => all(backend.change_ships(&member, Author::Web, change_set(ops)?).await?),
+            Act::GiveStock { lot, to } => {
+                let to = MemberId::new(self.account(&to)?.member.clone());
+                there(backend.give_stock(&member, Author::Web, &lot, &to).await?)
+            }
+            Act::ShareStock { lot, unit } => {
+                let keeping = unit.map_or(Keeping::Personal, |unit| Keeping::Pool(unit.into()));
+                there(backend.rebook_stock(&member, Author::Web, &lot, keeping).await?)
+            }
+            Act::GiveShip { ship, to } => {
+                let to = MemberId::new(self.account(&to)?.member.clone());
+                there(backend.give_ship(&member, Author::Web, &ship, &to).await?)
+            }
+            Act::RenameUnit { unit, name, shorthand } => {
+                there(backend.rename_unit(&unit.into(), name, shorthand).await?)
             }
             Act::Disconnect { client } => {
                 let write = self.store.write(move |connection| {
@@ -230,11 +292,25 @@ impl Inner {
         let write = self
             .store
             .write(move |connection| Ok::<_, StoreError>(connection.execute(sql, params![value, of])?));
-        match write.await? {
-            0 => Err(SandboxError::Refused("there is no such thing")),
-            _ => Ok(()),
-        }
+        there(write.await? > 0)
     }
+}
+
+/// Whether what was named is there.
+fn there(is: bool) -> Result<(), SandboxError> {
+    if is { Ok(()) } else { Err(SandboxError::Refused("there is no such thing")) }
+}
+
+/// Whether every op was applied or found what it asked for.
+fn all(result: ChangeResult) -> Result<(), SandboxError> {
+    let refused = result.results.iter().find_map(|op| Some((op.index, op.reason.as_ref()?)));
+    refused.map_or(Ok(()), |(op, reason)| Err(SandboxError::NotApplied { op, reason: reason.to_string() }))
+}
+
+/// A change set of the contract.
+fn change_set<T: Contract>(ops: Vec<serde_json::Value>) -> Result<T, SandboxError> {
+    let body = json!({ "ops": ops }).to_string();
+    T::parse_valid(body.as_bytes()).map_err(|_| SandboxError::Refused("ops that break the contract"))
 }
 
 fn ops(add: Vec<String>, remove: Vec<String>) -> Option<BlueprintChangeSet> {

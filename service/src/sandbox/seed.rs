@@ -3,6 +3,8 @@
 //! The same as on the platform's own sandbox, so that scripts written for that one find what they expect.
 //! Everything stands in `seed.json`; the same seed gives the same ids in every run.
 
+mod goods;
+
 use exchange_api::scopes::Scope;
 use rusqlite::{Connection, params};
 use serde::Deserialize;
@@ -13,6 +15,8 @@ use crate::idp::accounts;
 use crate::ids::MemberId;
 use crate::store::StoreError;
 use crate::time::Moment;
+
+use goods::{Ship, Stock};
 
 const SEED: &str = include_str!("seed.json");
 
@@ -64,6 +68,10 @@ struct Member {
     units: Vec<Membership>,
     #[serde(default)]
     blueprints: Vec<Blueprint>,
+    #[serde(default)]
+    stock: Vec<Stock>,
+    #[serde(default)]
+    ships: Vec<Ship>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -150,6 +158,7 @@ impl Seed {
         }
         for (member, hash) in self.members.iter().zip(hashes) {
             plant_member(connection, member, &self.terms, hash, now)?;
+            goods::plant(connection, member, &self.catalogue, now)?;
         }
         Ok(())
     }
@@ -165,6 +174,8 @@ impl Member {
             admin: false,
             units: vec![Membership { unit: unit.to_owned(), logistician: false, leadership: false }],
             blueprints: Vec::new(),
+            stock: Vec::new(),
+            ships: Vec::new(),
         }
     }
 }
@@ -232,7 +243,7 @@ fn plant_member(
     password: &str,
     now: Moment,
 ) -> Result<(), StoreError> {
-    let Member { id, account, name, handle, admin, units, blueprints } = member;
+    let Member { id, account, name, handle, admin, units, blueprints, .. } = member;
     connection.execute(
         "INSERT INTO member (id, name, handle, state, is_admin, terms, created_at) \
          VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6)",

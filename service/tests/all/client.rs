@@ -142,7 +142,12 @@ impl Client {
 
     /// Asks for a code.
     pub(crate) async fn begin(&self) -> Login {
-        let asked = [("client_id", "sandbox-client"), ("scope", SCOPES)];
+        self.begin_for(SCOPES).await
+    }
+
+    /// Asks for a code, for these scopes.
+    pub(crate) async fn begin_for(&self, scopes: &str) -> Login {
+        let asked = [("client_id", "sandbox-client"), ("scope", scopes)];
         let (status, login) = self.form("device_authorization", &asked, false).await.unwrap();
         assert_eq!(status, 200, "{login}");
         let text = |name: &str| login[name].as_str().unwrap().to_owned();

@@ -79,6 +79,74 @@ async fn what_is_written_here_and_there_is_read_from_the_feed() {
     assert_eq!(refused.body["results"][0]["reason"], "REMOVED_ELSEWHERE", "{}", refused.body);
 }
 
+/// Stock and ships of the seed, through the gateway: a reservation that is kept, an offer that is lowered, a
+/// ship that leaves its mission, and what others do meanwhile (CON-13, SHP-05, SHP-10, STK-04, STK-13, STK-17).
+#[tokio::test]
+async fn stock_and_ships_of_the_seed_are_read_and_written() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let directory = sandbox.directory();
+    let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone());
+    let areas =
+        ["stock.read", "stock.write", "hangar.read", "hangar.write"].map(|one| format!(" exchange.{one}"));
+    let login = client.begin_for(&format!("exchange.connect offline_access{}", areas.concat())).await;
+    sandbox.approve(&login.user_code, MEMBER).await.unwrap();
+    client.finish(&login).await;
+    let (stock, ships) = ("/exchange/v1/me/stock", "/exchange/v1/me/ships");
+    let lots = client.call("stock_read", stock, None, "").await;
+    let held = |name: &str| {
+        let is = |item: &&Value| item["material"]["name"] == name && item["stolen"] == false;
+        lots.body["items"].as_array().unwrap().iter().find(is).unwrap().clone()
+    };
+    assert_eq!(lots.body["items"].as_array().unwrap().len(), 6);
+    assert_eq!(held("Sandbox Metal")["quantity"]["amount"], 50, "personal and in a pool");
+    let set = |item: &Value, amount: i64| {
+        json!({
+            "op": "set-quantity", "material": item["material"], "location": item["location"],
+            "quality": item["quality"], "stolen": item["stolen"], "expectedQuantity": item["quantity"],
+            "quantity": { "amount": amount, "unit": item["quantity"]["unit"] },
+        })
+    };
+    let ops = json!({ "ops": [set(&held("Sandbox Metal"), 4), set(&held("Sandbox Trade Goods"), 5)] });
+    let changes = "/exchange/v1/me/stock/changes";
+    let changed = client.call("stock_write", changes, Some(ops), "key-of-the-stock").await;
+    assert_eq!(
+        changed.body["results"],
+        json!([{ "index": 0, "result": "rejected", "reason": "STOCK_EARMARKED" }])
+    );
+    assert_eq!((&changed.body["applied"], &changed.body["offersReduced"]), (&json!(1), &json!(1)));
+
+    let (rifle, cursor) = (held("Sandbox Rifle"), lots.body["nextCursor"].as_str().unwrap().to_owned());
+    let lot = rifle["key"].as_str().unwrap().to_owned();
+    sandbox
+        .act(MEMBER, Act::GiveStock { lot: lot.clone(), to: "sandbox-member-2".to_owned() })
+        .await
+        .unwrap();
+    let page = client.call("stock_read", &format!("{stock}?cursor={cursor}"), None, "").await;
+    assert_eq!((page.body["items"].as_array().unwrap().len(), keys(&page.body["removed"])), (1, vec![&*lot]));
+
+    let fleet = client.call("ships_read", ships, None, "").await;
+    let hauler = &fleet.body["items"][0];
+    assert_eq!((&hauler["name"], &hauler["orgUnit"]["shorthand"]), (&json!("Long Haul"), &json!("SBX")));
+    let cursor = fleet.body["nextCursor"].as_str().unwrap().to_owned();
+    let renaming = Act::RenameUnit {
+        unit: "unit-squadron".to_owned(),
+        name: "Renamed".to_owned(),
+        shorthand: "REN".to_owned(),
+    };
+    sandbox.act("sandbox-admin", renaming).await.unwrap();
+    let page = client.call("ships_read", &format!("{ships}?cursor={cursor}"), None, "").await;
+    assert_eq!(page.body["items"][0]["orgUnit"]["name"], "Renamed");
+    let ops =
+        json!({ "ops": [{ "op": "remove", "shipId": hauler["shipId"], "version": hauler["version"] }] });
+    let removed =
+        client.call("ships_write", "/exchange/v1/me/ships/changes", Some(ops), "key-of-the-ships").await;
+    assert_eq!((&removed.body["applied"], &removed.body["detachedFromMissions"]), (&json!(1), &json!(1)));
+    let again = json!([{ "op": "remove", "shipId": "ship-2", "version": 7 }]);
+    let refused =
+        sandbox.act(MEMBER, Act::Ships { ops: again.as_array().unwrap().clone() }).await.unwrap_err();
+    assert_eq!(refused.to_string(), "op 0 was not applied: VERSION_CONFLICT");
+}
+
 /// A token ends, is renewed, and ends for good when the member disconnects the client
 /// (IDP-25, LIM-07, ERR-05, ERR-12, ERR-47).
 #[tokio::test]

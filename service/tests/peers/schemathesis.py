@@ -127,6 +127,9 @@ def complete(body):
         # A27, in the schema by `dependentRequired`.
         if "nameLocale" in body:
             body.setdefault("name", "a name")
+        # SHP-09, in the schema by `dependentRequired` too.
+        if body.get("op") == "upsert" and "shipId" in body:
+            body.setdefault("version", 1)
         # CON-09: undeclared members may have a pointer of 200 characters, `~` and `/` counting twice.
         for name in [name for name in body if len(name) > 80]:
             del body[name]
