@@ -355,6 +355,40 @@ CREATE TABLE ship_link (
     UNIQUE (installation, ship)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ship_link_by_ship ON ship_link (ship);
+
+-- ── job orders, missions ─────────────────────────────────────────────────────────────────────────
+-- Work that a unit is responsible for. What it needs is in thousandths of SCU, or in pieces.
+CREATE TABLE job_order (
+    id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    unit TEXT NOT NULL REFERENCES unit (id),
+    state TEXT NOT NULL CHECK (state IN ('open', 'in-progress', 'completed', 'cancelled')),
+    -- Whether blueprints of variants count as ones of what is ordered (DEM-04).
+    counts_variants INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_order_by_unit ON job_order (unit) WHERE state IN ('open', 'in-progress');
+-- What an order needs of a material: its own lines, or what its items are made of.
+CREATE TABLE job_order_material (
+    job_order TEXT NOT NULL REFERENCES job_order (id),
+    material TEXT NOT NULL,
+    good_quality INTEGER NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    PRIMARY KEY (job_order, material, good_quality)
+) STRICT, WITHOUT ROWID;
+-- What is ordered in pieces: an order with such a line is an item order, one without a material order.
+CREATE TABLE job_order_item (
+    job_order TEXT NOT NULL REFERENCES job_order (id),
+    item TEXT NOT NULL,
+    ordered INTEGER NOT NULL CHECK (ordered > 0),
+    delivered INTEGER NOT NULL DEFAULT 0 CHECK (delivered >= 0),
+    PRIMARY KEY (job_order, item)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE mission (id TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE mission_participant (
+    mission TEXT NOT NULL REFERENCES mission (id),
+    member TEXT NOT NULL REFERENCES member (id),
+    PRIMARY KEY (mission, member)
+) STRICT, WITHOUT ROWID;
 -- A part of a mission that flies a ship.
 CREATE TABLE mission_unit (
     id TEXT PRIMARY KEY,
