@@ -11,14 +11,7 @@ use exchange_service::config::Config;
 use exchange_service::store::{Options, Place, Store};
 use serde_json::Value;
 
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_exchange-service"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EXCHANGE_")) {
-        command.env_remove(name);
-    }
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
+use super::kit::command;
 
 fn run(arguments: &[&str], values: &[(&str, &str)]) -> Output {
     command(arguments).envs(values.iter().copied()).output().unwrap()

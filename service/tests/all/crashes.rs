@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -24,6 +24,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::client::{Answered, Client};
+use super::kit::command;
 
 const WRITERS: usize = 8;
 /// Ops of a change set: what is written in part would show.
@@ -40,8 +41,8 @@ impl Service {
     fn start(folder: &Path, port: u16) -> Self {
         // Somebody else may have taken the port for a moment.
         for _ in 0..50 {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_exchange-service"));
-            command.args(["sandbox", "--json", "--port", &port.to_string(), "--data"]).arg(folder);
+            let mut command = command(&["sandbox", "--json", "--port", &port.to_string(), "--data"]);
+            command.arg(folder);
             let mut service = Self(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
             let mut line = String::new();
             BufReader::new(service.0.stdout.take().unwrap()).read_line(&mut line).unwrap();

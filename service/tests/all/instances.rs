@@ -9,7 +9,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use axum::Router;
 use exchange_service::Environment;
 use exchange_service::app::App;
 use exchange_service::backend::Backend;
@@ -18,13 +17,12 @@ use exchange_service::gateway::{Gateway, Parts};
 use exchange_service::idp::Provider;
 use exchange_service::relay::{Local, Relay};
 use exchange_service::sandbox::{Options, Sandbox};
-use exchange_service::serve::Server;
 use exchange_service::store::{self, Place, Store};
 use exchange_service::time::{MovedClock, SystemClock};
 use serde_json::json;
-use tokio::net::TcpListener;
 
 use super::client::{Client, approve_on_pages, keys};
+use super::kit::served;
 
 /// One of them: everything of its own but the files.
 async fn instance(folder: &Path, clock: &MovedClock) -> String {
@@ -33,14 +31,6 @@ async fn instance(folder: &Path, clock: &MovedClock) -> String {
     let config = Arc::new(Config::default());
     let app = App::new(store, environment.clone(), Arc::clone(&config)).await.unwrap();
     served(app.router(), &config, &environment).await
-}
-
-async fn served(router: Router, config: &Config, environment: &Environment) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = Server::new(router, config, environment).unwrap();
-    tokio::spawn(server.run(listener, std::future::pending()));
-    format!("http://{address}")
 }
 
 /// Two gateways that also share live proofs and the key of nonces, as several do that have a store for them.

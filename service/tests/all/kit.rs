@@ -1,13 +1,20 @@
-//! What every part's tests need: an independent judge of requests and answers, and the log.
+//! What the tests of several parts need: an independent judge of requests and answers, the log, the binary as a
+//! command, and a router on a port.
 
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use axum::Router;
+use exchange_service::Environment;
+use exchange_service::config::Config;
+use exchange_service::serve::Server;
 use jsonschema::{Registry, Validator};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 /// Judges bodies by the original files in `schemas/`, with somebody else's validator: service and
 /// generated checks would share their mistakes.
@@ -83,6 +90,28 @@ fn assert_valid(validator: &Validator, what: &str, body: &Value) {
     let errors: Vec<String> =
         validator.iter_errors(body).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{what}: {errors:#?}\n{body:#}");
+}
+
+/// The binary with these arguments, nothing on its standard input, and nothing of what whoever runs the tests has
+/// set for a service of theirs.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_exchange-service"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("EXCHANGE_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Serves a router on a port that the system chooses, for as long as the test runs; its origin.
+pub(crate) async fn served(router: Router, config: &Config, environment: &Environment) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = Server::new(router, config, environment).expect("a server");
+    tokio::spawn(server.run(listener, std::future::pending()));
+    format!("http://{address}")
 }
 
 /// Everything that is logged in this process from now on, whichever thread and whichever test it comes from.

@@ -4,7 +4,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -14,27 +14,18 @@ use exchange_service::Environment;
 use exchange_service::app::{self, App};
 use exchange_service::config::{Config, External};
 use exchange_service::sandbox::{Options, Sandbox};
-use exchange_service::serve::Server;
 use exchange_service::store::{self, Place, Store, StoreError};
 use exchange_service::time::{Clock as _, SystemClock};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use super::client::{Client, approve_on_pages, keys};
 use super::idp::forge::{Key, jws};
+use super::kit::{command, served};
 
 /// Members, clients and blueprints of the sandbox, in a folder.
 async fn seeded(folder: &Path) {
     let options = Options { data: Some(folder.to_owned()), ..Options::default() };
     Sandbox::with(options).await.unwrap().stop().await;
-}
-
-async fn served(router: Router) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = Server::new(router, &Config::default(), &Environment::system()).unwrap();
-    tokio::spawn(server.run(listener, std::future::pending()));
-    format!("http://{address}")
 }
 
 /// A token of a provider, for a client's key.
@@ -64,7 +55,7 @@ async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
         "/.well-known/openid-configuration",
         get(async move || document.get().cloned().unwrap_or_default()),
     );
-    let issuer = served(provider).await;
+    let issuer = served(provider, &Config::default(), &Environment::system()).await;
     discovery.set(json!({ "issuer": issuer, "jwks_uri": format!("{issuer}/keys") }).to_string()).unwrap();
 
     let store = Store::open(&store::Options::new(Place::Folder(folder.path().to_owned()))).unwrap();
@@ -72,7 +63,7 @@ async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
     config.pages_origin = Some("http://127.0.0.1:8080".to_owned());
     config.idp.external = Some(External::default());
     let app = App::new(store.clone(), Environment::system(), Arc::new(config.clone())).await.unwrap();
-    let base = served(app.router()).await;
+    let base = served(app.router(), &config, &Environment::system()).await;
 
     let mut client = Client::new(&config.gateway_origin, &issuer, SystemClock).reached_at(&base, &issuer);
     client.token = token(&issuer, (&theirs, "one"), &client);
@@ -116,10 +107,10 @@ struct Process {
 impl Process {
     /// Starts `serve` over a folder, on a port that the system chooses, and waits until it listens.
     fn serve(data: &Path, values: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_exchange-service"));
-        command.arg("serve").env("EXCHANGE_SERVE__DATA", data).env("EXCHANGE_SERVE__LISTEN", "127.0.0.1:0");
+        let mut command = command(&["serve"]);
+        command.env("EXCHANGE_SERVE__DATA", data).env("EXCHANGE_SERVE__LISTEN", "127.0.0.1:0");
         command.env("EXCHANGE_IDP__PASSWORD_KIB", "8").env("EXCHANGE_IDP__PASSWORD_PASSES", "1");
-        command.envs(values.iter().copied()).stdin(Stdio::null()).stderr(Stdio::piped());
+        command.envs(values.iter().copied()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut seen = String::new();

@@ -2,23 +2,22 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use exchange_service::Environment;
 use exchange_service::time::MovedClock;
 use serde_json::{Value, json};
 
+use super::super::kit::command;
 use super::world::{Browser, Device, SCOPES, World, location};
 
 /// The command, on this folder, with this on its standard input.
 fn admin(folder: &Path, args: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_exchange-service"))
-        .args(["admin", "--as", "root"])
+    let mut child = command(&["admin", "--as", "root"])
         .args(args)
         .env("EXCHANGE_SERVE__DATA", folder)
         .env("EXCHANGE_IDP__PASSWORD_KIB", "8")
         .env("EXCHANGE_IDP__PASSWORD_PASSES", "1")
-        .env_remove("EXCHANGE_CONFIG")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
