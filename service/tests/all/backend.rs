@@ -9,6 +9,7 @@ mod fixtures;
 mod held;
 mod model;
 mod paths;
+mod reader;
 mod ships;
 mod ships_model;
 mod stock;

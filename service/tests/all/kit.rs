@@ -1,5 +1,5 @@
 //! What the tests of several parts need: an independent judge of requests and answers, the log, the binary as a
-//! command, and a router on a port.
+//! command, a router on a port, and how often a model is asked.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,6 +13,7 @@ use exchange_service::Environment;
 use exchange_service::config::Config;
 use exchange_service::serve::Server;
 use jsonschema::{Registry, Validator};
+use proptest::test_runner::Config as ModelConfig;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -112,6 +113,13 @@ pub(crate) async fn served(router: Router, config: &Config, environment: &Enviro
     let server = Server::new(router, config, environment).expect("a server");
     tokio::spawn(server.run(listener, std::future::pending()));
     format!("http://{address}")
+}
+
+/// For how many cases a model is run: as many as `MODEL_CASES` says.
+pub(crate) fn cases(usual: u32) -> ModelConfig {
+    let asked = std::env::var("MODEL_CASES").ok();
+    let asked = asked.map(|cases| cases.parse().expect("MODEL_CASES is a number"));
+    ModelConfig { cases: asked.unwrap_or(usual), ..ModelConfig::default() }
 }
 
 /// Everything that is logged in this process from now on, whichever thread and whichever test it comes from.

@@ -11,7 +11,9 @@ use exchange_service::backend::{Interruption, Step};
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::reader::Reader;
 use super::*;
+use crate::kit::cases;
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -90,38 +92,12 @@ impl Truth {
     }
 }
 
-/// A client's replica: entries by key, and where to go on.
-#[derive(Default)]
-struct Reader {
-    entries: BTreeMap<String, bool>,
-    cursor: Option<String>,
-    /// Whether the snapshot is whole.
-    follows: bool,
-}
-
-impl Reader {
-    /// Reads one page; says whether it has everything up to now.
-    async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
-        let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-        let answered = bench.get(&first(), &format!("{READ}?limit={limit}{cursor}")).await;
-        if answered.status == 410 {
-            *self = Self::default();
-            return false;
-        }
-        assert_eq!(answered.status, 200);
-        let page = answered.body;
-        for item in page["items"].as_array().expect("a list") {
-            let key = item["key"].as_str().expect("a text").to_owned();
-            self.entries.insert(key, item["isDefault"].as_bool().expect("a flag"));
-        }
-        for gone in page["removed"].as_array().expect("a list") {
-            self.entries.remove(gone["key"].as_str().expect("a text"));
-        }
-        self.cursor = page["nextCursor"].as_str().map(str::to_owned);
-        let followed = self.follows;
-        self.follows |= page["hasMore"] == false;
-        followed && page["hasMore"] == false
-    }
+/// Blueprints by key, and whether each is default.
+fn reader() -> Reader<bool> {
+    let entry = |item: &Value| {
+        (item["key"].as_str().expect("a text").to_owned(), item["isDefault"].as_bool().expect("a flag"))
+    };
+    Reader::new(first(), READ, entry)
 }
 
 /// A backend that may die: what it would find after that is a copy of its files.
@@ -212,7 +188,7 @@ fn interruption(fate: &Arc<Mutex<Fate>>) -> Interruption {
 async fn run(acts: Vec<Act>, folders: Option<&Path>) {
     let mut mortal = Mortal::new(folders).await;
     let mut truth = Truth { defaults: ["BP_CORE", "BP_LAMP"].map(str::to_owned).into(), ..Truth::default() };
-    let mut readers: [Reader; 3] = Default::default();
+    let mut readers = [reader(), reader(), reader()];
     let writers = [first(), second(), other_client()];
     for act in acts {
         let bench = &mortal.bench;
@@ -265,13 +241,13 @@ async fn run(acts: Vec<Act>, folders: Option<&Path>) {
     let held: BTreeMap<String, bool> = bench.held(&first()).await.into_iter().collect();
     assert_eq!(held, truth.set(), "a snapshot");
     for mut reader in readers {
-        while !reader.page(bench, 3).await {}
+        reader.read_on(bench, 3).await;
         assert_eq!(reader.entries, truth.set(), "a replica");
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(cases(64))]
 
     /// FED-02, FED-03, FED-04, FED-05, FED-06, FED-07, FED-08, FED-09, FED-10, BPR-10, LIM-13: see the
     /// head of this file.
@@ -284,7 +260,7 @@ proptest! {
 
 proptest! {
     // Each has files, and waits for them.
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(cases(12))]
 
     /// WRT-03, FED-08: the same, and processes die: cursors of before go on, what was committed
     /// is there, and nothing else.
@@ -301,8 +277,8 @@ proptest! {
 async fn every_step_is_one_to_die_at() {
     let folders = tempfile::tempdir().expect("a folder");
     let mut mortal = Mortal::new(Some(folders.path())).await;
-    let mut reader = Reader::default();
-    while !reader.page(&mortal.bench, 9).await {}
+    let mut reader = reader();
+    reader.read_on(&mortal.bench, 9).await;
     for (lives, step) in (1..).zip(Step::ALL) {
         let answered = mortal.write(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Dies(step)).await;
         assert!(answered.is_none(), "{step:?}");
@@ -338,7 +314,7 @@ async fn readers_follow_writers_at_work() {
     let readers = (1..4_u8).map(|limit| {
         let bench = Arc::clone(&bench);
         tokio::spawn(async move {
-            let mut reader = Reader::default();
+            let mut reader = reader();
             for _ in 0..60 {
                 reader.page(&bench, limit).await;
             }
@@ -354,7 +330,7 @@ async fn readers_follow_writers_at_work() {
     assert_eq!(held.keys().collect::<Vec<_>>(), left);
     for reader in readers {
         let mut reader = reader.await.expect("a reader");
-        while !reader.page(&bench, 7).await {}
+        reader.read_on(&bench, 7).await;
         assert_eq!(reader.entries, held);
     }
 }

@@ -7,9 +7,10 @@ use exchange_service::ids::UnitId;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::reader::Reader;
 use super::ships::*;
-use super::stock_model::cases;
 use super::*;
+use crate::kit::cases;
 
 /// One op, before it is known what is there.
 #[derive(Clone, Debug)]
@@ -301,35 +302,12 @@ fn plain(item: &Value) -> (String, (Option<String>, Plain)) {
     (text("/shipId").expect("an id"), (text("/externalId"), plain))
 }
 
-/// A replica that is read page by page.
-#[derive(Default)]
-struct Reader {
-    ships: BTreeMap<String, Plain>,
-    cursor: Option<String>,
-    follows: bool,
-}
-
-impl Reader {
-    /// Reads one page; says whether it has everything up to now.
-    async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
-        let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-        let answered = bench.get(&first(), &format!("{SHIPS}?limit={limit}{cursor}")).await;
-        if answered.status == 410 {
-            *self = Self::default();
-            return false;
-        }
-        for item in answered.body["items"].as_array().expect("a list") {
-            let (id, (_, plain)) = plain(item);
-            self.ships.insert(id, plain);
-        }
-        for gone in answered.body["removed"].as_array().expect("a list") {
-            self.ships.remove(gone["key"].as_str().expect("a text"));
-        }
-        self.cursor = answered.body["nextCursor"].as_str().map(str::to_owned);
-        let followed = self.follows;
-        self.follows |= answered.body["hasMore"] == false;
-        followed && answered.body["hasMore"] == false
-    }
+fn reader() -> Reader<Plain> {
+    let entry = |item: &Value| {
+        let (id, (_, plain)) = plain(item);
+        (id, plain)
+    };
+    Reader::new(first(), SHIPS, entry)
 }
 
 fn writers() -> [Caller; 3] {
@@ -484,7 +462,7 @@ fn written(sent: &Sent) -> Value {
 async fn run(acts: Vec<Act>) {
     let oracle = Oracle { units: BTreeSet::from(["u-1".to_owned()]), ..Oracle::default() };
     let mut world = World { bench: Bench::unguarded().await, oracle, ids: vec!["nobodys".to_owned()] };
-    let mut readers: [Reader; 2] = Default::default();
+    let mut readers = [reader(), reader()];
     let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
     for act in acts {
         let now = world.bench.clock.now();
@@ -514,7 +492,7 @@ async fn run(acts: Vec<Act>) {
             }
             Act::Page { reader, limit } => {
                 if readers[reader].page(&world.bench, limit).await {
-                    assert_eq!(readers[reader].ships, world.oracle.ships, "at the end of the feed");
+                    assert_eq!(readers[reader].entries, world.oracle.ships, "at the end of the feed");
                 }
                 continue;
             }
@@ -524,8 +502,8 @@ async fn run(acts: Vec<Act>) {
         world.check().await;
     }
     for mut reader in readers {
-        while !reader.page(&world.bench, 3).await {}
-        assert_eq!(reader.ships, world.oracle.ships, "a replica");
+        reader.read_on(&world.bench, 3).await;
+        assert_eq!(reader.entries, world.oracle.ships, "a replica");
     }
 }
 

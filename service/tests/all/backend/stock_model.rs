@@ -2,7 +2,6 @@
 //! interpreter of the eight steps: every op ends as it says, every lot holds what it says, nothing is below
 //! zero, nothing is reserved or offered beyond its row, and readers have it all.
 //!
-//! `MODEL_CASES` is how many cases are run; each has up to 40 acts.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +12,10 @@ use exchange_service::feed::Author;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::reader::Reader;
 use super::stock::*;
 use super::*;
+use crate::kit::cases;
 
 /// Lots that the model knows, twins among them.
 fn all() -> Vec<At> {
@@ -150,14 +151,6 @@ impl Oracle {
     }
 }
 
-/// A replica that is read page by page.
-#[derive(Default)]
-struct Reader {
-    lots: BTreeMap<String, (At, i64)>,
-    cursor: Option<String>,
-    follows: bool,
-}
-
 fn lot(item: &Value) -> (At, i64) {
     let is = |at: &&At| {
         item["material"]["bt"] == at.material
@@ -171,30 +164,16 @@ fn lot(item: &Value) -> (At, i64) {
     (at, (amount * thousandths).round() as i64)
 }
 
-impl Reader {
-    /// Reads one page; says whether it has everything up to now.
-    async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
-        let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-        let answered = bench.get(&first(), &format!("{STOCK}?limit={limit}{cursor}")).await;
-        if answered.status == 410 {
-            *self = Self::default();
-            return false;
-        }
-        for item in answered.body["items"].as_array().expect("a list") {
-            self.lots.insert(item["key"].as_str().expect("a text").to_owned(), lot(item));
-        }
-        for gone in answered.body["removed"].as_array().expect("a list") {
-            self.lots.remove(gone["key"].as_str().expect("a text"));
-        }
-        self.cursor = answered.body["nextCursor"].as_str().map(str::to_owned);
-        let followed = self.follows;
-        self.follows |= answered.body["hasMore"] == false;
-        followed && answered.body["hasMore"] == false
-    }
+fn reader() -> Reader<(At, i64)> {
+    let entry = |item: &Value| (item["key"].as_str().expect("a text").to_owned(), lot(item));
+    Reader::new(first(), STOCK, entry)
+}
 
-    fn has(&self) -> BTreeMap<At, i64> {
-        self.lots.values().copied().collect()
-    }
+/// What a replica has, each lot once.
+fn has(reader: &Reader<(At, i64)>) -> BTreeMap<At, i64> {
+    let lots: BTreeMap<At, i64> = reader.entries.values().copied().collect();
+    assert_eq!(lots.len(), reader.entries.len(), "each lot once");
+    lots
 }
 
 /// The world and what it should be.
@@ -292,7 +271,7 @@ impl World {
 
 async fn run(acts: Vec<Act>) {
     let mut world = World { bench: Bench::unguarded().await, oracle: Oracle::default() };
-    let mut readers: [Reader; 2] = Default::default();
+    let mut readers = [reader(), reader()];
     let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
     for act in acts {
         match act {
@@ -385,7 +364,7 @@ async fn run(acts: Vec<Act>) {
             }
             Act::Page { reader, limit } => {
                 if readers[reader].page(&world.bench, limit).await {
-                    assert_eq!(readers[reader].has(), world.oracle.lots(), "at the end of the feed");
+                    assert_eq!(has(&readers[reader]), world.oracle.lots(), "at the end of the feed");
                 }
                 continue;
             }
@@ -395,15 +374,9 @@ async fn run(acts: Vec<Act>) {
         world.check().await;
     }
     for mut reader in readers {
-        while !reader.page(&world.bench, 3).await {}
-        assert_eq!(reader.has(), world.oracle.lots(), "a replica");
+        reader.read_on(&world.bench, 3).await;
+        assert_eq!(has(&reader), world.oracle.lots(), "a replica");
     }
-}
-
-/// How many cases a model is run for: as many as `MODEL_CASES` says.
-pub(super) fn cases(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("MODEL_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
 }
 
 proptest! {

@@ -8,6 +8,7 @@ use exchange_service::store::StoreError;
 use exchange_service::time::Moment;
 use proptest::prelude::*;
 
+use super::super::kit::cases;
 use super::world::{Device, Reply, SCOPES, Tokens, World};
 
 const DAY: i64 = 86_400_000;
@@ -184,7 +185,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(cases(48))]
 
     /// IDP-19 to IDP-22, LIM-08; list G
     #[test]

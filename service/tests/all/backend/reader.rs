@@ -1,0 +1,47 @@
+//! A client's replica of a collection: what it has after it read page by page.
+
+use super::*;
+
+/// Entries by key, and where to go on.
+pub(super) struct Reader<T> {
+    caller: Caller,
+    uri: String,
+    entry: fn(&Value) -> (String, T),
+    pub(super) entries: BTreeMap<String, T>,
+    cursor: Option<String>,
+    /// Whether the snapshot is whole.
+    follows: bool,
+}
+
+impl<T> Reader<T> {
+    /// A reader of this collection, who makes an entry with its key of each item.
+    pub(super) fn new(caller: Caller, uri: impl Into<String>, entry: fn(&Value) -> (String, T)) -> Self {
+        let (uri, entries) = (uri.into(), BTreeMap::new());
+        Self { caller, uri, entry, entries, cursor: None, follows: false }
+    }
+
+    /// Reads one page; says whether it has everything up to now. Whose cursor is gone begins again.
+    pub(super) async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
+        let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        let answered = bench.get(&self.caller, &format!("{}?limit={limit}{cursor}", self.uri)).await;
+        if answered.status == 410 {
+            (self.entries, self.cursor, self.follows) = (BTreeMap::new(), None, false);
+            return false;
+        }
+        let page = answered.body;
+        assert_eq!(answered.status, 200, "{page}");
+        self.entries.extend(page["items"].as_array().expect("a list").iter().map(self.entry));
+        for gone in page["removed"].as_array().expect("a list") {
+            self.entries.remove(gone["key"].as_str().expect("a text"));
+        }
+        self.cursor = page["nextCursor"].as_str().map(str::to_owned);
+        let followed = self.follows;
+        self.follows |= page["hasMore"] == false;
+        followed && page["hasMore"] == false
+    }
+
+    /// Reads until there is nothing more.
+    pub(super) async fn read_on(&mut self, bench: &Bench, limit: u8) {
+        while !self.page(bench, limit).await {}
+    }
+}
