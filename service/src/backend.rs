@@ -18,6 +18,7 @@ mod catalogue;
 pub mod change;
 pub mod confirm;
 mod connection;
+mod demand;
 pub mod guard;
 mod held;
 mod journal;
@@ -40,13 +41,13 @@ use std::sync::Arc;
 use contract_runtime::server::{Context, Rejection, Response};
 use exchange_api::calls::{
     AccountCheckCall, BlueprintsReadCall, BlueprintsWriteCall, CatalogLocationsCall, CatalogResolveCall,
-    InstallationLabelCall, OrgUnitsReadCall, ServiceDocumentCall, ShipsReadCall, ShipsWriteCall,
-    StockReadCall, StockWriteCall,
+    DemandReadCall, InstallationLabelCall, OrgUnitsReadCall, ServiceDocumentCall, ShipsReadCall,
+    ShipsWriteCall, StockReadCall, StockWriteCall,
 };
 use exchange_api::server::{Refusal, Service};
 use exchange_api::types::{
     AccountCheckResponse, BlueprintChangeSet, BlueprintPage, ChangeResult, Installation, LocationList,
-    OrgUnitList, Problem, ResolveResponse, ServiceDocument, ShipPage, StockPage,
+    OrgDemand, OrgUnitList, Problem, ResolveResponse, ServiceDocument, ShipPage, StockPage,
 };
 
 use crate::catalogue::Catalogue;
@@ -189,5 +190,8 @@ impl Service for Backend {
 
     async fn org_units_read(&self, _: OrgUnitsReadCall, context: Context) -> Result<OrgUnitList, Refusal> {
         self.read_units(&context).await
+    }
+    async fn demand_read(&self, _: DemandReadCall, context: Context) -> Result<OrgDemand, Refusal> {
+        self.read_demand(&context).await
     }
 }

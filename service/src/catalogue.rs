@@ -9,11 +9,13 @@ mod fuzzy;
 mod index;
 mod names;
 mod places;
+mod products;
 mod resolve;
 
 pub use contents::{Contents, replace};
 pub use index::{Entry, Index, shown_key};
 pub use places::{Place, Places};
+pub use products::{Matching, Products};
 pub use resolve::{Resolution, Resolved};
 
 use std::fmt;

@@ -10,11 +10,14 @@ use super::contents::Kind;
 use super::fuzzy::Likeness;
 use super::names::{canonical, folded, without_maker};
 use super::places::Places;
+use super::products::Products;
 use crate::secrets;
 use crate::store::StoreError;
 
 /// The longest key that is shown as it is (LIM-29).
 const LONGEST_KEY: usize = 128;
+/// The column of what a blueprint produces.
+const OUTPUT: usize = 5;
 /// The longest name that is shown (BPR-02).
 const LONGEST_NAME: usize = 200;
 
@@ -58,6 +61,7 @@ pub struct Index {
     revision: String,
     parts: HashMap<Kind, Part>,
     places: Places,
+    products: Products,
 }
 
 /// The entries of one kind, each by its place among them.
@@ -67,6 +71,8 @@ pub(super) struct Part {
     pub(super) by_key: HashMap<String, u32>,
     pub(super) by_record: Several,
     pub(super) by_guid: Several,
+    /// The UUIDs of what blueprints produce.
+    pub(super) outputs: Vec<(String, u32)>,
     pub(super) by_uex: HashMap<i64, Vec<u32>>,
     pub(super) by_loc_key: Several,
     pub(super) by_name: Several,
@@ -95,7 +101,11 @@ impl Index {
         for kind in Kind::ALL {
             parts.insert(kind, Part::read(connection, kind)?);
         }
-        Ok(Self { revision, parts, places: Places::read(connection)? })
+        let products = match (parts.get(&Kind::Blueprint), parts.get(&Kind::Item)) {
+            (Some(blueprints), Some(items)) => Products::of(blueprints, items),
+            _ => Products::default(),
+        };
+        Ok(Self { revision, parts, places: Places::read(connection)?, products })
     }
 
     /// What the contents are known by.
@@ -107,6 +117,12 @@ impl Index {
     #[must_use]
     pub fn places(&self) -> &Places {
         &self.places
+    }
+
+    /// What blueprints produce.
+    #[must_use]
+    pub fn products(&self) -> &Products {
+        &self.products
     }
 
     pub(super) fn part(&self, kind: Kind) -> Option<&Part> {
@@ -147,9 +163,13 @@ impl Part {
                 note(&mut part.by_record, record.to_lowercase(), at);
             }
             // A ship type has the wiki's only, a blueprint its output's too (RES-03 to RES-06).
-            for column in 3..=5 {
+            for column in 3..=OUTPUT {
                 if let Some(guid) = text(column)? {
-                    note(&mut part.by_guid, guid.to_lowercase(), at);
+                    let guid = guid.to_lowercase();
+                    if column == OUTPUT {
+                        part.outputs.push((guid.clone(), at));
+                    }
+                    note(&mut part.by_guid, guid, at);
                 }
             }
             if let Some(id) = row.get::<_, Option<i64>>(6)? {

@@ -31,6 +31,9 @@ use crate::store::StoreError;
 /// The longest step of the clock: ten years.
 const LONGEST_STEP: u64 = 10 * 366 * 86_400;
 
+/// The states of a job order.
+const JOB_ORDER_STATES: [&str; 4] = ["open", "in-progress", "completed", "cancelled"];
+
 /// What is done as somebody else.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "act", rename_all = "kebab-case", rename_all_fields = "camelCase", deny_unknown_fields)]
@@ -84,6 +87,13 @@ pub enum Act {
         name: String,
         /// Its shorthand.
         shorthand: String,
+    },
+    /// Somebody sets the state of a job order: `open`, `in-progress`, `completed` or `cancelled`.
+    JobOrder {
+        /// The order.
+        order: String,
+        /// Its state.
+        state: String,
     },
     /// The member disconnects a client.
     Disconnect {
@@ -256,6 +266,12 @@ impl Inner {
             }
             Act::RenameUnit { unit, name, shorthand } => {
                 there(backend.rename_unit(&unit.into(), name, shorthand).await?)
+            }
+            Act::JobOrder { order, state } => {
+                if !JOB_ORDER_STATES.contains(&state.as_str()) {
+                    return Err(SandboxError::Refused("a job order has no such state"));
+                }
+                self.set("UPDATE job_order SET state = ?1 WHERE id = ?2", state, order).await
             }
             Act::Disconnect { client } => {
                 let write = self.store.write(move |connection| {

@@ -1,9 +1,10 @@
-//! What a sandbox begins with: members, units, clients, catalogue, blueprints.
+//! What a sandbox begins with: members, units, clients, catalogue, blueprints, goods, job orders.
 //!
 //! The same as on the platform's own sandbox, so that scripts written for that one find what they expect.
 //! Everything stands in `seed.json`; the same seed gives the same ids in every run.
 
 mod goods;
+mod orders;
 
 use exchange_api::scopes::Scope;
 use rusqlite::{Connection, params};
@@ -17,6 +18,7 @@ use crate::store::StoreError;
 use crate::time::Moment;
 
 use goods::{Ship, Stock};
+use orders::Order;
 
 const SEED: &str = include_str!("seed.json");
 
@@ -39,6 +41,7 @@ pub(super) struct Seed {
     terms: String,
     units: Vec<Unit>,
     members: Vec<Member>,
+    job_orders: Vec<Order>,
     load: Load,
     clients: Vec<Client>,
     defaults: Vec<String>,
@@ -53,6 +56,8 @@ struct Unit {
     shorthand: String,
     kind: String,
     profit_sharing: bool,
+    /// The unit that it stands below.
+    above: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -160,7 +165,7 @@ impl Seed {
             plant_member(connection, member, &self.terms, hash, now)?;
             goods::plant(connection, member, &self.catalogue, now)?;
         }
-        Ok(())
+        self.job_orders.iter().try_for_each(|order| order.plant(connection))
     }
 }
 
@@ -210,10 +215,11 @@ fn settings(connection: &Connection, seed: &Seed) -> Result<(), StoreError> {
     for (name, value) in [("exchange", "on"), ("terms", &seed.terms), ("stolen-marking", "on")] {
         connection.execute(sql, params![name, value])?;
     }
-    for Unit { id, name, shorthand, kind, profit_sharing } in &seed.units {
+    for Unit { id, name, shorthand, kind, profit_sharing, above } in &seed.units {
         connection.execute(
-            "INSERT INTO unit (id, name, shorthand, kind, profit_sharing) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![id, name, shorthand, kind, profit_sharing],
+            "INSERT INTO unit (id, name, shorthand, kind, profit_sharing, above) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![id, name, shorthand, kind, profit_sharing, above],
         )?;
     }
     Ok(())

@@ -5,6 +5,8 @@ mod bounds;
 mod catalogue;
 mod connection;
 mod cursors;
+mod demand;
+mod demand_model;
 mod fixtures;
 mod held;
 mod model;

@@ -41,6 +41,14 @@ impl Measure {
         }
     }
 
+    /// The greatest amount that an answer can show.
+    pub(crate) const fn most(self) -> i64 {
+        match self {
+            Self::Scu => 1_000_000_000_000,
+            Self::Piece => 1_000_000_000,
+        }
+    }
+
     /// The amount that a quantity has in this measure, halves of a thousandth rounded up; none when it is
     /// in another unit.
     pub(crate) fn read(self, quantity: &Quantity) -> Option<i64> {
@@ -109,6 +117,8 @@ mod tests {
             assert_eq!(Measure::Scu.read(&written), Some(amount));
         }
         assert_eq!(Measure::Piece.written(10).expect("a quantity").amount.get().text(), "10");
-        assert!(Measure::Piece.written(1_000_000_001).is_err());
+        for measure in [Measure::Scu, Measure::Piece] {
+            assert!(measure.written(measure.most()).is_ok() && measure.written(measure.most() + 1).is_err());
+        }
     }
 }

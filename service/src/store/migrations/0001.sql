@@ -29,7 +29,9 @@ CREATE TABLE unit (
     name TEXT NOT NULL,
     shorthand TEXT NOT NULL,
     kind TEXT NOT NULL,
-    profit_sharing INTEGER NOT NULL DEFAULT 0
+    profit_sharing INTEGER NOT NULL DEFAULT 0,
+    -- The unit that it stands below: who leads that one has a seat above this one (DEM-06).
+    above TEXT REFERENCES unit (id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE membership (
     member TEXT NOT NULL REFERENCES member (id),

@@ -1,0 +1,257 @@
+//! Open demand: whose it is, what it sums, and what it keeps to itself.
+
+use super::*;
+
+pub(super) const DEMAND: &str = "/exchange/v1/me/org-demand";
+
+/// What blueprints produce: `BP_RIFLE` the gun, `BP_KNIFE` its variant.
+pub(super) const PRODUCTS: &str = "
+    UPDATE catalogue_entry SET output_guid = 'G-1' WHERE kind = 'BLUEPRINT' AND id = 'BP_RIFLE';
+    UPDATE catalogue_entry SET output_guid = 'g-2' WHERE kind = 'BLUEPRINT' AND id = 'BP_KNIFE';
+    UPDATE catalogue_entry SET wiki_guid = 'g-1' WHERE kind = 'ITEM' AND id = 'gun';
+    UPDATE catalogue_entry SET game_guid = 'g-2', facts = '{\"variantOf\":\"gun\"}' WHERE kind = 'ITEM' AND id = 'ores';
+    UPDATE catalogue_entry SET facts = '{\"unit\":\"SCU\",\"type\":\"REFINED\",\"refinedFrom\":[\"Quanta Ore\",\"Star Dust\"]}'
+        WHERE kind = 'MATERIAL' AND id = 'metal';
+    UPDATE setting SET value = 'with products' WHERE name = 'catalogue';";
+
+/// Member one's unit takes part in profit sharing, and is responsible for orders of both kinds.
+const ORDERS: &str = "
+    UPDATE unit SET profit_sharing = 1 WHERE id = 'u-1';
+    INSERT INTO job_order (id, number, unit, state, counts_variants) VALUES
+        ('o-1', 4711, 'u-1', 'open', 0), ('o-2', 4712, 'u-1', 'in-progress', 1), ('o-3', 4713, 'u-2', 'open', 0),
+        ('o-4', 4714, 'u-1', 'completed', 0), ('o-5', 4715, 'u-1', 'cancelled', 0);
+    INSERT INTO job_order_material (job_order, material, good_quality, amount) VALUES
+        ('o-1', 'metal', 1, 10000), ('o-1', 'parts', 0, 12), ('o-1', 'ore', 0, 1500),
+        ('o-2', 'metal', 1, 5000), ('o-2', 'ore', 0, 2500),
+        ('o-3', 'dust', 0, 7000), ('o-4', 'dust', 0, 9000), ('o-5', 'dust', 0, 9000);
+    INSERT INTO job_order_item (job_order, item, ordered, delivered) VALUES ('o-2', 'gun', 9, 2), ('o-3', 'ores', 1, 0);";
+
+/// Stock of member two, booked to an order.
+fn booked(
+    id: &str,
+    thing: (&str, &str, &str),
+    quality: i64,
+    amount: i64,
+    order: &str,
+    delivered: bool,
+) -> String {
+    let (kind, material, measure) = thing;
+    format!(
+        "INSERT INTO stock_row (id, member, lot, kind, material, measure, location, quality, stolen, amount, shared, \
+         version, booked_at) VALUES ('{id}', 'm-2', '{id}', '{kind}', '{material}', '{measure}', 'l-1', {quality}, 0, \
+         {amount}, 0, 1, 0); \
+         INSERT INTO stock_earmark (stock_row, kind, target, amount, delivered) \
+         VALUES ('{id}', 'job-order', '{order}', {amount}, {delivered});"
+    )
+}
+
+async fn bench() -> Bench {
+    let bench = Bench::new().await;
+    bench.sql(format!("{PRODUCTS}{ORDERS}")).await;
+    bench
+}
+
+/// `name minQuality amount unit source` of every material line.
+fn materials(demand: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let line = |line: &Value| {
+        let (open, of) = (&line["openQuantity"], &line["material"]);
+        let (unit, source) = (text(&open["unit"]), text(&line["source"]));
+        format!("{} {} {} {unit} {source}", text(&of["bt"]), line["minQuality"], open["amount"])
+    };
+    demand["materials"].as_array().expect("a list").iter().map(line).collect()
+}
+
+/// DEM-01, DEM-02, DEM-03, DEM-04, DEM-05, DEM-08: sums over the open and in-progress orders of the member's own
+/// units, by name; an item order has its item and its materials; what is booked at or above the floor is not open.
+#[tokio::test]
+async fn demand_is_what_orders_still_lack() {
+    let bench = bench().await;
+    let (metal, gun) = (("MATERIAL", "metal", "SCU"), ("ITEM", "gun", "PIECE"));
+    bench
+        .sql(
+            [
+                booked("s-1", metal, 650, 2500, "o-1", false),
+                booked("s-2", metal, 649, 4000, "o-1", false),
+                booked("s-3", metal, 1000, 9000, "o-2", false),
+                booked("s-4", ("MATERIAL", "parts", "PIECE"), 0, 5, "o-1", true),
+                booked("s-5", gun, 0, 3, "o-2", false),
+                booked("s-6", gun, 0, 2, "o-2", true),
+                booked("s-7", ("MATERIAL", "ore", "PIECE"), 0, 1, "o-1", false),
+                booked("s-8", metal, 900, 9000, "o-4", false),
+            ]
+            .concat(),
+        )
+        .await;
+    let answered = bench.get(&first(), DEMAND).await;
+    assert_eq!(answered.status, 200);
+    let body = &answered.body;
+    assert_eq!(body["updatedAt"], bench.clock.now().to_string());
+    assert_eq!(body.get("reason"), None);
+    let expected = [
+        "metal 650 7.5 SCU material-order",
+        "ore 0 1.5 SCU material-order",
+        "ore 0 2.5 SCU item-order",
+        "parts 0 7 PIECE material-order",
+    ];
+    assert_eq!(materials(body), expected, "what one order has too much serves no other");
+    let metal = &body["materials"][0];
+    assert_eq!(metal["material"], json!({ "bt": "metal", "name": "Quanta Metal" }));
+    assert_eq!(metal["rawRefs"], json!([{ "name": "Quanta Ore" }, { "name": "Star Dust" }]));
+    assert_eq!(body["materials"][1]["rawRefs"], json!([]));
+    let item = json!({
+        "item": { "bt": "gun", "name": "Quanta Cannon" },
+        "openQuantity": { "amount": 4, "unit": "PIECE" }, "craftableByMe": false,
+    });
+    assert_eq!(body["items"], json!([item]));
+    bench.clock.advance(Duration::from_secs(1));
+    bench.sql("UPDATE job_order SET state = 'completed'").await;
+    let later = bench.get(&first(), DEMAND).await.body;
+    assert_eq!(later, json!({ "updatedAt": bench.clock.now().to_string(), "materials": [], "items": [] }));
+}
+
+/// DEM-03: stock counts once: what the good requirement leaves of it serves the other one of the same order.
+#[tokio::test]
+async fn stock_counts_once() {
+    let bench = bench().await;
+    let metal = ("MATERIAL", "metal", "SCU");
+    bench
+        .sql(format!(
+            "DELETE FROM job_order_material WHERE job_order <> 'o-1' OR material <> 'metal';
+             INSERT INTO job_order_material VALUES ('o-1', 'metal', 0, 10000);
+             {}{}",
+            booked("s-1", metal, 700, 12000, "o-1", false),
+            booked("s-2", metal, 100, 1000, "o-1", false)
+        ))
+        .await;
+    assert_eq!(
+        materials(&bench.get(&first(), DEMAND).await.body),
+        ["metal 0 7 SCU material-order"],
+        "of 10 any: 2 that are left of the good ones, and 1"
+    );
+}
+
+/// DEM-04: the member's own blueprints and the default ones, by what they produce; a variant's where the order
+/// counts variants. Of one item there are two lines when only some orders can be served by it.
+#[tokio::test]
+async fn craftable_is_what_the_member_has_a_blueprint_of() {
+    let bench = bench().await;
+    let craftable = async || {
+        let body = bench.get(&first(), DEMAND).await.body;
+        let line = |line: &Value| format!("{} {}", line["openQuantity"]["amount"], line["craftableByMe"]);
+        body["items"].as_array().expect("a list").iter().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(craftable().await, ["7 false"]);
+    bench.change(&other_member(), vec![add("BP_RIFLE")]).await;
+    assert_eq!(craftable().await, ["7 false"], "another member's");
+    bench.change(&first(), vec![add("BP_KNIFE")]).await;
+    assert_eq!(craftable().await, ["7 true"], "a variant's");
+    bench.sql("INSERT INTO job_order_item (job_order, item, ordered) VALUES ('o-1', 'gun', 2)").await;
+    assert_eq!(craftable().await, ["2 false", "7 true"], "the other order counts no variants");
+    bench.change(&first(), vec![remove("BP_KNIFE")]).await;
+    assert_eq!(craftable().await, ["9 false"]);
+    bench.defaults(vec!["BP_RIFLE"]).await;
+    assert_eq!(craftable().await, ["9 true"]);
+}
+
+/// DEM-06, ERR-21, A41: membership of a unit that takes part in profit sharing or a leadership seat above one; asked
+/// anew by every request, withheld with 200, and no administrator's role opens it.
+#[tokio::test]
+async fn demand_is_for_members_of_units_that_share_profit() {
+    let bench = bench().await;
+    let reason = async |caller: &Caller| {
+        let answered = bench.get(caller, DEMAND).await;
+        assert_eq!(answered.status, 200);
+        let body = answered.body;
+        if body.get("reason").is_some() {
+            assert_eq!((&body["materials"], &body["items"]), (&json!([]), &json!([])));
+        }
+        (body["reason"].as_str().unwrap_or("-").to_owned(), materials(&body).len())
+    };
+    let (withheld, seen) = (("NOT_PERMITTED".to_owned(), 0), |lines| ("-".to_owned(), lines));
+    assert_eq!(reason(&first()).await, seen(5));
+    for (change, expected) in [
+        ("UPDATE unit SET profit_sharing = 0", withheld.clone()),
+        ("UPDATE member SET is_admin = 1", withheld.clone()),
+        // Another unit that shares profit, of which the member is no member: not even its name is known.
+        ("UPDATE unit SET profit_sharing = 1 WHERE id = 'u-2'", withheld.clone()),
+        ("INSERT INTO membership (member, unit) VALUES ('m-1', 'u-3')", withheld.clone()),
+        (
+            "UPDATE unit SET above = 'u-3' WHERE id = 'u-1'; UPDATE unit SET above = 'u-1' WHERE id = 'u-2'",
+            withheld.clone(),
+        ),
+        // A seat two levels above it: the orders are those of the member's own units all the same.
+        ("UPDATE membership SET leadership = 1 WHERE unit = 'u-3'", seen(5)),
+        ("UPDATE unit SET above = NULL WHERE id = 'u-1'", withheld.clone()),
+        ("UPDATE membership SET leadership = 1 WHERE unit = 'u-1'", seen(5)),
+        ("UPDATE unit SET profit_sharing = (id = 'u-1')", seen(5)),
+        ("DELETE FROM membership WHERE member = 'm-1' AND unit = 'u-1'", withheld.clone()),
+        ("UPDATE unit SET above = 'u-3' WHERE id = 'u-1'", seen(0)),
+        ("DELETE FROM membership WHERE member = 'm-1'", withheld),
+    ] {
+        bench.sql(change).await;
+        assert_eq!(reason(&first()).await, expected, "{change}");
+    }
+    bench.sql("UPDATE unit SET above = id").await;
+    bench.sql("INSERT INTO membership (member, unit, leadership) VALUES ('m-1', 'u-1', 1)").await;
+    assert_eq!(reason(&first()).await, seen(5), "a unit above itself ends, too");
+    let mut narrow = first();
+    narrow.scopes.remove("exchange.demand.read");
+    assert_eq!(bench.get(&narrow, DEMAND).await.code(), "SCOPE_MISSING");
+}
+
+/// DEM-09: no requester, assignee, number, title, unit, holder, place or note; one order's sum is not suppressed.
+#[tokio::test]
+async fn demand_names_nobody_and_nothing_of_an_order() {
+    let bench = bench().await;
+    bench
+        .sql(format!(
+            "{} UPDATE stock_row SET note = 'a-planted-note';
+             UPDATE unit SET name = 'a-planted-unit', shorthand = 'PLANTED';
+             UPDATE member SET name = 'a-planted-member';
+             UPDATE location SET name = 'a-planted-place';
+             DELETE FROM job_order_material WHERE job_order <> 'o-1';",
+            booked("s-1", ("MATERIAL", "metal", "SCU"), 700, 1, "o-1", false)
+        ))
+        .await;
+    let answered = bench.get(&first(), DEMAND).await;
+    let text = String::from_utf8(answered.bytes).expect("text");
+    assert_eq!(materials(&answered.body)[0], "metal 650 9.999 SCU material-order", "of one order");
+    for secret in ["planted", "PLANTED", "4711", "4712", "o-1", "o-2", "u-1", "m-2", "s-1", "l-1"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    let names = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&answered.body), ["items", "materials", "updatedAt"]);
+    assert_eq!(
+        names(&answered.body["materials"][0]),
+        ["material", "minQuality", "openQuantity", "rawRefs", "source"]
+    );
+    assert_eq!(names(&answered.body["items"][0]), ["craftableByMe", "item", "openQuantity"]);
+}
+
+/// LIM-37: 5000 lines of each kind and 20 raw ores of a line, and sums that no answer can show end at what one can.
+#[tokio::test]
+async fn demand_is_bounded() {
+    let bench = bench().await;
+    let ores: Vec<String> = (0..25).map(|number| format!("Ore {number}")).collect();
+    bench
+        .sql(format!(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5001)
+             INSERT INTO job_order_material SELECT 'o-1', printf('many-%05d', i), 0, 1 FROM n;
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5001)
+             INSERT INTO job_order_item (job_order, item, ordered) SELECT 'o-2', printf('many-%05d', i), 1 FROM n;
+             INSERT INTO job_order_material VALUES
+                 ('o-1', 'dust', 0, 999999999999), ('o-2', 'dust', 1, 9000000000000000000);
+             UPDATE catalogue_entry SET name = 'A ' || name,
+                 facts = '{{\"unit\":\"SCU\",\"refinedFrom\":{}}}' WHERE id = 'dust';
+             UPDATE setting SET value = 'many' WHERE name = 'catalogue';",
+            json!(ores)
+        ))
+        .await;
+    let body = bench.get(&first(), DEMAND).await.body;
+    let lines = |name: &str| body[name].as_array().expect("a list").len();
+    assert_eq!((lines("materials"), lines("items")), (5000, 5000));
+    let dust = &materials(&body)[..2];
+    assert_eq!(dust, ["dust 0 999999999.999 SCU material-order", "dust 650 1000000000 SCU item-order"]);
+    assert_eq!(body["materials"][0]["rawRefs"].as_array().expect("a list").len(), 20);
+}
