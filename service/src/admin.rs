@@ -1,16 +1,19 @@
 //! What an administrator changes: which clients there are and what they may do, whether the exchange is on,
-//! members and their accounts, connections, the keys that tokens are signed with.
+//! members and their accounts, connections, the keys that tokens are signed with; and the audit, which says who
+//! did what.
 //!
-//! Each function is one decision inside its caller's transaction, audited there under the administrator's
+//! Each function that changes something is one decision inside its caller's transaction, audited there under the administrator's
 //! name. A running service sees it within seconds: the registry and the keys are read again every five,
 //! everything else at each request.
 
+mod audit;
 mod clients;
 mod connections;
 mod members;
 
 use rusqlite::{Connection, OptionalExtension as _};
 
+pub use audit::{Audited, Page as AuditPage, Wanted as WantedAudit, list as list_audit};
 pub use clients::{
     Changes, Listed as ListedClient, NewClient, Standing, add as add_client, limit, list as list_clients,
     set_scopes, set_standing,

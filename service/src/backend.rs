@@ -33,6 +33,7 @@ pub use blueprints::set_defaults;
 pub use change::{Interruption, Step};
 pub use confirm::{Confirmed, Preview};
 pub(crate) use held::prune as prune_held;
+pub(crate) use journal::prune as prune_journal;
 pub use warehouse::Keeping;
 
 use std::fmt;

@@ -9,6 +9,8 @@ pub use check::Wrong;
 
 use serde::{Deserialize, Serialize};
 
+use crate::time::Moment;
+
 /// How the service runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -29,6 +31,8 @@ pub struct Config {
     pub guard: Guard,
     /// The identity provider.
     pub idp: Idp,
+    /// How long records are kept.
+    pub retention: Retention,
     /// How connections are served.
     pub serve: Serve,
 }
@@ -114,6 +118,25 @@ impl Default for Limits {
             held_bytes: 128 << 20,
             body_seconds: 20,
         }
+    }
+}
+
+/// How long records are kept, in days.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Retention {
+    /// What was before and after each change: so far back a client's writes can be undone. At least
+    /// [`Guard::window_seconds`], which is counted in it.
+    pub journal_days: u32,
+    /// Who did what.
+    pub audit_days: u32,
+    /// What a member was told, once the member acknowledged it. What nobody acknowledged stays.
+    pub notice_days: u32,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { journal_days: 90, audit_days: 365, notice_days: 90 }
     }
 }
 
@@ -310,6 +333,7 @@ impl Default for Config {
             limits: Limits::default(),
             guard: Guard::default(),
             idp: Idp::default(),
+            retention: Retention::default(),
             serve: Serve::default(),
         }
     }
@@ -353,6 +377,30 @@ impl Config {
         let authority = self.issuer.find("://").map_or(0, |at| at + 3);
         self.issuer[authority..].find('/').map_or(self.issuer.len(), |at| authority + at)
     }
+}
+
+impl Retention {
+    /// What is older than this went out of the journal, at `now`.
+    #[must_use]
+    pub fn journal(&self, now: Moment) -> Moment {
+        now.minus(days(self.journal_days))
+    }
+
+    /// What is older than this went out of the audit, at `now`.
+    #[must_use]
+    pub fn audit(&self, now: Moment) -> Moment {
+        now.minus(days(self.audit_days))
+    }
+
+    /// What was acknowledged before this is told no more, at `now`.
+    #[must_use]
+    pub fn notices(&self, now: Moment) -> Moment {
+        now.minus(days(self.notice_days))
+    }
+}
+
+fn days(days: u32) -> Duration {
+    Duration::from_secs(u64::from(days) * 86_400)
 }
 
 impl Limits {

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, params};
 
 use crate::ids::{ClientId, MemberId};
-use crate::store::StoreError;
+use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
 /// Who did something.
@@ -66,4 +66,27 @@ pub(crate) fn notice(
         .prepare_cached("INSERT INTO notice (member, at, kind, subject) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![member, now.millis(), kind, subject])?;
     Ok(())
+}
+
+/// Removes at most so much of the audit that is older than a moment; says how much.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn prune_audit(connection: &Connection, before: Moment, most: usize) -> Result<usize, StoreError> {
+    let sql = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)";
+    Ok(connection.prepare_cached(sql)?.execute(params![before.millis(), limit(most)])?)
+}
+
+/// Removes at most so many notices that were acknowledged before a moment; says how many.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn prune_notices(
+    connection: &Connection,
+    before: Moment,
+    most: usize,
+) -> Result<usize, StoreError> {
+    let sql = "DELETE FROM notice WHERE id IN \
+               (SELECT id FROM notice WHERE acknowledged_at < ?1 LIMIT ?2)";
+    Ok(connection.prepare_cached(sql)?.execute(params![before.millis(), limit(most)])?)
 }

@@ -218,6 +218,7 @@ impl Sandbox {
         });
         let server = Server::new(router(&inner), &inner.config, &inner.environment)?;
         let upkeep = Upkeep::new(inner.store.clone(), inner.environment.clone(), Arc::clone(&inner.config));
+        let upkeep = upkeep.map_err(AppError::from)?;
         let upkeep = tokio::spawn(upkeep.run());
         let serving = tokio::spawn(server.run(listener, std::future::pending()));
         Ok(Self { inner, serving, upkeep })

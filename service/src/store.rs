@@ -21,7 +21,7 @@ mod readers;
 mod writer;
 
 pub use backup::{BackupError, backup, restore};
-pub use edit::{EditError, edit};
+pub use edit::{EditError, edit, inspect};
 pub use error::{OpenError, StoreError};
 pub use queue::{Options, Place, Store};
 

@@ -3,6 +3,7 @@
 //! The only file that reads the system's clock.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -112,6 +113,22 @@ impl fmt::Display for Moment {
     }
 }
 
+/// What a moment could not be read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a day such as 2026-11-22, which begins at 00:00 UTC, or a moment such as 2026-11-22T13:00:00Z")]
+pub struct NoMoment;
+
+/// As somebody types it: a day in UTC, or a moment with its offset (RFC 3339).
+impl FromStr for Moment {
+    type Err = NoMoment;
+
+    fn from_str(text: &str) -> Result<Self, NoMoment> {
+        let day = || format!("{text}T00:00:00Z").parse::<Timestamp>();
+        let read = if text.len() == 10 { day() } else { text.parse() };
+        read.map(|timestamp| Self(timestamp.as_millisecond())).map_err(|_| NoMoment)
+    }
+}
+
 /// A duration in whole seconds, rounded up.
 #[must_use]
 pub fn whole_seconds(duration: Duration) -> u64 {
@@ -198,6 +215,17 @@ mod tests {
         assert_eq!(Moment::from_millis(1_790_000_000_250).to_string(), "2026-09-21T14:13:20.25Z");
         assert_eq!(Moment::from_millis(-1).to_string(), "1969-12-31T23:59:59.999Z");
         assert_eq!(Moment::from_millis(1_790_000_000_250).to_the_minute(), "2026-09-21 14:13 UTC");
+    }
+
+    #[test]
+    fn moments_are_read_as_people_type_them() {
+        let read = |text: &str| text.parse::<Moment>().map(|moment| moment.to_string());
+        assert_eq!(read("2026-11-22").as_deref(), Ok("2026-11-22T00:00:00Z"));
+        assert_eq!(read("2026-11-22T13:00:00+01:00").as_deref(), Ok("2026-11-22T12:00:00Z"));
+        assert_eq!(read("2026-11-22T13:00:00.25Z").as_deref(), Ok("2026-11-22T13:00:00.25Z"));
+        for none in ["", "yesterday", "2026-11-22T13:00", "2026-02-30", "22.11.2026", "1790000000"] {
+            assert_eq!(read(none), Err(NoMoment), "{none}");
+        }
     }
 
     /// DPP-09: the form that a client measures its clock by.

@@ -4,11 +4,17 @@
 //! piece in a short write of its own, so that no request waits long; what is left over is still there at the
 //! next turn, and nothing has to be remembered over a restart. How much went is told to whoever runs the
 //! service.
+//!
+//! Of several processes over one store one does it: the one that has the lease, which each piece renews in its
+//! own transaction.
+
+mod lease;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use dpop_bound::random::RandomError;
 use metrics::{counter, gauge};
 use rusqlite::Connection;
 
@@ -17,7 +23,7 @@ use crate::environment::Environment;
 use crate::idempotency::{self, Terms};
 use crate::store::{Store, StoreError};
 use crate::time::Moment;
-use crate::{backend, feed, idp, quota};
+use crate::{backend, feed, idp, quota, records};
 
 /// How much of one task is done in one transaction.
 const PIECE: usize = 500;
@@ -52,7 +58,7 @@ const fn task(name: &'static str, every: Duration, run: Run) -> Task {
 }
 
 /// How many tasks there are.
-const COUNT: usize = 10;
+const COUNT: usize = 13;
 
 /// Everything that has its time.
 pub static TASKS: [Task; COUNT] = [
@@ -77,6 +83,15 @@ pub static TASKS: [Task; COUNT] = [
     }),
     task("connections", HOUR, |store, _, now, most| idp::prune_connections(store, now, most)),
     task("signing-keys", HOUR, |store, _, now, most| idp::prune_keys(store, now, most)),
+    task("journal", HOUR, |store, config, now, most| {
+        backend::prune_journal(store, config.retention.journal(now), most)
+    }),
+    task("audit", HOUR, |store, config, now, most| {
+        records::prune_audit(store, config.retention.audit(now), most)
+    }),
+    task("notices", HOUR, |store, config, now, most| {
+        records::prune_notices(store, config.retention.notices(now), most)
+    }),
 ];
 
 /// What one turn did of one task.
@@ -95,6 +110,8 @@ pub struct Upkeep {
     store: Store,
     environment: Environment,
     config: Arc<Config>,
+    /// What the lease calls this one.
+    holder: Arc<str>,
     /// When each task came to its end last.
     ended: Mutex<[Option<Moment>; COUNT]>,
 }
@@ -107,9 +124,12 @@ impl fmt::Debug for Upkeep {
 
 impl Upkeep {
     /// Nothing was done yet, so everything is due.
-    #[must_use]
-    pub fn new(store: Store, environment: Environment, config: Arc<Config>) -> Self {
-        Self { store, environment, config, ended: Mutex::default() }
+    ///
+    /// # Errors
+    /// When there are no random numbers to be had.
+    pub fn new(store: Store, environment: Environment, config: Arc<Config>) -> Result<Self, RandomError> {
+        let holder = environment.token::<16>()?.into();
+        Ok(Self { store, environment, config, holder, ended: Mutex::default() })
     }
 
     /// Does what is due, for as long as it is awaited.
@@ -123,15 +143,22 @@ impl Upkeep {
     }
 
     /// Does once what is due, and says what came of it. A task that fails is in the log, holds up no other, and
-    /// is due again at the next turn.
+    /// is due again at the next turn. Nothing is done while another process has the lease.
     pub async fn turn(&self) -> Vec<Done> {
         let mut all = Vec::new();
+        if self.is_elsewhere().await {
+            gauge!("exchange_upkeep_leading").set(0);
+            return all;
+        }
+        gauge!("exchange_upkeep_leading").set(1);
         for (at, task) in TASKS.iter().enumerate() {
             if !self.is_due(at, task) {
                 continue;
             }
             match self.some_of(task).await {
-                Ok(done) => {
+                // The lease went to another process meanwhile.
+                Ok(None) => return all,
+                Ok(Some(done)) => {
                     counter!("exchange_upkeep_removed_total", "task" => task.name)
                         .increment(done.removed as u64);
                     if !done.more {
@@ -164,17 +191,30 @@ impl Upkeep {
         }
     }
 
-    async fn some_of(&self, task: &Task) -> Result<Done, StoreError> {
+    /// Whether another process has the lease; one that cannot be read is none.
+    async fn is_elsewhere(&self) -> bool {
+        let (holder, now) = (Arc::clone(&self.holder), self.environment.now());
+        let looked = self.store.look(move |connection| lease::is_elsewhere(connection, &holder, now));
+        looked.await.unwrap_or(false)
+    }
+
+    /// Some pieces of a task; none when the lease is another process's.
+    async fn some_of(&self, task: &Task) -> Result<Option<Done>, StoreError> {
         let mut done = Done { task: task.name, removed: 0, more: true };
         for _ in 0..PIECES {
-            let (config, now, run) = (Arc::clone(&self.config), self.environment.now(), task.run);
-            let removed = self.store.write(move |connection| run(connection, &config, now, PIECE)).await?;
+            let (config, holder) = (Arc::clone(&self.config), Arc::clone(&self.holder));
+            let (now, run) = (self.environment.now(), task.run);
+            let piece = move |connection: &Connection| {
+                let leads = lease::take(connection, &holder, now)?;
+                if leads { run(connection, &config, now, PIECE).map(Some) } else { Ok(None) }
+            };
+            let Some(removed) = self.store.write(piece).await? else { return Ok(None) };
             done.removed += removed;
             if removed < PIECE {
                 done.more = false;
                 break;
             }
         }
-        Ok(done)
+        Ok(Some(done))
     }
 }

@@ -1,11 +1,12 @@
 //! The journal of what changed, and the audit of who did what.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
 use super::change::{Touched, Writer};
 use crate::records::{self, Actor, Deed};
-use crate::store::StoreError;
+use crate::store::{StoreError, limit};
+use crate::time::Moment;
 
 /// Writes down what became of each entry.
 pub(super) fn record<E: Serialize>(
@@ -54,4 +55,39 @@ pub(super) fn audit(
     let client = writer.author.connected().map(|(client, _)| client);
     let deed = Deed { client, action, subject, detail };
     records::audit(connection, writer.now, Actor::Member(&writer.member), deed)
+}
+
+/// Removes at most so many entries that are older than a moment, from the oldest on; says how many.
+///
+/// They go in the order in which they came, so that what is left is whole from some moment on: the floor, which
+/// rises in the same transaction. An entry that is not old holds up those behind it, whose time was told by a
+/// clock that had stepped back.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn prune(connection: &Connection, before: Moment, most: usize) -> Result<usize, StoreError> {
+    let mut first = connection.prepare_cached("SELECT id, at FROM journal ORDER BY id LIMIT ?1")?;
+    let first: Vec<(i64, i64)> =
+        first.query_map([limit(most)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let old = first.iter().take_while(|(_, at)| *at < before.millis());
+    let (Some((last, _)), Some(at)) = (old.clone().last(), old.clone().map(|(_, at)| *at).max()) else {
+        return Ok(0);
+    };
+    let removed = connection.prepare_cached("DELETE FROM journal WHERE id <= ?1")?.execute([last])?;
+    let floor = floor(connection)?.map_or(at, |floor| floor.millis().max(at));
+    connection
+        .prepare_cached(
+            "INSERT INTO setting (name, value) VALUES ('journal-floor', ?1) \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        )?
+        .execute([floor.to_string()])?;
+    Ok(removed)
+}
+
+/// The moment up to which entries may be gone; none as long as all are there.
+pub(super) fn floor(connection: &Connection) -> Result<Option<Moment>, StoreError> {
+    let sql = "SELECT value FROM setting WHERE name = 'journal-floor'";
+    let found: Option<String> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+    let corrupt = |_| StoreError::Corrupt("a floor of the journal that is no time");
+    found.map(|text| text.parse().map(Moment::from_millis).map_err(corrupt)).transpose()
 }

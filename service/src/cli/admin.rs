@@ -1,5 +1,7 @@
 //! `admin`: what an administrator changes in the store of a service, whether it runs or not.
 
+mod audit;
+
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
@@ -11,7 +13,7 @@ use exchange_service::idp::Disconnected;
 use exchange_service::idp::accounts::Passwords;
 use exchange_service::ids::{ClientId, InstallationId, MemberId};
 use exchange_service::members::State;
-use exchange_service::store::{EditError, OpenError, edit};
+use exchange_service::store::{EditError, OpenError, edit, inspect};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -59,6 +61,9 @@ enum Area {
     /// The keys that access tokens are signed with.
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Who did what.
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -281,6 +286,7 @@ pub(super) fn run(args: AdminArgs) -> Result<(), Failure> {
             let text = "a new key signs; the one before stays published until its tokens have ended";
             done("keys.rotate", text, json!({}))
         }),
+        Area::Audit(command) => inspect(&folder, |store| audit::run(store, command)),
     };
     let Told { text, json: value } = told.map_err(|error| failure(&error))?;
     let said = if json { value.to_string() } else { text };

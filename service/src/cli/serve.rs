@@ -37,6 +37,7 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
     let router = app::router(store.clone(), environment.clone(), Arc::clone(&config)).await;
     let router = router.map_err(|error| undone(&error))?;
     let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
+    let upkeep = upkeep.map_err(|error| undone(&error))?;
     let readiness = Readiness::new(store);
     let router = router.merge(health(readiness.clone()));
     let server = Server::new(router, &config, &environment).map_err(|error| undone(&error))?;

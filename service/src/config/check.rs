@@ -38,6 +38,7 @@ impl Config {
         self.addresses(&mut all);
         self.parts(&mut all);
         self.zeros(&mut all);
+        self.records(&mut all);
         all
     }
 
@@ -93,6 +94,18 @@ impl Config {
             _ => return,
         };
         all.push(wrong(missing, "TLS needs a certificate and its key", "name both files, or neither"));
+    }
+
+    /// The guard counts what stands in the journal.
+    fn records(&self, all: &mut Vec<Wrong>) {
+        let Self { retention, guard, .. } = self;
+        let kept = u64::from(retention.journal_days) * 86_400;
+        if kept < guard.window_seconds {
+            let reason =
+                "the mass-change guard counts removals in the journal, for longer than it would be kept";
+            let advice = "write at least as many days as `guard.window-seconds` has";
+            all.push(wrong("retention.journal-days", reason, advice));
+        }
     }
 
     /// Numbers by which nothing would be served at all.
@@ -160,5 +173,8 @@ mod tests {
             (config.limits.relay_seconds, config.serve.connections) = (0, 0);
         };
         check(zeros, &["limits.relay-seconds", "serve.connections"]);
+        check(|config| config.retention.journal_days = 0, &["retention.journal-days"]);
+        check(|config| config.guard.window_seconds = 90 * 86_400, &[]);
+        check(|config| config.guard.window_seconds += 90 * 86_400, &["retention.journal-days"]);
     }
 }

@@ -1,4 +1,4 @@
-//! One write to a store that a service may be running over.
+//! One write to, or one look at, a store that a service may be running over.
 
 use std::path::{Path, PathBuf};
 
@@ -34,22 +34,44 @@ pub fn edit<T, E>(folder: &Path, work: impl FnOnce(&Connection) -> Result<T, E>)
 where
     E: From<EditError>,
 {
-    let failed = |error: rusqlite::Error| E::from(EditError::Store(error.into()));
-    let path = folder.join(FILE);
-    if !path.is_file() {
-        return Err(EditError::Missing(folder.to_owned()).into());
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
-    // Checkpoints are the service's.
-    let settings = "PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-                    PRAGMA wal_autocheckpoint = 0;";
-    connection.execute_batch(settings).map_err(failed)?;
-    migrate::check(&connection).map_err(EditError::from)?;
+    let mut connection = open(folder, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     let done = work(&transaction)?;
     transaction.commit().map_err(failed)?;
     Ok(done)
+}
+
+/// Looks at one moment of the store in a folder, and changes nothing. Nobody waits for it.
+///
+/// # Errors
+/// The closure's own, or why the store could not be read.
+pub fn inspect<T, E>(folder: &Path, work: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E>
+where
+    E: From<EditError>,
+{
+    let mut connection = open(folder, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let snapshot = connection.transaction_with_behavior(TransactionBehavior::Deferred).map_err(failed)?;
+    work(&snapshot)
+}
+
+fn open(folder: &Path, access: OpenFlags) -> Result<Connection, EditError> {
+    let path = folder.join(FILE);
+    if !path.is_file() {
+        return Err(EditError::Missing(folder.to_owned()));
+    }
+    let failed = failed::<EditError>;
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
+    // Checkpoints are the service's.
+    let settings = "PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+                    PRAGMA wal_autocheckpoint = 0;";
+    connection.execute_batch(settings).map_err(failed)?;
+    migrate::check(&connection)?;
+    Ok(connection)
+}
+
+fn failed<E: From<EditError>>(error: rusqlite::Error) -> E {
+    EditError::Store(error.into()).into()
 }
 
 #[cfg(test)]
@@ -79,7 +101,10 @@ mod tests {
         });
         assert!(undone.is_err());
         assert_eq!(edit(folder.path(), count).unwrap(), 0);
+        let written = inspect(folder.path(), insert);
+        assert!(matches!(written, Err(EditError::Store(_))), "a look writes nothing");
         edit(folder.path(), insert).unwrap();
+        assert_eq!(inspect(folder.path(), count).unwrap(), 1);
         let seen = store.read(|connection| count(connection).map_err(|_| StoreError::Closed)).await;
         assert_eq!(seen.unwrap(), 1);
         let newer = |connection: &Connection| {

@@ -195,6 +195,7 @@ impl Bench {
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let config = Arc::new(config);
         let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
+        let upkeep = upkeep.expect("random numbers");
         let backend = Backend::new(store.clone(), environment, config).await.expect("a backend");
         let endpoints = endpoints(Arc::new(change(backend)), RouterOptions::default());
         Self { endpoints, store, clock, upkeep }

@@ -24,9 +24,13 @@ struct World {
 impl World {
     fn new() -> Self {
         let clock = MovedClock::standing(NOW);
-        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        Self::over(Store::open(&Options::new(Place::Memory)).unwrap(), clock)
+    }
+
+    /// Over a store that others may have, too.
+    fn over(store: Store, clock: MovedClock) -> Self {
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
-        let upkeep = Upkeep::new(store.clone(), environment, Arc::new(Config::default()));
+        let upkeep = Upkeep::new(store.clone(), environment, Arc::new(Config::default())).unwrap();
         Self { clock, store, upkeep }
     }
 
@@ -126,6 +130,27 @@ const PAIRS: &[(&str, &str, &str)] = &[
          ('old', x'', 0, :now - 30 * 86400000), ('kept', x'', 0, :now - 30 * 86400000 + 1)",
         "SELECT group_concat(kid) FROM signing_key",
     ),
+    (
+        "journal",
+        "INSERT INTO journal (at, member, area, key, change_set, channel) VALUES
+         (:now - 90 * 86400000 - 1, 'm', 'stock', 'old', 's', 'web'),
+         (:now - 90 * 86400000, 'm', 'stock', 'kept', 's', 'web')",
+        "SELECT group_concat(key) FROM journal",
+    ),
+    (
+        "audit",
+        "INSERT INTO audit (at, actor, action, subject) VALUES
+         (:now - 365 * 86400000 - 1, 'service', 'a', 'old'), (:now - 365 * 86400000, 'service', 'a', 'kept')",
+        "SELECT group_concat(subject) FROM audit",
+    ),
+    (
+        "notices",
+        "INSERT INTO notice (member, at, kind, subject, acknowledged_at) VALUES
+         ('m', 0, 'k', 'old', :now - 90 * 86400000 - 1), ('m', 0, 'k', 'kept', :now - 90 * 86400000),
+         ('m', 0, 'k', 'unread', NULL)",
+        "SELECT group_concat(subject) FROM notice WHERE subject <> 'unread'
+         AND EXISTS (SELECT 1 FROM notice WHERE subject = 'unread')",
+    ),
 ];
 
 /// LIM-08, LIM-09, LIM-13, LIM-19, LIM-22, WRT-13: each task takes what has had its time, and nothing a moment
@@ -199,4 +224,74 @@ fn a_failure_is_counted_and_holds_up_nothing() {
     ] {
         assert!(page.contains(line), "{line}\n{page}");
     }
+}
+
+/// The journal goes from its beginning on, and remembers up to when it may have lost something: an entry of a clock
+/// that stepped back waits for the one before it.
+#[tokio::test]
+async fn the_journal_knows_from_when_on_it_is_whole() {
+    let world = World::new();
+    let floor = "SELECT coalesce(max(value), '-') FROM setting WHERE name = 'journal-floor'";
+    world.turn("journal").await.unwrap();
+    assert_eq!(world.text(floor).await, "-");
+    let ages = [100, 95, 89, 99];
+    for (number, age) in ages.into_iter().enumerate() {
+        let at = NOW.millis() - age * 86_400_000;
+        world
+            .sql(&format!(
+                "INSERT INTO journal (at, member, area, key, change_set, channel) \
+                 VALUES ({at}, 'm', 'stock', 'k{number}', 's', 'web')"
+            ))
+            .await;
+    }
+    let keys = "SELECT coalesce(group_concat(key), '') FROM journal";
+    for (days, left, oldest) in [(1, "k2,k3", 95), (1, "", 89)] {
+        world.clock.advance(days * DAY);
+        world.turn("journal").await.unwrap();
+        let at = NOW.millis() - oldest * 86_400_000;
+        assert_eq!((world.text(keys).await, world.text(floor).await), (left.to_owned(), at.to_string()));
+    }
+}
+
+/// Of two processes over one store one does the upkeep, and the other takes over when that one has gone.
+#[tokio::test]
+async fn one_process_of_a_pair_does_the_upkeep() {
+    let one = World::new();
+    let other = World::over(one.store.clone(), one.clock.clone());
+    assert_eq!(one.upkeep.turn().await.len(), TASKS.len());
+    assert!(other.upkeep.turn().await.is_empty(), "its tasks are due, and not its own");
+    // Each piece of work renews it.
+    one.clock.advance(Duration::from_secs(59));
+    assert!(other.upkeep.turn().await.is_empty());
+    one.clock.advance(Duration::from_secs(1));
+    assert_eq!(one.upkeep.turn().await.len(), 4);
+    one.clock.advance(Duration::from_secs(59));
+    assert!(other.upkeep.turn().await.is_empty());
+    // It has gone.
+    one.clock.advance(Duration::from_secs(1));
+    assert_eq!(other.upkeep.turn().await.len(), TASKS.len());
+    assert!(one.upkeep.turn().await.is_empty());
+    // What was taken by a clock that stepped back since holds nobody up.
+    one.clock.step_back(DAY);
+    assert_eq!(one.upkeep.turn().await.len(), TASKS.len());
+    assert!(other.upkeep.turn().await.is_empty());
+}
+
+/// A process that lost the lease in the middle of a turn leaves the rest to the one that took it.
+#[tokio::test]
+async fn whoever_lost_the_lease_does_no_more() {
+    let world = World::new();
+    world
+        .sql(
+            "INSERT INTO session VALUES (x'01', 'm', 0, 0, NULL);
+             INSERT INTO cursor_vector (hash, vector, used_at) VALUES (x'01', x'', 0);
+             CREATE TRIGGER taken AFTER DELETE ON cursor_vector BEGIN
+             UPDATE lease SET holder = 'somebody else'; END",
+        )
+        .await;
+    let done: Vec<_> = world.upkeep.turn().await.iter().map(|done| done.task).collect();
+    assert_eq!(done, ["tombstones", "cursors"]);
+    assert_eq!(world.text("SELECT count(*) || '' FROM session").await, "1");
+    world.clock.advance(Duration::from_secs(60));
+    assert_eq!(world.turn("sessions").await.unwrap().removed, 1);
 }

@@ -2,9 +2,12 @@
 -- `signing_key`, which the service itself signs with.
 
 -- ── the service ──────────────────────────────────────────────────────────────────────────────────
--- `exchange` (on, off), `terms` (the version that members have to have accepted), `stolen-marking`, …
+-- `exchange` (on, off), `terms` (the version that members have to have accepted), `stolen-marking`,
+-- `journal-floor` (the moment up to which entries of the journal may be gone), …
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE secret (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+-- What one process does for all that share the store, and until when it is that one.
+CREATE TABLE lease (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
 -- ── members, accounts, org units ─────────────────────────────────────────────────────────────────
 CREATE TABLE member (
@@ -51,6 +54,7 @@ CREATE TABLE notice (
     acknowledged_at INTEGER
 ) STRICT;
 CREATE INDEX notice_by_member ON notice (member, at);
+CREATE INDEX notice_by_end ON notice (acknowledged_at) WHERE acknowledged_at IS NOT NULL;
 
 -- ── registry, connections ────────────────────────────────────────────────────────────────────────
 CREATE TABLE client (

@@ -250,3 +250,59 @@ async fn the_switch_and_the_keys() {
     assert!(text.starts_with("client  state"), "{text}");
     assert!(text.lines().any(|line| line.starts_with("hold    suspended  On hold")), "{text}");
 }
+
+/// The audit is listed, the latest first, by who, which client, what and when, in pages of any size; and only
+/// looked at.
+#[tokio::test]
+async fn the_audit() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let world = world(folder).await;
+    let now = Environment::system().now().millis();
+    let rows = format!(
+        "DELETE FROM audit;
+         INSERT INTO audit (id, at, actor, client, action, subject, detail)
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 7)
+         SELECT i, {now} - (10 - i) * 86400000,
+         CASE WHEN i % 2 THEN 'member:m-1' ELSE 'service' END,
+         CASE WHEN i > 4 THEN 'tool' END, 'stock.write', 's-' || i, 'line' || char(10) || i FROM n"
+    );
+    let work = move |database: &rusqlite::Connection| {
+        Ok::<(), exchange_service::store::StoreError>(database.execute_batch(&rows)?)
+    };
+    world.store.write(work).await.unwrap();
+    let list = |more: &[&str]| {
+        let listed = told(folder, &[&["audit", "list"], more].concat(), "");
+        let entries = listed["entries"].as_array().unwrap();
+        let numbers: Vec<i64> = entries.iter().map(|entry| entry["number"].as_i64().unwrap()).collect();
+        (numbers, listed["next"].as_i64())
+    };
+    assert_eq!(list(&[]), (vec![7, 6, 5, 4, 3, 2, 1], None));
+    assert_eq!(list(&["--limit", "3"]), (vec![7, 6, 5], Some(5)));
+    assert_eq!(list(&["--limit", "3", "--behind", "5"]), (vec![4, 3, 2], Some(2)));
+    assert_eq!(list(&["--limit", "3", "--behind", "4"]), (vec![3, 2, 1], None));
+    assert_eq!(list(&["--actor", "member:m-1"]).0, [7, 5, 3, 1]);
+    assert_eq!(list(&["--client", "tool", "--actor", "service"]).0, [6]);
+    assert_eq!(list(&["--subject", "s-2"]).0, [2]);
+    let since = exchange_service::time::Moment::from_millis(now - 5 * 86_400_000).to_string();
+    assert_eq!(list(&["--since", &since]).0, [7, 6, 5]);
+    let one = &told(folder, &["audit", "list", "--limit", "1"], "")["entries"][0];
+    let at = exchange_service::time::Moment::from_millis(now - 3 * 86_400_000).to_string();
+    let expect = json!({
+        "number": 7, "at": at, "actor": "member:m-1", "client": "tool", "action": "stock.write",
+        "subject": "s-7", "detail": "line\n7",
+    });
+    assert_eq!(*one, expect);
+    let printed = admin(folder, &["audit", "list", "--limit", "2"], "").stdout;
+    let printed = String::from_utf8(printed).unwrap();
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 4, "no text makes lines of its own: {printed}");
+    assert!(lines[1].ends_with("line\u{fffd}7") && lines[3] == "there is more: --behind 6", "{printed}");
+    for (arguments, says) in [
+        (["--since", "yesterday"], "a day such as"),
+        (["--limit", "0"], "1..=1000"),
+        (["--limit", "1001"], "1..=1000"),
+    ] {
+        refused(folder, &[&["audit", "list"], &arguments[..]].concat(), "", 2, says);
+    }
+}
