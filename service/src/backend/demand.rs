@@ -86,7 +86,7 @@ fn materials(index: &Index, open: &Open) -> Result<Vec<MaterialDemand>, StoreErr
             material: keyed(material, name)?,
             raw_refs: raw_refs(facts),
             min_quality: min_quality.map_err(|_| StoreError::Corrupt("a floor that is no quality"))?,
-            open_quantity: measure.written(amount.min(measure.most()))?,
+            open_quantity: measure.written(amount)?,
             source: match source {
                 Source::MaterialOrder => DemandSource::MaterialOrder,
                 Source::ItemOrder => DemandSource::ItemOrder,
@@ -102,7 +102,7 @@ fn items(index: &Index, open: &Open) -> Result<Vec<ItemDemand>, StoreError> {
         open.items.iter().map(|(line, pieces)| (index.name_of(Kind::Item, &line.0), line, *pieces)).collect();
     lines.sort();
     let line = |(name, (item, craftable_by_me), pieces): (String, &(String, bool), i64)| {
-        let open = Measure::Piece.written(pieces.min(Measure::Piece.most()))?;
+        let open = Measure::Piece.written(pieces)?;
         Ok(ItemDemand {
             item: ItemRef::from(keyed(item, name)?),
             open_quantity: PieceQuantity { amount: open.amount, unit: open.unit, extra: Map::new() },

@@ -120,10 +120,12 @@ fn one(state: &mut State, at: usize, wish: &Wish, marking: bool, writer: &Writer
     if lot.stolen && *quantity > 0 && !marking {
         return OpEnd::Refused(Reason::StolenMarkingDisabled);
     }
-    if state.holds != *expected {
+    // What the client can have seen: more than can be said is shown as the most that can.
+    let seen = lot.measure.shown(state.holds);
+    if seen != *expected {
         return OpEnd::Refused(Reason::VersionConflict);
     }
-    if state.holds == *quantity {
+    if seen == *quantity {
         return OpEnd::Unchanged;
     }
     let elsewhere = state.holds == 0 && state.gone.as_ref().is_some_and(|gone| writer.must_ask(gone));

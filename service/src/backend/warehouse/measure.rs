@@ -41,14 +41,6 @@ impl Measure {
         }
     }
 
-    /// The greatest amount that an answer can show.
-    pub(crate) const fn most(self) -> i64 {
-        match self {
-            Self::Scu => 1_000_000_000_000,
-            Self::Piece => 1_000_000_000,
-        }
-    }
-
     /// The amount that a quantity has in this measure, halves of a thousandth rounded up; none when it is
     /// in another unit.
     pub(crate) fn read(self, quantity: &Quantity) -> Option<i64> {
@@ -59,14 +51,28 @@ impl Measure {
         }
     }
 
-    /// An amount as answers have it, exact, and without zeros at its end.
+    /// The most that a quantity can say. Nothing books more at once, but sums, gifts and pools can come to more.
+    pub(crate) const fn most(self) -> i64 {
+        match self {
+            Self::Scu => 1_000_000_000_000,
+            Self::Piece => 1_000_000_000,
+        }
+    }
+
+    /// An amount as far as a quantity can say it: more than the most is shown as the most.
+    pub(crate) fn shown(self, amount: i64) -> i64 {
+        amount.min(self.most())
+    }
+
+    /// An amount as answers have it: exact up to the most that can be said, and without zeros at its end.
     pub(crate) fn written(self, amount: i64) -> Result<Quantity, StoreError> {
+        let amount = self.shown(amount);
         let (number, unit) = match self {
             Self::Scu => (thousandths(amount), QuantityUnit::Scu),
             Self::Piece => (Number::int(amount), QuantityUnit::Piece),
         };
         let amount = QuantityAmount::new(number);
-        let amount = amount.map_err(|_| StoreError::Corrupt("more stock than can be shown"))?;
+        let amount = amount.map_err(|_| StoreError::Corrupt("less stock than none"))?;
         Ok(Quantity { amount, unit, extra: Map::new() })
     }
 }
@@ -117,8 +123,11 @@ mod tests {
             assert_eq!(Measure::Scu.read(&written), Some(amount));
         }
         assert_eq!(Measure::Piece.written(10).expect("a quantity").amount.get().text(), "10");
-        for measure in [Measure::Scu, Measure::Piece] {
-            assert!(measure.written(measure.most()).is_ok() && measure.written(measure.most() + 1).is_err());
+        for (measure, most) in [(Measure::Piece, 1_000_000_000), (Measure::Scu, 1_000_000_000_000)] {
+            let written = measure.written(most + 1).expect("a quantity");
+            assert_eq!(written.amount.get().text(), "1000000000");
+            assert_eq!(measure.read(&written), Some(most));
         }
+        assert!(Measure::Scu.written(-1).is_err());
     }
 }

@@ -351,3 +351,36 @@ async fn five_hundred_lots_are_booked_at_once() {
         bench.send_raw(&first(), "stock_write", SET, json!({ "ops": more }).to_string()).await;
     assert_eq!((status, &refused["code"]), (413, &json!("BATCH_TOO_LARGE")));
 }
+
+/// TYP-04, STK-10: a gift can make more than a quantity can say; that is shown as the most, and whoever saw that
+/// can set the lot to something.
+#[tokio::test]
+async fn more_than_can_be_said_is_shown_as_the_most() {
+    let bench = Bench::unguarded().await;
+    let (most, two) = (1_000_000_000_i64, MemberId::new("m-2"));
+    for at in [ORE, GUN] {
+        for caller in [first(), other_member()] {
+            bench.check(&caller, SET, vec![at.set(0, most)], &[]).await;
+        }
+        let lot = key(&bench, &first(), at).await;
+        assert!(
+            bench.backend().give_stock(&MemberId::new("m-1"), Author::Web, &lot, &two).await.expect("a gift")
+        );
+        let (items, _) = bench.page(&other_member(), STOCK, &mut String::new()).await;
+        let shown = items.iter().find(|item| item["material"]["bt"] == at.material).expect("the lot");
+        assert_eq!(shown["quantity"]["amount"], most);
+        let expected = ["0 unchanged -", "1 rejected VERSION_CONFLICT"];
+        bench
+            .check(
+                &other_member(),
+                SET,
+                vec![at.set(most, most), at.set(most - 1, 0), at.set(most, 5)],
+                &expected,
+            )
+            .await;
+    }
+    assert_eq!(
+        bench.rows("SELECT sum(amount) FROM stock_row GROUP BY material").await,
+        ["Integer(5)", "Integer(5000)"]
+    );
+}
