@@ -22,6 +22,7 @@ mod demand;
 pub mod guard;
 mod held;
 mod journal;
+mod org_stock;
 mod page;
 mod refusal;
 mod ships;
@@ -34,7 +35,8 @@ pub use change::{Interruption, Step};
 pub use confirm::{Confirmed, Preview};
 pub(crate) use held::prune as prune_held;
 pub(crate) use journal::prune as prune_journal;
-pub use warehouse::Keeping;
+pub use org_stock::Role;
+pub use warehouse::{Keeping, Purpose};
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,13 +44,14 @@ use std::sync::Arc;
 use contract_runtime::server::{Context, Rejection, Response};
 use exchange_api::calls::{
     AccountCheckCall, BlueprintsReadCall, BlueprintsWriteCall, CatalogLocationsCall, CatalogResolveCall,
-    DemandReadCall, InstallationLabelCall, OrgUnitsReadCall, ServiceDocumentCall, ShipsReadCall,
-    ShipsWriteCall, StockReadCall, StockWriteCall,
+    DemandReadCall, InstallationLabelCall, OrgStockMembersCall, OrgStockReadCall, OrgStockWriteCall,
+    OrgUnitsReadCall, ServiceDocumentCall, ShipsReadCall, ShipsWriteCall, StockReadCall, StockWriteCall,
 };
 use exchange_api::server::{Refusal, Service};
 use exchange_api::types::{
     AccountCheckResponse, BlueprintChangeSet, BlueprintPage, ChangeResult, Installation, LocationList,
-    OrgDemand, OrgUnitList, Problem, ResolveResponse, ServiceDocument, ShipPage, StockPage,
+    OrgDemand, OrgStockMembers, OrgStockPage, OrgUnitList, Problem, ResolveResponse, ServiceDocument,
+    ShipPage, StockPage,
 };
 
 use crate::catalogue::Catalogue;
@@ -85,7 +88,11 @@ impl Backend {
         config: Arc<Config>,
     ) -> Result<Self, StoreError> {
         let random = environment.clone();
-        store.write(move |connection| feed::prepare(connection, random.random())).await?;
+        let prepare = move |connection: &rusqlite::Connection| {
+            feed::prepare(connection, random.random())?;
+            org_stock::prepare(connection, random.random())
+        };
+        store.write(prepare).await?;
         let catalogue = Arc::default();
         Ok(Self { store, environment, config, catalogue, interruption: Interruption::default() })
     }
@@ -192,6 +199,31 @@ impl Service for Backend {
     async fn org_units_read(&self, _: OrgUnitsReadCall, context: Context) -> Result<OrgUnitList, Refusal> {
         self.read_units(&context).await
     }
+
+    async fn org_stock_read(
+        &self,
+        call: OrgStockReadCall,
+        context: Context,
+    ) -> Result<OrgStockPage, Refusal> {
+        self.read_org_stock(call.options, &context).await
+    }
+
+    async fn org_stock_members(
+        &self,
+        call: OrgStockMembersCall,
+        context: Context,
+    ) -> Result<OrgStockMembers, Refusal> {
+        self.read_roster(call.unit, &context).await
+    }
+
+    async fn org_stock_write(
+        &self,
+        call: OrgStockWriteCall,
+        context: Context,
+    ) -> Result<ChangeResult, Refusal> {
+        self.change::<org_stock::OrgStock>(call.body, &context).await
+    }
+
     async fn demand_read(&self, _: DemandReadCall, context: Context) -> Result<OrgDemand, Refusal> {
         self.read_demand(&context).await
     }

@@ -10,7 +10,7 @@ use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dpop_bound::Random;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::store::StoreError;
 
@@ -70,9 +70,18 @@ pub(crate) fn key(connection: &Connection, random: &dyn Random, name: &str) -> R
     random.fill(&mut made)?;
     let sql = "INSERT INTO secret (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
     connection.prepare_cached(sql)?.execute(params![name, made])?;
-    let kept: Vec<u8> = connection
-        .prepare_cached("SELECT value FROM secret WHERE name = ?1")?
-        .query_row([name], |row| row.get(0))?;
+    kept_key(connection, name)
+}
+
+/// The same, once it is made.
+///
+/// # Errors
+/// What the database says, or that there is none.
+pub(crate) fn kept_key(connection: &Connection, name: &str) -> Result<hmac::Key, StoreError> {
+    let sql = "SELECT value FROM secret WHERE name = ?1";
+    let kept: Option<Vec<u8>> =
+        connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()?;
+    let kept = kept.ok_or(StoreError::Corrupt("a key of the service's own is missing"))?;
     Ok(hmac::Key::new(hmac::HMAC_SHA256, &kept))
 }
 

@@ -27,6 +27,7 @@ use crate::catalogue::{Catalogue, Index};
 use crate::feed::{self, Author, Change, Removal, Stream};
 use crate::idempotency::{self, Completion};
 use crate::ids::MemberId;
+use crate::records;
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -88,6 +89,13 @@ pub(crate) struct Touched<E> {
     pub(crate) overridden: bool,
 }
 
+/// What a member is told of what somebody else did.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Notice {
+    pub(crate) member: MemberId,
+    pub(crate) kind: &'static str,
+}
+
 /// What a batch comes to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Decided<E> {
@@ -96,6 +104,8 @@ pub(crate) struct Decided<E> {
     /// Every entry that an op changed, once.
     pub(crate) touched: Vec<Touched<E>>,
     pub(crate) extras: Extras,
+    /// Whom else it concerns, each once.
+    pub(crate) notices: Vec<Notice>,
 }
 
 /// An area whose entries change sets change.
@@ -235,6 +245,9 @@ pub(super) fn carry_out<A: Area>(
     A::tell(connection, writer, touched)?;
     interruption.at(Step::Told)?;
     journal::record(connection, writer, A::NAME, touched)?;
+    for Notice { member, kind } in &decided.notices {
+        records::notice(connection, writer.now, member, kind, &writer.change_set)?;
+    }
     let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
     let beside = decided.extras.audited();
     let detail = format!("{author_name}: {} written, {} removed{beside}", there.len(), gone.len());

@@ -6,6 +6,7 @@ use contract_runtime::Map;
 use contract_runtime::server::Context;
 use exchange_api::server::Refusal;
 use exchange_api::types::{Cursor, RemovedBy, Tombstone};
+use rusqlite::Connection;
 
 use super::Backend;
 use super::admission::{Admitted, asked};
@@ -42,18 +43,35 @@ impl Backend {
         collection: impl FnOnce(&Admitted, Arc<Index>) -> C + Send + 'static,
     ) -> Result<Shown<C::Item>, Refusal>
     where
-        C: Collection,
+        C: Collection + Send + 'static,
+        C::Item: Send + 'static,
+    {
+        let of = |_: &Connection, admitted: &Admitted, index| Ok(collection(admitted, index));
+        let (shown, _) = self.page_of(reading, context, of).await?;
+        Ok(shown)
+    }
+
+    /// The same for a collection that the store says more about; gives it back as it was read.
+    pub(super) async fn page_of<C>(
+        &self,
+        reading: Reading,
+        context: &Context,
+        collection: impl FnOnce(&Connection, &Admitted, Arc<Index>) -> Result<C, StoreError> + Send + 'static,
+    ) -> Result<(Shown<C::Item>, C), Refusal>
+    where
+        C: Collection + Send + 'static,
         C::Item: Send + 'static,
     {
         let (catalogue, now) = (self.catalogue.clone(), self.environment.now());
         let Reading { cursor, limit } = reading;
         let most = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(USUAL);
         let read = self.read(context, move |connection, admitted| {
-            let collection = collection(admitted, catalogue.at(connection)?);
-            Ok(feed::page(connection, &collection, cursor.as_deref(), most, now)?)
+            let collection = collection(connection, admitted, catalogue.at(connection)?)?;
+            Ok((feed::page(connection, &collection, cursor.as_deref(), most, now)?, collection))
         });
-        let page = match read.await?.settle(&self.store, now).await {
-            Ok(page) => shown(page),
+        let (page, collection) = read.await?;
+        let page = match page.settle(&self.store, now).await {
+            Ok(page) => shown(page).map(|shown| (shown, collection)),
             Err(error) => Err(error),
         };
         let (asked, _) = asked(context)?;
@@ -70,12 +88,12 @@ fn shown<T>(page: Page<T>) -> Result<Shown<T>, StoreError> {
 
 /// A tombstone as answers have it (TYP-14, TYP-15).
 fn tombstone(removed: Removed) -> Result<Tombstone, StoreError> {
-    let Removed { key, removal } = removed;
+    let Removed { key, removal, tells_installation } = removed;
     let corrupt = |_| StoreError::Corrupt("a tombstone");
     let (client_id, installation_id) = match &removal.by {
         Author::Client { client, installation } => (
             Some(client.as_str().parse().map_err(corrupt)?),
-            Some(installation.as_str().parse().map_err(corrupt)?),
+            tells_installation.then(|| installation.as_str().parse()).transpose().map_err(corrupt)?,
         ),
         Author::Web | Author::App | Author::System => (None, None),
     };

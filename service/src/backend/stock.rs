@@ -7,6 +7,9 @@ mod desk;
 mod removals;
 mod table;
 
+pub(super) use collection::material_kind;
+pub(super) use table::marking;
+
 use contract_runtime::Map;
 use contract_runtime::server::Context;
 use exchange_api::calls::StockRead;
@@ -142,11 +145,7 @@ impl Area for Stock {
 
     fn name(index: &Index, touched: &Touched<Holding>) -> String {
         let holding = touched.after.as_ref().or(touched.before.as_ref());
-        let Some(Holding { lot, .. }) = holding else { return touched.key.clone() };
-        let place = index.places().get(&lot.location).map_or(&*lot.location, |place| &*place.name);
-        let stolen = if lot.stolen { ", stolen" } else { "" };
-        let quality = if lot.quality > 0 { format!(", quality {}", lot.quality) } else { String::new() };
-        format!("{}, {place}{quality}{stolen}", index.name_of(lot.kind, &lot.material))
+        holding.map_or_else(|| touched.key.clone(), |holding| holding.lot.name(index))
     }
 
     fn entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
@@ -188,12 +187,13 @@ fn booked<'a>(member: &'a MemberId, touched: &'a [Touched<Holding>]) -> Vec<ware
 }
 
 /// What a reference finds: a material, else an item (STK-06).
-struct Found<'i> {
-    entry: Result<(Kind, &'i Entry), Reason>,
-    loc_key_unresolved: bool,
+pub(super) struct Found<'i> {
+    pub(super) entry: Result<(Kind, &'i Entry), Reason>,
+    pub(super) loc_key_unresolved: bool,
 }
 
-fn material<'i>(index: &'i Index, reference: &ItemRef) -> Found<'i> {
+/// Looks a reference up among materials, then among items.
+pub(super) fn material<'i>(index: &'i Index, reference: &ItemRef) -> Found<'i> {
     let Resolved { resolution, is_guess, loc_key_unresolved } = index.resolve(Kind::Material, reference);
     match resolution {
         Resolution::One(entry) => return Found { entry: Ok((Kind::Material, entry)), loc_key_unresolved },

@@ -7,7 +7,6 @@ use exchange_api::types::{OrgUnit, OrgUnitKind, OrgUnitList, UnitId};
 use rusqlite::{Connection, Row};
 
 use super::Backend;
-use super::refusal::Failure;
 use crate::ids::MemberId;
 use crate::store::StoreError;
 
@@ -27,17 +26,27 @@ pub(super) fn unit(row: &Row<'_>, first: usize) -> Result<Option<OrgUnit>, Store
     }))
 }
 
+/// A unit that a member directly belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Membership {
+    pub(super) unit: OrgUnit,
+    /// Whether this membership carries the Logistician flag or a leadership rank; that of another unit, above
+    /// or below it, says nothing here (CON-16).
+    pub(super) logistician: bool,
+}
+
 /// The units that the member directly belongs to, by name; no role adds any (ORG-01).
-fn of(connection: &Connection, member: &MemberId) -> Result<Vec<OrgUnit>, Failure> {
+pub(super) fn of(connection: &Connection, member: &MemberId) -> Result<Vec<Membership>, StoreError> {
     let sql = format!(
-        "SELECT {UNIT} FROM membership m JOIN unit u ON u.id = m.unit WHERE m.member = ?1 \
-         ORDER BY u.name, u.id"
+        "SELECT {UNIT}, m.logistician OR m.leadership FROM membership m JOIN unit u ON u.id = m.unit \
+         WHERE m.member = ?1 ORDER BY u.name, u.id"
     );
     let mut rows = connection.prepare_cached(&sql)?;
     let mut rows = rows.query([member])?;
     let mut units = Vec::new();
     while let Some(row) = rows.next()? {
-        units.extend(unit(row, 0)?);
+        let logistician = row.get(4)?;
+        units.extend(unit(row, 0)?.map(|unit| Membership { unit, logistician }));
     }
     Ok(units)
 }
@@ -45,7 +54,8 @@ fn of(connection: &Connection, member: &MemberId) -> Result<Vec<OrgUnit>, Failur
 impl Backend {
     pub(super) async fn read_units(&self, context: &Context) -> Result<OrgUnitList, Refusal> {
         self.read(context, |connection, admitted| {
-            Ok(OrgUnitList { items: of(connection, &admitted.member.id)?, extra: Map::new() })
+            let items = of(connection, &admitted.member.id)?.into_iter().map(|one| one.unit).collect();
+            Ok(OrgUnitList { items, extra: Map::new() })
         })
         .await
     }

@@ -5,11 +5,14 @@
 //! (STK-02); a unit's rows of one lot, whoever holds them, are a lot of its pool (OST-02). Everything that
 //! changes rows goes through [`write`] and [`tell`], so that both feeds hear of it.
 
+mod earmarks;
 mod measure;
 mod table;
 
+pub use earmarks::Purpose;
+pub(crate) use earmarks::{Earmark, Earmarks};
 pub(crate) use measure::Measure;
-pub(crate) use table::{LOT, STOCK, find, lot, rows, tell, write};
+pub(crate) use table::{LOT, ORG_STOCK, STOCK, by_id, find, lot, rows, tell, tell_pools, write};
 
 use std::collections::BTreeMap;
 
@@ -17,6 +20,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 
+use crate::catalogue::Index;
 use crate::catalogue::contents::Kind;
 use crate::ids::{MemberId, UnitId};
 use crate::secrets;
@@ -52,6 +56,15 @@ impl Lot {
     /// The same stock in the other stolen state (STK-19).
     pub(crate) fn twin(&self) -> Self {
         Self { stolen: !self.stolen, ..self.clone() }
+    }
+
+    /// What a person calls it: of what, where, at which quality.
+    pub(crate) fn name(&self, index: &Index) -> String {
+        let Self { kind, material, location, quality, stolen, .. } = self;
+        let place = index.places().get(location).map_or(&**location, |place| &*place.name);
+        let stolen = if *stolen { ", stolen" } else { "" };
+        let quality = if *quality > 0 { format!(", quality {quality}") } else { String::new() };
+        format!("{}, {place}{quality}{stolen}", index.name_of(*kind, material))
     }
 
     fn hash(&self, more: &[&str]) -> String {
@@ -103,13 +116,14 @@ pub(crate) struct Row {
     /// More than 0: thousandths of SCU, or pieces.
     pub(crate) amount: i64,
     pub(crate) keeping: Keeping,
-    /// Moves once with every change set that changes the row.
+    /// Moves once with every change set of the holder's that changes the row, and with every op on the entry
+    /// that it is in a pool (A14).
     pub(crate) version: i64,
     pub(crate) note: Option<String>,
     /// How old it is, for what is booked out first.
     pub(crate) booked_at: Moment,
-    /// The part that job orders or missions have reserved: the larger of both, since the two are reserved
-    /// beside each other (OST-11).
+    /// The part that job orders, missions or donations have reserved: the largest of them, since they are
+    /// reserved beside each other (OST-11).
     pub(crate) reserved: i64,
     pub(crate) offer: Option<Offer>,
 }

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 
 use super::cursor::{Holder, Kept, Opened, Position, Seal, Vector, find_kept, keep};
 use super::stream::{Entry, Head, Removal, Stream, after, head};
-use crate::ids::MemberId;
+use crate::ids::{InstallationId, MemberId};
 use crate::store::{Store, StoreError};
 use crate::time::Moment;
 
@@ -72,6 +72,14 @@ pub trait Collection {
         keys: &BTreeSet<String>,
     ) -> Result<HashMap<String, Self::Item>, StoreError>;
 
+    /// Whether a tombstone says on which installation somebody removed the entry (TYP-15).
+    ///
+    /// # Errors
+    /// What the database says.
+    fn tells_installation(&self, _: &Connection, _: &InstallationId) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
     /// What a tombstone calls a key.
     fn shown_key(&self, key: String) -> String {
         key
@@ -98,6 +106,8 @@ pub struct Removed {
     pub key: String,
     /// When it went, and who removed it.
     pub removal: Removal,
+    /// Whether this reader is told on which installation.
+    pub tells_installation: bool,
 }
 
 /// Why there is no page.
@@ -289,7 +299,13 @@ fn feed<C: Collection>(
             }
         }
     }
-    let tombstone = |Entry { key, removal, .. }| Removed { key: collection.shown_key(key), removal };
-    let removed = gone.into_iter().map(tombstone).collect();
+    let tombstone = |Entry { key, removal, .. }: Entry| {
+        let tells_installation = match removal.by.connected() {
+            Some((_, installation)) => collection.tells_installation(connection, installation)?,
+            None => false,
+        };
+        Ok(Removed { key: collection.shown_key(key), removal, tells_installation })
+    };
+    let removed = gone.into_iter().map(tombstone).collect::<Result<_, StoreError>>()?;
     Ok(Walked { items, removed, vector: Vector { positions, place: None }, more })
 }

@@ -88,7 +88,7 @@ pub(crate) fn decide(known: Known, ops: &[Op], targets: &[Target], writer: &Writ
         let removal = before.held.is_some() && now.held.is_none();
         Touched { key, before: before.held, after: now.held, removal, overridden }
     });
-    Decided { ends, touched: touched.collect(), extras: Extras::default() }
+    Decided { ends, touched: touched.collect(), extras: Extras::default(), notices: Vec::new() }
 }
 
 /// BPR-05 to BPR-07.

@@ -21,6 +21,8 @@ pub(crate) struct Extras {
     pub(crate) detached_from_missions: Option<i64>,
     pub(crate) offers_reduced: Option<i64>,
     pub(crate) offers_removed: Option<i64>,
+    /// Offers of others, lowered and removed: only the audit has them.
+    pub(crate) offers_unsaid: (i64, i64),
 }
 
 impl Extras {
@@ -30,8 +32,9 @@ impl Extras {
             None | Some(0) => String::new(),
             Some(count) => format!(", {count} {what}"),
         };
-        let offers = counted(self.offers_reduced, "offers lowered");
-        let offers = offers + &counted(self.offers_removed, "offers removed");
+        let (lowered, removed) = self.offers_unsaid;
+        let offers = counted(self.offers_reduced.or(Some(lowered)), "offers lowered");
+        let offers = offers + &counted(self.offers_removed.or(Some(removed)), "offers removed");
         offers + &counted(self.detached_from_missions, "mission units left")
     }
 }
@@ -98,7 +101,7 @@ pub(super) fn result<'o>(
         };
         results.push(OpOutcome { index, op_id: op_id.cloned(), result, reason, extra: Map::new() });
     }
-    let Extras { detached_from_missions, offers_reduced, offers_removed } = extras;
+    let Extras { detached_from_missions, offers_reduced, offers_removed, .. } = extras;
     ChangeResult {
         dry_run,
         applied,

@@ -80,7 +80,7 @@ pub(crate) fn decide(
     });
     let touched = touched.collect();
     let extras = Extras { detached_from_missions: Some(fleet.detached), ..Extras::default() };
-    Decided { ends, touched, extras }
+    Decided { ends, touched, extras, notices: Vec::new() }
 }
 
 /// SHP-22: it is gone, or neither its name nor its type is left.

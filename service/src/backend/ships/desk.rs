@@ -8,6 +8,7 @@ use rusqlite::{Connection, params};
 use super::super::Backend;
 use super::super::change::{Touched, Writer};
 use super::super::journal;
+use super::super::org_stock;
 use super::{NAME, Ship, Ships, table};
 use crate::feed::{self, Author, Change, Stream};
 use crate::ids::{MemberId, UnitId};
@@ -64,7 +65,7 @@ impl Backend {
     }
 
     /// Gives a unit another name and shorthand; the feeds of all whose ships belong to it tell of these
-    /// ships (SHP-05). Says whether there is such a unit.
+    /// ships (SHP-05), and its pool of all its lots, which carry its name. Says whether there is such a unit.
     ///
     /// # Errors
     /// What the store says; nothing is written then.
@@ -82,7 +83,8 @@ impl Backend {
             }
             let mut ships =
                 connection.prepare_cached("SELECT member, id FROM ship WHERE unit = ?1 ORDER BY id")?;
-            let detail = "as the members' ships show it from now on";
+            org_stock::tell_of_unit(connection, &unit, now)?;
+            let detail = "as the members' ships and the unit's pool show it from now on";
             let deed = Deed { client: None, action: "unit.rename", subject: unit.as_str(), detail };
             records::audit(connection, now, Actor::Service, deed)?;
             let mut told: BTreeMap<MemberId, Vec<String>> = BTreeMap::new();

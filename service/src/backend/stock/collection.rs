@@ -99,7 +99,7 @@ impl Mine {
 }
 
 /// What a material is, as far as the catalogue knows it (TYP-11).
-fn material_kind(index: &Index, material: &str) -> MaterialKind {
+pub(in crate::backend) fn material_kind(index: &Index, material: &str) -> MaterialKind {
     let facts = index.entry(Kind::Material, &shown_key(material)).map(|entry| &entry.facts);
     let fact = |name: &str| facts.and_then(|facts| facts.get(name));
     let flag = |name: &str| fact(name).and_then(serde_json::Value::as_bool);

@@ -110,7 +110,7 @@ pub(crate) fn decide(known: Known, targets: &[Result<Wish, Reason>], writer: &Wr
         removal: removed.contains(&lot),
         overridden: state.overridden,
     });
-    Decided { ends, touched: touched.collect(), extras }
+    Decided { ends, touched: touched.collect(), extras, notices: Vec::new() }
 }
 
 /// Steps four to eight (STK-09 to STK-13); the first that fails ends it.

@@ -3,7 +3,7 @@
 use exchange_api::types::{ChangeResult, StockChangeSet};
 
 use super::super::Backend;
-use super::super::change::{Decided, Extras, Touched, carry_out};
+use super::super::change::{Decided, Touched, carry_out};
 use super::super::warehouse::{Keeping, Lot, Row, find, rows};
 use super::{Holding, Stock};
 use crate::feed::Author;
@@ -98,7 +98,8 @@ impl Backend {
             removal: false,
             overridden: false,
         };
-        let decided = Decided { ends: Vec::new(), touched: vec![touched], extras: Extras::default() };
+        let (ends, notices, extras) = Default::default();
+        let decided = Decided { ends, touched: vec![touched], extras, notices };
         carry_out::<Stock>(connection, &writer, writer.author.channel(), &decided, &self.interruption)
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn known(
 }
 
 /// Whether stock may be marked as stolen; it may, as long as nobody switched it off.
-fn marking(connection: &Connection) -> Result<bool, StoreError> {
+pub(in crate::backend) fn marking(connection: &Connection) -> Result<bool, StoreError> {
     let sql = "SELECT value <> 'off' FROM setting WHERE name = 'stolen-marking'";
     let found = connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
     Ok(found.unwrap_or(true))

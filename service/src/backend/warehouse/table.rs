@@ -1,5 +1,6 @@
 //! The tables of the warehouse.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension as _, Row as Columns, params};
@@ -14,19 +15,30 @@ use crate::time::Moment;
 /// The area of the members' lots, in feeds.
 pub(crate) const STOCK: &str = "stock";
 /// The area of the pools' lots, in feeds.
-const ORG_STOCK: &str = "org-stock";
+pub(crate) const ORG_STOCK: &str = "org-stock";
+
+/// The columns of a row, of tables `r` and `o`, in the order in which [`row`] reads them.
+const ROW: &str = "r.id, r.amount, r.shared, r.unit, r.version, r.note, r.booked_at, \
+    (SELECT coalesce(max(reserved), 0) FROM (SELECT sum(amount) AS reserved FROM stock_earmark \
+    WHERE stock_row = r.id GROUP BY kind)), o.id, o.amount";
+/// Rows, and what is offered of them.
+const ROWS: &str = "stock_row r LEFT JOIN stock_offer o ON o.stock_row = r.id";
 
 /// A member's rows of a lot, the oldest first.
 pub(crate) fn rows(connection: &Connection, member: &MemberId, lot: &str) -> Result<Vec<Row>, StoreError> {
-    let mut rows = connection.prepare_cached(
-        "SELECT r.id, r.amount, r.shared, r.unit, r.version, r.note, r.booked_at, \
-         (SELECT coalesce(max(reserved), 0) FROM (SELECT sum(amount) AS reserved FROM stock_earmark \
-         WHERE stock_row = r.id GROUP BY kind)), o.id, o.amount \
-         FROM stock_row r LEFT JOIN stock_offer o ON o.stock_row = r.id \
-         WHERE r.member = ?1 AND r.lot = ?2 ORDER BY r.booked_at, r.number",
-    )?;
+    let sql =
+        format!("SELECT {ROW} FROM {ROWS} WHERE r.member = ?1 AND r.lot = ?2 ORDER BY r.booked_at, r.number");
+    let mut rows = connection.prepare_cached(&sql)?;
     let rows = rows.query_map(params![member, lot], row)?.collect::<Result<_, _>>()?;
     Ok(rows)
+}
+
+/// The row of an id, its holder and its lot.
+pub(crate) fn by_id(connection: &Connection, id: &str) -> Result<Option<(MemberId, Lot, Row)>, StoreError> {
+    let sql = format!("SELECT {ROW}, r.member, {LOT} FROM {ROWS} WHERE r.id = ?1");
+    let read = |columns: &Columns<'_>| Ok((row(columns)?, columns.get(10)?, lot(columns, 11)));
+    let found = connection.prepare_cached(&sql)?.query_row([id], read).optional()?;
+    found.map(|(row, holder, lot)| Ok((holder, lot?, row))).transpose()
 }
 
 fn row(columns: &Columns<'_>) -> rusqlite::Result<Row> {
@@ -171,9 +183,20 @@ pub(crate) fn tell(
         }
         record(connection, &Stream::of_member(STOCK, holder), by, now, &changes)?;
     }
+    tell_pools(connection, by, now, pools)
+}
+
+/// Tells the feeds of pools that lots of theirs are to be looked at anew, or are gone.
+pub(crate) fn tell_pools<U: Borrow<UnitId>>(
+    connection: &Connection,
+    by: &Author,
+    now: Moment,
+    pools: impl IntoIterator<Item = (U, BTreeSet<String>)>,
+) -> Result<(), StoreError> {
     let mut left = connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM stock_row WHERE unit = ?1 AND pool_lot = ?2)")?;
     for (unit, keys) in pools {
+        let unit = unit.borrow();
         let mut changes = Vec::new();
         for key in keys {
             let there: bool = left.query_row(params![unit, key], |row| row.get(0))?;

@@ -319,10 +319,11 @@ CREATE TABLE stock_row (
 ) STRICT;
 CREATE INDEX stock_row_by_lot ON stock_row (member, lot);
 CREATE INDEX stock_row_by_pool ON stock_row (unit, pool_lot) WHERE unit IS NOT NULL;
--- What is reserved of a row. Job orders and missions reserve beside each other, each at most the row.
+-- What is reserved of a row. Job orders, missions and donations reserve beside each other, each at most the
+-- row.
 CREATE TABLE stock_earmark (
     stock_row TEXT NOT NULL REFERENCES stock_row (id),
-    kind TEXT NOT NULL CHECK (kind IN ('job-order', 'mission')),
+    kind TEXT NOT NULL CHECK (kind IN ('job-order', 'mission', 'donation')),
     target TEXT NOT NULL,
     amount INTEGER NOT NULL CHECK (amount > 0),
     delivered INTEGER NOT NULL DEFAULT 0,
@@ -334,6 +335,19 @@ CREATE TABLE stock_offer (
     id TEXT PRIMARY KEY,
     stock_row TEXT NOT NULL UNIQUE REFERENCES stock_row (id),
     amount INTEGER NOT NULL CHECK (amount > 0)
+) STRICT, WITHOUT ROWID;
+-- What was sold out of a pool, by whom, where, and for how much aUEC. What missions have no part of is the
+-- seller's.
+CREATE TABLE stock_sale (
+    id TEXT PRIMARY KEY,
+    at INTEGER NOT NULL,
+    member TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('MATERIAL', 'ITEM')),
+    material TEXT NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    terminal TEXT NOT NULL,
+    proceeds INTEGER NOT NULL CHECK (proceeds >= 0)
 ) STRICT, WITHOUT ROWID;
 
 -- ── ships ────────────────────────────────────────────────────────────────────────────────────────
@@ -394,6 +408,13 @@ CREATE TABLE mission_participant (
     mission TEXT NOT NULL REFERENCES mission (id),
     member TEXT NOT NULL REFERENCES member (id),
     PRIMARY KEY (mission, member)
+) STRICT, WITHOUT ROWID;
+-- A mission's part of a sale, in aUEC.
+CREATE TABLE mission_income (
+    mission TEXT NOT NULL REFERENCES mission (id),
+    sale TEXT NOT NULL REFERENCES stock_sale (id),
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    PRIMARY KEY (mission, sale)
 ) STRICT, WITHOUT ROWID;
 -- A part of a mission that flies a ship.
 CREATE TABLE mission_unit (

@@ -19,10 +19,11 @@ fn files(schema: &str, which: &str) -> Vec<PathBuf> {
     files
 }
 
-const CHANGE_SETS: [(&str, &str, &str); 3] = [
+const CHANGE_SETS: [(&str, &str, &str); 4] = [
     ("change-set--blueprintChangeSet", "blueprints_write", "/exchange/v1/me/blueprints/changes"),
     ("change-set--stockChangeSet", "stock_write", "/exchange/v1/me/stock/changes"),
     ("change-set--shipChangeSet", "ships_write", "/exchange/v1/me/ships/changes"),
+    ("change-set--orgStockChangeSet", "org_stock_write", "/exchange/v1/org-stock/changes"),
 ];
 
 /// CON-04, WRT-05, WRT-06, WRT-09: every op of a valid body is counted, and refused for a listed reason only.

@@ -1,0 +1,515 @@
+//! Org stock as it is read: pools, entries, holders, rosters; and what their feed tells.
+
+use exchange_api::Contract as _;
+use exchange_api::types::{OrgStockChangeSet, StockChangeSet};
+use exchange_service::backend::{Keeping, Purpose, Role};
+use exchange_service::feed::Author;
+
+use super::stock::{At, GUN, METAL, ORE, PARTS, key, with};
+use super::*;
+
+pub(super) const POOLS: &str = "/exchange/v1/org-stock";
+pub(super) const CHANGE: &str = "/exchange/v1/org-stock/changes";
+
+/// The world of [`Bench`], in which `m-1` is Logistician of `u-1` and `u-2`, `m-2` a member of both, and `m-3`
+/// of `u-1`. Job order `j-1` needs ore, `j-2` is done, `j-3` needs metal and guns; `m-1` takes part in mission
+/// `mi-1`, nobody in `mi-2`.
+pub(super) async fn world() -> Bench {
+    let bench = Bench::new().await;
+    bench
+        .sql(
+            "INSERT INTO member (id, name, state, has_role, terms, created_at)
+                VALUES ('m-3', 'Three', 'active', 1, '2', 0);
+             INSERT INTO membership (member, unit) VALUES ('m-3', 'u-1'), ('m-1', 'u-2');
+             UPDATE membership SET logistician = 1 WHERE member = 'm-1';
+             INSERT INTO job_order (id, number, unit, state) VALUES
+                ('j-1', 11, 'u-1', 'open'), ('j-2', 12, 'u-1', 'completed'), ('j-3', 13, 'u-2', 'in-progress');
+             INSERT INTO job_order_material (job_order, material, good_quality, amount) VALUES
+                ('j-1', 'ore', 0, 100000), ('j-2', 'ore', 0, 100000), ('j-3', 'metal', 1, 100000);
+             INSERT INTO job_order_item (job_order, item, ordered) VALUES ('j-3', 'gun', 5);
+             INSERT INTO mission (id, name) VALUES ('mi-1', 'Convoy'), ('mi-2', 'Raid');
+             INSERT INTO mission_participant (mission, member) VALUES ('mi-1', 'm-1');",
+        )
+        .await;
+    bench
+}
+
+/// Member three, who is Logistician of nothing.
+pub(super) fn third_member() -> Caller {
+    caller("c-1", "m-3", "i-5", "jkt-5")
+}
+
+pub(super) fn quantity(at: At, amount: impl Into<Value>) -> Value {
+    json!({ "amount": amount.into(), "unit": if at.is_counted() { "PIECE" } else { "SCU" } })
+}
+
+/// What the caller's client calls a member of a unit.
+pub(super) async fn reference(bench: &Bench, caller: &Caller, unit: &str, name: &str) -> String {
+    let roster = bench.get(caller, &format!("{POOLS}/members?unit={unit}")).await.body;
+    let items = roster["items"].as_array().unwrap_or_else(|| panic!("no roster: {roster}"));
+    let one = items.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name}: {roster}"));
+    one["ref"].as_str().expect("a text").to_owned()
+}
+
+pub(super) fn book_in(unit: &str, holder: &str, at: At, amount: impl Into<Value>) -> Value {
+    json!({
+        "op": "book-in", "unit": unit, "holder": holder, "material": { "bt": at.material },
+        "location": { "name": at.place }, "quality": at.quality, "stolen": at.stolen,
+        "quantity": quantity(at, amount),
+    })
+}
+
+/// Books stock in as the first member: units, holders' names, lots and amounts.
+pub(super) async fn stock_up(bench: &Bench, list: &[(&str, &str, At, i64)]) {
+    for (unit, name, at, amount) in list {
+        let holder = reference(bench, &first(), unit, name).await;
+        bench.check(&first(), CHANGE, vec![book_in(unit, &holder, *at, *amount)], &[]).await;
+        bench.clock.advance(Duration::from_secs(1));
+    }
+}
+
+/// Ops on the web, where holders are named by their ids.
+async fn on_the_web(bench: &Bench, member: &str, ops: Vec<Value>) {
+    let body = json!({ "ops": ops }).to_string();
+    let body = OrgStockChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+    let changed = bench.backend().change_org_stock(&MemberId::new(member), Author::Web, body).await;
+    let changed = changed.expect("a change");
+    assert_eq!(changed.not_applied + changed.unchanged, 0, "{changed:?}");
+}
+
+fn text<'v>(value: &'v Value, at: &str) -> &'v str {
+    value.pointer(at).and_then(Value::as_str).unwrap_or_else(|| panic!("no {at}: {value}"))
+}
+
+/// An entry: holder, amount, version, note, earmarks (`d` for one that was delivered), and what is free.
+pub(super) fn entry_told(entry: &Value) -> String {
+    let holder = if entry["holder"]["withheld"] == true { "?" } else { text(entry, "/holder/name") };
+    let note = entry["note"].as_str().map(|note| format!(" '{note}'")).unwrap_or_default();
+    let mut marks = String::new();
+    for (list, name) in [("jobOrders", "number"), ("missions", "name")] {
+        for one in entry[list].as_array().expect("a list") {
+            let delivered = if one["delivered"] == true { "d" } else { "" };
+            marks +=
+                &format!(" {}({}):{}{delivered}", text(one, "/id"), one[name], one["quantity"]["amount"]);
+        }
+    }
+    let free = |of: &str| entry["free"][of]["amount"].to_string();
+    let (amount, version) = (&entry["quantity"]["amount"], &entry["version"]);
+    format!("{holder} {amount} v{version}{note}{marks} free {}/{}", free("jobOrders"), free("missions"))
+}
+
+/// A lot: unit, material, place, quality, `!` for stolen, amount, earmarked amounts, and its entries.
+pub(super) fn lot_told(lot: &Value) -> String {
+    let stolen = if lot["stolen"] == true { "!" } else { "" };
+    let marked = |of: &str| lot["earmarked"][of]["amount"].to_string();
+    let entries = lot["entries"].as_array().map(|entries| {
+        let entries: Vec<String> = entries.iter().map(entry_told).collect();
+        format!(" [{}]", entries.join(", "))
+    });
+    format!(
+        "{} {} {} q{}{stolen}: {} {}/{}{}",
+        text(lot, "/unit/id"),
+        text(lot, "/material/bt"),
+        text(lot, "/location/name"),
+        lot["quality"],
+        lot["quantity"]["amount"],
+        marked("jobOrders"),
+        marked("missions"),
+        entries.unwrap_or_default(),
+    )
+}
+
+/// All lots that a caller reads, in the order of their text.
+pub(super) async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
+    let (items, removed) = bench.page(caller, POOLS, &mut String::new()).await;
+    assert!(removed.is_empty());
+    let mut lots: Vec<String> = items.iter().map(lot_told).collect();
+    lots.sort();
+    lots
+}
+
+/// Id and version of each entry of a lot, the oldest first, as the first member sees them.
+pub(super) async fn entries(bench: &Bench, unit: &str, at: At) -> Vec<(String, i64)> {
+    let (items, _) = bench.page(&first(), POOLS, &mut String::new()).await;
+    let is = |lot: &&Value| {
+        text(lot, "/unit/id") == unit
+            && text(lot, "/material/bt") == at.material
+            && text(lot, "/location/name") == at.place
+            && lot["quality"] == at.quality
+            && lot["stolen"] == at.stolen
+    };
+    let Some(lot) = items.iter().find(is) else { return Vec::new() };
+    let one = |entry: &Value| (text(entry, "/id").to_owned(), entry["version"].as_i64().expect("a number"));
+    lot["entries"].as_array().expect("entries").iter().map(one).collect()
+}
+
+/// The only entry of a lot.
+pub(super) async fn entry(bench: &Bench, unit: &str, at: At) -> (String, i64) {
+    let mut entries = entries(bench, unit, at).await;
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries.remove(0)
+}
+
+/// What a feed page tells: lots, and how many are gone.
+async fn news(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<String>, usize) {
+    let (items, removed) = bench.page(caller, POOLS, cursor).await;
+    let mut items: Vec<String> = items.iter().map(lot_told).collect();
+    items.sort();
+    (items, removed.len())
+}
+
+fn units(page: &Value) -> Vec<&str> {
+    page["units"].as_array().expect("a list").iter().map(|unit| text(unit, "/shorthand")).collect()
+}
+
+/// OST-01, OST-02, OST-03, OST-04, CON-15: a lot is a pool's stock summed over its holders; what is personal or
+/// in no pool is nowhere; the pools are those of the units to which the member directly belongs.
+#[tokio::test]
+async fn a_pool_is_what_all_hold_in_it() {
+    let bench = world().await;
+    let pools =
+        [("u-1", "One", ORE, 5), ("u-1", "Two", ORE, 2), ("u-2", "Two", ORE, 4), ("u-1", "Three", GUN, 3)];
+    stock_up(&bench, &pools).await;
+    // Personal stock and stock in no pool.
+    let set = [METAL.set(0, 8), ORE.place("Station").set(0, 9)];
+    bench.check(&first(), super::stock::SET, set.to_vec(), &[]).await;
+    super::stock::rebook(&bench, METAL, Keeping::Shared).await;
+    let all = ["u-1 gun City q0: 3 0/0", "u-1 ore City q0: 7 0/0", "u-2 ore City q0: 4 0/0"];
+    assert_eq!(lots(&bench, &other_member()).await, all);
+    let page = bench.get(&other_member(), POOLS).await.body;
+    assert_eq!(units(&page), ["ONE", "TWO"]);
+    let ore =
+        page["items"].as_array().expect("a list").iter().find(|lot| lot_told(lot) == all[1]).expect("ore");
+    assert_eq!(ore["materialKind"]["type"], "RAW");
+    assert_eq!(ore["unit"], json!({ "id": "u-1", "name": "First Unit" }));
+    let zero = json!({ "amount": 0, "unit": "SCU" });
+    assert_eq!(ore["earmarked"], json!({ "jobOrders": zero, "missions": zero }));
+    assert_eq!(ore["location"]["uex"], json!({ "kind": "CITY", "id": 1 }));
+    // An administrator who leads the area above is a member of neither unit.
+    bench.sql("UPDATE member SET is_admin = 1; DELETE FROM membership WHERE member = 'm-2';").await;
+    bench.sql("INSERT INTO membership (member, unit, leadership) VALUES ('m-2', 'u-3', 1)").await;
+    let page = bench.get(&other_member(), POOLS).await.body;
+    assert_eq!((units(&page), &page["items"]), (vec!["THREE"], &json!([])));
+    let mut narrow = first();
+    narrow.scopes.remove("exchange.orgstock.read");
+    assert_eq!(bench.get(&narrow, POOLS).await.code(), "SCOPE_MISSING");
+}
+
+/// OST-03, OST-11: what is earmarked, by purpose, and what is free of each; a donation shows nowhere.
+#[tokio::test]
+async fn earmarks_stand_beside_each_other() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    for (purpose, target, amount) in [
+        (Purpose::JobOrder, "j-1", 2500),
+        (Purpose::JobOrder, "j-2", 4000),
+        (Purpose::Mission, "mi-1", 8000),
+        (Purpose::Donation, "d-1", 10_000),
+    ] {
+        let by = MemberId::new("m-2");
+        let marked = bench.backend().earmark_stock(&by, Author::Web, &id, (purpose, target), amount).await;
+        assert!(marked.expect("an earmark"));
+    }
+    bench.sql("UPDATE stock_earmark SET delivered = 1 WHERE target = 'j-2'").await;
+    let told = "u-1 ore City q0: 10 6.5/8 [Two 10 v5 j-1(11):2.5 j-2(12):4d mi-1(\"Convoy\"):8 free 3.5/2]";
+    assert_eq!(lots(&bench, &first()).await, [told]);
+    let (by, too_much) = (MemberId::new("m-2"), (Purpose::Mission, "mi-2"));
+    let over = bench.backend().earmark_stock(&by, Author::Web, &id, too_much, 2001);
+    assert!(!over.await.expect("no earmark"), "more than is free");
+}
+
+/// OST-08, CON-16: entries only with the scope, and only in the pool of a unit whose Logistician the member is:
+/// by the flag, or by a rank of leadership in that unit.
+#[tokio::test]
+async fn entries_are_for_logisticians() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 4)]).await;
+    let (one, two) = ("u-1 ore City q0: 5 0/0", "u-2 ore City q0: 4 0/0");
+    let (one_told, two_told) = (format!("{one} [Two 5 v1 free 5/5]"), format!("{two} [Two 4 v1 free 4/4]"));
+    assert_eq!(lots(&bench, &first()).await, [&*one_told, &two_told]);
+    let mut narrow = first();
+    narrow.scopes.remove("exchange.orgstock.details");
+    assert_eq!(lots(&bench, &narrow).await, [one, two], "answered without entries, not refused");
+    bench.sql("DELETE FROM client_scope WHERE client = 'c-2' AND scope = 'exchange.orgstock.details'").await;
+    assert_eq!(lots(&bench, &other_client()).await, [one, two], "the registry grants it no more");
+    assert_eq!(lots(&bench, &other_member()).await, [one, two]);
+    bench.sql("UPDATE membership SET leadership = 1 WHERE member = 'm-2' AND unit = 'u-2'").await;
+    assert_eq!(lots(&bench, &other_member()).await, [one, &*two_told]);
+}
+
+/// OST-12, OST-13, WEB-07: a holder is named, and called the same by every reader of one client and otherwise by
+/// every other client; who keeps the name back shows neither name nor note.
+#[tokio::test]
+async fn holders_have_a_pseudonym_for_each_client() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 5)]).await;
+    let (id, version) = entry(&bench, "u-1", ORE).await;
+    let note =
+        json!({ "op": "note", "unit": "u-1", "entry": id, "version": version, "note": "for Two's ship" });
+    bench.check(&first(), CHANGE, vec![note], &[]).await;
+    bench.sql("UPDATE membership SET logistician = 1").await;
+    let holder = async |caller: &Caller| {
+        let (items, _) = bench.page(caller, POOLS, &mut String::new()).await;
+        items[0]["entries"][0].clone()
+    };
+    let seen = holder(&first()).await;
+    assert_eq!((&seen["holder"]["name"], &seen["note"]), (&json!("Two"), &json!("for Two's ship")));
+    let called = |entry: &Value| text(entry, "/holder/ref").to_owned();
+    for same in [second(), other_member(), third_member()] {
+        assert_eq!(called(&holder(&same).await), called(&seen), "one client, whoever reads");
+    }
+    let elsewhere = called(&holder(&other_client()).await);
+    assert_ne!(elsewhere, called(&seen));
+    assert_eq!(called(&seen), reference(&bench, &first(), "u-2", "Two").await, "the roster's, in every unit");
+    assert!(!called(&seen).contains("m-2"));
+    assert!(bench.backend().withhold_name(&MemberId::new("m-2"), true).await.expect("a change"));
+    for reader in [first(), other_client(), other_member()] {
+        let seen = holder(&reader).await;
+        assert_eq!((&seen["holder"], &seen["note"]), (&json!({ "withheld": true }), &Value::Null));
+    }
+}
+
+/// OST-15, ERR-21: the roster of a unit, by name and without those who keep theirs back; for the unit's
+/// Logisticians only.
+#[tokio::test]
+async fn a_roster_is_for_logisticians() {
+    let bench = world().await;
+    bench.sql("UPDATE member SET name = 'Alpha' WHERE id = 'm-3'").await;
+    let roster =
+        async |caller: &Caller, unit: &str| bench.get(caller, &format!("{POOLS}/members?unit={unit}")).await;
+    let names = |roster: &Value| -> Vec<String> {
+        roster["items"].as_array().expect("a list").iter().map(|one| text(one, "/name").to_owned()).collect()
+    };
+    let whole = roster(&first(), "u-1").await.body;
+    assert_eq!(
+        (names(&whole), &whole["unit"]),
+        (vec!["Alpha".into(), "One".into(), "Two".into()], &json!({ "id": "u-1", "name": "First Unit" }))
+    );
+    bench.backend().withhold_name(&MemberId::new("m-1"), true).await.expect("a change");
+    assert_eq!(names(&roster(&first(), "u-1").await.body), ["Alpha", "Two"]);
+    for (caller, unit) in
+        [(first(), "u-3"), (first(), "u-none"), (other_member(), "u-1"), (third_member(), "u-2")]
+    {
+        let refused = roster(&caller, unit).await;
+        assert_eq!((refused.status, refused.code()), (403, "NOT_PERMITTED"), "{unit}");
+    }
+    let mut narrow = first();
+    narrow.scopes.remove("exchange.orgstock.write");
+    assert_eq!(roster(&narrow, "u-1").await.code(), "SCOPE_MISSING");
+}
+
+/// OST-05, OST-06, FED-10: a unit that the member joins brings its whole pool; one that they leave is gone on the
+/// next page, without tombstones.
+#[tokio::test]
+async fn a_unit_comes_and_goes_whole() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", METAL, 4), ("u-2", "Two", GUN, 1)]).await;
+    let (backend, three) = (bench.backend(), MemberId::new("m-3"));
+    let mut cursor = String::new();
+    assert_eq!(news(&bench, &third_member(), &mut cursor).await.0, ["u-1 ore City q0: 5 0/0"]);
+    assert!(backend.set_role(&three, &"u-2".into(), Some(Role::Member)).await.expect("a role"));
+    let page = bench.get(&third_member(), &format!("{POOLS}?limit=1&cursor={cursor}")).await.body;
+    assert_eq!((units(&page), &page["hasMore"]), (vec!["ONE", "TWO"], &json!(true)), "the pool in pages");
+    let pool = ["u-2 gun City q0: 1 0/0", "u-2 metal City q0: 4 0/0"];
+    assert_eq!(news(&bench, &third_member(), &mut cursor).await, (pool.map(str::to_owned).to_vec(), 0));
+    assert_eq!(news(&bench, &third_member(), &mut cursor).await, (vec![], 0));
+    assert!(backend.set_role(&three, &"u-2".into(), None).await.expect("no role"));
+    let (id, version) = entry(&bench, "u-2", METAL).await;
+    let take = json!({ "op": "book-out", "unit": "u-2", "entry": id, "version": version, "quantity": quantity(METAL, 1) });
+    bench.check(&first(), CHANGE, vec![take], &[]).await;
+    let page = bench.get(&third_member(), &format!("{POOLS}?cursor={cursor}")).await.body;
+    assert_eq!((units(&page), &page["items"], &page["removed"]), (vec!["ONE"], &json!([]), &json!([])));
+    assert_eq!(lots(&bench, &third_member()).await, ["u-1 ore City q0: 5 0/0"]);
+    // Who left before ever reading on has nothing of it either, and who comes back has all of it.
+    cursor = page["nextCursor"].as_str().expect("a cursor").to_owned();
+    assert!(backend.set_role(&three, &"u-2".into(), Some(Role::Member)).await.expect("a role"));
+    assert_eq!(news(&bench, &third_member(), &mut cursor).await.0.len(), 2);
+}
+
+/// OST-09: whoever becomes or stops being a Logistician is given that unit's lots anew, and no other's; so is who
+/// reads with another scope.
+#[tokio::test]
+async fn a_role_brings_its_pool_anew() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "One", ORE, 5), ("u-2", "One", METAL, 4)]).await;
+    let mut cursor = String::new();
+    news(&bench, &other_member(), &mut cursor).await;
+    let (plain, told) = ("u-1 ore City q0: 5 0/0", "u-1 ore City q0: 5 0/0 [One 5 v1 free 5/5]");
+    for (role, expected) in [
+        (Role::Logistician, vec![told]),
+        (Role::Leader, vec![]),
+        (Role::Member, vec![plain]),
+        (Role::Leader, vec![told]),
+    ] {
+        let set = bench.backend().set_role(&MemberId::new("m-2"), &"u-1".into(), Some(role)).await;
+        assert!(set.expect("a role"));
+        let expected = expected.into_iter().map(str::to_owned).collect();
+        assert_eq!(news(&bench, &other_member(), &mut cursor).await, (expected, 0), "{role:?}");
+    }
+    let mut narrow = other_member();
+    narrow.scopes.remove("exchange.orgstock.details");
+    assert_eq!(news(&bench, &narrow, &mut cursor).await, (vec![plain.to_owned()], 0));
+}
+
+/// OST-07, WEB-07: everything that the feed tells of, one by one, each with the lots that it touches.
+#[tokio::test]
+async fn the_feed_tells_of_every_change() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 5)]).await;
+    let (backend, two) = (bench.backend(), MemberId::new("m-2"));
+    let cursor = &mut String::new();
+    let expect = async |what: &str, cursor: &mut String, items: &[&str], gone: usize| {
+        let items = items.iter().map(|item| (*item).to_owned()).collect();
+        assert_eq!(news(&bench, &first(), cursor).await, (items, gone), "{what}");
+    };
+    expect("the snapshot", cursor, &["u-1 ore City q0: 5 0/0 [Two 5 v1 free 5/5]"], 0).await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    let op = |op: &str, version: i64| json!({ "op": op, "unit": "u-1", "entry": id, "version": version });
+    let marked = async |purpose, target, amount| {
+        backend.earmark_stock(&two, Author::Web, &id, (purpose, target), amount).await.expect("an earmark");
+    };
+    marked(Purpose::JobOrder, "j-1", 1000).await;
+    expect("a job order", cursor, &["u-1 ore City q0: 5 1/0 [Two 5 v2 j-1(11):1 free 4/5]"], 0).await;
+    marked(Purpose::Mission, "mi-1", 2000).await;
+    expect(
+        "a mission",
+        cursor,
+        &["u-1 ore City q0: 5 1/2 [Two 5 v3 j-1(11):1 mi-1(\"Convoy\"):2 free 4/3]"],
+        0,
+    )
+    .await;
+    assert!(backend.rename_mission("mi-1", "Escort".to_owned()).await.expect("a name"));
+    expect(
+        "its name",
+        cursor,
+        &["u-1 ore City q0: 5 1/2 [Two 5 v3 j-1(11):1 mi-1(\"Escort\"):2 free 4/3]"],
+        0,
+    )
+    .await;
+    for (purpose, target) in [(Purpose::JobOrder, "j-1"), (Purpose::Mission, "mi-1")] {
+        marked(purpose, target, 0).await;
+    }
+    expect("no earmarks", cursor, &["u-1 ore City q0: 5 0/0 [Two 5 v5 free 5/5]"], 0).await;
+    assert!(backend.rename_member(&two, "Deux".to_owned()).await.expect("a name"));
+    expect("a holder's name", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v5 free 5/5]"], 0).await;
+    assert!(backend.withhold_name(&two, true).await.expect("a change"));
+    expect("kept back", cursor, &["u-1 ore City q0: 5 0/0 [? 5 v5 free 5/5]"], 0).await;
+    assert!(!backend.withhold_name(&two, true).await.expect("no change"), "as it was");
+    expect("nothing", cursor, &[], 0).await;
+    assert!(backend.withhold_name(&two, false).await.expect("a change"));
+    expect("shown again", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v5 free 5/5]"], 0).await;
+    on_the_web(&bench, "m-1", vec![with(op("note", 5), "note", json!("hers"))]).await;
+    expect("a note", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v6 'hers' free 5/5]"], 0).await;
+    on_the_web(&bench, "m-1", vec![with(op("stolen", 6), "stolen", json!(true))]).await;
+    expect("a marker", cursor, &["u-1 ore City q0!: 5 0/0 [Deux 5 v7 'hers' free 5/5]"], 1).await;
+    let moved = with(with(op("move-pool", 7), "toUnit", json!("u-2")), "quantity", quantity(ORE, 2));
+    on_the_web(&bench, "m-1", vec![moved]).await;
+    let halves = [
+        "u-1 ore City q0!: 3 0/0 [Deux 3 v8 'hers' free 3/3]",
+        "u-2 ore City q0!: 2 0/0 [Deux 2 v1 'hers' free 2/2]",
+    ];
+    expect("another unit", cursor, &halves, 0).await;
+    let moved = with(
+        with(op("move-location", 8), "location", json!({ "name": "Station" })),
+        "quantity",
+        quantity(ORE, 1),
+    );
+    on_the_web(&bench, "m-1", vec![moved]).await;
+    let halves = [
+        "u-1 ore City q0!: 2 0/0 [Deux 2 v9 'hers' free 2/2]",
+        "u-1 ore Station q0!: 1 0/0 [Deux 1 v1 'hers' free 1/1]",
+    ];
+    expect("another place", cursor, &halves, 0).await;
+    let moved = with(
+        with(with(op("move-holder", 9), "toUnit", json!("u-1")), "holder", json!("m-3")),
+        "quantity",
+        quantity(ORE, 2),
+    );
+    on_the_web(&bench, "m-1", vec![moved]).await;
+    expect("another holder", cursor, &["u-1 ore City q0!: 2 0/0 [Three 2 v1 free 2/2]"], 0).await;
+    // By the holder, who knows nothing of pools: personal stock comes and goes.
+    let set = json!({ "ops": [ORE.place("Station").stolen().set(1, 3)] }).to_string();
+    let set = StockChangeSet::parse_valid(set.as_bytes()).expect("a change set");
+    backend.change_stock(&two, Author::Web, set).await.expect("a change");
+    expect("personal stock", cursor, &[], 0).await;
+    let lot = key(&bench, &other_member(), ORE.place("Station").stolen()).await;
+    backend.rebook_stock(&two, Author::Web, &lot, Keeping::Pool("u-1".into())).await.expect("a rebooking");
+    let two_rows = "u-1 ore Station q0!: 3 0/0 [Deux 1 v1 'hers' free 1/1, Deux 2 v2 free 2/2]";
+    expect("shared", cursor, &[two_rows], 0).await;
+    backend.rebook_stock(&two, Author::Web, &lot, Keeping::Personal).await.expect("a rebooking");
+    expect("personal again", cursor, &[], 1).await;
+    assert!(backend.rename_unit(&"u-2".into(), "Renamed".into(), "REN".into()).await.expect("a name"));
+    let page = bench.get(&first(), &format!("{POOLS}?cursor={cursor}")).await.body;
+    assert_eq!((&page["items"][0]["unit"]["name"], units(&page)), (&json!("Renamed"), vec!["ONE", "REN"]));
+}
+
+/// TYP-14, TYP-15: a tombstone says which client removed the lot, and on which installation only to the member
+/// whose installation it is.
+#[tokio::test]
+async fn a_tombstone_keeps_other_installations_to_itself() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 5)]).await;
+    let (mut own, mut others) = (String::new(), String::new());
+    news(&bench, &first(), &mut own).await;
+    news(&bench, &other_member(), &mut others).await;
+    let (id, version) = entry(&bench, "u-1", ORE).await;
+    let out = json!({ "op": "book-out", "unit": "u-1", "entry": id, "version": version, "quantity": quantity(ORE, 5) });
+    bench.check(&second(), CHANGE, vec![out], &[]).await;
+    let (_, removed) = bench.page(&first(), POOLS, &mut own).await;
+    let by = json!({ "channel": "client", "clientId": "c-1", "installationId": "i-2" });
+    assert_eq!(removed[0]["removedBy"], by);
+    let (_, removed) = bench.page(&other_member(), POOLS, &mut others).await;
+    assert_eq!(removed[0]["removedBy"], json!({ "channel": "client", "clientId": "c-1" }));
+}
+
+/// FED-01, FED-02, FED-04, FED-06, FED-08: pools of many units are read in pages of any size, each lot once, and
+/// changes meanwhile follow; a cursor is its member's only.
+#[tokio::test]
+async fn pools_of_many_units_are_read_in_pages() {
+    let bench = world().await;
+    let mut units = vec!["u-1".to_owned(), "u-2".to_owned()];
+    for number in 4..20 {
+        let unit = format!("u-{number}");
+        bench
+            .sql(format!(
+                "INSERT INTO unit (id, name, shorthand, kind) VALUES ('{unit}', 'Unit {number}', 'U', 'SQUADRON');
+                 INSERT INTO membership (member, unit, logistician) VALUES ('m-1', '{unit}', 1);"
+            ))
+            .await;
+        units.push(unit);
+    }
+    let ops = units.iter().flat_map(|unit| [ORE, METAL, GUN].map(|at| book_in(unit, "m-1", at, 2))).collect();
+    on_the_web(&bench, "m-1", ops).await;
+    for limit in [1, 2, 5, 7, 1000] {
+        let (mut cursor, mut seen, mut pages) = (String::new(), BTreeMap::new(), 0);
+        loop {
+            let at = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
+            let page = bench.get(&first(), &format!("{POOLS}?limit={limit}{at}")).await.body;
+            for lot in page["items"].as_array().expect("a list") {
+                assert_eq!(seen.insert(text(lot, "/key").to_owned(), lot_told(lot)), None, "each lot once");
+            }
+            cursor = text(&page, "/nextCursor").to_owned();
+            pages += 1;
+            if page["hasMore"] == false {
+                break;
+            }
+            if pages == 2 {
+                on_the_web(
+                    &bench,
+                    "m-1",
+                    vec![book_in("u-1", "m-1", PARTS, 1), book_in("u-19", "m-1", PARTS, 1)],
+                )
+                .await;
+            }
+        }
+        // Two lots came while it was read: each is on a later page, or in the feed.
+        let (late, _) = news(&bench, &first(), &mut cursor).await;
+        seen.extend(late.into_iter().map(|lot| (lot.clone(), lot)));
+        let lots: BTreeSet<&str> = seen.values().map(|lot| lot.split(':').next().expect("a text")).collect();
+        let parts = seen.values().any(|lot| lot.contains("parts"));
+        assert_eq!(lots.len(), units.len() * 3 + if parts { 2 } else { 0 }, "{limit}");
+        let answered = bench.get(&other_member(), &format!("{POOLS}?cursor={cursor}")).await;
+        assert_eq!(answered.code(), "CURSOR_EXPIRED");
+    }
+}

@@ -1,0 +1,333 @@
+//! Every reason for which an op is not applied, provoked as a client would; and the order in which an op is
+//! asked.
+
+use exchange_service::backend::{Purpose, Role};
+
+use super::org_stock::*;
+use super::org_stock_writes::{earmark, of, on, shares};
+use super::stock::{GUN, METAL, ORE, PARTS, with};
+use super::*;
+
+/// All ops on an entry, valid but for what they are to be refused for; `to` is a unit, a holder, or a place.
+fn every_op(unit: &str, entry: &(String, i64), to_unit: &str, holder: &str, place: &str) -> Vec<Value> {
+    let at = ORE;
+    vec![
+        of("book-out", unit, entry, at, 1),
+        with(with(of("sell", unit, entry, at, 1), "terminal", json!("Port")), "proceeds", json!(1)),
+        with(of("move-location", unit, entry, at, 1), "location", json!({ "name": place })),
+        with(with(of("move-holder", unit, entry, at, 1), "toUnit", json!(to_unit)), "holder", json!(holder)),
+        with(on("move-pool", unit, entry), "toUnit", json!(to_unit)),
+        with(on("note", unit, entry), "note", json!("n")),
+        with(on("stolen", unit, entry), "stolen", json!(true)),
+    ]
+}
+
+/// Sends each op alone and expects the same of each; nothing is written.
+async fn refused(bench: &Bench, caller: &Caller, ops: Vec<Value>, reason: &str) {
+    let before = bench.everything().await;
+    for op in ops {
+        let result = if matches!(reason, "UNMATCHED" | "AMBIGUOUS") {
+            reason.to_lowercase()
+        } else {
+            "rejected".into()
+        };
+        bench.check(caller, CHANGE, vec![op], &[&format!("0 {result} {reason}")]).await;
+    }
+    assert_eq!(bench.everything().await, before, "{reason}");
+}
+
+/// A pool with 10 SCU of ore, held by member two.
+async fn ten() -> (Bench, (String, i64), String) {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    let (entry, three) = (entry(&bench, "u-1", ORE).await, reference(&bench, &first(), "u-1", "Three").await);
+    (bench, entry, three)
+}
+
+/// OST-16, OST-31, A15, CON-16: a pool is written to by who is Logistician and direct member of its unit, and only
+/// what is in it; in what is refused nothing tells what there is.
+#[tokio::test]
+async fn not_permitted() {
+    let (bench, entry, three) = ten().await;
+    let backend = bench.backend();
+    let two = reference(&bench, &first(), "u-1", "Two").await;
+    let mut all = every_op("u-1", &entry, "u-1", &three, "Station");
+    all.push(book_in("u-1", &two, ORE, 1));
+    // Members without a say, in the unit or above it, administrators, strangers.
+    bench.sql("UPDATE member SET is_admin = 1; INSERT INTO membership (member, unit, leadership) VALUES ('m-2', 'u-3', 1)").await;
+    refused(&bench, &other_member(), all.clone(), "NOT_PERMITTED").await;
+    let one = MemberId::new("m-1");
+    for role in [Some(Role::Member), None] {
+        backend.set_role(&one, &"u-1".into(), role).await.expect("a role");
+        refused(&bench, &first(), all.clone(), "NOT_PERMITTED").await;
+    }
+    backend.set_role(&one, &"u-1".into(), Some(Role::Leader)).await.expect("a role");
+    // A unit that is not there, an entry that is not, one of another pool, one in none.
+    let nobody = ("no-such-entry".to_owned(), 1);
+    let mut ops = every_op("u-none", &entry, "u-1", &three, "Station");
+    ops.extend(every_op("u-1", &nobody, "u-1", &three, "Station"));
+    ops.extend(every_op("u-2", &entry, "u-1", &three, "Station"));
+    // A receiving unit that is not the member's.
+    ops.extend(
+        every_op("u-1", &entry, "u-3", &three, "Station").into_iter().filter(|op| op["toUnit"] == "u-3"),
+    );
+    refused(&bench, &first(), ops, "NOT_PERMITTED").await;
+    bench.sql("UPDATE stock_row SET shared = 0, unit = NULL, pool_lot = NULL").await;
+    refused(&bench, &first(), every_op("u-1", &entry, "u-1", &three, "Station"), "NOT_PERMITTED").await;
+    let mut narrow = first();
+    narrow.scopes.remove("exchange.orgstock.write");
+    let answer = bench.post(&narrow, CHANGE, json!({ "ops": [book_in("u-1", &two, ORE, 1)] })).await;
+    assert_eq!(answer.code(), "SCOPE_MISSING");
+}
+
+/// OST-31: to the entry's own holder in another pool is for `move-pool`.
+#[tokio::test]
+async fn not_permitted_to_the_same_holder_elsewhere() {
+    let (bench, entry, _) = ten().await;
+    let two = reference(&bench, &first(), "u-2", "Two").await;
+    let op =
+        with(with(of("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!("u-2")), "holder", json!(two));
+    refused(&bench, &first(), vec![op], "NOT_PERMITTED").await;
+}
+
+/// OST-32, OST-13, OST-15: a holder is on the roster of the unit that receives, by the name that this client has
+/// for them; for `move-pool` it is enough to belong to the unit.
+#[tokio::test]
+async fn holder_unknown() {
+    let (bench, entry, three) = ten().await;
+    let one = reference(&bench, &first(), "u-1", "One").await;
+    let moved = |unit: &str, holder: &str| {
+        with(with(of("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!(unit)), "holder", json!(holder))
+    };
+    let elsewhere = reference(&bench, &other_client(), "u-1", "Three").await;
+    let mut ops = vec![moved("u-2", &three), book_in("u-2", &three, ORE, 1)];
+    for holder in ["m-3", "Three", &elsewhere] {
+        ops.extend([moved("u-1", holder), book_in("u-1", holder, ORE, 1)]);
+    }
+    refused(&bench, &first(), ops, "HOLDER_UNKNOWN").await;
+    bench.sql("UPDATE member SET withholds_name = 1 WHERE id = 'm-3'").await;
+    refused(&bench, &first(), vec![moved("u-1", &three), book_in("u-1", &three, ORE, 1)], "HOLDER_UNKNOWN")
+        .await;
+    bench.backend().set_role(&MemberId::new("m-2"), &"u-2".into(), None).await.expect("a role");
+    let pool = with(on("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
+    refused(&bench, &first(), vec![pool.clone(), with(pool, "quantity", quantity(ORE, 1))], "HOLDER_UNKNOWN")
+        .await;
+    bench.check(&first(), CHANGE, vec![moved("u-1", &one)], &[]).await;
+}
+
+/// OST-33: the entry changed since it was read, whoever changed it.
+#[tokio::test]
+async fn version_conflict() {
+    let (bench, (id, version), three) = ten().await;
+    for stale in [version - 1, version + 1] {
+        let ops = every_op("u-1", &(id.clone(), stale), "u-1", &three, "Station");
+        refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
+    }
+    // Its holder, on the web, with what they know as their own stock.
+    bench.check(&other_member(), super::stock::SET, vec![ORE.set(10, 9)], &[]).await;
+    let ops = every_op("u-1", &(id.clone(), version), "u-1", &three, "Station");
+    refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
+    earmark(&bench, &id, Purpose::JobOrder, "j-1", 1000).await;
+    let ops = every_op("u-1", &(id, version + 1), "u-1", &three, "Station");
+    refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
+}
+
+/// OST-34: the entry holds less.
+#[tokio::test]
+async fn insufficient_stock() {
+    let (bench, entry, three) = ten().await;
+    let ops = every_op("u-1", &entry, "u-2", &three, "Station").into_iter();
+    let ops =
+        ops.filter(|op| op["op"] != "note").map(|op| with(op, "quantity", quantity(ORE, json!(10.0005))));
+    let ops: Vec<Value> =
+        ops.map(|op| if op["op"] == "move-holder" { with(op, "toUnit", json!("u-1")) } else { op }).collect();
+    assert_eq!(ops.len(), 6);
+    refused(&bench, &first(), ops, "INSUFFICIENT_STOCK").await;
+}
+
+/// OST-35, OST-26, OST-29: what is earmarked or pledged as a donation is not taken unless it is named, and a
+/// donation never.
+#[tokio::test]
+async fn stock_earmarked() {
+    for (purpose, target) in
+        [(Purpose::JobOrder, "j-1"), (Purpose::Mission, "mi-1"), (Purpose::Donation, "d-1")]
+    {
+        let (bench, (id, version), three) = ten().await;
+        earmark(&bench, &id, purpose, target, 4000).await;
+        let entry = (id, version + 1);
+        let ops = every_op("u-1", &entry, "u-2", &three, "Station").into_iter();
+        let ops =
+            ops.filter(|op| op["op"] != "note").map(|op| with(op, "quantity", quantity(ORE, json!(6.001))));
+        let ops = ops.map(|op| if op["op"] == "move-holder" { with(op, "toUnit", json!("u-1")) } else { op });
+        refused(&bench, &first(), ops.collect(), "STOCK_EARMARKED").await;
+        // Named, but for less than it takes.
+        let name = if purpose == Purpose::Mission { "mission" } else { "jobOrder" };
+        let of_it = with(
+            of("book-out", "u-1", &entry, ORE, 7),
+            &format!("from{}{}s", name[..1].to_uppercase(), &name[1..]),
+            shares(name, ORE, &[(target, 0.5)]),
+        );
+        let reason = if purpose == Purpose::Donation { "EARMARK_TARGET_INVALID" } else { "STOCK_EARMARKED" };
+        refused(&bench, &first(), vec![of_it], reason).await;
+        let whole = with(on("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
+        if purpose == Purpose::Donation {
+            refused(&bench, &first(), vec![whole], "STOCK_EARMARKED").await;
+        } else {
+            bench.check(&first(), CHANGE, vec![whole], &[]).await;
+        }
+    }
+    // A part that is to be marked leaves what stands on the entry; the whole takes it along.
+    let (bench, (id, version), _) = ten().await;
+    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    let mark = with(on("stolen", "u-1", &(id, version + 1)), "stolen", json!(true));
+    refused(&bench, &first(), vec![with(mark.clone(), "quantity", quantity(ORE, 10))], "STOCK_EARMARKED")
+        .await;
+    bench.check(&first(), CHANGE, vec![mark], &[]).await;
+}
+
+/// OST-36: the rest would hold less than it offers.
+#[tokio::test]
+async fn stock_offered() {
+    let (bench, entry, _) = ten().await;
+    bench.sql(format!("INSERT INTO stock_offer VALUES ('o-1', '{}', 6000)", entry.0)).await;
+    let mark = with(on("stolen", "u-1", &entry), "stolen", json!(true));
+    let pool = with(on("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
+    let ops = [&mark, &pool].map(|op| with(op.clone(), "quantity", quantity(ORE, json!(4.001))));
+    refused(&bench, &first(), ops.to_vec(), "STOCK_OFFERED").await;
+    bench.check(&first(), CHANGE, vec![with(pool, "quantity", quantity(ORE, 4))], &[]).await;
+    bench.check(&first(), CHANGE, vec![with(mark, "version", json!(2))], &[]).await;
+}
+
+/// OST-37: earmarks of one kind add up to more than what is booked in; those of two kinds stand beside each other.
+#[tokio::test]
+async fn over_allocation() {
+    let (bench, _, three) = ten().await;
+    let op = |list: &str, name: &str, targets: &[(&str, f64)]| {
+        with(book_in("u-1", &three, ORE, 5), list, shares(name, ORE, targets))
+    };
+    let over = vec![
+        op("jobOrders", "jobOrder", &[("j-1", 5.001)]),
+        op("missions", "mission", &[("mi-1", 3.0), ("mi-2", 2.001)]),
+    ];
+    refused(&bench, &first(), over, "OVER_ALLOCATION").await;
+    let both = with(
+        op("jobOrders", "jobOrder", &[("j-1", 5.0)]),
+        "missions",
+        shares("mission", ORE, &[("mi-1", 5.0)]),
+    );
+    bench.check(&first(), CHANGE, vec![both], &[]).await;
+}
+
+/// OST-38: targets that cannot be earmarked to, and targets that the entry is not earmarked to, or not that much.
+#[tokio::test]
+async fn earmark_target_invalid() {
+    let (bench, (id, version), three) = ten().await;
+    let give = |at, list: &str, name: &str, targets: &[(&str, f64)]| {
+        with(book_in("u-1", &three, at, 5), list, shares(name, at, targets))
+    };
+    let ops = vec![
+        give(ORE, "jobOrders", "jobOrder", &[("j-3", 1.0)]),
+        give(ORE, "jobOrders", "jobOrder", &[("j-2", 1.0)]),
+        give(ORE, "jobOrders", "jobOrder", &[("j-none", 1.0)]),
+        give(ORE, "jobOrders", "jobOrder", &[("j-1", 1.0), ("j-1", 1.0)]),
+        give(ORE, "missions", "mission", &[("mi-none", 1.0)]),
+        give(ORE, "missions", "mission", &[("mi-1", 0.0), ("mi-1", 1.0)]),
+        give(GUN, "jobOrders", "jobOrder", &[("j-1", 1.0)]),
+        give(GUN, "missions", "mission", &[("mi-1", 1.0)]),
+        give(PARTS, "jobOrders", "jobOrder", &[("j-3", 1.0)]),
+    ];
+    refused(&bench, &first(), ops, "EARMARK_TARGET_INVALID").await;
+    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    earmark(&bench, &id, Purpose::Mission, "mi-1", 4000).await;
+    let entry = (id, version + 2);
+    let takes: Vec<Value> = every_op("u-1", &entry, "u-1", &three, "Station").into_iter().take(4).collect();
+    let mut ops = Vec::new();
+    for take in takes {
+        let take = with(take, "quantity", quantity(ORE, 3));
+        for (list, name, targets) in [
+            ("fromJobOrders", "jobOrder", vec![("j-3", 1.0)]),
+            ("fromJobOrders", "jobOrder", vec![("j-3", 0.0)]),
+            ("fromJobOrders", "jobOrder", vec![("mi-1", 1.0)]),
+            ("fromJobOrders", "jobOrder", vec![("j-1", 1.0), ("j-1", 1.0)]),
+            ("fromMissions", "mission", vec![("mi-2", 1.0)]),
+            ("fromMissions", "mission", vec![("mi-1", 4.001)]),
+            // More than is taken at all.
+            ("fromMissions", "mission", vec![("mi-1", 3.5)]),
+        ] {
+            ops.push(with(take.clone(), list, shares(name, ORE, &targets)));
+        }
+    }
+    refused(&bench, &first(), ops, "EARMARK_TARGET_INVALID").await;
+}
+
+/// OST-39: as in the steps of stock.
+#[tokio::test]
+async fn as_in_stock() {
+    let (bench, entry, three) = ten().await;
+    let named = |name: &str| with(book_in("u-1", &three, ORE, 1), "material", json!({ "name": name }));
+    refused(&bench, &first(), vec![named("No Such Stuff")], "UNMATCHED").await;
+    refused(&bench, &first(), vec![named("Same Stuff")], "AMBIGUOUS").await;
+    let nowhere = |op: Value| with(op, "location", json!({ "name": "Cellar" }));
+    let ops =
+        vec![nowhere(book_in("u-1", &three, ORE, 1)), nowhere(of("move-location", "u-1", &entry, ORE, 1))];
+    refused(&bench, &first(), ops, "LOCATION_UNKNOWN").await;
+    let pieces =
+        every_op("u-1", &entry, "u-1", &three, "Station").into_iter().filter(|op| op["op"] != "note");
+    let mut ops: Vec<Value> = pieces.map(|op| with(op, "quantity", quantity(PARTS, 1))).collect();
+    ops.push(with(book_in("u-1", &three, ORE, 1), "quantity", quantity(GUN, 1)));
+    ops.push(with(book_in("u-1", &three, ORE, 1), "jobOrders", shares("jobOrder", GUN, &[("j-1", 1.0)])));
+    ops.push(with(
+        of("book-out", "u-1", &entry, ORE, 1),
+        "fromMissions",
+        shares("mission", GUN, &[("mi-1", 1.0)]),
+    ));
+    refused(&bench, &first(), ops, "UNIT_MISMATCH").await;
+    bench.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
+    let mark = with(on("stolen", "u-1", &entry), "stolen", json!(true));
+    let ops = vec![
+        book_in("u-1", &three, ORE.stolen(), 1),
+        mark.clone(),
+        with(mark.clone(), "quantity", quantity(ORE, 1)),
+    ];
+    refused(&bench, &first(), ops, "STOLEN_MARKING_DISABLED").await;
+    // A43: what leaves nothing marked needs no marking.
+    let nothing = vec![book_in("u-1", &three, ORE.stolen(), 0), with(mark, "quantity", quantity(ORE, 0))];
+    bench.check(&first(), CHANGE, nothing, &["0 unchanged -", "1 unchanged -"]).await;
+}
+
+/// A19: each op here is wrong in two ways, and is refused for the one that is asked first.
+#[tokio::test]
+async fn the_first_answer_that_is_no_ends_it() {
+    let (bench, (id, version), three) = ten().await;
+    let (good, stale) = ((id.clone(), version), (id, version + 7));
+    let holder = |op: Value, holder: &str| with(with(op, "toUnit", json!("u-1")), "holder", json!(holder));
+    let place = |op: Value, place: &str| with(op, "location", json!({ "name": place }));
+    let material = |op: Value| with(op, "material", json!({ "name": "No Such Stuff" }));
+    let check = async |op: Value, expected: &str| {
+        bench.check(&first(), CHANGE, vec![op], &[&format!("0 {expected}")]).await;
+    };
+    check(holder(of("move-holder", "u-3", &good, ORE, 1), "nobody"), "rejected NOT_PERMITTED").await;
+    check(material(book_in("u-3", "nobody", ORE, 1)), "rejected NOT_PERMITTED").await;
+    check(material(book_in("u-1", "nobody", ORE, 1)), "rejected HOLDER_UNKNOWN").await;
+    check(place(material(book_in("u-1", &three, ORE, 1)), "Nowhere"), "unmatched UNMATCHED").await;
+    check(
+        place(with(book_in("u-1", &three, ORE, 1), "quantity", quantity(GUN, 1)), "Nowhere"),
+        "rejected LOCATION_UNKNOWN",
+    )
+    .await;
+    check(holder(of("move-holder", "u-1", &good, GUN, 1), "nobody"), "rejected HOLDER_UNKNOWN").await;
+    check(place(of("move-location", "u-1", &stale, GUN, 1), "Nowhere"), "rejected LOCATION_UNKNOWN").await;
+    check(of("book-out", "u-1", &stale, GUN, 1), "rejected UNIT_MISMATCH").await;
+    check(of("book-out", "u-1", &stale, ORE, 99), "rejected VERSION_CONFLICT").await;
+    check(place(of("move-location", "u-1", &stale, ORE, 1), "City"), "rejected VERSION_CONFLICT").await;
+    check(place(of("move-location", "u-1", &good, ORE, 99), "City"), "unchanged -").await;
+    let unknown =
+        with(of("book-out", "u-1", &good, ORE, 99), "fromMissions", shares("mission", ORE, &[("mi-1", 1.0)]));
+    check(unknown, "rejected EARMARK_TARGET_INVALID").await;
+    let over = with(book_in("u-1", &three, ORE, 1), "jobOrders", shares("jobOrder", ORE, &[("j-3", 9.0)]));
+    check(over, "rejected EARMARK_TARGET_INVALID").await;
+    let op = with(with(on("stolen", "u-1", &stale), "stolen", json!(true)), "quantity", quantity(METAL, 99));
+    check(op.clone(), "rejected VERSION_CONFLICT").await;
+    bench.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
+    check(op, "rejected STOLEN_MARKING_DISABLED").await;
+}

@@ -1,0 +1,443 @@
+//! What each op does to entries, earmarks, offers, sales and notices.
+
+use exchange_service::backend::Purpose;
+use exchange_service::feed::Author;
+
+use super::org_stock::*;
+use super::stock::{At, GUN, METAL, ORE, PARTS, STOCK, with};
+use super::*;
+
+/// An op on an entry.
+pub(super) fn on(op: &str, unit: &str, (id, version): &(String, i64)) -> Value {
+    json!({ "op": op, "unit": unit, "entry": id, "version": version })
+}
+
+/// The same for a part of it.
+pub(super) fn of(op: &str, unit: &str, entry: &(String, i64), at: At, amount: impl Into<Value>) -> Value {
+    with(on(op, unit, entry), "quantity", quantity(at, amount))
+}
+
+/// Parts for job orders or missions.
+pub(super) fn shares(of: &str, at: At, list: &[(&str, f64)]) -> Value {
+    let share = |(target, amount): &(&str, f64)| {
+        let amount = if at.is_counted() { json!(*amount as i64) } else { json!(amount) };
+        json!({ of: target, "quantity": quantity(at, amount) })
+    };
+    json!(list.iter().map(share).collect::<Vec<_>>())
+}
+
+/// Earmarks so much of an entry: of the first member's, on the web.
+pub(super) async fn earmark(bench: &Bench, id: &str, purpose: Purpose, target: &str, amount: i64) {
+    let by = MemberId::new("m-1");
+    let marked = bench.backend().earmark_stock(&by, Author::Web, id, (purpose, target), amount).await;
+    assert!(marked.expect("an earmark"), "{target}");
+}
+
+async fn apply(bench: &Bench, ops: Vec<Value>) {
+    bench.check(&first(), CHANGE, ops, &[]).await;
+}
+
+async fn unchanged(bench: &Bench, op: Value) {
+    bench.check(&first(), CHANGE, vec![op], &["0 unchanged -"]).await;
+}
+
+/// Notices since the last call: whom, and of what.
+async fn notices(bench: &Bench) -> Vec<String> {
+    let told = bench.rows("SELECT member || ' ' || kind FROM notice ORDER BY member, kind").await;
+    bench.sql("DELETE FROM notice").await;
+    told.iter().map(|row| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned()).collect()
+}
+
+/// OST-20: a new entry each time; pieces join those of their lot, SCU when they are to be merged; notes and
+/// earmarks come along. What is booked in is the holder's own stock too.
+#[tokio::test]
+async fn stock_is_booked_in() {
+    let bench = world().await;
+    let two = reference(&bench, &first(), "u-1", "Two").await;
+    apply(&bench, vec![book_in("u-1", &two, ORE, 5), book_in("u-1", &two, ORE, json!(2.0005))]).await;
+    let mut merged = with(book_in("u-1", &two, ORE, 1), "mergeScu", json!(true));
+    merged = with(merged, "jobOrders", shares("jobOrder", ORE, &[("j-1", 0.75)]));
+    merged = with(merged, "missions", shares("mission", ORE, &[("mi-1", 0.5), ("mi-2", 0.5)]));
+    bench.clock.advance(DAY);
+    apply(&bench, vec![with(merged.clone(), "note", json!("joined"))]).await;
+    let lot = "u-1 ore City q0: 8.001 0.75/1 [Two 6 v2 'joined' j-1(11):0.75 mi-1(\"Convoy\"):0.5 \
+               mi-2(\"Raid\"):0.5 free 5.25/5, Two 2.001 v1 free 2.001/2.001]";
+    assert_eq!(lots(&bench, &first()).await, [lot], "the older one is joined");
+    apply(&bench, vec![merged]).await;
+    let lot = lot
+        .replace("8.001 0.75/1", "9.001 1.5/2")
+        .replace("Two 6 v2", "Two 7 v3")
+        .replace("11):0.75", "11):1.5");
+    let lot = lot.replace("\"):0.5", "\"):1").replace("5.25/5,", "5.5/5,");
+    assert_eq!(lots(&bench, &first()).await, [lot], "a note stays unless there is another");
+    // Pieces join without being asked; those of another quality, state, holder or unit do not.
+    let one = reference(&bench, &first(), "u-1", "One").await;
+    let mut gun = with(book_in("u-1", &two, GUN, 2), "quality", json!(700));
+    gun = with(gun, "jobOrders", shares("jobOrder", GUN, &[("j-3", 1.0)]));
+    let parts = [PARTS, PARTS.quality(3), PARTS.stolen(), PARTS].map(|at| book_in("u-1", &two, at, 2));
+    let mut ops: Vec<Value> = parts.to_vec();
+    ops.extend([book_in("u-1", &one, PARTS, 9), book_in("u-2", &two, PARTS, 4), gun]);
+    apply(&bench, ops).await;
+    let expected = [
+        "u-1 gun City q0: 2 1/0 [Two 2 v1 j-3(13):1 free 1/2]",
+        "u-1 parts City q0!: 2 0/0 [Two 2 v1 free 2/2]",
+        "u-1 parts City q0: 13 0/0 [Two 4 v2 free 4/4, One 9 v1 free 9/9]",
+        "u-1 parts City q3: 2 0/0 [Two 2 v1 free 2/2]",
+        "u-2 parts City q0: 4 0/0 [Two 4 v1 free 4/4]",
+    ];
+    let told: Vec<String> =
+        lots(&bench, &first()).await.into_iter().filter(|lot| !lot.contains(" ore ")).collect();
+    let mut sorted = told.clone();
+    sorted.iter_mut().for_each(|lot| {
+        *lot = lot.replace("One 9 v1 free 9/9, Two 4 v2 free 4/4", "Two 4 v2 free 4/4, One 9 v1 free 9/9")
+    });
+    assert_eq!(sorted, expected);
+    unchanged(&bench, book_in("u-1", &two, ORE, json!(0.0004))).await;
+    // The holder sees it as stock of theirs, of all units.
+    let (items, _) = bench.page(&other_member(), STOCK, &mut String::new()).await;
+    let ore = items.iter().find(|item| item["material"]["bt"] == "ore").expect("ore");
+    assert_eq!(ore["quantity"]["amount"], json!(9.001));
+    assert_eq!(notices(&bench).await, [""; 0], "nobody is told of what they get");
+}
+
+/// OST-17, A14, OST-33: later ops send the version that the earlier ones produced.
+#[tokio::test]
+async fn every_op_on_an_entry_is_a_version() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    let at = |version| (id.clone(), version);
+    let ops = vec![
+        of("book-out", "u-1", &at(1), ORE, 1),
+        with(on("note", "u-1", &at(2)), "note", json!("a")),
+        with(on("note", "u-1", &at(2)), "note", json!("b")),
+        with(on("note", "u-1", &at(3)), "note", json!("a")),
+        of("book-out", "u-1", &at(3), ORE, 2),
+        with(on("note", "u-1", &at(4)), "note", json!(" ")),
+    ];
+    bench.check(&first(), CHANGE, ops, &["2 rejected VERSION_CONFLICT", "3 unchanged -"]).await;
+    assert_eq!(lots(&bench, &first()).await, ["u-1 ore City q0: 7 0/0 [Two 7 v5 free 7/7]"]);
+    // What an op took away whole is not there for the next.
+    let ops = vec![of("book-out", "u-1", &at(5), ORE, 7), on("note", "u-1", &at(6))];
+    bench.check(&first(), CHANGE, ops, &["1 rejected NOT_PERMITTED"]).await;
+    assert_eq!(lots(&bench, &first()).await, [""; 0]);
+}
+
+/// OST-21, OST-29: the free part by default; what is earmarked by naming how much of which earmark.
+#[tokio::test]
+async fn stock_is_booked_out() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    earmark(&bench, &id, Purpose::Mission, "mi-1", 6000).await;
+    apply(&bench, vec![of("book-out", "u-1", &(id.clone(), 3), ORE, 4)]).await;
+    let two_marks = "u-1 ore City q0: 6 4/6 [Two 6 v4 j-1(11):4 mi-1(\"Convoy\"):6 free 2/0]";
+    assert_eq!(lots(&bench, &first()).await, [two_marks]);
+    let mut take = of("book-out", "u-1", &(id.clone(), 4), ORE, 3);
+    take = with(take, "fromMissions", shares("mission", ORE, &[("mi-1", 3.0)]));
+    take = with(take, "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 1.0)]));
+    apply(&bench, vec![take]).await;
+    assert_eq!(
+        lots(&bench, &first()).await,
+        ["u-1 ore City q0: 3 3/3 [Two 3 v5 j-1(11):3 mi-1(\"Convoy\"):3 free 0/0]"]
+    );
+    let mut take = of("book-out", "u-1", &(id.clone(), 5), ORE, 3);
+    take = with(take, "fromMissions", shares("mission", ORE, &[("mi-1", 3.0)]));
+    take = with(take, "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 3.0)]));
+    unchanged(&bench, of("book-out", "u-1", &(id.clone(), 5), ORE, 0)).await;
+    apply(&bench, vec![take]).await;
+    assert_eq!(lots(&bench, &first()).await, [""; 0]);
+    assert_eq!(bench.rows("SELECT * FROM stock_earmark").await, [""; 0]);
+    assert_eq!(notices(&bench).await, ["m-2 org-stock.book-out"; 3], "one for each change set");
+}
+
+/// OST-22, A34: each mission in which the seller takes part receives its share, rounded down; the rest is the
+/// seller's.
+#[tokio::test]
+async fn a_sale_pays_missions() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    bench.sql("INSERT INTO mission (id, name) VALUES ('mi-3', 'Long Haul'); INSERT INTO mission_participant VALUES ('mi-3', 'm-1')").await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    for mission in ["mi-1", "mi-2", "mi-3"] {
+        earmark(&bench, &id, Purpose::Mission, mission, 2000).await;
+    }
+    let sell = |version, amount: f64, missions: &[(&str, f64)], proceeds: i64| {
+        let op = of("sell", "u-1", &(id.clone(), version), ORE, amount);
+        let op = with(with(op, "terminal", json!("Port")), "proceeds", json!(proceeds));
+        with(op, "fromMissions", shares("mission", ORE, missions))
+    };
+    apply(&bench, vec![sell(4, 6.0, &[("mi-1", 1.0), ("mi-2", 1.0), ("mi-3", 0.5)], 1000)]).await;
+    let sales = "SELECT s.member || ' ' || s.unit || ' ' || s.material || ' ' || s.amount || ' ' || s.terminal || ' ' \
+                 || s.proceeds || ' ' || coalesce((SELECT group_concat(mission || ':' || amount) FROM mission_income \
+                 WHERE sale = s.id), '-') FROM stock_sale s ORDER BY s.amount DESC";
+    assert_eq!(bench.rows(sales).await, ["Text(\"m-1 u-1 ore 6000 Port 1000 mi-1:166,mi-3:83\")"]);
+    // The largest that can be sold for the most: exact, beyond 64 bits on the way.
+    unchanged(&bench, sell(5, 0.0, &[], 9)).await;
+    apply(
+        &bench,
+        vec![sell(5, 1.5, &[("mi-3", 1.5)], 1_000_000_000_000), sell(6, 0.001, &[("mi-1", 0.001)], 0)],
+    )
+    .await;
+    let sold = bench.rows(sales).await;
+    assert_eq!(
+        sold[1..],
+        [
+            "Text(\"m-1 u-1 ore 1500 Port 1000000000000 mi-3:1000000000000\")",
+            "Text(\"m-1 u-1 ore 1 Port 0 -\")"
+        ]
+    );
+    let left = "u-1 ore City q0: 2.499 0/1.999 [Two 2.499 v7 mi-1(\"Convoy\"):0.999 mi-2(\"Raid\"):1 free 2.499/0.5]";
+    assert_eq!(lots(&bench, &first()).await, [left]);
+    assert_eq!(notices(&bench).await, ["m-2 org-stock.sale"; 2]);
+    let journal = "SELECT json_extract(after, '$.sale.proceeds') FROM journal WHERE area = 'org-stock' \
+                   AND json_type(after, '$.sale') IS NOT NULL ORDER BY id LIMIT 1";
+    assert_eq!(bench.rows(journal).await, ["Integer(1000)"]);
+}
+
+/// OST-23, OST-29: to a new entry at another place, with the earmarks that are named; or to one that is there.
+#[tokio::test]
+async fn stock_is_moved_to_another_place() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 6)]).await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    bench.sql("UPDATE stock_earmark SET delivered = 1; UPDATE stock_row SET note = 'n'").await;
+    let to = |version, amount: i64, place: &str| {
+        with(
+            of("move-location", "u-1", &(id.clone(), version), ORE, amount),
+            "location",
+            json!({ "name": place }),
+        )
+    };
+    unchanged(&bench, to(2, 99, "City")).await;
+    unchanged(&bench, to(2, 0, "Station")).await;
+    let marked = with(to(2, 3, "Station"), "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 1.0)]));
+    apply(&bench, vec![marked]).await;
+    let parts = "u-1 parts City q0: 6 0/0 [Two 6 v1 'n' free 6/6]";
+    let here = "u-1 ore City q0: 7 3/0 [Two 7 v3 'n' j-1(11):3d free 4/7]";
+    let there = "u-1 ore Station q0: 3 1/0 [Two 3 v1 'n' j-1(11):1d free 2/3]";
+    assert_eq!(lots(&bench, &first()).await, [here, there, parts]);
+    apply(&bench, vec![to(3, 1, "Station"), with(to(4, 1, "Station"), "mergeScu", json!(true))]).await;
+    let here = "u-1 ore City q0: 5 3/0 [Two 5 v5 'n' j-1(11):3d free 2/5]";
+    let told = lots(&bench, &first()).await;
+    assert_eq!(told[0], here);
+    assert!(told[1].starts_with("u-1 ore Station q0: 5 1/0 [Two "), "{told:?}");
+    assert_eq!(entries(&bench, "u-1", ORE.place("Station")).await.len(), 2, "merged once, and made once");
+    let (id, version) = entry(&bench, "u-1", PARTS).await;
+    let move_parts = |version, amount: i64| {
+        with(
+            of("move-location", "u-1", &(id.clone(), version), PARTS, amount),
+            "location",
+            json!({ "name": "Meadow" }),
+        )
+    };
+    apply(&bench, vec![move_parts(version, 2), move_parts(version + 1, 4)]).await;
+    assert_eq!(lots(&bench, &first()).await[2], "u-1 parts Meadow q0: 6 0/0 [Two 6 v2 'n' free 6/6]");
+    assert_eq!(notices(&bench).await, ["m-2 org-stock.move"; 3]);
+}
+
+/// OST-24, OST-19: to another member, in this pool or in another; both are told, the note stays behind.
+#[tokio::test]
+async fn stock_is_moved_to_another_holder() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    earmark(&bench, &id, Purpose::Mission, "mi-1", 4000).await;
+    bench.sql("UPDATE stock_row SET note = 'n'").await;
+    let (one, two, three) = (
+        reference(&bench, &first(), "u-1", "One").await,
+        reference(&bench, &first(), "u-1", "Two").await,
+        reference(&bench, &first(), "u-1", "Three").await,
+    );
+    let to = |version, amount: i64, unit: &str, holder: &str| {
+        let op = of("move-holder", "u-1", &(id.clone(), version), ORE, amount);
+        with(with(op, "toUnit", json!(unit)), "holder", json!(holder))
+    };
+    unchanged(&bench, to(2, 99, "u-1", &two)).await;
+    bench.check(&first(), CHANGE, vec![to(2, 1, "u-2", &two)], &["0 rejected NOT_PERMITTED"]).await;
+    apply(
+        &bench,
+        vec![with(to(2, 3, "u-1", &three), "fromMissions", shares("mission", ORE, &[("mi-1", 2.0)]))],
+    )
+    .await;
+    assert_eq!(notices(&bench).await, ["m-2 org-stock.move", "m-3 org-stock.move"]);
+    apply(&bench, vec![to(3, 1, "u-2", &one)]).await;
+    assert_eq!(notices(&bench).await, ["m-2 org-stock.move"], "nobody is told of what they do themselves");
+    let expected = [
+        "u-1 ore City q0: 9 0/4 [Two 6 v4 'n' mi-1(\"Convoy\"):2 free 6/4, Three 3 v1 mi-1(\"Convoy\"):2 free 3/1]",
+        "u-2 ore City q0: 1 0/0 [One 1 v1 free 1/1]",
+    ];
+    assert_eq!(lots(&bench, &first()).await, expected);
+    apply(&bench, vec![with(to(4, 1, "u-2", &one), "mergeScu", json!(true))]).await;
+    assert_eq!(lots(&bench, &first()).await[1], "u-2 ore City q0: 2 0/0 [One 2 v2 free 2/2]");
+}
+
+/// OST-25, OST-26: into another pool, whole with its earmarks and its offer, or a part of what is free.
+#[tokio::test]
+async fn stock_is_moved_to_another_pool() {
+    let bench = world().await;
+    stock_up(
+        &bench,
+        &[("u-1", "Two", ORE, 10), ("u-2", "Two", ORE, 1), ("u-1", "Two", GUN, 2), ("u-2", "Two", GUN, 1)],
+    )
+    .await;
+    bench.sql("UPDATE member SET withholds_name = 1 WHERE id = 'm-2'").await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    let to = |op: Value, unit: &str| with(op, "toUnit", json!(unit));
+    let at = |version| (id.clone(), version);
+    unchanged(&bench, to(of("move-pool", "u-1", &at(2), ORE, 99), "u-1")).await;
+    unchanged(&bench, to(of("move-pool", "u-1", &at(2), ORE, 0), "u-2")).await;
+    // A holder who keeps the name back can be moved all the same: by the entry's id (OST-15).
+    apply(&bench, vec![to(of("move-pool", "u-1", &at(2), ORE, 2), "u-2")]).await;
+    apply(&bench, vec![with(to(of("move-pool", "u-1", &at(3), ORE, 1), "u-2"), "mergeScu", json!(true))])
+        .await;
+    let told = lots(&bench, &first()).await;
+    assert_eq!(told[1], "u-1 ore City q0: 7 4/0 [? 7 v4 j-1(11):4 free 3/7]");
+    assert!(told[3].starts_with("u-2 ore City q0: 4 0/0 [? "), "{told:?}");
+    assert_eq!(entries(&bench, "u-2", ORE).await.len(), 2, "split off, then joined");
+    bench.sql(format!("INSERT INTO stock_offer VALUES ('o-1', '{id}', 6000)")).await;
+    // It backs an offer, so it joins nothing: the offer is of this entry.
+    apply(&bench, vec![with(to(on("move-pool", "u-1", &at(4)), "u-2"), "mergeScu", json!(true))]).await;
+    let told = lots(&bench, &first()).await;
+    assert!(
+        told[2].starts_with("u-2 ore City q0: 11 4/0") && told[2].contains("? 7 v5 j-1(11):4 free 3/7"),
+        "{told:?}"
+    );
+    assert_eq!(
+        bench.rows("SELECT stock_row, amount FROM stock_offer").await,
+        [format!("Text(\"{id}\") Integer(6000)")]
+    );
+    // Pieces join those that are there.
+    let (gun, _) = entry(&bench, "u-1", GUN).await;
+    apply(&bench, vec![to(on("move-pool", "u-1", &(gun, 1)), "u-2")]).await;
+    assert_eq!(lots(&bench, &first()).await[0], "u-2 gun City q0: 3 0/0 [? 3 v2 free 3/3]");
+    assert_eq!(notices(&bench).await, ["m-2 org-stock.move"; 4]);
+    // With its earmarks into what is there, when it is to be merged.
+    bench.sql("DELETE FROM stock_offer").await;
+    bench.sql("INSERT INTO membership (member, unit) VALUES ('m-2', 'u-3'); INSERT INTO membership (member, unit, logistician) VALUES ('m-1', 'u-3', 1)").await;
+    for (entry, _) in entries(&bench, "u-2", ORE).await {
+        let version = entries(&bench, "u-2", ORE).await.into_iter().find(|one| one.0 == entry).expect("it").1;
+        apply(
+            &bench,
+            vec![with(to(on("move-pool", "u-2", &(entry, version)), "u-3"), "mergeScu", json!(true))],
+        )
+        .await;
+    }
+    let told = lots(&bench, &first()).await;
+    assert!(
+        told[1].starts_with("u-3 ore City q0: 11 4/0 [? 11 v") && told[1].ends_with("j-1(11):4 free 7/11]"),
+        "{told:?}"
+    );
+}
+
+/// OST-27, OST-28: notes and markers; a part that is marked becomes an entry of its own.
+#[tokio::test]
+async fn entries_are_annotated_and_marked() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    let at = |version| (id.clone(), version);
+    let note = |version, note: &str| with(on("note", "u-1", &at(version)), "note", json!(note));
+    unchanged(&bench, on("note", "u-1", &at(1))).await;
+    unchanged(&bench, note(1, " \u{a0}\n")).await;
+    apply(&bench, vec![note(1, " as it was written ")]).await;
+    unchanged(&bench, note(2, " as it was written ")).await;
+    let stolen = |version, stolen: bool| with(on("stolen", "u-1", &at(version)), "stolen", json!(stolen));
+    unchanged(&bench, stolen(2, false)).await;
+    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    unchanged(&bench, with(stolen(3, true), "quantity", quantity(ORE, 0))).await;
+    apply(
+        &bench,
+        vec![
+            with(stolen(3, true), "quantity", quantity(ORE, 2)),
+            with(stolen(4, true), "quantity", quantity(ORE, 1)),
+        ],
+    )
+    .await;
+    let told = lots(&bench, &first()).await;
+    assert_eq!(told[1], "u-1 ore City q0: 7 4/0 [Two 7 v5 ' as it was written ' j-1(11):4 free 3/7]");
+    assert_eq!(entries(&bench, "u-1", ORE.stolen()).await.len(), 2, "each of its own");
+    apply(&bench, vec![stolen(5, true), on("note", "u-1", &at(6)), stolen(7, false)]).await;
+    assert_eq!(lots(&bench, &first()).await[1], "u-1 ore City q0: 7 4/0 [Two 7 v8 j-1(11):4 free 3/7]");
+    assert_eq!(notices(&bench).await, [""; 0]);
+}
+
+/// OST-19, OST-30, WRT-04, WRT-05, WRT-07: offers are lowered or end with their stock, the audit names member
+/// and client and says so, the journal has every entry under the member; the answer is a change result without
+/// extras; a dry run writes nothing at all.
+#[tokio::test]
+async fn ops_are_booked_by_the_rules_of_the_warehouse() {
+    let bench = world().await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 10), ("u-1", "Two", METAL, 3)]).await;
+    let (ore, metal) = (entry(&bench, "u-1", ORE).await, entry(&bench, "u-1", METAL).await);
+    let offers = |id: &str, offer: &str| format!("INSERT INTO stock_offer VALUES ('{offer}', '{id}', 3000)");
+    bench
+        .sql(format!(
+            "{}; {}; DELETE FROM audit; DELETE FROM journal",
+            offers(&ore.0, "o-1"),
+            offers(&metal.0, "o-2")
+        ))
+        .await;
+    let take = |ore: &(String, i64)| {
+        let sale =
+            with(with(of("sell", "u-1", &metal, METAL, 3), "terminal", json!("Port")), "proceeds", json!(5));
+        vec![of("book-out", "u-1", ore, ORE, 8), sale]
+    };
+    let before = bench.everything().await;
+    let dry = json!({ "ops": take(&ore), "dryRun": true });
+    let answer = bench.post(&first(), CHANGE, dry).await;
+    assert_eq!((answer.counts(), bench.everything().await), ((2, 0, 0), before));
+    let answer = bench.check(&first(), CHANGE, take(&ore), &[]).await.body;
+    let keys: Vec<&String> = answer.as_object().expect("an object").keys().collect();
+    assert_eq!(keys, ["applied", "dryRun", "notApplied", "results", "unchanged", "warnings"]);
+    assert_eq!(bench.rows("SELECT id, amount FROM stock_offer").await, ["Text(\"o-1\") Integer(2000)"]);
+    let audit =
+        bench.rows("SELECT actor || ' ' || client || ' ' || action || ' ' || detail FROM audit").await;
+    let detail = "First client: 2 written, 1 removed, 1 offers lowered, 1 offers removed";
+    assert_eq!(audit, [format!("Text(\"member:m-1 c-1 org-stock.write {detail}\")")]);
+    let journal = "SELECT member || ' ' || client || ' ' || installation || ' ' || (before IS NULL) || (after IS NULL) \
+                   || ' ' || removal FROM journal WHERE area = 'org-stock' ORDER BY 1";
+    let rows = ["Text(\"m-1 c-1 i-1 00 0\")", "Text(\"m-1 c-1 i-1 01 0\")", "Text(\"m-1 c-1 i-1 10 0\")"];
+    assert_eq!(bench.rows(journal).await, rows);
+    assert_eq!(notices(&bench).await, ["m-2 org-stock.book-out", "m-2 org-stock.sale"]);
+}
+
+/// TYP-04, TYP-06: an entry holds at most what a quantity can say, and a lot of more is shown as the most.
+#[tokio::test]
+async fn more_than_can_be_said_is_shown_as_the_most() {
+    let bench = world().await;
+    let two = reference(&bench, &first(), "u-1", "Two").await;
+    let most = 1_000_000_000_i64;
+    let merged = |at: At| with(book_in("u-1", &two, at, most), "mergeScu", json!(true));
+    apply(&bench, vec![merged(ORE), merged(ORE), merged(PARTS), merged(PARTS)]).await;
+    let told = lots(&bench, &first()).await;
+    assert!(told[0].starts_with(&format!("u-1 ore City q0: {most} 0/0 [Two {most} v1 ")), "{told:?}");
+    assert_eq!(entries(&bench, "u-1", ORE).await.len(), 2, "too much for one entry");
+    assert_eq!(entries(&bench, "u-1", PARTS).await.len(), 2);
+    // The holder's own lot says the same, and can be set to something by who saw that.
+    let set = |expected: i64, to: i64| vec![ORE.set(expected, to)];
+    bench.check(&other_member(), super::stock::SET, set(most, most), &["0 unchanged -"]).await;
+    let mut owner = other_member();
+    owner.client = "c-2".into();
+    bench.check(&owner, super::stock::SET, set(most, 7), &[]).await;
+    assert!(lots(&bench, &first()).await[0].starts_with("u-1 ore City q0: 7 0/0"));
+}
+
+/// WRT-01, RES-10, CON-08: what is undeclared or not understood is warned of where it stands.
+#[tokio::test]
+async fn what_is_not_understood_is_warned_of() {
+    let bench = world().await;
+    let two = reference(&bench, &first(), "u-1", "Two").await;
+    let mut op = book_in("u-1", &two, ORE, 5);
+    op["material"] = json!({ "locKey": "no_such_key", "name": "Quanta Ore" });
+    op["surprise"] = json!(1);
+    let answer = bench.check(&first(), CHANGE, vec![op], &[]).await.body;
+    let warnings = json!([
+        { "pointer": "/ops/0/surprise", "code": "UNKNOWN_FIELD" },
+        { "pointer": "/ops/0/material/locKey", "code": "LOC_KEY_UNRESOLVED" },
+    ]);
+    assert_eq!(answer["warnings"], warnings);
+}
