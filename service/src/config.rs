@@ -43,6 +43,9 @@ pub struct Config {
 pub struct Limits {
     /// Requests per minute and source address (LIM-04).
     pub per_address: u32,
+    /// Requests per second whose token and proof are verified, of all addresses together that have proven nothing in
+    /// the last ten minutes: a flood from many addresses waits for itself.
+    pub newcomers_per_second: u32,
     /// Requests per minute, client and member, where the registry says nothing (LIM-18).
     pub per_member: u32,
     /// Requests per minute and client over all members (LIM-18).
@@ -95,6 +98,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             per_address: 120,
+            newcomers_per_second: 500,
             per_member: 120,
             per_client: 1200,
             writes_per_day: 500,

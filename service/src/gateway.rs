@@ -26,6 +26,7 @@ pub mod facts;
 mod installations;
 mod keys;
 mod measures;
+mod newcomers;
 pub mod ports;
 mod relaying;
 pub mod stages;

@@ -72,6 +72,12 @@ impl Refused {
         Self { quiet: true, ..self }
     }
 
+    /// The same with a word for logs and counters.
+    #[must_use]
+    pub fn because(self, reason: &'static str) -> Self {
+        Self { reason, ..self }
+    }
+
     /// The same with a challenge.
     #[must_use]
     pub fn challenged(self, challenge: DpopChallenge) -> Self {

@@ -101,6 +101,8 @@ pub enum Unproven {
     Token(TokenRefusal),
     /// The proof is not taken.
     Proof(ProofRefusal),
+    /// Neither was looked at: too many have proven nothing yet, and are to come again after this.
+    Crowded(Duration),
 }
 
 /// Where an installation stands.

@@ -14,6 +14,7 @@ use dpop_bound::{LiveProofs, Origin, ReplayStore, Window};
 use super::body::Room;
 pub use super::installations::{Installations, Of, Seen};
 pub use super::keys::{Asked, Keys};
+use super::newcomers::Known;
 use super::tokens::Tokens;
 use crate::Environment;
 use crate::config::Config;
@@ -111,6 +112,7 @@ impl Parts {
             tokens: Tokens::new(self.verifier, limits.known_tokens),
             nonces: NonceIssuer::new(&self.nonce_key, "gateway"),
             terms: Terms::of(limits),
+            known: Known::new(limits.counted),
             held: Room::new(limits.held_bytes, limits.body_bytes),
             checked: AtomicU32::new(0),
             environment: self.environment,
@@ -143,6 +145,8 @@ pub struct Ports {
     pub(super) bulkhead: Arc<dyn Bulkhead>,
     pub(super) keys: Arc<dyn Keys>,
     pub(super) relay: Arc<dyn Relay>,
+    /// Who has proven something lately.
+    pub(super) known: Known,
     /// Room for bodies.
     pub(super) held: Room,
     /// Answers since one was checked.

@@ -18,6 +18,12 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// So many a second.
+    #[must_use]
+    pub const fn per_second(requests: u32) -> Self {
+        Self { requests, period: Duration::from_secs(1) }
+    }
+
     /// So many a minute.
     #[must_use]
     pub const fn per_minute(requests: u32) -> Self {

@@ -16,6 +16,8 @@ use crate::time::Moment;
 pub enum Bucket {
     /// All requests of a source (LIM-04), by what limits count by ([`Peer::network`]).
     Address(IpAddr),
+    /// Requests of all sources that have proven nothing lately.
+    Newcomers,
     /// All requests of a client for a member (LIM-18).
     Member(ClientId, MemberId),
     /// All requests of a client (LIM-18).
@@ -133,6 +135,7 @@ pub(crate) mod contract {
             Bucket::AccountCheck(client.clone(), MemberId::from("m")),
             Bucket::Client(client),
             Bucket::Client(other),
+            Bucket::Newcomers,
             address("192.0.2.1"),
             address("2001:db8::1"),
             address("2001:db8:0:1::1"),

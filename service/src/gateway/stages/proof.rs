@@ -5,18 +5,24 @@
 //! nothing without one.
 
 use dpop_bound::{Binding, Es256, Expected, Holder, Refusal, SignedProof, Target, Thumbprint, TokenHash};
-use exchange_api::refusals::PlainCode;
+use exchange_api::refusals::{PlainCode, TimedCode};
 
 use super::Asking;
 use crate::config::Config;
 use crate::gateway::ending::{Ending, Refused};
 use crate::gateway::facts::{Facts, Proven, Unproven};
+use crate::gateway::newcomers;
 use crate::gateway::ports::Ports;
 use crate::idp::tokens::TokenRefusal;
 
 pub(super) fn ask<'a>(ports: &'a Ports, facts: &'a mut Facts) -> Asking<'a> {
     Box::pin(async move {
         let proven = prove(ports, facts).await;
+        match &proven {
+            Ok(_) => ports.known.note(facts.peer, facts.now),
+            Err(unproven) if is_forged(unproven) => ports.known.forget(facts.peer),
+            Err(_) => {}
+        }
         facts.proven = Some(proven);
     })
 }
@@ -25,6 +31,7 @@ async fn prove(ports: &Ports, facts: &Facts) -> Result<Proven, Unproven> {
     let head = &facts.head;
     let presented =
         dpop_bound::http::presented(&head.headers).map_err(|refusal| Unproven::Proof(refusal.into()))?;
+    newcomers::admit(ports, facts.peer, facts.now).await.map_err(Unproven::Crowded)?;
     let hash = TokenHash::of(presented.token);
     let token = ports.tokens.verify(presented.token, &hash, facts.now).await.map_err(Unproven::Token)?;
     let bound = match &token.jkt {
@@ -49,11 +56,24 @@ async fn prove(ports: &Ports, facts: &Facts) -> Result<Proven, Unproven> {
     Ok(Proven { jkt: checked.thumbprint().to_string(), token })
 }
 
+/// Whether a token or proof was never any: no client of a member sends such a one.
+fn is_forged(unproven: &Unproven) -> bool {
+    use TokenRefusal::{Algorithm, Key, Malformed, Signature, Type};
+    match unproven {
+        Unproven::Token(refusal) => matches!(refusal, Malformed | Type | Algorithm | Key | Signature),
+        Unproven::Proof(refusal) => matches!(refusal, Refusal::Form(_)),
+        Unproven::Crowded(_) => false,
+    }
+}
+
 pub(super) fn decide(facts: &Facts, _: &Config) -> Result<(), Ending> {
     match &facts.proven {
         Some(Ok(_)) => Ok(()),
         Some(Err(Unproven::Token(refusal))) => Err(Refused::of_judgement(*refusal).into()),
         Some(Err(Unproven::Proof(refusal))) => Err(Refused::of_proof(refusal).into()),
+        Some(Err(Unproven::Crowded(wait))) => {
+            Err(Refused::timed(TimedCode::ServiceUnavailable, *wait).quiet().because("crowded").into())
+        }
         None => Err(Refused::plain(PlainCode::Unauthenticated).into()),
     }
 }

@@ -1,5 +1,8 @@
 //! Limits and quotas, request after request.
 
+use std::sync::Arc;
+
+use dpop_bound::KeyPair;
 use exchange_service::shared::rate::{Bucket, Policy};
 
 use super::stand_ins::Script;
@@ -81,6 +84,41 @@ async fn an_address_has_a_limit() {
             world.send(world.get("/exchange/v1/openapi.json").from(&format!("2001:db8::{at:x}"))).await;
         assert_eq!(reply.status, if at < 120 { 200 } else { 429 }, "{at}");
     }
+}
+
+/// LIM-04, DPP-11: of all addresses that have proven nothing lately so many a second are looked at; those that have
+/// go on, until they forge something.
+#[tokio::test]
+async fn newcomers_wait_for_each_other() {
+    let world = World::with(|config| config.limits.newcomers_per_second = 2).await;
+    let from = |address: &str| world.get(DOCUMENT).from(address);
+    let foreign = Arc::new(KeyPair::generate().unwrap());
+    let forged = |address: &str| from(address).draft(|draft| draft.signed_by(Arc::clone(&foreign)));
+    assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
+    assert_eq!(world.send(forged("192.0.2.9")).await.code(), "DPOP_INVALID");
+    // No place is left for who is new, whatever it brings; nothing was read, so nothing tells a nonce.
+    for asking in [from("192.0.2.2"), forged("192.0.2.9")] {
+        let reply = world.send(asking).await;
+        assert_eq!((reply.status, reply.code()), (503, "SERVICE_UNAVAILABLE"));
+        assert_eq!((reply.header("retry-after"), reply.has("dpop-nonce")), (Some("1"), false));
+        assert_eq!(reply.challenge(), "-");
+    }
+    // Without token and proof there is nothing to look at.
+    let mut anonymous = from("192.0.2.3");
+    (anonymous.authorization, anonymous.proofs) = (Vec::new(), Some(Vec::new()));
+    assert_eq!(world.send(anonymous).await.code(), "UNAUTHENTICATED");
+    // Who has proven something goes on.
+    for _ in 0..5 {
+        assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
+    }
+    assert_eq!(world.send(forged("192.0.2.1")).await.code(), "DPOP_INVALID");
+    assert_eq!(world.send(from("192.0.2.1")).await.code(), "SERVICE_UNAVAILABLE");
+    world.advance(1);
+    assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
+    world.advance(600);
+    assert_eq!(world.send(from("192.0.2.4")).await.status, 200);
+    assert_eq!(world.send(from("192.0.2.5")).await.status, 200);
+    assert_eq!(world.send(from("192.0.2.1")).await.code(), "SERVICE_UNAVAILABLE");
 }
 
 /// LIM-05: ten account checks an hour, which count for nothing else but the minute.

@@ -77,6 +77,10 @@ fn breaches() -> Vec<Breach> {
             world.refused_token("unknowable", TokenRefusal::Unavailable);
             asking.token("unknowable")
         };
+        3 "too many newcomers" "SERVICE_UNAVAILABLE" "-" [] |world, asking| {
+            world.exhaust(Bucket::Newcomers, Policy::per_second(500)).await;
+            asking
+        };
         3 "a signature of another" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |_, asking| {
             asking.draft(|draft| draft.signed_by(KeyPair::generate().unwrap()))
         };
