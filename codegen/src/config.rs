@@ -305,8 +305,8 @@ pub struct View {
     pub types: Vec<String>,
     /// The members that all of these types have, by their names on the wire.
     pub members: Vec<String>,
-    /// Names of associated types, by the member that holds another type in each of the types. Unless
-    /// one is named, it is called after the member.
+    /// Names of associated types, by member. One that is named is there whatever the types hold; one
+    /// for a member that holds another type in each is called after the member unless it is named.
     pub associated: BTreeMap<String, String>,
     /// The operations whose calls it is over, by `operationId`, instead of `types`.
     pub operations: Vec<String>,

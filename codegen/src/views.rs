@@ -2,8 +2,8 @@
 //! that code for all of them is written once.
 //!
 //! What a view says is decided here, as plain data; [`types`] and [`calls`] print it. A getter has
-//! one type in all implementations: a member that holds another type in each of them becomes an
-//! associated type, and a difference that none can say is an error.
+//! one type in all implementations: a member that holds another type in each of them, or whose type
+//! the owner names, becomes an associated type, and a difference that none can say is an error.
 
 mod calls;
 mod problems;
@@ -188,10 +188,11 @@ fn holds(
 ) -> Option<Holds> {
     let all: Vec<&TypeRef> = of.iter().map(|(_, field)| unboxed(&field.ty)).collect();
     let first = *all.first()?;
-    if all.iter().all(|ty| *ty == first) {
+    let chosen = problems.view.associated.get(wire).cloned();
+    // What its owner named stays: the part that is generated may have one of the types alone.
+    if chosen.is_none() && all.iter().all(|ty| *ty == first) {
         return Some(Holds::Same(first.clone()));
     }
-    let chosen = problems.view.associated.get(wire).cloned();
     let element = |ty: &&TypeRef| match ty {
         TypeRef::Vec(inner) => Some((**inner).clone()),
         _ => None,
@@ -227,7 +228,7 @@ const fn form(ty: &TypeRef) -> u8 {
     }
 }
 
-/// Whether associated types have names of their own, and every chosen name is needed.
+/// Whether associated types have names of their own, and every chosen name is that of a member.
 fn check_associated(members: &[Member], problems: &mut Problems<'_, '_>) -> bool {
     let view = problems.view;
     let mut good = true;
@@ -244,13 +245,10 @@ fn check_associated(members: &[Member], problems: &mut Problems<'_, '_>) -> bool
         }
         good = false;
     }
-    for wire in view.associated.keys() {
-        if !members.iter().any(|member| member.wire == *wire && member.associated().is_some()) {
-            let message = format!("has no type of its own for `{wire}`, which holds the same in all types");
-            let message = if view.members.contains(wire) { message } else { format!("has no `{wire}`") };
-            problems.say(("associated", wire), &message, "remove it from `associated`");
-            good = false;
-        }
+    for wire in view.associated.keys().filter(|wire| !view.members.contains(wire)) {
+        let help = "name it in `members` too, or remove it from `associated`";
+        problems.say(("associated", wire), &format!("names a type for `{wire}`, which is none of its members"), help);
+        good = false;
     }
     good
 }
