@@ -247,7 +247,11 @@ fn check_associated(members: &[Member], problems: &mut Problems<'_, '_>) -> bool
     }
     for wire in view.associated.keys().filter(|wire| !view.members.contains(wire)) {
         let help = "name it in `members` too, or remove it from `associated`";
-        problems.say(("associated", wire), &format!("names a type for `{wire}`, which is none of its members"), help);
+        problems.say(
+            ("associated", wire),
+            &format!("names a type for `{wire}`, which is none of its members"),
+            help,
+        );
         good = false;
     }
     good

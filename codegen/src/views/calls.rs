@@ -60,8 +60,9 @@ pub(super) fn call_view<'a>(
     problems: &mut Problems<'a, '_>,
 ) -> Option<CallView<'a>> {
     let view = problems.view;
-    // What the part that is generated has not, or no client can send, is left out.
-    let calls = view.operations.iter().filter_map(|id| plan.calls.iter().find(|c| c.operation.id == *id));
+    // What the part that is generated has not, or no client can send, is left out; what is listed
+    // twice is there once.
+    let calls = plan.calls.iter().filter(|call| view.operations.contains(&call.operation.id));
     let calls: Vec<&Call<'_>> = calls.filter(|call| call.unsendable.is_none()).collect();
     let first = *calls.first()?;
     if let Some(answer) = &view.answer {

@@ -143,7 +143,7 @@ fn calls_share_parameters_answers_and_refusals() {
     let options = format!(
         "[[view]]\nname = 'Page'\nmembers = ['next']\n{TYPES}
          [[view]]\nname = 'Reading'\noperations = ['ships', 'docks']\nparameters = ['cursor']\nanswer = 'Page'
-         [[view]]\nname = 'Any'\noperations = ['ships', 'log']\nparameters = ['cursor']"
+         [[view]]\nname = 'Any'\noperations = ['log', 'ships', 'log']\nparameters = ['cursor']"
     );
     let found = with(&options, |views, _| {
         let said = |view: &CallView<'_>| {
