@@ -98,6 +98,17 @@ pub struct Plans<'a> {
     pub webhooks: Plan<'a>,
 }
 
+impl Refused {
+    /// Whether both are one Rust type.
+    #[must_use]
+    pub fn is_as_rust(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::One(one), Self::One(other)) => one.is_as_rust(other),
+            (one, other) => one == other,
+        }
+    }
+}
+
 impl<'a> Plans<'a> {
     /// Those of one side.
     #[must_use]

@@ -190,7 +190,7 @@ fn holds(
     let first = *all.first()?;
     let chosen = problems.view.associated.get(wire).cloned();
     // What its owner named stays: the part that is generated may have one of the types alone.
-    if chosen.is_none() && all.iter().all(|ty| *ty == first) {
+    if chosen.is_none() && all.iter().all(|ty| ty.is_as_rust(first)) {
         return Some(Holds::Same(first.clone()));
     }
     let element = |ty: &&TypeRef| match ty {

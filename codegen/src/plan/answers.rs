@@ -341,6 +341,15 @@ impl Answers {
 }
 
 impl Payload {
+    /// Whether both are one Rust type.
+    #[must_use]
+    pub fn is_as_rust(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Json(one), Self::Json(other)) => one.is_as_rust(other),
+            (one, other) => one == other,
+        }
+    }
+
     /// The name of a variant that holds it.
     fn name(&self, shapes: &Shapes) -> String {
         match self {

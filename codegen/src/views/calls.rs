@@ -88,9 +88,9 @@ pub(super) fn call_view<'a>(
         Some(Viewed { name: &call.name, fields: fields.collect::<Option<_>>()? })
     });
     let viewed = viewed.collect::<Option<_>>()?;
-    let refused = first.refusals.refused();
-    let refused =
-        refused.filter(|first| calls.iter().all(|call| call.refusals.refused().as_ref() == Some(first)));
+    let refuses =
+        |call: &Call<'_>, what: &Refused| call.refusals.refused().is_some_and(|own| own.is_as_rust(what));
+    let refused = first.refusals.refused().filter(|what| calls.iter().all(|call| refuses(call, what)));
     Some(CallView { view, side: plan.side, parameters, refused, calls: viewed })
 }
 
@@ -117,7 +117,8 @@ fn shared<'a>(
         format!("{need} `{}` in `{}`", text(shapes, &parameter.ty), call.operation.id)
     };
     let all = || calls.iter().filter_map(|call| Some((*call, found(call, wire)?)));
-    let differs = |other: &Parameter<'_>| (&other.ty, other.row.required) != (&own.ty, own.row.required);
+    let differs =
+        |other: &Parameter<'_>| !other.ty.is_as_rust(&own.ty) || other.row.required != own.row.required;
     if let Some((call, other)) = all().find(|(_, other)| differs(other)) {
         let message = format!("cannot give `{wire}`: {} and {}", said(first, own), said(call, other));
         let help = "leave the parameter out, or make a view of the operations that agree";

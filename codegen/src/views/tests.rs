@@ -26,6 +26,20 @@ paths:
       operationId: log
       parameters: [{ name: cursor, in: query, schema: { type: string } }]
       responses: { '200': { description: '', content: { text/plain: {} } } }
+  /ship:
+    get:
+      operationId: ship
+      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/ShipId' } }]
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ships' } } } }
+        4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/ShipId' } } } }
+  /dock:
+    get:
+      operationId: dock
+      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/DockId' } }]
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Docks' } } } }
+        4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/DockId' } } } }
 components:
   schemas:
     Ships:
@@ -38,6 +52,7 @@ components:
         flag: { $ref: '#/components/schemas/Ship' }
         by: { type: object, additionalProperties: { type: string } }
         validate: { type: boolean }
+        id: { $ref: '#/components/schemas/ShipId' }
     Docks:
       type: object
       required: [entries, flag]
@@ -48,9 +63,12 @@ components:
         flag: { $ref: '#/components/schemas/Dock' }
         by: { type: array, items: { type: string } }
         validate: { type: boolean }
+        id: { $ref: '#/components/schemas/DockId' }
     Ship: { type: object, properties: { name: { type: string } } }
     Dock: { type: object, properties: { place: { type: string } } }
     Name: { type: string, minLength: 1 }
+    ShipId: { type: string, minLength: 2 }
+    DockId: { type: string, minLength: 3 }
 ";
 
 const TYPES: &str = "types = ['#/components/schemas/Ships', '#/components/schemas/Docks']";
@@ -155,6 +173,18 @@ fn calls_share_parameters_answers_and_refusals() {
     });
     let own = |calls: &str, refused| (calls.to_owned(), true, refused);
     assert_eq!(found, Ok(vec![own("ShipsCall DocksCall", true), own("ShipsCall LogCall", false)]));
+}
+
+/// One path in the place of two schemas is one type: of a member, a parameter and a refusal.
+#[test]
+fn what_is_replaced_by_one_path_is_one_type() {
+    let options = format!(
+        "[replace]\n'#/components/schemas/ShipId' = 'crate::Id'\n'#/components/schemas/DockId' = 'crate::Id'
+         [[view]]\nname = 'Page'\nmembers = ['id']\n{TYPES}
+         [[view]]\nname = 'Reading'\noperations = ['ship', 'dock']\nparameters = ['id']\nanswer = 'Page'"
+    );
+    assert_eq!(members(&options), [("id".to_owned(), "crate::Id?".to_owned())]);
+    assert_eq!(with(&options, |views, _| views.calls[0].refused.is_some()), Ok(true));
 }
 
 /// A part of a contract has a part of its views, and none of those that have nothing there.
