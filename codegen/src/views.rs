@@ -201,7 +201,12 @@ fn holds(
         let name = chosen.unwrap_or_else(|| element_name(wire));
         return Some(Holds::ListOf(Associated { name, types }));
     }
-    let other = of.iter().find(|(_, field)| form(unboxed(&field.ty)) != form(first));
+    // A box inside one of them is no reason for an associated type that nobody named.
+    let alike = chosen.is_none() && all.iter().all(|ty| without_boxes(ty).is_as_rust(&without_boxes(first)));
+    let other = of.iter().find(|(_, field)| {
+        let ty = unboxed(&field.ty);
+        form(ty) != form(first) || (alike && !ty.is_as_rust(first))
+    });
     if let (Some(one), Some(other)) = (of.first(), other) {
         let said = |(id, field): &(TypeId, &Field)| {
             format!("`{}` in `{}`", text(shapes, unboxed(&field.ty)), shapes.get(*id).name)
@@ -209,7 +214,12 @@ fn holds(
         problems.say(
             ("members", wire),
             &format!("cannot say what `{wire}` holds: {} and {}", said(one), said(other)),
-            "leave the member out, or make a view of the types that agree",
+            if alike {
+                "leave the member out, or name a type for it in `associated`: a pointer stands where a type \
+                 would contain itself"
+            } else {
+                "leave the member out, or make a view of the types that agree"
+            },
         );
         return None;
     }
@@ -272,6 +282,19 @@ fn unboxed(ty: &TypeRef) -> &TypeRef {
     match ty {
         TypeRef::Boxed(inner) => unboxed(inner),
         ty => ty,
+    }
+}
+
+/// A type as it would be if none stood behind a pointer.
+fn without_boxes(ty: &TypeRef) -> TypeRef {
+    let inside = |inner: &TypeRef| Box::new(without_boxes(inner));
+    match ty {
+        TypeRef::Boxed(inner) => without_boxes(inner),
+        TypeRef::Nullable(inner) => TypeRef::Nullable(inside(inner)),
+        TypeRef::Vec(inner) => TypeRef::Vec(inside(inner)),
+        TypeRef::Map(inner) => TypeRef::Map(inside(inner)),
+        TypeRef::Tuple(all) => TypeRef::Tuple(all.iter().map(without_boxes).collect()),
+        ty => ty.clone(),
     }
 }
 

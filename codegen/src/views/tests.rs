@@ -67,11 +67,17 @@ components:
     Ship: { type: object, properties: { name: { type: string } } }
     Dock: { type: object, properties: { place: { type: string } } }
     Name: { type: string, minLength: 1 }
+    Quay: { type: object, properties: { near: { anyOf: [{ $ref: '#/components/schemas/Crane' }, { type: 'null' }] } } }
+    Pier: { type: object, properties: { near: { anyOf: [{ $ref: '#/components/schemas/Crane' }, { type: 'null' }] } } }
+    Crane: { type: object, properties: { of: { $ref: '#/components/schemas/Pier' } } }
     ShipId: { type: string, minLength: 2 }
     DockId: { type: string, minLength: 3 }
 ";
 
 const TYPES: &str = "types = ['#/components/schemas/Ships', '#/components/schemas/Docks']";
+
+/// Types of which one contains itself.
+const BOXED: &str = "types = ['#/components/schemas/Quay', '#/components/schemas/Pier']";
 
 /// Problems without their frames, which would break lines.
 fn words(problems: &Diagnostics) -> String {
@@ -125,6 +131,10 @@ fn members_hold_one_type_or_an_associated_one() {
     assert_eq!(members(&options), expect);
     expect[0] = own("entries", "[Item = Ship or Dock]");
     assert_eq!(members(&format!("{options}\nassociated = {{ entries = 'Item' }}")), expect);
+    // What only a pointer tells apart is a difference when its owner says so.
+    let options =
+        format!("[[view]]\nname = 'Page'\nmembers = ['near']\nassociated = {{ near = 'Near' }}\n{BOXED}");
+    assert_eq!(members(&options), [own("near", "Near = Nullable<Crane> or Nullable<Box<Crane>>?")]);
 }
 
 /// What is named has one outline in every part, also in one where all types hold the same.
@@ -208,6 +218,10 @@ fn bad_views_are_refused_with_view_and_member() {
     let page = |rest: &str| format!("[[view]]\nname = 'Page'\n{rest}");
     for (options, words) in [
         (page(&format!("{TYPES}\nmembers = ['by']")), ["`Page`", "cannot say what `by` holds", "`Ships`"]),
+        (
+            page(&format!("{BOXED}\nmembers = ['near']")),
+            ["`Nullable<Crane>` in `Quay`", "`Nullable<Box<Crane>>` in `Pier`", "in `associated`"],
+        ),
         (page(&format!("{TYPES}\nmembers = ['gone']")), ["`Page`", "`gone`", "`entries`, `crews`"]),
         (page(TYPES), ["`Page`", "names no members", "what types have"]),
         (page("members = ['next']"), ["`Page`", "neither `types` nor `operations`", "one of the two"]),
