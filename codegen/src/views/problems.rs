@@ -12,6 +12,24 @@ use crate::{
 /// What the modules of views name without a path, beside what no generated type is called.
 const TAKEN: &[&str] = &["Call", "Clone", "Debug", "Send", "Sync"];
 
+/// What every type of a view can do already. A getter of such a name could not be called: the trait
+/// asks for the traits that these methods are of. Functions that take no value are no obstacle.
+const OF_TYPES: &[&str] = &[
+    "clone",
+    "eq",
+    "fmt",
+    "into_parts",
+    "is_valid",
+    "ne",
+    "report_undeclared",
+    "serialize",
+    "to_json",
+    "undeclared",
+    "validate",
+];
+/// The same of calls.
+const OF_CALLS: &[&str] = &["clone", "request"];
+
 /// A view that is looked at, and where its problems go.
 pub(super) struct Problems<'a, 'd> {
     pub(super) config: &'a Config,
@@ -99,11 +117,20 @@ impl Problems<'_, '_> {
     /// Getters, and setters of calls, have names of their own.
     fn methods(&mut self) {
         let view = self.view;
-        let mut seen = BTreeSet::from(["into_parts".to_owned()]);
-        let members = view.members.iter().map(|member| ("members", member));
-        let parameters = view.parameters.iter().map(|parameter| ("parameters", parameter));
-        for (option, wire) in members.chain(parameters) {
+        let mut seen = BTreeSet::new();
+        let members = view.members.iter().map(|member| ("members", OF_TYPES, member));
+        let parameters = view.parameters.iter().map(|parameter| ("parameters", OF_CALLS, parameter));
+        for (option, own, wire) in members.chain(parameters) {
             let getter = names::field_name(wire);
+            if own.contains(&getter.as_str()) {
+                let message = format!("has a method `{getter}` already, and can have none for `{wire}`");
+                self.say(
+                    (option, wire),
+                    &message,
+                    &format!("leave `{wire}` out: its field is there without the view"),
+                );
+                continue;
+            }
             let setter = (option == "parameters").then(|| setter(&getter));
             let taken = [Some(getter), setter].into_iter().flatten().find(|name| !seen.insert(name.clone()));
             if let Some(name) = taken {
@@ -128,6 +155,10 @@ impl Problems<'_, '_> {
         self.say(("members", member), &format!("names `{member}`, which `{of}` does not have"), &help);
     }
 }
+
+/// The methods that views of types and of calls cannot have.
+#[cfg(test)]
+pub(super) const OWN: [&[&str]; 2] = [OF_TYPES, OF_CALLS];
 
 /// The method that replaces a parameter.
 pub(super) fn setter(getter: &str) -> String {

@@ -29,14 +29,14 @@ paths:
   /ship:
     get:
       operationId: ship
-      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/ShipId' } }]
+      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/ShipId' } }, { name: request, in: query, schema: { type: string } }]
       responses:
         '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ships' } } } }
         4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/ShipId' } } } }
   /dock:
     get:
       operationId: dock
-      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/DockId' } }]
+      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/DockId' } }, { name: request, in: query, schema: { type: string } }]
       responses:
         '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Docks' } } } }
         4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/DockId' } } } }
@@ -213,6 +213,39 @@ fn a_part_of_a_contract_has_a_part_of_its_views() {
     assert_eq!(found, Ok((vec![1], vec![1])));
 }
 
+/// What the traits of the runtime can do, as far as it takes a value, is what no getter is called.
+#[test]
+fn no_getter_is_called_as_a_method_of_the_runtime() {
+    let methods = |file: &str, name: &str| -> Vec<String> {
+        let path = format!("{}/../runtime/src/{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let file = syn::parse_file(&text).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let found = file.items.into_iter().find_map(|item| match item {
+            syn::Item::Trait(found) if found.ident == name => Some(found),
+            _ => None,
+        });
+        let items = found.unwrap_or_else(|| panic!("no trait {name} in {path}")).items;
+        let methods = items.into_iter().filter_map(|item| match item {
+            syn::TraitItem::Fn(method) if method.sig.receiver().is_some() => {
+                Some(method.sig.ident.to_string())
+            }
+            _ => None,
+        });
+        methods.collect()
+    };
+    let [types, calls] = problems::OWN;
+    for (file, name, own, least) in [
+        ("contract.rs", "Contract", types, 4),
+        ("contract.rs", "ReportUndeclared", types, 1),
+        ("client/calling.rs", "Call", calls, 1),
+    ] {
+        let methods = methods(file, name);
+        assert!(methods.len() >= least, "{name}: {methods:?}");
+        let missing: Vec<&String> = methods.iter().filter(|method| !own.contains(&method.as_str())).collect();
+        assert!(missing.is_empty(), "add {missing:?} of {name} to what no getter is called");
+    }
+}
+
 #[test]
 fn bad_views_are_refused_with_view_and_member() {
     let page = |rest: &str| format!("[[view]]\nname = 'Page'\n{rest}");
@@ -227,6 +260,11 @@ fn bad_views_are_refused_with_view_and_member() {
         (page("members = ['next']"), ["`Page`", "neither `types` nor `operations`", "one of the two"]),
         (page("types = ['#/components/schemas/Name']\nmembers = ['next']"), ["`Page`", "Name", "no struct"]),
         (page(&format!("{TYPES}\nmembers = ['next', 'next']")), ["`Page`", "two methods", "`next`"]),
+        (page(&format!("{TYPES}\nmembers = ['validate']")), ["`Page`", "a method `validate` already", "leave"]),
+        (
+            page("operations = ['ship', 'dock']\nparameters = ['request']"),
+            ["`Page`", "a method `request` already", "leave"],
+        ),
         (page(&format!("{TYPES}\nmembers = ['next']\nanswer = 'X'")), ["`Page`", "types", "remove `answer`"]),
         (
             page(&format!("{TYPES}\nmembers = ['next']\nassociated = {{ gone = 'Next' }}")),
