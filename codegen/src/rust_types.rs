@@ -49,6 +49,17 @@ impl Handed {
         }
     }
 
+    /// The same, and the type of what is handed over.
+    #[must_use]
+    pub fn given(ty: &TypeRef, types: &dyn RustTypes) -> (Self, TokenStream) {
+        let handed = Self::of(ty, types);
+        let of = match ty {
+            TypeRef::Vec(inner) => inner,
+            ty => ty,
+        };
+        (handed, handed.rust_type(&types.rust_type(of)))
+    }
+
     /// The type of what is handed over; `ty` is that of the value, of a list the element's.
     #[must_use]
     pub fn rust_type(self, ty: &TokenStream) -> TokenStream {

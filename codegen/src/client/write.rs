@@ -336,10 +336,10 @@ fn pattern(mut ranges: Vec<(u16, u16)>) -> Option<TokenStream> {
 
 /// The type of an argument. Texts of a list may be anything that is text.
 fn borrowed(writer: &Writer<'_>, ty: &TypeRef) -> TokenStream {
-    let given = match ty {
-        TypeRef::Vec(inner) if **inner == TypeRef::String => quote!(impl AsRef<str> + ::serde::Serialize),
-        TypeRef::Vec(inner) => writer.types.rust_type(inner),
-        ty => writer.types.rust_type(ty),
-    };
-    Handed::of(ty, writer.types).rust_type(&given)
+    match ty {
+        TypeRef::Vec(inner) if **inner == TypeRef::String => {
+            Handed::List.rust_type(&quote!(impl AsRef<str> + ::serde::Serialize))
+        }
+        ty => Handed::given(ty, writer.types).1,
+    }
 }

@@ -184,13 +184,13 @@ impl OverTypes<'_> {
 
     /// How a member is handed over, and the type of its getter.
     fn getter(&self, member: &Member) -> (Handed, TokenStream) {
-        let (handed, ty) = match &member.holds {
-            Holds::Same(TypeRef::Vec(inner)) => (Handed::List, self.types.rust_type(inner)),
-            Holds::Same(ty) => (Handed::of(ty, self.types), self.types.rust_type(ty)),
-            Holds::ListOf(associated) => (Handed::List, own_type(associated)),
-            Holds::Each(associated) => (Handed::Borrowed, own_type(associated)),
+        let own = |handed: Handed, associated| (handed, handed.rust_type(&own_type(associated)));
+        let (handed, given) = match &member.holds {
+            Holds::Same(ty) => Handed::given(ty, self.types),
+            Holds::ListOf(associated) => own(Handed::List, associated),
+            Holds::Each(associated) => own(Handed::Borrowed, associated),
         };
-        (handed, option(handed.rust_type(&ty), member.optional))
+        (handed, option(given, member.optional))
     }
 
     /// The type of a member among the parts.
@@ -291,13 +291,9 @@ fn over_calls(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
 
 /// The getter and the setter of a parameter, without their bodies.
 fn methods(parameter: &Shared<'_>, types: &dyn RustTypes, own: &TokenStream) -> (TokenStream, TokenStream) {
-    let ty = types.rust_type(parameter.ty);
-    let handed = Handed::of(parameter.ty, types);
-    let given = match parameter.ty {
-        TypeRef::Vec(inner) => handed.rust_type(&types.rust_type(inner)),
-        _ => handed.rust_type(&ty),
-    };
-    let (given, taken) = (option(given, parameter.optional), option(ty, parameter.optional));
+    let (_, given) = Handed::given(parameter.ty, types);
+    let taken = types.rust_type(parameter.ty);
+    let (given, taken) = (option(given, parameter.optional), option(taken, parameter.optional));
     let (get, set) = (ident(&parameter.name), ident(&setter(&parameter.name)));
     (quote!(fn #get(&self) -> #given), quote!(fn #set(#own, #get: #taken) -> Self))
 }
