@@ -252,8 +252,7 @@ impl Plan<'_> {
 /// OpenAPI 3.1, 4.8.12.1: parameters of these names are ignored.
 const IGNORED: &[&str] = &["accept", "content-type", "authorization"];
 
-/// Decides all operations of one side. `diagnostics` gets an error for two at one place, and for
-/// options that name no operation.
+/// Decides all operations of one side. `diagnostics` gets an error for two at one place.
 #[must_use]
 pub fn plan<'a>(given: Given<'a>, side: Side, diagnostics: &mut Diagnostics) -> Plan<'a> {
     let operations = side.of(given.api);

@@ -9,18 +9,16 @@ use super::{
 use crate::{
     config::View,
     names,
-    plan::{Call, Parameter, Payload, Plan, Refused, Side},
+    plan::{Call, Parameter, Payload, Plan, Refused},
     rust_types::text,
     shape::{Shapes, TypeRef},
 };
 
-/// A trait over calls.
+/// A trait over calls of clients: webhooks have none.
 #[derive(Debug)]
 pub struct CallView<'a> {
     /// What its owner says of it.
     pub view: &'a View,
-    /// Which operations they are of.
-    pub side: Side,
     /// What all calls take.
     pub parameters: Vec<Shared<'a>>,
     /// What all of them refuse with, when that is one type.
@@ -91,7 +89,7 @@ pub(super) fn call_view<'a>(
     let refuses =
         |call: &Call<'_>, what: &Refused| call.refusals.refused().is_some_and(|own| own.is_as_rust(what));
     let refused = first.refusals.refused().filter(|what| calls.iter().all(|call| refuses(call, what)));
-    Some(CallView { view, side: plan.side, parameters, refused, calls: viewed })
+    Some(CallView { view, parameters, refused, calls: viewed })
 }
 
 /// A parameter, when all calls take it alike.

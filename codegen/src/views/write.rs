@@ -8,6 +8,7 @@ use crate::{
     calls::refused_type,
     emit::{ident, markdown},
     operations::doc,
+    plan::Side,
     rust_types::{Handed, RustTypes},
     shape::{Field, TypeRef},
 };
@@ -236,7 +237,7 @@ fn bounds(associated: &Associated) -> TokenStream {
 
 fn over_calls(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
     let name = ident(&view.view.name);
-    let module = view.side.calls();
+    let module = Side::Paths.calls();
     let named = view.calls.iter().map(|call| call.name.to_owned());
     let about = about(&view.view.doc, "What these calls have in common.", module, named);
     let answer = view.view.answer.as_ref().map(|answer| {
@@ -244,7 +245,7 @@ fn over_calls(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
         quote!(Success: super::views::#answer)
     });
     let refused = view.refused.as_ref().map(|refused| {
-        let ty = refused_type(view.side, refused, types);
+        let ty = refused_type(Side::Paths, refused, types);
         quote!(Refusal = #ty)
     });
     let said: Vec<TokenStream> = answer.into_iter().chain(refused).collect();
