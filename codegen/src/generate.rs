@@ -249,23 +249,10 @@ impl Project {
         !plan.calls.is_empty() && (self.config.output.client || self.config.output.server)
     }
 
-    /// The contract's operations as another engine takes them, and what that engine makes of it.
-    #[must_use]
-    pub fn lower(&self, contract: &Reading) -> (Lowered, Diagnostics) {
-        deep(|| {
-            let mut diagnostics = Diagnostics::new();
-            let plan = self.plan(contract, Side::Paths, &mut diagnostics);
-            let mut lowered = lower::lower(&plan, &contract.graph, &contract.shapes);
-            diagnostics.append(refine::second_opinion(&plan, &mut lowered));
-            diagnostics.attach(&contract.sources);
-            (lowered, diagnostics)
-        })
-    }
-
     /// What is decided about the operations of one side.
     #[must_use]
     pub fn plan<'a>(&'a self, contract: &'a Reading, side: Side, diagnostics: &mut Diagnostics) -> Plan<'a> {
-        plan(self.given(contract), side, diagnostics)
+        deep(|| plan(self.given(contract), side, diagnostics))
     }
 
     fn given<'a>(&'a self, contract: &'a Reading) -> Given<'a> {
@@ -279,6 +266,17 @@ impl Project {
             implied_objects: contract.options.implied_objects,
         }
     }
+}
+
+/// The operations of a plan as another engine takes them, and what that engine makes of it.
+#[must_use]
+pub fn lowered(contract: &Reading, plan: &Plan<'_>) -> (Lowered, Diagnostics) {
+    deep(|| {
+        let mut lowered = lower::lower(plan, &contract.graph, &contract.shapes);
+        let mut diagnostics = refine::second_opinion(plan, &mut lowered);
+        diagnostics.attach(&contract.sources);
+        (lowered, diagnostics)
+    })
 }
 
 /// Documentation by lines.

@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 pub use self::open::LeftOpen;
 use crate::{
     config::Config,
-    diagnostics::Diagnostics,
     explain::{Constraint, Constraints, How, reason, whereabouts},
-    generate::Project,
     lower::Loss,
     plan::Plans,
     proof::Proof,
@@ -82,29 +80,34 @@ pub struct Lost {
     pub places: Vec<String>,
 }
 
-/// Puts together what there is to say; `lost` comes from [`Project::lower`](crate::generate::Project::lower),
-/// `proofs` from [`crate::proof::prove`].
+/// Puts together what there is to say; `plans` come from [`Project::plans`](crate::generate::Project::plans),
+/// `lost` from [`crate::generate::lowered`], `proofs` from [`crate::proof::prove`].
 #[must_use]
-pub fn report(project: &Project, contract: &Reading, lost: &[Loss], proofs: Vec<(TypeId, Proof)>) -> Report {
-    deep(|| put_together(project, contract, lost, proofs))
-}
-
-fn put_together(
-    project: &Project,
+pub fn report(
+    config: &Config,
     contract: &Reading,
+    plans: &Plans<'_>,
     lost: &[Loss],
     proofs: Vec<(TypeId, Proof)>,
 ) -> Report {
-    // What is wrong with operations was said when they were generated.
-    let plans = project.plans(contract, &mut Diagnostics::new());
+    deep(|| put_together(config, contract, plans, lost, proofs))
+}
+
+fn put_together(
+    config: &Config,
+    contract: &Reading,
+    plans: &Plans<'_>,
+    lost: &[Loss],
+    proofs: Vec<(TypeId, Proof)>,
+) -> Report {
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
     Report {
         title: format!("{} {}", plans.paths.api.title, plans.paths.api.version).trim().to_owned(),
         counts: counts(contract),
         constraints: constraints(contract),
         looser: looser(contract),
-        assumptions: assumptions(&project.config, contract, &proofs),
-        unsent: unsent(contract, &plans),
+        assumptions: assumptions(config, contract, &proofs),
+        unsent: unsent(contract, plans),
         losses: losses(contract, lost),
         proofs: proofs.into_iter().map(|(id, proof)| (name(id), proof)).collect(),
     }

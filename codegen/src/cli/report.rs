@@ -1,6 +1,8 @@
 //! `report`: what is looser than the contract, assumed, lost, proven.
 
 use contract_codegen::{
+    diagnostics::Diagnostics,
+    generate::lowered,
     proof::prove,
     report::{self as reporting, Report},
 };
@@ -15,8 +17,10 @@ pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> 
     let count = generated.contract.shapes.types.len();
     let proofs = prove(&generated.contract, |done| screen.step(&format!("proving {done} of {count} types")));
     screen.step("asking what other engines would make of it");
-    let (lowered, opinion) = project.lower(&generated.contract);
-    let report = reporting::report(&project, &generated.contract, &lowered.losses, proofs);
+    // What is wrong with operations was said when they were generated.
+    let plans = project.plans(&generated.contract, &mut Diagnostics::new());
+    let (lowered, opinion) = lowered(&generated.contract, &plans.paths);
+    let report = reporting::report(&project.config, &generated.contract, &plans, &lowered.losses, proofs);
     screen.diagnostics(&generated.contract.diagnostics);
     screen.diagnostics(&opinion);
     tell(&report, args.markdown, screen)
