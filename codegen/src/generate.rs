@@ -60,6 +60,8 @@ pub struct Generated {
     pub files: Files,
     /// The contract that they were made from.
     pub contract: Reading,
+    /// What there is, by what it is called: `structs`, `fields`, `operations`.
+    pub counts: Vec<(&'static str, usize)>,
 }
 
 impl Project {
@@ -217,6 +219,7 @@ impl Project {
             modules.add(written, Source::Generator, config, &mut diagnostics);
         }
         modules.add(registries, Source::Table, config, &mut diagnostics);
+        let counts = contract.counts(&plans);
         step(&format!("printing {} modules", modules.len() + 1));
         let files = output::print(self, &contract, modules, &mut diagnostics);
         diagnostics.attach(&contract.sources);
@@ -224,7 +227,7 @@ impl Project {
             return Err(diagnostics);
         }
         contract.diagnostics = diagnostics;
-        Ok(Generated { files, contract })
+        Ok(Generated { files, contract, counts })
     }
 
     /// The writer of types, which all others ask how a type is printed.

@@ -103,7 +103,7 @@ fn put_together(
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
     Report {
         title: format!("{} {}", plans.paths.api.title, plans.paths.api.version).trim().to_owned(),
-        counts: counts(contract),
+        counts: contract.counts(plans),
         constraints: constraints(contract),
         looser: looser(contract),
         assumptions: assumptions(config, contract, &proofs),
@@ -111,33 +111,6 @@ fn put_together(
         losses: losses(contract, lost),
         proofs: proofs.into_iter().map(|(id, proof)| (name(id), proof)).collect(),
     }
-}
-
-/// What there is, by what it is called; what `generate` prints too.
-#[must_use]
-pub fn counts(contract: &Reading) -> Vec<(&'static str, usize)> {
-    let mut all = [0usize; 7];
-    for def in &contract.shapes.types {
-        match &def.body {
-            Body::Struct(body) => {
-                all[1] += 1;
-                all[6] += body.fields.len();
-            }
-            Body::Tagged(_) => all[2] += 1,
-            Body::ByKind(_) => all[3] += 1,
-            Body::Enum(_) => all[4] += 1,
-            Body::Newtype(_) | Body::Pending => all[5] += 1,
-        }
-    }
-    all[0] = contract.shapes.types.len();
-    let names =
-        ["types", "structs", "tagged enums", "enums by JSON type", "enumerations", "newtypes", "fields"];
-    let mut out: Vec<(&'static str, usize)> = names.into_iter().zip(all).collect();
-    out.push(("operations", contract.api.operations.len()));
-    out.push(("webhooks", contract.api.webhooks.len()));
-    out.push(("schemas", contract.graph.schemas.len()));
-    out.push(("documents", contract.sources.sources.len()));
-    out
 }
 
 /// Every place with a type: the types themselves and their fields.

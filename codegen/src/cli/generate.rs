@@ -10,8 +10,6 @@ use std::{
 use contract_codegen::{
     config::Layout,
     generate::Generated,
-    reading::Reading,
-    report::counts,
     write::{self, Change, Changes, Mode, WriteError},
 };
 use serde_json::{Value, json};
@@ -130,7 +128,7 @@ fn summary(generated: &Generated, changes: &Changes, screen: &Screen, start: Ins
         "done",
         &format!(
             "{}; {} of {} changed in {:.1} s",
-            amounts(&generated.contract),
+            amounts(generated),
             changes.files.len() - changes.count(Change::Same),
             count(changes.files.len(), "file"),
             start.elapsed().as_secs_f64(),
@@ -139,8 +137,8 @@ fn summary(generated: &Generated, changes: &Changes, screen: &Screen, start: Ins
 }
 
 /// `12 of 766 operations, 140 of 909 types, 1204 fields, 3 warnings`
-fn amounts(contract: &Reading) -> String {
-    let counts: BTreeMap<&str, usize> = counts(contract).into_iter().collect();
+fn amounts(Generated { contract, counts, .. }: &Generated) -> String {
+    let counts: BTreeMap<&str, usize> = counts.iter().copied().collect();
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     let part = |name: &str, whole: Option<usize>| match whole {
         Some(whole) => format!("{} of {}", of(name), count(whole, &name[..name.len() - 1])),
@@ -169,8 +167,8 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 }
 
 fn object(generated: &Generated, changes: &Changes) -> Value {
-    let contract = &generated.contract;
-    let counts: BTreeMap<&str, usize> = counts(contract).into_iter().collect();
+    let Generated { contract, counts, .. } = generated;
+    let counts: BTreeMap<&str, usize> = counts.iter().copied().collect();
     let files: BTreeMap<&str, &str> = changes
         .files
         .iter()
