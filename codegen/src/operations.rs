@@ -74,7 +74,7 @@ pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Toke
     let shared = Shared::of(plan);
     let consts = shared.items(&mut rows);
     let table: Vec<TokenStream> =
-        plan.calls.iter().map(|call| row(plan.side, call, &shared, &mut rows)).collect();
+        plan.calls.iter().zip(paths(plan)).map(|(call, path)| row(call, path, &shared, &mut rows)).collect();
     let imports = imports(&rows.used);
     let (_, id) = plan.side.table();
     let (every, list) = match plan.side {
@@ -198,13 +198,24 @@ fn value(call: &Call<'_>) -> StringValue {
     StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
 
-fn row(side: Side, call: &Call<'_>, shared: &Shared<'_>, rows: &mut Rows<'_>) -> TokenStream {
-    let Operation { id, method, path, tags, deprecated, servers, .. } = call.operation;
-    let path = match side {
-        Side::Paths => path,
+/// What stands for the path of each call. Webhooks and callbacks have names, of which several may be
+/// alike; what receives them may make an address of each.
+fn paths<'a>(plan: &Plan<'a>) -> Vec<&'a str> {
+    let mut taken = BTreeSet::new();
+    let path = |call: &Call<'a>| {
+        let Operation { id, method, path, .. } = call.operation;
+        if plan.side == Side::Paths {
+            return path.as_str();
+        }
         // The runtime takes what begins with `/` for a path below the client's address.
-        Side::Webhooks => path.trim_start_matches('/'),
+        let [name, id] = [path, id].map(|name| name.trim_start_matches('/'));
+        if taken.insert((method, name)) { name } else { id }
     };
+    plan.calls.iter().map(path).collect()
+}
+
+fn row(call: &Call<'_>, path: &str, shared: &Shared<'_>, rows: &mut Rows<'_>) -> TokenStream {
+    let Operation { id, method, tags, deprecated, servers, .. } = call.operation;
     let summary = call.operation.summary.as_deref().unwrap_or("");
     let (anonymous, scopes) = (call.anonymous, &call.scopes);
     let idempotent = call.keyed;

@@ -20,7 +20,8 @@ pub struct Operation {
     pub id: &'static str,
     /// Upper case: `GET`.
     pub method: &'static str,
-    /// The path template: `/pets/{id}`. Of webhooks and callbacks the name, which begins otherwise.
+    /// The path template: `/pets/{id}`. Of webhooks and callbacks the name, which begins otherwise, or
+    /// the id where an earlier one has that name and method.
     pub path: &'static str,
     /// `tags`, as the contract orders them.
     pub tags: &'static [&'static str],

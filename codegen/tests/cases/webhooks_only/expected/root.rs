@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 e35f8c85571715ad
+//! * `input.json` sha256 11964c4f0e23e148
 
 pub mod models;
 

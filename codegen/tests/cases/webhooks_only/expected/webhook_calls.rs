@@ -8,3 +8,11 @@ pub struct OnStockChangedCall {
     /// The body.
     pub body: super::types::Event,
 }
+
+/// What `POST /stockChanged` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnStockMovedCall;
+
+/// What `PUT /stockChanged` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnStockCountedCall;

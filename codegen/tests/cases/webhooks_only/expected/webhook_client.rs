@@ -66,6 +66,40 @@ impl Sender {
                     .at(address),
             )
     }
+
+    /// `POST /stockChanged`.
+    ///
+    /// # Arguments
+    ///
+    /// * `address`: where it is received.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn on_stock_moved(
+        &self,
+        address: &str,
+    ) -> Calling<'_, super::webhook_calls::OnStockMovedCall> {
+        self.core
+            .send(super::webhook_calls::OnStockMovedCall::of(&self.core).at(address))
+    }
+
+    /// `PUT /stockChanged`.
+    ///
+    /// # Arguments
+    ///
+    /// * `address`: where it is received.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn on_stock_counted(
+        &self,
+        address: &str,
+    ) -> Calling<'_, super::webhook_calls::OnStockCountedCall> {
+        self.core
+            .send(super::webhook_calls::OnStockCountedCall::of(&self.core).at(address))
+    }
 }
 
 impl super::webhook_calls::OnStockChangedCall {
@@ -89,6 +123,56 @@ impl Call for super::webhook_calls::OnStockChangedCall {
         match response.status() {
             204 => response.nothing(),
             400..=599 => response.refusal_nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::webhook_calls::OnStockMovedCall {
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION)
+    }
+}
+
+impl Call for super::webhook_calls::OnStockMovedCall {
+    const OPERATION: &'static Operation = WebhookId::OnStockMoved.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::webhook_calls::OnStockCountedCall {
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION)
+    }
+}
+
+impl Call for super::webhook_calls::OnStockCountedCall {
+    const OPERATION: &'static Operation = WebhookId::OnStockCounted.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
             _ => response.undocumented(),
         }
     }

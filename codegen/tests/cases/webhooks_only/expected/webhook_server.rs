@@ -29,6 +29,24 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
         runtime::not_implemented((call, context))
     }
+
+    /// `POST /stockChanged`
+    fn on_stock_moved(
+        &self,
+        call: super::webhook_calls::OnStockMovedCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
+    }
+
+    /// `PUT /stockChanged`
+    fn on_stock_counted(
+        &self,
+        call: super::webhook_calls::OnStockCountedCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
+    }
 }
 
 /// Receives every webhook and callback, each at the path that `path` gives for it:
@@ -64,9 +82,17 @@ pub fn endpoints<S: Service>(
 
 /// The request of any operation: read once, looked at by whoever has to, answered.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one at a time is on its way; a pointer for each costs more than the space"
+)]
 pub enum Incoming {
     /// `POST stockChanged`
     OnStockChanged(super::webhook_calls::OnStockChangedCall),
+    /// `POST /stockChanged`
+    OnStockMoved(super::webhook_calls::OnStockMovedCall),
+    /// `PUT /stockChanged`
+    OnStockCounted(super::webhook_calls::OnStockCountedCall),
 }
 
 impl Incoming {
@@ -79,6 +105,10 @@ impl Incoming {
             Some(WebhookId::OnStockChanged) => {
                 Request::read(call).map(Self::OnStockChanged)
             }
+            Some(WebhookId::OnStockMoved) => Request::read(call).map(Self::OnStockMoved),
+            Some(WebhookId::OnStockCounted) => {
+                Request::read(call).map(Self::OnStockCounted)
+            }
             None => Err(Rejection::NotFound),
         }
     }
@@ -88,6 +118,8 @@ impl Incoming {
     pub const fn id(&self) -> WebhookId {
         match self {
             Self::OnStockChanged(_) => WebhookId::OnStockChanged,
+            Self::OnStockMoved(_) => WebhookId::OnStockMoved,
+            Self::OnStockCounted(_) => WebhookId::OnStockCounted,
         }
     }
 
@@ -97,6 +129,7 @@ impl Incoming {
     pub fn undeclared(&self, limit: usize) -> Vec<String> {
         match self {
             Self::OnStockChanged(call) => call.undeclared(limit),
+            _ => Vec::new(),
         }
     }
 
@@ -106,6 +139,26 @@ impl Incoming {
             Self::OnStockChanged(request) => {
                 Box::pin(async move {
                     match service.on_stock_changed(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+            Self::OnStockMoved(request) => {
+                Box::pin(async move {
+                    match service.on_stock_moved(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+            Self::OnStockCounted(request) => {
+                Box::pin(async move {
+                    match service.on_stock_counted(request, call.context()).await {
                         Ok(()) => call.answer_empty(204, Reply::new(())),
                         Err(refusal) => {
                             call.refuse(refusal, |reply| call.answer_empty(500, reply))
@@ -126,5 +179,21 @@ impl Request for super::webhook_calls::OnStockChangedCall {
 
     fn undeclared(&self, limit: usize) -> Vec<String> {
         ::contract_runtime::Contract::undeclared(&self.body, limit)
+    }
+}
+
+impl Request for super::webhook_calls::OnStockMovedCall {
+    const OPERATION: &'static Operation = WebhookId::OnStockMoved.operation();
+
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
+    }
+}
+
+impl Request for super::webhook_calls::OnStockCountedCall {
+    const OPERATION: &'static Operation = WebhookId::OnStockCounted.operation();
+
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
     }
 }

@@ -46,16 +46,64 @@ pub static WEBHOOKS: &[Operation] = &[
         ],
         servers: &[],
     },
+    Operation {
+        id: "onStockMoved",
+        method: "POST",
+        path: "onStockMoved",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Once,
+        deprecated: false,
+        parameters: &[],
+        body: None,
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
+        servers: &[],
+    },
+    Operation {
+        id: "onStockCounted",
+        method: "PUT",
+        path: "stockChanged",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Idempotent,
+        deprecated: false,
+        parameters: &[],
+        body: None,
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
+        servers: &[],
+    },
 ];
 
 /// Every webhook and callback, to search by id; their paths are their names, without a leading `/`.
-pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0]);
+pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1, 2]);
 
 ::contract_runtime::closed_enum! {
     /// The webhooks and callbacks, by `operationId`.
     pub enum WebhookId {
         /// `POST stockChanged`
         OnStockChanged = "onStockChanged",
+        /// `POST /stockChanged`
+        OnStockMoved = "onStockMoved",
+        /// `PUT /stockChanged`
+        OnStockCounted = "onStockCounted",
     }
 }
 
