@@ -74,7 +74,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Whether there is room for one more answer; if not, how long until enough of it expires.
+/// Whether there is room for one more answer; if not, how long until enough of it is free again.
 pub(super) fn room(
     connection: &Connection,
     client: &ClientId,
@@ -102,7 +102,7 @@ pub(super) fn room(
     Ok(longest.map_or(Ok(()), Err))
 }
 
-/// How long until so many bytes of a scope have expired, at most [`LONGEST_WAIT`]; only what expires by then
+/// How long until so many bytes of a scope are free again, at most [`LONGEST_WAIT`]; only what expires by then
 /// is looked at.
 fn wait(
     connection: &Connection,
@@ -112,11 +112,18 @@ fn wait(
     terms: &Terms,
     now: Moment,
 ) -> Result<Duration, StoreError> {
+    // A claim ends with its lease: as an answer would that had been given a window before.
+    let sql = "SELECT lease_until - ?1 AS since, size FROM idempotency \
+               WHERE status IS NULL AND lease_until <= ?1 + ?2 \
+               AND (?3 = '' OR client = ?3) AND (?4 = '' OR member = ?4) \
+               UNION ALL SELECT created_at, size FROM idempotency \
+               WHERE status IS NOT NULL AND created_at <= ?2 \
+               AND (?3 = '' OR client = ?3) AND (?4 = '' OR member = ?4) \
+               ORDER BY since";
     let horizon = now.plus(LONGEST_WAIT).minus(terms.window);
-    let sql = "SELECT created_at, size FROM idempotency WHERE created_at <= ?1 \
-               AND (?2 = '' OR client = ?2) AND (?3 = '' OR member = ?3) ORDER BY created_at";
+    let window = i64::try_from(terms.window.as_millis()).unwrap_or(i64::MAX);
     let mut rows = connection.prepare_cached(sql)?;
-    let mut rows = rows.query(params![horizon.millis(), client, member])?;
+    let mut rows = rows.query(params![window, horizon.millis(), client, member])?;
     let mut freed = 0_u64;
     while let Some(row) = rows.next()? {
         freed = freed.saturating_add(u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0));

@@ -50,7 +50,7 @@ pub enum Completion {
     Stored,
     /// It is of those that are never kept, or too large; the key is free again.
     NotStored,
-    /// The claim was taken over in the meantime: another attempt decides, and this write must be undone.
+    /// The claim's lease is over, and its key free or another attempt's: this write must be undone.
     Lost,
 }
 
@@ -74,25 +74,12 @@ pub fn claim(
     let claim = Claim { key_hash: secrets::hex(&secrets::hash(key)), fence };
     expire(connection, terms, now, EXPIRED_AT_ONCE)?;
     if let Some(row) = row(connection, client, member, &claim.key_hash)? {
-        let over = now >= row.created_at.plus(terms.window);
-        match row.answer {
-            _ if over => forget(connection, client, member, &claim.key_hash)?,
-            _ if row.request != request => return Ok(Found::Reused),
-            Some(answer) => return Ok(Found::Answered(answer)),
-            None if now < row.lease_until => return Ok(Found::InProgress),
-            None => {
-                let sql = "UPDATE idempotency SET fence = ?4, lease_until = ?5 \
-                           WHERE client = ?1 AND member = ?2 AND key_hash = ?3";
-                let lease = now.plus(terms.lease).millis();
-                connection.prepare_cached(sql)?.execute(params![
-                    client,
-                    member,
-                    claim.key_hash,
-                    fence,
-                    lease
-                ])?;
-                return Ok(Found::Claimed(claim));
-            }
+        if now >= row.ends(terms) {
+            forget(connection, client, member, &claim.key_hash)?;
+        } else if row.request != request {
+            return Ok(Found::Reused);
+        } else {
+            return Ok(row.answer.map_or(Found::InProgress, Found::Answered));
         }
     }
     if let Err(wait) = budget::room(connection, client, member, terms, now)? {
@@ -153,30 +140,19 @@ pub fn complete(
     Ok(Completion::Stored)
 }
 
-/// Gives a claim back, as if the key had never been sent; what was completed or taken over stays.
-///
-/// # Errors
-/// What the database says.
-pub fn give_back(connection: &Connection, caller: &Caller) -> Result<(), StoreError> {
-    let Some(claim) = &caller.claim else { return Ok(()) };
-    if open_size(connection, caller, claim)?.is_some() {
-        forget(connection, &caller.client, &caller.member, &claim.key_hash)?;
-    }
-    Ok(())
-}
-
-/// Forgets what is older than the window, the oldest first, at most so many; says how many.
+/// Forgets claims whose lease is over, and answers that are older than the window, at most so many; says how many.
 ///
 /// # Errors
 /// What the database says.
 pub fn expire(connection: &Connection, terms: &Terms, now: Moment, most: usize) -> Result<usize, StoreError> {
-    let sql = "SELECT client, member, key_hash FROM idempotency WHERE created_at <= ?1 \
-               ORDER BY created_at LIMIT ?2";
+    let sql = "SELECT client, member, key_hash FROM idempotency WHERE status IS NULL AND lease_until <= ?1 \
+               UNION ALL \
+               SELECT client, member, key_hash FROM idempotency WHERE status IS NOT NULL AND created_at <= ?2 \
+               LIMIT ?3";
+    let terms = params![now.millis(), now.minus(terms.window).millis(), limit(most)];
     let over: Vec<(ClientId, MemberId, String)> = connection
         .prepare_cached(sql)?
-        .query_map(params![now.minus(terms.window).millis(), limit(most)], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })?
+        .query_map(terms, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
     for (client, member, key_hash) in &over {
         forget(connection, client, member, key_hash)?;
@@ -192,6 +168,13 @@ struct Row {
     lease_until: Moment,
     created_at: Moment,
     answer: Option<Answer>,
+}
+
+impl Row {
+    /// From when on it is as if it had never been: a claim holds for its lease, an answer for the window.
+    fn ends(&self, terms: &Terms) -> Moment {
+        if self.answer.is_some() { self.created_at.plus(terms.window) } else { self.lease_until }
+    }
 }
 
 fn row(

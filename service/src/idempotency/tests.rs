@@ -164,12 +164,34 @@ async fn a_claim_that_was_taken_over_is_lost() {
     assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, after(59)).await, Found::InProgress);
     let second = claimed(&store, "key-0001", 2, after(60)).await;
     assert_eq!(completed(&store, &first, answer(200, "late"), after(61)).await, Completion::Lost);
-    let late = caller("m", &first);
-    store.write(move |connection| give_back(connection, &late)).await.unwrap();
+    let passing = answer(429, r#"{"code":"RELAY_BUSY"}"#);
+    assert_eq!(completed(&store, &first, passing, after(61)).await, Completion::Lost);
     assert_eq!(completed(&store, &second, answer(200, "taken over"), after(62)).await, Completion::Stored);
     assert_eq!(completed(&store, &first, answer(200, "late"), after(63)).await, Completion::Lost);
     let found = ask(&store, ("m", "key-0001", "{}"), 3, after(64)).await;
     assert_eq!(found, Found::Answered(answer(200, "taken over")));
+}
+
+/// LIM-20: a claim that nobody completes takes room for its lease, and not for the day that its answer would be kept;
+/// who is overtaken by that loses.
+#[tokio::test]
+async fn claims_that_nobody_completes_leave_their_room() {
+    let store = store();
+    let terms = Terms { answer: 1000, of_member: 4000, ..terms() };
+    let ask = async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, after(seconds), terms).await;
+    let Found::Claimed(abandoned) = ask("key-0000", 0).await else { panic!("there is room") };
+    assert!(matches!(ask("key-0001", 30).await, Found::Claimed(_)));
+    // As long as the first of them holds, and no longer.
+    assert_eq!(ask("key-0002", 30).await, Found::NoRoom(Duration::from_secs(30)));
+    assert_eq!(ask("key-0002", 59).await, Found::NoRoom(Duration::from_secs(1)));
+    assert!(matches!(ask("key-0002", 60).await, Found::Claimed(_)));
+    assert_eq!(kept(&store).await, (3024, 3024));
+    assert_eq!(completed(&store, &abandoned, answer(200, "{}"), after(61)).await, Completion::Lost);
+    // With nobody asking, upkeep does it.
+    let gone = store.write(move |connection| expire(connection, &terms, after(120), 1));
+    assert_eq!((gone.await.unwrap(), kept(&store).await), (1, (1512, 1512)));
+    let gone = store.write(move |connection| expire(connection, &terms, after(120), 9));
+    assert_eq!((gone.await.unwrap(), kept(&store).await), (1, (0, 0)));
 }
 
 /// A slow attempt whose lease is over but whom nobody overtook still completes.
@@ -181,7 +203,7 @@ async fn a_lease_that_nobody_took_over_still_counts() {
 }
 
 /// LIM-20, ERR-35: room is reserved by claims and settled by answers; without any the client is told how long
-/// until enough expires, at most an hour.
+/// until enough is free again, at most an hour.
 #[tokio::test]
 async fn room_is_bounded() {
     let store = store();
@@ -193,14 +215,17 @@ async fn room_is_bounded() {
         claims.push(claim);
     }
     assert_eq!(kept(&store).await, (3024, 3024));
-    assert_eq!(ask("key-0002", 0).await, Found::NoRoom(Duration::from_secs(3600)));
+    // What is on its way takes no more room than its lease lasts.
+    assert_eq!(ask("key-0002", 0).await, Found::NoRoom(Duration::from_secs(60)));
     for claim in &claims {
         assert_eq!(completed(&store, claim, answer(200, "{}"), NOW).await, Completion::Stored);
     }
     let (total, rows) = kept(&store).await;
     assert_eq!(total, rows);
     assert!(total < 1200, "{total}");
-    assert!(matches!(ask("key-0002", 0).await, Found::Claimed(_)));
+    let Found::Claimed(claim) = ask("key-0002", 0).await else { panic!("there is room again") };
+    assert_eq!(completed(&store, &claim, answer(200, &"x".repeat(900)), NOW).await, Completion::Stored);
+    assert_eq!(ask("key-0003", 0).await, Found::NoRoom(Duration::from_secs(3600)));
     // Another member has room of its own.
     let other = ask_within(&store, ("n", "key-0001", "{}"), 1, NOW, terms).await;
     assert!(matches!(other, Found::Claimed(_)));
@@ -214,8 +239,8 @@ async fn room_is_bounded() {
 async fn a_claim_is_given_back() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
-    let own = caller("m", &claim);
-    store.write(move |connection| give_back(connection, &own)).await.unwrap();
+    let passing = answer(429, r#"{"code":"RELAY_BUSY"}"#);
+    assert_eq!(completed(&store, &claim, passing, NOW).await, Completion::NotStored);
     assert_eq!(kept(&store).await, (0, 0));
     let rows = store.read(|connection| {
         let sql = "SELECT count(*) FROM kept_bytes WHERE member <> ''";

@@ -77,8 +77,9 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ),
     (
         "idempotency-keys",
-        "INSERT INTO idempotency (client, member, key_hash, request_hash, fence, lease_until, created_at) VALUES
-         ('c', 'm', 'old', x'', 1, 0, :now - 86400000), ('c', 'm', 'kept', x'', 1, 0, :now - 86400000 + 1)",
+        "INSERT INTO idempotency
+         (client, member, key_hash, request_hash, fence, lease_until, status, created_at) VALUES
+         ('c', 'm', 'old', x'', 1, 0, 200, :now - 86400000), ('c', 'm', 'kept', x'', 1, 0, 200, :now - 86400000 + 1)",
         "SELECT group_concat(key_hash) FROM idempotency",
     ),
     (

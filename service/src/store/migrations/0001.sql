@@ -221,7 +221,9 @@ CREATE TABLE idempotency (
     created_at INTEGER NOT NULL,
     PRIMARY KEY (client, member, key_hash)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX idempotency_by_age ON idempotency (created_at);
+-- Each row is in one of the two: a claim ends with its lease, an answer a window after it was given.
+CREATE INDEX idempotency_by_lease ON idempotency (lease_until) WHERE status IS NULL;
+CREATE INDEX idempotency_by_age ON idempotency (created_at) WHERE status IS NOT NULL;
 -- Bytes of kept answers, so that nobody has to add them up: of a client and member, of a client (member
 -- empty), of all (both empty).
 CREATE TABLE kept_bytes (
