@@ -1,6 +1,6 @@
 //! Backup and restore: one file each way, beside a running service or without one.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -71,11 +71,26 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), BackupError> {
     connection
         .query_row("SELECT count(*) FROM migration", [], |row| row.get::<_, i64>(0))
         .map_err(damaged)?;
+    copy(&connection, to, || Ok(()))
+}
+
+/// Writes all of a database, its log included, into a file that is not there yet, and does the rest with it; a file
+/// that was begun is removed when anything of it fails.
+fn copy(
+    from: &Connection,
+    to: &Path,
+    rest: impl FnOnce() -> Result<(), BackupError>,
+) -> Result<(), BackupError> {
+    // The database is told the place as text.
+    let unnamed = || io::Error::new(io::ErrorKind::InvalidInput, "the name is no UTF-8");
+    let target = to.to_str().ok_or_else(|| failed(to)(unnamed()))?;
     // An empty file is written over; from here on it is ours, and nobody else may read it.
     let begun = private::file(to).map_err(failed(to))?;
-    let target = to.to_string_lossy().into_owned();
-    let copied = connection.execute("VACUUM INTO ?1", [&target]).map_err(StoreError::from);
-    let kept = copied.map_err(BackupError::from).and_then(|_| begun.sync_all().map_err(failed(to)));
+    let copied = from.execute("VACUUM INTO ?1", [target]).map_err(StoreError::from);
+    let kept = copied
+        .map_err(BackupError::from)
+        .and_then(|_| rest())
+        .and_then(|()| begun.sync_all().map_err(failed(to)));
     if kept.is_err() {
         let _ = fs::remove_file(to);
     }
@@ -93,31 +108,25 @@ pub fn restore(from: &Path, folder: &Path, random: &dyn Random) -> Result<(), Ba
         return Err(BackupError::Exists(place));
     }
     let damaged = |reason: String| BackupError::Damaged { path: from.to_owned(), reason };
-    check(from).map_err(|error| damaged(error.to_string()))?.map_err(damaged)?;
+    let whole = whole(from).map_err(|error| damaged(error.to_string()))?.map_err(damaged)?;
     private::folder(folder).map_err(failed(folder))?;
     let begun = folder.join("exchange.db.restoring");
-    let mut file = private::file(&begun).map_err(failed(&begun))?;
-    let settled = File::open(from)
-        .and_then(|mut from| io::copy(&mut from, &mut file))
-        .map_err(failed(&begun))
-        .and_then(|_| settle(&begun, random))
-        .and_then(|()| file.sync_all().map_err(failed(&begun)))
-        .and_then(|()| fs::rename(&begun, &place).map_err(failed(&place)));
-    if settled.is_err() {
+    copy(&whole, &begun, || settle(&begun, random))?;
+    fs::rename(&begun, &place).map_err(|error| {
         let _ = fs::remove_file(&begun);
-    }
-    settled
+        failed(&place)(error)
+    })
 }
 
-/// The outer error is the database's, the inner one what its own check found.
-fn check(file: &Path) -> rusqlite::Result<Result<(), String>> {
+/// A database that is whole. The outer error is the database's, the inner one what its own check found.
+fn whole(file: &Path) -> rusqlite::Result<Result<Connection, String>> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
         return Ok(Err(found));
     }
     connection.query_row("SELECT count(*) FROM migration", [], |row| row.get::<_, i64>(0))?;
-    Ok(Ok(()))
+    Ok(Ok(connection))
 }
 
 fn settle(file: &Path, random: &dyn Random) -> Result<(), BackupError> {

@@ -446,6 +446,37 @@ mod tests {
         assert_ne!(epoch(&restored).await, before);
     }
 
+    /// What lies in the log of what is restored is restored, too: a store's folder that was copied, say.
+    #[tokio::test]
+    async fn what_lies_in_a_log_is_restored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let store = Store::open(&Options::new(Place::Folder(path("first")))).expect("a store");
+        set(&store, "kept", true).await.expect("a write");
+        std::fs::create_dir(path("copy")).expect("a folder");
+        for name in ["exchange.db", "exchange.db-wal"] {
+            std::fs::copy(path("first").join(name), path("copy").join(name)).expect("a copy");
+        }
+        restore(&path("copy").join("exchange.db"), &path("second"), &SystemRandom).expect("restored");
+        let restored = Store::open(&Options::new(Place::Folder(path("second")))).expect("a store");
+        assert_eq!(count(&restored).await, 1);
+    }
+
+    /// A name that the database cannot be told is refused, and no other file is made in its place.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn names_that_are_no_text_are_refused() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = folder.path().join("first");
+        let _store = Store::open(&Options::new(Place::Folder(first.clone()))).expect("a store");
+        let to = folder.path().join(std::ffi::OsStr::from_bytes(b"backup-\xff.db"));
+        let refused = backup(&first, &to).expect_err("a refusal");
+        assert!(matches!(refused, BackupError::Io { .. }), "{refused}");
+        assert!(refused.to_string().contains("UTF-8"), "{refused}");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+
     /// A backup only reads: also beside a service of a newer version, whose store it leaves as it is; and where
     /// there is no store it makes none.
     #[tokio::test]
