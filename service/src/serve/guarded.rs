@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 /// Fails a write that has been waiting for longer than allowed.
 pub(super) struct Guarded<S> {
@@ -29,7 +29,8 @@ impl<S> Guarded<S> {
         let longest = self.longest;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(longest)));
         if waiting.as_mut().poll(cx).is_ready() {
-            waiting.as_mut().reset(Instant::now() + longest);
+            // A timer that has ended is not asked again.
+            self.waiting = None;
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         Poll::Pending
