@@ -22,6 +22,12 @@ impl Peer {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }
 
+    /// Whether it is this machine itself.
+    #[must_use]
+    pub fn is_loopback(self) -> bool {
+        self.0.to_canonical().is_loopback()
+    }
+
     /// What limits count by: an IPv4 address, or the /64 network of an IPv6 address, for a single host
     /// has all the rest (LIM-04).
     #[must_use]

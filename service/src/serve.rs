@@ -72,8 +72,7 @@ impl Bounds {
     /// What a connection takes of its source's share; none when the source has no more. The inner none is one that
     /// is not counted.
     fn share(&self, peer: Peer) -> Option<Option<Share>> {
-        let network = peer.network();
-        if network.is_loopback() && !self.counts_own {
+        if peer.is_loopback() && !self.counts_own {
             return Some(None);
         }
         self.shares.take(network, 1).map(Some)
@@ -229,4 +228,27 @@ impl Server {
         }
         Ok(response)
     }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This machine's own connections are not counted where nothing is said, whichever of its addresses they are from;
+    /// others are.
+    #[test]
+    fn own_connections_are_not_counted() {
+        let share = |address: &str, own: Option<usize>| {
+            let mut config = Config::default();
+            config.serve.connections_of_address = own;
+            let server = Server::new(Router::new(), &config, &Environment::system()).unwrap();
+            server.limits.share(Peer(address.parse().unwrap())).unwrap().is_some()
+        };
+        for address in ["127.0.0.1", "127.0.0.9", "::1", "::ffff:127.0.0.1"] {
+            assert!(!share(address, None) && share(address, Some(1)), "{address}");
+        }
+        for address in ["192.0.2.1", "2001:db8::1", "::"] {
+            assert!(share(address, None), "{address}");
+        }
+    }
+}
 }
