@@ -59,7 +59,7 @@ pub(super) fn finish(ports: &Ports, facts: &Facts, sent: &Sent, mut answer: Answ
     {
         rate_headers(headers, rate);
     }
-    if answer.status.is_client_error() && facts.body.as_ref().is_none_or(Result::is_err) {
+    if facts.body.as_ref().is_none_or(Result::is_err) {
         // What was sent is not read any more, so nothing can follow it.
         close_unless_empty(headers, facts);
     }

@@ -178,11 +178,13 @@ async fn bodies_that_cannot_be_had() {
     let slow = never();
     let (first, second) = tokio::join!(
         world.send_body(world.write("key-0001"), Some(slow)),
-        world.send(world.write("key-0002")),
+        world.send(world.write("key-0002").header("Content-Length", "48")),
     );
     assert_eq!(first.status, 400);
     assert_eq!((second.code(), second.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("5")));
     assert!(!second.has("dpop-nonce"));
+    // Nothing of its body was read, so nothing can follow it.
+    assert_eq!(second.header("connection"), Some("close"));
 }
 
 /// ERR-30: nothing is unpacked, so nothing unfolds.
