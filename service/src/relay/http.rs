@@ -112,6 +112,8 @@ fn failure(error: reqwest::Error) -> RelayFailure {
     if error.is_timeout() { RelayFailure::TooLate } else { RelayFailure::Unreachable }
 }
 
+    // The address is the configuration's; path and query are a member's.
+    let error = error.without_url();
 fn some_of(headers: &HeaderMap, names: &[&'static str]) -> HeaderMap {
     let names = names.iter().map(|name| HeaderName::from_static(name));
     names.filter_map(|name| headers.get(&name).map(|value| (name.clone(), value.clone()))).collect()

@@ -21,6 +21,7 @@ use http::{HeaderMap, Method, Uri};
 
 use super::stand_ins::fixture;
 use super::world::{ADD, NOW, WRITE};
+use crate::kit::log;
 
 /// Says who called; panics where it is asked for locations.
 struct Exchange;
@@ -81,10 +82,14 @@ fn caller() -> Caller {
 }
 
 fn relayed(operation: OperationId, body: &str) -> Relayed {
+    relayed_with(operation, "undeclared=1", body)
+}
+
+fn relayed_with(operation: OperationId, query: &str, body: &str) -> Relayed {
     let operation = operation.operation();
     let request = http::Request::builder()
         .method(operation.method)
-        .uri(format!("{}?undeclared=1", operation.path))
+        .uri(format!("{}?{query}", operation.path))
         .header("Content-Type", "application/json")
         .header("Idempotency-Key", "key-0001")
         .header("X-Member", "somebody else")
@@ -146,6 +151,21 @@ async fn a_backend_that_does_not_answer() {
         let answer = relay.relay(relayed(OperationId::ServiceDocument, "")).await;
         assert_eq!(answer.err(), Some(RelayFailure::Unreachable), "{base}");
     }
+}
+
+/// What is logged of a backend that does not answer names neither path nor query: cursors are in them, and units.
+#[tokio::test]
+async fn a_backend_that_does_not_answer_is_logged_without_what_was_asked() {
+    let (_, here) = environment();
+    let log = log();
+    let key = RelayKey::from_bytes(&[1; 32]);
+    let relay = HttpRelay::new("http://127.0.0.1:9/", key, here, Duration::from_secs(5)).unwrap();
+    let asked = relayed_with(OperationId::ServiceDocument, "hush-of-the-query=1", "");
+    assert_eq!(relay.relay(asked).await.err(), Some(RelayFailure::Unreachable));
+    let told = log.text();
+    assert!(told.contains("the backend was called in vain"), "{told}");
+    let ours = told.lines().filter(|line| line.contains("exchange_service"));
+    assert!(!ours.collect::<String>().contains("hush-of-the-query"), "{told}");
 }
 
 /// ERR-37: whatever else stands at the address answers nothing that a client hears, or that is kept for a key.
