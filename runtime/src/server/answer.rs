@@ -8,10 +8,10 @@ use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
 use serde::Serialize;
 
 use super::{Call, Rejection};
-use crate::Json;
 use crate::media::MediaType;
 use crate::operation::{self, Format, Operation};
 use crate::violation::Violations;
+use crate::{Json, depth};
 
 /// A success with headers, or with another status than the contract's first.
 ///
@@ -253,8 +253,8 @@ impl Answer {
             return Ok(());
         };
         let broken = |violations| BrokenAnswer::Body(status, violations);
-        // Whatever depth it has: nobody sent it.
-        match Json::of_written(&self.body) {
+        // Another process may have written it: it is no deeper than every stack can drop.
+        match Json::parse_within(&self.body, depth::MAX) {
             Ok(json) => validator.validate(&json).map_err(broken),
             Err(_) => Err(BrokenAnswer::MediaType(status)),
         }

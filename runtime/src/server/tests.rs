@@ -397,6 +397,17 @@ async fn answers_of_some_calls_are_checked() {
     assert_eq!(router.oneshot(request).await.unwrap().status(), 500);
 }
 
+/// A backend elsewhere may answer anything: what is deeper than a stack can drop is no answer of the contract.
+#[test]
+fn answers_from_elsewhere_may_be_deep() {
+    let check = |levels: usize| {
+        let body = format!(r#"{{"name":"Rex","more":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
+        Answer { body: body.into(), ..written("") }.check(&ALL[0])
+    };
+    assert!(check(crate::depth::MAX - 1).is_ok());
+    assert!(matches!(check(60_000), Err(BrokenAnswer::MediaType(_))));
+}
+
 #[tokio::test]
 async fn head_is_get_without_the_body() {
     let head = HttpRequest::head("/pets").body(Body::empty()).unwrap();
