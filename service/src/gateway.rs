@@ -99,9 +99,15 @@ impl Gateway {
         let mut sent = Sent::default();
         for (at, stage) in STAGES.iter().enumerate() {
             if at == ANONYMOUS_AFTER
-                && let Some(answer) = contract::anonymous(facts)
+                && let Some(answered) = contract::anonymous(facts)
             {
-                return answering::anonymous(ports, facts, answer);
+                return match answered {
+                    Ok(answer) => answering::anonymous(ports, facts, answer),
+                    Err(ending) => {
+                        let answer = relaying::end(ports, facts, ending).await;
+                        answering::finish(ports, facts, &sent, answer)
+                    }
+                };
             }
             if let Err(ending) = self.ask(stage, facts).await {
                 sent = Sent::at(stage, facts, &ending);

@@ -48,7 +48,7 @@ impl Sent {
     }
 }
 
-/// An answer of a signed-in route, as it is sent.
+/// An answer of a signed-in route, or any refusal, as it is sent.
 pub(super) fn finish(ports: &Ports, facts: &Facts, sent: &Sent, mut answer: Answer) -> Response {
     let headers = &mut answer.headers;
     if sent.nonce {

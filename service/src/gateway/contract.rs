@@ -11,7 +11,7 @@ use exchange_api::operations::{OperationId, TABLE};
 use exchange_api::refusals::PlainCode;
 use http::{Method, header};
 
-use super::ending::Refused;
+use super::ending::{Ending, Refused};
 use super::facts::Facts;
 use crate::secrets;
 
@@ -75,43 +75,39 @@ pub static SCHEMAS: &[File] = &[
 ];
 
 /// What is answered without a token: the contract's files, and `OPTIONS`; `None` for everything else.
-pub(super) fn anonymous(facts: &Facts) -> Option<Answer> {
+pub(super) fn anonymous(facts: &Facts) -> Option<Result<Answer, Ending>> {
     if facts.head.method == Method::OPTIONS {
         return Some(options(facts));
     }
     let operation = facts.operation.filter(|operation| operation.anonymous)?;
     Some(match OperationId::of(operation)? {
         OperationId::ContractOpenapi => {
-            serve(&OPENAPI, openapi_tag(), HeaderValue::from_static("application/json"), facts)
+            Ok(serve(&OPENAPI, openapi_tag(), HeaderValue::from_static("application/json"), facts))
         }
         _ => {
             let name = operation.path_value(facts.path(), "name").unwrap_or_default();
             match SCHEMAS.binary_search_by(|file| file.name.cmp(name)) {
                 Ok(at) => {
                     let json = HeaderValue::from_static("application/schema+json");
-                    serve(&SCHEMAS[at], schema_tag(at), json, facts)
+                    Ok(serve(&SCHEMAS[at], schema_tag(at), json, facts))
                 }
-                Err(_) => not_found(facts),
+                Err(_) => Err(Refused::plain(PlainCode::NotFound).into()),
             }
         }
     })
 }
 
 /// The methods of a path, without a token.
-fn options(facts: &Facts) -> Answer {
+fn options(facts: &Facts) -> Result<Answer, Ending> {
     let allowed: Vec<&str> = match TABLE.find("OPTIONS", facts.path()) {
         Lookup::WrongMethod(allowed) => allowed.methods().chain(["OPTIONS"]).collect(),
-        _ => return not_found(facts),
+        _ => return Err(Refused::plain(PlainCode::NotFound).into()),
     };
     let mut headers = HeaderMap::new();
     if let Ok(allowed) = HeaderValue::from_str(&allowed.join(", ")) {
         headers.insert(header::ALLOW, allowed);
     }
-    Answer { status: StatusCode::NO_CONTENT, headers, body: Bytes::new() }
-}
-
-fn not_found(facts: &Facts) -> Answer {
-    Refused::plain(PlainCode::NotFound).into_answer(facts.correlation_id.clone(), facts.path())
+    Ok(Answer { status: StatusCode::NO_CONTENT, headers, body: Bytes::new() })
 }
 
 fn serve(file: &File, tag: &HeaderValue, media_type: HeaderValue, facts: &Facts) -> Answer {

@@ -45,6 +45,7 @@ async fn unknown_names() {
     for name in ["nothing", "page.schema", "Page", "%70age"] {
         let reply = world.send(world.get(&format!("/exchange/v1/schemas/{name}.schema.json"))).await;
         assert_eq!((reply.status, reply.code()), (404, "NOT_FOUND"), "{name}");
+        assert_eq!(reply.header("cache-control"), Some("no-store"), "a name may come to be");
     }
     let known = world.get("/exchange/v1/schemas/page.schema.json").token("nobodys").proof("garbage");
     assert_eq!(world.send(known).await.status, 200);

@@ -439,6 +439,8 @@ fn certificates_that_cannot_be_used() {
     let make = |certificate: Option<std::path::PathBuf>, private_key: Option<std::path::PathBuf>| {
         let mut config = Config::default();
         (config.serve.certificate, config.serve.private_key) = (certificate, private_key);
+    let unknown = r#"exchange_requests_total{operation="contract_schema",status="404",code="NOT_FOUND"}"#;
+    assert!(page.contains(unknown), "{page}");
         Server::new(Router::new(), &config, &environment).err()
     };
     assert!(make(None, None).is_none());
