@@ -90,7 +90,7 @@ pub struct Limits {
     pub known_tokens: u64,
     /// Bytes of bodies that are held at once.
     pub held_bytes: usize,
-    /// How long a body may take to come, in seconds.
+    /// How long a body may take to come once it is awaited, in seconds.
     pub body_seconds: u64,
 }
 

@@ -51,6 +51,7 @@ pub mod shared;
 mod shares;
 pub mod store;
 pub mod time;
+mod timed;
 pub mod upkeep;
 pub mod web;
 

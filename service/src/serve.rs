@@ -8,7 +8,6 @@
 mod forwarded;
 mod guarded;
 mod head;
-mod timed;
 mod tls;
 pub mod watch;
 
@@ -35,12 +34,12 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use self::guarded::Guarded;
-use self::timed::Timed;
 use crate::Environment;
 use crate::config::Config;
 use crate::gateway;
 use crate::peer::Peer;
 use crate::shares::{Share, Shares};
+use crate::timed::Timed;
 
 /// Connections at once of one address, where the configuration does not say.
 const CONNECTIONS_OF_ADDRESS: usize = 1024;
@@ -75,7 +74,7 @@ impl Bounds {
         if peer.is_loopback() && !self.counts_own {
             return Some(None);
         }
-        self.shares.take(network, 1).map(Some)
+        self.shares.take(peer.network(), 1).map(Some)
     }
 }
 
@@ -228,6 +227,7 @@ impl Server {
         }
         Ok(response)
     }
+}
 
 #[cfg(test)]
 mod tests {
@@ -250,5 +250,4 @@ mod tests {
             assert!(share(address, None), "{address}");
         }
     }
-}
 }

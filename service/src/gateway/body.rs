@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::BoxError;
 use axum::body::{Body, HttpBody};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -12,6 +13,7 @@ use tokio::time::timeout;
 
 use super::facts::Unread;
 use crate::shares::{Share, Shares};
+use crate::timed::{Timed, is_too_slow};
 
 /// What one permit stands for.
 const UNIT: usize = 1024;
@@ -74,16 +76,17 @@ pub(super) async fn read(
         return Ok((Bytes::new(), None));
     }
     let held = room.take(network, most).await.ok_or(Unread::NoRoom)?;
-    match timeout(slowest, frames(body, limit)).await {
-        Ok(bytes) => Ok((bytes?, Some(held))),
-        Err(_) => Err(Unread::TooSlow),
-    }
+    let bytes = frames(Timed::new(body, slowest), limit).await?;
+    Ok((bytes, Some(held)))
 }
 
-async fn frames(mut body: Body, limit: usize) -> Result<Bytes, Unread> {
+async fn frames(mut body: Timed<Body>, limit: usize) -> Result<Bytes, Unread> {
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| Unread::Incomplete)?.into_data() else { continue };
+        let broken = |error: BoxError| {
+            if is_too_slow(error.as_ref()) { Unread::TooSlow } else { Unread::Incomplete }
+        };
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         if data.len() > limit - whole.len() {
             return Err(Unread::TooLarge);
         }

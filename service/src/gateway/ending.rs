@@ -100,7 +100,7 @@ impl Refused {
             }
             _ => Self::of_token(PlainCode::Unauthenticated, &refusal.to_string()),
         };
-        Self { reason: refusal.reason(), ..refused }
+        refused.because(refusal.reason())
     }
 
     /// What a refused proof comes to (ERR-06 to ERR-10).

@@ -47,8 +47,10 @@ pub(super) fn decide(facts: &Facts, _: &Config) -> Result<(), Ending> {
         Some(Ok(_)) => return Ok(()),
         Some(Err(Unread::TooLarge)) => Refused::plain(PlainCode::PayloadTooLarge),
         Some(Err(Unread::NoRoom)) => Refused::timed(TimedCode::ServiceUnavailable, CROWDED),
+        // It may still wait for an answer.
+        Some(Err(Unread::TooSlow)) => Refused::plain(PlainCode::SchemaInvalid).because("slow body"),
         // Nobody waits for an answer any more; the code is for the log.
-        Some(Err(Unread::Incomplete | Unread::TooSlow)) | None => Refused::plain(PlainCode::SchemaInvalid),
+        Some(Err(Unread::Incomplete)) | None => Refused::plain(PlainCode::SchemaInvalid),
     };
     Err(refused.into())
 }

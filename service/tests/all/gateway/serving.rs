@@ -20,7 +20,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::world::{DOCUMENT, NOW, ORIGIN, World};
+use super::world::{DOCUMENT, NOW, ORIGIN, WRITE, World};
+use crate::kit::log;
 
 struct Served {
     address: SocketAddr,
@@ -223,6 +224,22 @@ async fn slow_bodies_are_cut() {
     assert!((15..60).contains(&waited), "{waited}");
 }
 
+/// A body that does not come to the gateway is refused by it, in its own words, over the connection that it closes.
+#[tokio::test]
+async fn a_slow_body_is_told_so() {
+    let world = World::new().await;
+    let served = serve(world.gateway.router(), |_| {}).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    let head = format!("POST {WRITE} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nnot");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let log = log();
+    tokio::time::pause();
+    let answer = rest(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("connection: close"), "{answer}");
+    is_problem(&answer, "SCHEMA_INVALID");
+    assert!(log.text().contains("slow body"));
+}
+
 /// Whoever takes nothing of an answer is cut.
 #[tokio::test]
 async fn slow_readers_are_cut() {
@@ -422,6 +439,8 @@ async fn what_is_counted() {
         page.contains(r#"exchange_requests_total{operation="none",status="401",code="UNAUTHENTICATED"}"#),
         "{page}"
     );
+    let unknown = r#"exchange_requests_total{operation="contract_schema",status="404",code="NOT_FOUND"}"#;
+    assert!(page.contains(unknown), "{page}");
     assert!(page.contains(r#"exchange_request_seconds_bucket{operation="none",le="0.001"}"#), "{page}");
     assert!(!page.to_lowercase().contains("hush"), "{page}");
     let mut other = TcpStream::connect(served.address).await.unwrap();
@@ -439,8 +458,6 @@ fn certificates_that_cannot_be_used() {
     let make = |certificate: Option<std::path::PathBuf>, private_key: Option<std::path::PathBuf>| {
         let mut config = Config::default();
         (config.serve.certificate, config.serve.private_key) = (certificate, private_key);
-    let unknown = r#"exchange_requests_total{operation="contract_schema",status="404",code="NOT_FOUND"}"#;
-    assert!(page.contains(unknown), "{page}");
         Server::new(Router::new(), &config, &environment).err()
     };
     assert!(make(None, None).is_none());
