@@ -19,12 +19,8 @@ pub fn take(
     day: i64,
     writes: &Writes,
 ) -> Result<bool, StoreError> {
-    let used: Option<i64> = connection
-        .prepare_cached("SELECT used FROM write_quota WHERE client = ?1 AND member = ?2 AND day = ?3")?
-        .query_row(params![client, member, day], |row| row.get(0))
-        .optional()?;
-    let after = used.unwrap_or(0).saturating_add(i64::from(writes.count));
-    if after > i64::from(writes.limit) {
+    let after = used(connection, client, member, day)?.saturating_add(writes.count);
+    if after > writes.limit {
         return Ok(false);
     }
     let sql = "INSERT INTO write_quota (client, member, day, used) VALUES (?1, ?2, ?3, ?4) \

@@ -50,12 +50,8 @@ impl<S: Service> Backends<S> {
     async fn serve(&self, request: Request<Body>) -> Response {
         let (mut parts, body) = request.into_parts();
         // Whoever is no gateway is not listened to any further.
-        let believed = signed::verify_head(
-            &self.key,
-            &parts.headers,
-            (&parts.method, &parts.uri),
-            self.environment.now(),
-        );
+        let believed =
+            signed::verify(&self.key, &parts.headers, (&parts.method, &parts.uri), self.environment.now());
         let believed = match believed {
             Ok(believed) => believed,
             Err(reason) => return unbelieved(reason),

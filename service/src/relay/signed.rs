@@ -109,19 +109,6 @@ pub fn sign(
     Ok(value)
 }
 
-/// Who calls, if a gateway says so of exactly this request.
-///
-/// # Errors
-/// See [`Unbelieved`].
-pub fn verify(
-    key: &RelayKey,
-    headers: &HeaderMap,
-    (method, uri, body): (&Method, &Uri, &[u8]),
-    now: Moment,
-) -> Result<Caller, Unbelieved> {
-    verify_head(key, headers, (method, uri), now)?.of_body(body)
-}
-
 /// What a gateway says, once it is known to say it now of this method and path.
 #[derive(Debug)]
 pub struct Believed {
@@ -133,7 +120,7 @@ pub struct Believed {
 ///
 /// # Errors
 /// See [`Unbelieved`].
-pub fn verify_head(
+pub fn verify(
     key: &RelayKey,
     headers: &HeaderMap,
     (method, uri): (&Method, &Uri),
