@@ -48,4 +48,9 @@ pub type Relaying<'a> = Pin<Box<dyn Future<Output = Result<Answer, RelayFailure>
 pub trait Relay: Send + Sync {
     /// Takes one there, and its answer back.
     fn relay(&self, request: Relayed) -> Relaying<'_>;
+
+    /// Whether every answer that it brings is one of the contract, so that nobody looks again.
+    fn checks(&self) -> bool {
+        false
+    }
 }

@@ -93,6 +93,10 @@ impl Relay for HttpRelay {
     fn relay(&self, request: Relayed) -> Relaying<'_> {
         Box::pin(self.send(request))
     }
+
+    fn checks(&self) -> bool {
+        true
+    }
 }
 
 async fn whole(mut sent: reqwest::Response) -> Result<BytesMut, RelayFailure> {
@@ -108,12 +112,12 @@ async fn whole(mut sent: reqwest::Response) -> Result<BytesMut, RelayFailure> {
 }
 
 fn failure(error: reqwest::Error) -> RelayFailure {
+    // The address is the configuration's; path and query are a member's.
+    let error = error.without_url();
     tracing::warn!(error = %crate::logging::causes(&error), "the backend was called in vain");
     if error.is_timeout() { RelayFailure::TooLate } else { RelayFailure::Unreachable }
 }
 
-    // The address is the configuration's; path and query are a member's.
-    let error = error.without_url();
 fn some_of(headers: &HeaderMap, names: &[&'static str]) -> HeaderMap {
     let names = names.iter().map(|name| HeaderName::from_static(name));
     names.filter_map(|name| headers.get(&name).map(|value| (name.clone(), value.clone()))).collect()

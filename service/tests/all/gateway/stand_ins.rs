@@ -67,6 +67,8 @@ pub(crate) struct Backend {
     pub(crate) store: Store,
     pub(crate) environment: Environment,
     pub(crate) script: Mutex<Script>,
+    /// Whether it says that its answers are checked.
+    pub(crate) checks: AtomicBool,
     pub(crate) asked: Mutex<Vec<(&'static str, Caller)>>,
     /// Told of every request.
     pub(crate) reached: Notify,
@@ -92,6 +94,10 @@ impl Relay for Backend {
                 Script::Hangs => std::future::pending().await,
             }
         })
+    }
+
+    fn checks(&self) -> bool {
+        self.checks.load(Ordering::SeqCst)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A gateway with everything around it, and a client that does what it is told.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -139,6 +140,7 @@ impl World {
             store: store.clone(),
             environment: environment.clone(),
             script: Mutex::default(),
+            checks: AtomicBool::default(),
             asked: Mutex::default(),
             reached: Notify::new(),
         });
