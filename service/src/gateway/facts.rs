@@ -10,6 +10,7 @@ use bytes::Bytes;
 use contract_runtime::operation::Operation;
 use contract_runtime::server::{Context, Rejection};
 use dpop_bound::Refusal as ProofRefusal;
+use exchange_api::codes::Code;
 use exchange_api::server::Incoming;
 use exchange_api::types::CorrelationId;
 use http::Request;
@@ -69,7 +70,7 @@ pub struct Facts {
     /// The room that its body takes.
     pub(super) held: Option<Held>,
     /// The code of the refusal, for logs and counters.
-    pub(super) ended: Option<(String, &'static str)>,
+    pub(super) ended: Option<(Code, &'static str)>,
 }
 
 /// Why a body could not be read.

@@ -4,6 +4,7 @@
 //! path, a query, a header or a body.
 
 use contract_runtime::server::Response;
+use exchange_api::codes::Code;
 use metrics::{counter, histogram};
 
 use super::facts::Facts;
@@ -37,13 +38,8 @@ pub(super) fn tell(facts: &Facts, response: &Response, now: Moment) {
 }
 
 /// A code of the registry, so that nobody can make up labels.
-fn known(code: &str) -> &'static str {
-    let all = exchange_api::codes::Code::ALL.iter();
-    all.map(code_text).find(|own| *own == code).unwrap_or("unknown")
-}
-
-fn code_text(code: &'static exchange_api::codes::Code) -> &'static str {
-    code.as_str()
+fn known(code: &Code) -> &'static str {
+    Code::ALL.iter().find(|own| *own == code).map_or("unknown", Code::as_str)
 }
 
 /// Says that a key called for the first time; maintainers are warned of a member with unusually many (GW-05).

@@ -28,10 +28,10 @@ pub(super) async fn end(ports: &Ports, facts: &mut Facts, ending: Ending) -> Ans
             answer
         }
         Ending::Refused(refused) => {
-            let reason = refused.reason();
+            let (code, reason) = (refused.code(), refused.reason());
             let answer = refused.into_answer(facts.correlation_id.clone(), facts.path());
-            settle(ports, facts, &answer).await;
-            facts.ended = code_of(&answer).map(|code| (code, reason));
+            settle(ports, facts, &answer, Some(&code)).await;
+            facts.ended = Some((code, reason));
             answer
         }
     }
@@ -39,19 +39,23 @@ pub(super) async fn end(ports: &Ports, facts: &mut Facts, ending: Ending) -> Ans
 
 /// Takes a request that passed every stage to the backend.
 pub(super) async fn relay(ports: &Ports, facts: &mut Facts) -> Answer {
-    let (answer, done) = match relayed(ports, facts).await {
-        Ok(answer) => (answer, true),
-        Err(Unrelayed::Busy) => (refuse(facts, PlainCode::RelayBusy), true),
-        Err(Unrelayed::Unasked) => (refuse(facts, PlainCode::ServiceUnavailable), true),
-        Err(Unrelayed::Broken) => (refuse(facts, PlainCode::InternalError), true),
-        // It may still be writing: the claim stays until its lease is over (ERR-37).
-        Err(Unrelayed::Failed) => (refuse(facts, PlainCode::BackendRelayFailed), false),
+    let (answer, code) = match relayed(ports, facts).await {
+        Ok(answer) => {
+            let code = code_of(&answer);
+            (answer, code)
+        }
+        Err(unrelayed) => {
+            let code = unrelayed.code();
+            let answer = Refused::plain(code).into_answer(facts.correlation_id.clone(), facts.path());
+            (answer, Some(code.into()))
+        }
     };
-    // A success kept itself, in the transaction of its write (GW-10); what undid itself keeps nothing.
-    if done && !answer.status.is_success() {
-        settle(ports, facts, &answer).await;
+    // A success kept itself, in the transaction of its write (GW-10); what undid itself keeps nothing. Without an
+    // answer the backend may still be writing: the claim stays until its lease is over (ERR-37).
+    if !answer.status.is_success() && code != Some(Code::BackendRelayFailed) {
+        settle(ports, facts, &answer, code.as_ref()).await;
     }
-    facts.ended = code_of(&answer).map(|code| (code, ""));
+    facts.ended = code.map(|code| (code, ""));
     answer
 }
 
@@ -65,6 +69,17 @@ enum Unrelayed {
     Failed,
     /// It answered what the contract does not know.
     Broken,
+}
+
+impl Unrelayed {
+    fn code(&self) -> PlainCode {
+        match self {
+            Self::Busy => PlainCode::RelayBusy,
+            Self::Unasked => PlainCode::ServiceUnavailable,
+            Self::Failed => PlainCode::BackendRelayFailed,
+            Self::Broken => PlainCode::InternalError,
+        }
+    }
 }
 
 async fn relayed(ports: &Ports, facts: &mut Facts) -> Result<Answer, Unrelayed> {
@@ -113,15 +128,10 @@ fn is_checked(ports: &Ports) -> bool {
     }
 }
 
-fn refuse(facts: &Facts, code: PlainCode) -> Answer {
-    Refused::plain(code).into_answer(facts.correlation_id.clone(), facts.path())
-}
-
 /// Gives back what a refusal does not cost (GW-07), and keeps it for the key when it is one that is kept, unless the
 /// write has done so itself.
-async fn settle(ports: &Ports, facts: &mut Facts, answer: &Answer) {
-    let given_back = code_of(answer)
-        .is_some_and(|code| matches!(code.as_str().into(), Code::RelayBusy | Code::ExchangeBudgetExhausted));
+async fn settle(ports: &Ports, facts: &mut Facts, answer: &Answer, code: Option<&Code>) {
+    let given_back = matches!(code, Some(Code::RelayBusy | Code::ExchangeBudgetExhausted));
     if given_back
         && let Some((day, count)) = facts.counted.take()
         && let Some(proven) = facts.proven()
@@ -130,13 +140,16 @@ async fn settle(ports: &Ports, facts: &mut Facts, answer: &Answer) {
         // What cannot be given back is not worth another refusal; it is in the log.
         let _ = ports.quota.give_back(client, member, day, count).await;
     }
-    let Some(caller) = facts.caller().filter(|caller| caller.claim.is_some()) else { return };
+    if facts.claim().is_none() {
+        return;
+    }
+    let Some(caller) = facts.caller() else { return };
     // What cannot be kept is not replayed (GW-11); its lease ends by itself.
     let _ = ports.keys.settle(caller, answer.clone(), ports.environment.now()).await;
 }
 
-/// The code of a refusal.
-fn code_of(answer: &Answer) -> Option<String> {
+/// The code of a refusal that the backend wrote.
+fn code_of(answer: &Answer) -> Option<Code> {
     #[derive(Deserialize)]
     struct Problem {
         code: String,
@@ -144,5 +157,5 @@ fn code_of(answer: &Answer) -> Option<String> {
     if answer.status.as_u16() < 400 {
         return None;
     }
-    serde_json::from_slice(&answer.body).ok().map(|Problem { code }| code)
+    serde_json::from_slice(&answer.body).ok().map(|Problem { code }| Code::from(code.as_str()))
 }
