@@ -19,6 +19,7 @@ pub mod change;
 pub mod confirm;
 mod connection;
 mod demand;
+pub mod drafts;
 pub mod guard;
 mod held;
 mod journal;
@@ -33,6 +34,7 @@ pub(crate) mod warehouse;
 pub use blueprints::set_defaults;
 pub use change::{Interruption, Step};
 pub use confirm::{Confirmed, Preview};
+pub(crate) use drafts::{OVERHEAD as DRAFT_OVERHEAD, prune as prune_drafts, prune_reviews};
 pub(crate) use held::prune as prune_held;
 pub(crate) use journal::prune as prune_journal;
 pub use org_stock::Role;
@@ -44,14 +46,15 @@ use std::sync::Arc;
 use contract_runtime::server::{Context, Rejection, Response};
 use exchange_api::calls::{
     AccountCheckCall, BlueprintsReadCall, BlueprintsWriteCall, CatalogLocationsCall, CatalogResolveCall,
-    DemandReadCall, InstallationLabelCall, OrgStockMembersCall, OrgStockReadCall, OrgStockWriteCall,
-    OrgUnitsReadCall, ServiceDocumentCall, ShipsReadCall, ShipsWriteCall, StockReadCall, StockWriteCall,
+    DemandReadCall, DraftsBlueprintsCall, DraftsRefineryCall, InstallationLabelCall, OrgStockMembersCall,
+    OrgStockReadCall, OrgStockWriteCall, OrgUnitsReadCall, ServiceDocumentCall, ShipsReadCall,
+    ShipsWriteCall, StockReadCall, StockWriteCall,
 };
 use exchange_api::server::{Refusal, Service};
 use exchange_api::types::{
-    AccountCheckResponse, BlueprintChangeSet, BlueprintPage, ChangeResult, Installation, LocationList,
-    OrgDemand, OrgStockMembers, OrgStockPage, OrgUnitList, Problem, ResolveResponse, ServiceDocument,
-    ShipPage, StockPage,
+    AccountCheckResponse, BlueprintChangeSet, BlueprintPage, ChangeResult, DraftResult, Installation,
+    LocationList, OrgDemand, OrgStockMembers, OrgStockPage, OrgUnitList, Problem, ResolveResponse,
+    ServiceDocument, ShipPage, StockPage,
 };
 
 use crate::catalogue::Catalogue;
@@ -226,5 +229,21 @@ impl Service for Backend {
 
     async fn demand_read(&self, _: DemandReadCall, context: Context) -> Result<OrgDemand, Refusal> {
         self.read_demand(&context).await
+    }
+
+    async fn drafts_blueprints(
+        &self,
+        call: DraftsBlueprintsCall,
+        context: Context,
+    ) -> Result<DraftResult, Refusal> {
+        self.draft_blueprints(call.body, &context).await
+    }
+
+    async fn drafts_refinery(
+        &self,
+        call: DraftsRefineryCall,
+        context: Context,
+    ) -> Result<DraftResult, Refusal> {
+        self.draft_refinery(call.body, &context).await
     }
 }

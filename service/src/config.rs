@@ -29,6 +29,8 @@ pub struct Config {
     pub limits: Limits,
     /// When a batch is held for the member's confirmation (LIM-21).
     pub guard: Guard,
+    /// Drafts that clients stage for members (DRF-14, DRF-16).
+    pub drafts: Drafts,
     /// The identity provider.
     pub idp: Idp,
     /// How long records are kept.
@@ -248,6 +250,34 @@ impl Default for Guard {
     }
 }
 
+/// Drafts that clients stage for members, and what members have open of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Drafts {
+    /// How long a handoff lives, in seconds (LIM-35).
+    pub handoff_seconds: u64,
+    /// The largest prepared draft that is handed off, in bytes (LIM-34).
+    pub prepared_bytes: usize,
+    /// Bytes of live drafts per client (DRF-16).
+    pub bytes_of_client: u64,
+    /// Bytes of live drafts in all (DRF-16).
+    pub bytes: u64,
+    /// How long a member has for a review that they opened, in seconds.
+    pub review_seconds: u64,
+}
+
+impl Default for Drafts {
+    fn default() -> Self {
+        Self {
+            handoff_seconds: 1800,
+            prepared_bytes: 256 << 10,
+            bytes_of_client: 16 << 20,
+            bytes: 64 << 20,
+            review_seconds: 86_400,
+        }
+    }
+}
+
 /// The identity provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -336,6 +366,7 @@ impl Default for Config {
             docs_url: "https://docs.exchange.example/".to_owned(),
             limits: Limits::default(),
             guard: Guard::default(),
+            drafts: Drafts::default(),
             idp: Idp::default(),
             retention: Retention::default(),
             serve: Serve::default(),

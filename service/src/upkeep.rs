@@ -58,7 +58,7 @@ const fn task(name: &'static str, every: Duration, run: Run) -> Task {
 }
 
 /// How many tasks there are.
-const COUNT: usize = 13;
+const COUNT: usize = 15;
 
 /// Everything that has its time.
 pub static TASKS: [Task; COUNT] = [
@@ -68,6 +68,9 @@ pub static TASKS: [Task; COUNT] = [
     task("cursors", HOUR, |store, _, now, most| feed::retention::cursors(store, now, most)),
     // WRT-13
     task("held-batches", MINUTE, |store, _, now, most| backend::prune_held(store, now, most)),
+    // LIM-35
+    task("drafts", MINUTE, |store, _, now, most| backend::prune_drafts(store, now, most)),
+    task("reviews", HOUR, |store, _, now, most| backend::prune_reviews(store, now, most)),
     // LIM-22
     task("idempotency-keys", MINUTE, |store, config, now, most| {
         idempotency::expire(store, &Terms::of(&config.limits), now, most)

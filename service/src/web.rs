@@ -8,6 +8,7 @@
 mod confirm;
 mod csrf;
 mod device;
+mod drafts;
 mod layout;
 mod session;
 mod sign_in;
@@ -15,15 +16,18 @@ mod sign_in;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::FromRef;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use http::StatusCode;
 
 pub use confirm::confirmations;
 pub use csrf::Csrf;
+pub use drafts::drafts;
 pub use layout::{message, page};
 pub use session::SignedIn;
 
+use crate::backend::Backend;
 use crate::idp::Provider;
 use crate::idp::accounts::{PasswordError, Passwords};
 
@@ -57,6 +61,19 @@ impl Web {
     #[must_use]
     pub fn passwords(&self) -> &Passwords {
         &self.0.passwords
+    }
+}
+
+/// What the pages stand on that show or change what a member has.
+#[derive(Clone)]
+struct Backed {
+    web: Web,
+    backend: Backend,
+}
+
+impl FromRef<Backed> for Web {
+    fn from_ref(pages: &Backed) -> Self {
+        pages.web.clone()
     }
 }
 

@@ -9,12 +9,13 @@ use contract_runtime::server::Context;
 use exchange_api::calls::BlueprintsRead;
 use exchange_api::operations::OperationId;
 use exchange_api::server::Refusal;
-use exchange_api::types::{BlueprintChangeSet, BlueprintOp, BlueprintPage, OpId, Timestamp};
+use exchange_api::types::{BlueprintChangeSet, BlueprintOp, BlueprintPage, OpId};
 use rusqlite::Connection;
 use serde::Serialize;
 
 use super::Backend;
 use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
+use super::connection::moment;
 use super::page::{Reading, Shown};
 use crate::catalogue::contents::Kind;
 use crate::catalogue::{Index, Resolution, Resolved};
@@ -158,13 +159,6 @@ impl From<BlueprintOp> for Op {
             },
         }
     }
-}
-
-/// The moment that a timestamp names; none for a day that there is not (CON-06).
-fn moment(text: &Timestamp) -> Option<Moment> {
-    let moment = text.moment()?;
-    let millis = i64::from(moment.nanoseconds() / 1_000_000);
-    Some(Moment::from_millis(moment.unix_seconds().saturating_mul(1000).saturating_add(millis)))
 }
 
 impl Backend {

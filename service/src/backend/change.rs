@@ -23,6 +23,7 @@ use super::guard::{self, Removals};
 use super::journal;
 use super::refusal::{Asked, Failure, written};
 use super::{Backend, held};
+use crate::caller::Caller;
 use crate::catalogue::{Catalogue, Index};
 use crate::feed::{self, Author, Change, Removal, Stream};
 use crate::idempotency::{self, Completion};
@@ -256,6 +257,20 @@ pub(super) fn carry_out<A: Area>(
     interruption.at(Step::WrittenDown)
 }
 
+/// Keeps an answer for a repetition, in the write's own transaction.
+pub(super) fn keep(
+    connection: &Connection,
+    caller: &Caller,
+    answer: &Answer,
+    now: Moment,
+) -> Result<(), Failure> {
+    match idempotency::complete(connection, caller, answer, now)? {
+        Completion::Stored | Completion::NotStored => Ok(()),
+        // Another attempt decides: this one never was.
+        Completion::Lost => Err(PlainCode::IdempotencyInProgress.into()),
+    }
+}
+
 impl Backend {
     /// A change set of a connected client: decided, and unless it is a dry run or held, carried out; the
     /// answer's bytes are kept for a repetition in the same transaction.
@@ -271,16 +286,7 @@ impl Backend {
             path.interrupted(Step::Admitted)?;
             let came = path.answer(connection, admitted, &mut resolved)?;
             let answer = path.finish(resolved, came)?;
-            match idempotency::complete(
-                connection,
-                &admitted.caller,
-                &answer,
-                path.backend.environment.now(),
-            )? {
-                Completion::Stored | Completion::NotStored => {}
-                // Another attempt decides: this one never was.
-                Completion::Lost => return Err(PlainCode::IdempotencyInProgress.into()),
-            }
+            keep(connection, &admitted.caller, &answer, path.backend.environment.now())?;
             path.interrupted(Step::Completed)?;
             Ok(answer)
         });
@@ -308,19 +314,28 @@ impl Backend {
         author: Author,
         body: A::ChangeSet,
     ) -> Result<ChangeResult, StoreError> {
-        let mut resolved = Resolved::<A>::of(body, self.catalogue.latest());
+        let resolved = Resolved::<A>::of(body, self.catalogue.latest());
         let (backend, member) = (self.clone(), member.clone());
-        let change = move |connection: &Connection| {
-            let writer = backend.writer(&member, author)?;
-            let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
-            let dry_run = resolved.batch.dry_run;
-            if !dry_run {
-                let channel = writer.author.channel();
-                carry_out::<A>(connection, &writer, channel, &decided, &backend.interruption)?;
-            }
-            Ok(resolved.result(decided, dry_run))
-        };
+        let change = move |connection: &Connection| backend.change_in(connection, &member, author, resolved);
         self.store.write(change).await
+    }
+
+    /// The same within a transaction.
+    pub(super) fn change_in<A: Area>(
+        &self,
+        connection: &Connection,
+        member: &MemberId,
+        author: Author,
+        mut resolved: Resolved<A>,
+    ) -> Result<ChangeResult, StoreError> {
+        let writer = self.writer(member, author)?;
+        let decided = resolved.decide(connection, &self.catalogue, &writer)?;
+        let dry_run = resolved.batch.dry_run;
+        if !dry_run {
+            let channel = writer.author.channel();
+            carry_out::<A>(connection, &writer, channel, &decided, &self.interruption)?;
+        }
+        Ok(resolved.result(decided, dry_run))
     }
 }
 

@@ -69,6 +69,11 @@ impl Handoff {
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
+
+    /// The text, to be looked up by its hash.
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
 }
 
 impl fmt::Debug for Handoff {

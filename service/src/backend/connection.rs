@@ -110,6 +110,13 @@ fn shown_id(id: &str) -> Result<InstallationId, StoreError> {
     InstallationId::new(id).map_err(|_| StoreError::Corrupt("an installation's id"))
 }
 
+/// The moment that a timestamp names; none for a day that there is not (CON-06).
+pub(super) fn moment(text: &Timestamp) -> Option<Moment> {
+    let moment = text.moment()?;
+    let millis = i64::from(moment.nanoseconds() / 1_000_000);
+    Some(Moment::from_millis(moment.unix_seconds().saturating_mul(1000).saturating_add(millis)))
+}
+
 /// A moment as answers have it (CON-06).
 pub(super) fn timestamp(moment: Moment) -> Result<Timestamp, StoreError> {
     Timestamp::new(moment.to_string()).map_err(|_| StoreError::Corrupt("a moment before or after all years"))

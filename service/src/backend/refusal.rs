@@ -1,7 +1,9 @@
 //! What the backend refuses, as answers.
 
+use std::time::Duration;
+
 use contract_runtime::server::{Answer, Context, HeaderValue, Rejection, StatusCode};
-use exchange_api::refusals::PlainCode;
+use exchange_api::refusals::{PlainCode, TimedCode};
 use exchange_api::server::Refusal;
 use exchange_api::types::{ConfirmationUrl, CorrelationId, Problem};
 use http::header::CONTENT_TYPE;
@@ -81,6 +83,12 @@ impl Asked {
     /// A refusal as it is sent, where it is one to keep for a repetition.
     pub(crate) fn refused(&self, code: PlainCode) -> Result<Answer, Failure> {
         written_refusal(&Problem::refuse(code, self.correlation_id.clone(), &self.path))
+    }
+
+    /// The answer to what has no room before so long; it costs nothing (GW-07).
+    pub(crate) fn without_room(&self, wait: Duration) -> Result<Answer, Failure> {
+        let code = TimedCode::ExchangeBudgetExhausted;
+        written_refusal(&Problem::refuse_for(code, wait, self.correlation_id.clone(), &self.path))
     }
 
     /// The answer to a batch that waits for the member (WRT-10).

@@ -136,6 +136,12 @@ impl Index {
         part.entries.get(*part.by_key.get(key)? as usize)
     }
 
+    /// Every entry of a kind, by name.
+    #[must_use]
+    pub fn entries(&self, kind: Kind) -> &[Entry] {
+        self.part(kind).map(|part| part.entries.as_slice()).unwrap_or_default()
+    }
+
     /// The name of an entry by the key that the store has; its key as long as the catalogue does not
     /// know it any more.
     #[must_use]

@@ -5,6 +5,7 @@ use std::fmt;
 use dpop_bound::{Htu, Origin};
 
 use super::{Config, Role};
+use crate::backend::DRAFT_OVERHEAD;
 
 /// A value that does not work, by its key, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,7 @@ impl Config {
         let mut all = Vec::new();
         self.addresses(&mut all);
         self.parts(&mut all);
+        self.budgets(&mut all);
         self.zeros(&mut all);
         self.records(&mut all);
         all
@@ -108,9 +110,23 @@ impl Config {
         }
     }
 
+    /// A draft that fits by itself has to fit its budgets, or it would be told to wait for ever.
+    fn budgets(&self, all: &mut Vec<Wrong>) {
+        let drafts = &self.drafts;
+        let largest = drafts.prepared_bytes as u64 + DRAFT_OVERHEAD;
+        for (key, budget) in
+            [("drafts.bytes-of-client", drafts.bytes_of_client), ("drafts.bytes", drafts.bytes)]
+        {
+            if budget < largest {
+                let reason = format!("a draft can take {largest} bytes, with what it costs beside its own");
+                all.push(wrong(key, reason, "write at least as much, or lower `drafts.prepared-bytes`"));
+            }
+        }
+    }
+
     /// Numbers by which nothing would be served at all.
     fn zeros(&self, all: &mut Vec<Wrong>) {
-        let Self { limits, idp, serve, .. } = self;
+        let Self { limits, drafts, idp, serve, .. } = self;
         let numbers = [
             ("limits.body-bytes", limits.body_bytes as u64),
             ("limits.head-bytes", limits.head_bytes as u64),
@@ -118,6 +134,9 @@ impl Config {
             ("limits.live-proofs", limits.live_proofs as u64),
             ("limits.relay-seconds", limits.relay_seconds),
             ("limits.body-seconds", limits.body_seconds),
+            ("drafts.handoff-seconds", drafts.handoff_seconds),
+            ("drafts.prepared-bytes", drafts.prepared_bytes as u64),
+            ("drafts.review-seconds", drafts.review_seconds),
             ("idp.access-token-seconds", idp.access_token_seconds),
             ("idp.device-code-seconds", idp.device_code_seconds),
             ("idp.unused-days", idp.unused_days.into()),
@@ -169,6 +188,8 @@ mod tests {
         check(elsewhere(Role::Backend, "http://127.0.0.1:8081"), &["serve.backend"]);
         check(|config| config.serve.certificate = Some("chain.pem".into()), &["serve.private-key"]);
         check(|config| config.serve.private_key = Some("key.pem".into()), &["serve.certificate"]);
+        check(|config| config.drafts.bytes = 1 << 18, &["drafts.bytes"]);
+        check(|config| config.drafts.bytes = (1 << 18) + 512, &[]);
         let zeros = |config: &mut Config| {
             (config.limits.relay_seconds, config.serve.connections) = (0, 0);
         };

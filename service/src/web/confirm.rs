@@ -5,7 +5,7 @@
 //! leads back to it.
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Form, FromRef, Path, State};
+use axum::extract::{DefaultBodyLimit, Form, Path, State};
 use axum::response::Response;
 use axum::routing::get;
 use exchange_api::refusals::PlainCode;
@@ -15,21 +15,9 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::session::{self, SignedIn};
-use super::{Web, message, page};
+use super::{Backed, Web, message, page};
 use crate::backend::confirm::Handoff;
 use crate::backend::{Backend, Confirmed, Preview};
-
-#[derive(Clone)]
-struct Pages {
-    web: Web,
-    backend: Backend,
-}
-
-impl FromRef<Pages> for Web {
-    fn from_ref(pages: &Pages) -> Self {
-        pages.web.clone()
-    }
-}
 
 /// The page, to be merged with the others.
 pub fn confirmations(web: Web, backend: Backend) -> Router {
@@ -37,7 +25,7 @@ pub fn confirmations(web: Web, backend: Backend) -> Router {
         .route("/confirm/{handoff}", get(show).post(decide))
         .layer(DefaultBodyLimit::max(16 << 10))
         .layer(axum::middleware::map_response(super::layout::guarded))
-        .with_state(Pages { web, backend })
+        .with_state(Backed { web, backend })
 }
 
 #[derive(Deserialize)]
@@ -48,7 +36,7 @@ struct Given {
     decision: String,
 }
 
-async fn show(State(pages): State<Pages>, member: SignedIn, Path(handoff): Path<String>) -> Response {
+async fn show(State(pages): State<Backed>, member: SignedIn, Path(handoff): Path<String>) -> Response {
     match pages.backend.preview(member.member(), &Handoff::new(handoff)).await {
         Ok(Some(preview)) => {
             let title = format!("Let {} remove this?", preview.client);
@@ -60,7 +48,7 @@ async fn show(State(pages): State<Pages>, member: SignedIn, Path(handoff): Path<
 }
 
 async fn decide(
-    State(pages): State<Pages>,
+    State(pages): State<Backed>,
     member: SignedIn,
     Path(handoff): Path<String>,
     Form(given): Form<Given>,
@@ -134,7 +122,7 @@ fn told(result: &ChangeResult) -> String {
     said
 }
 
-fn refused(code: PlainCode) -> &'static str {
+pub(super) fn refused(code: PlainCode) -> &'static str {
     match code {
         PlainCode::ExchangeDisabled => "The exchange is switched off. Try again when it is back.",
         PlainCode::RegistryUnavailable => "The service cannot tell right now. Try again in a minute.",

@@ -7,6 +7,8 @@ mod connection;
 mod cursors;
 mod demand;
 mod demand_model;
+mod drafts;
+mod drafts_pages;
 mod fixtures;
 mod held;
 mod model;

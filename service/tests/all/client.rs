@@ -292,33 +292,45 @@ pub(crate) fn keys(entries: &Value) -> Vec<&str> {
 
 /// Signs in on the pages of a service and approves a code there.
 pub(crate) async fn approve_on_pages(base: &str, username: &str, password: &str, user_code: &str) {
-    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let session = sign_in_on_pages(base, username, password).await;
+    let page = open_page(base, "/device", &session).await.text().await.unwrap();
+    let given = format!("csrf={}&user_code={user_code}&decision=approve", token(&page));
+    let approved = submit(base, "/device/decision", &session, given).await;
+    assert_eq!(approved.status(), 200);
+}
+
+/// Signs in on the pages of a service; the cookie that says so.
+pub(crate) async fn sign_in_on_pages(base: &str, username: &str, password: &str) -> String {
     let cookie = |answer: &reqwest::Response| {
         let set = answer.headers().get(SET_COOKIE).unwrap().to_str().unwrap();
         set.split(';').next().unwrap().to_owned()
     };
-    let token = |page: &str| {
-        let (_, rest) =
-            page.split_once("name=\"csrf\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
-        rest.split('"').next().unwrap().to_owned()
-    };
-    let submit = |path: &str, cookie: &str, form: String| {
-        http.post(format!("{base}{path}"))
-            .header(COOKIE, cookie)
-            .header("content-type", "application/x-www-form-urlencoded")
-            .body(form)
-            .send()
-    };
-    let page = http.get(format!("{base}/sign-in")).send().await.unwrap();
+    let page = open_page(base, "/sign-in", "").await;
     let form = cookie(&page);
     let csrf = token(&page.text().await.unwrap());
     let given = format!("csrf={csrf}&username={username}&password={password}");
-    let signed_in = submit("/sign-in", &form, given).await.unwrap();
+    let signed_in = submit(base, "/sign-in", &form, given).await;
     assert_eq!(signed_in.status(), 303);
-    let session = cookie(&signed_in);
-    let page = http.get(format!("{base}/device")).header(COOKIE, &session).send().await.unwrap();
-    let csrf = token(&page.text().await.unwrap());
-    let given = format!("csrf={csrf}&user_code={user_code}&decision=approve");
-    let approved = submit("/device/decision", &session, given).await.unwrap();
-    assert_eq!(approved.status(), 200);
+    cookie(&signed_in)
+}
+
+/// Opens a page with a cookie, and follows nothing.
+pub(crate) async fn open_page(base: &str, path: &str, cookie: &str) -> reqwest::Response {
+    browser().get(format!("{base}{path}")).header(COOKIE, cookie).send().await.unwrap()
+}
+
+async fn submit(base: &str, path: &str, cookie: &str, form: String) -> reqwest::Response {
+    let request = browser().post(format!("{base}{path}")).header(COOKIE, cookie);
+    let request = request.header("content-type", "application/x-www-form-urlencoded").body(form);
+    request.send().await.unwrap()
+}
+
+fn browser() -> reqwest::Client {
+    reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap()
+}
+
+/// The token of a page's form.
+fn token(page: &str) -> String {
+    let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
+    rest.split('"').next().unwrap().to_owned()
 }

@@ -8,7 +8,8 @@ use exchange_service::sandbox::{Act, Options, Sandbox};
 use exchange_service::time::Clock as _;
 use serde_json::{Value, json};
 
-use super::client::{Client, keys};
+use super::client::{Client, keys, open_page, sign_in_on_pages};
+use super::kit;
 
 const MEMBER: &str = "sandbox-member";
 
@@ -24,6 +25,17 @@ async fn sign_in(sandbox: &Sandbox, client: &mut Client) {
     let login = client.begin().await;
     sandbox.approve(&login.user_code, MEMBER).await.unwrap();
     client.finish(&login).await;
+}
+
+/// The same for capabilities of other areas.
+async fn signed_in_for(sandbox: &Sandbox, capabilities: &[&str]) -> Client {
+    let directory = sandbox.directory();
+    let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone());
+    let scopes: String = capabilities.iter().map(|one| format!(" exchange.{one}")).collect();
+    let login = client.begin_for(&format!("exchange.connect offline_access{scopes}")).await;
+    sandbox.approve(&login.user_code, MEMBER).await.unwrap();
+    client.finish(&login).await;
+    client
 }
 
 fn knife() -> Value {
@@ -84,13 +96,8 @@ async fn what_is_written_here_and_there_is_read_from_the_feed() {
 #[tokio::test]
 async fn stock_and_ships_of_the_seed_are_read_and_written() {
     let sandbox = Sandbox::start().await.unwrap();
-    let directory = sandbox.directory();
-    let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone());
-    let areas =
-        ["stock.read", "stock.write", "hangar.read", "hangar.write"].map(|one| format!(" exchange.{one}"));
-    let login = client.begin_for(&format!("exchange.connect offline_access{}", areas.concat())).await;
-    sandbox.approve(&login.user_code, MEMBER).await.unwrap();
-    client.finish(&login).await;
+    let areas = ["stock.read", "stock.write", "hangar.read", "hangar.write"];
+    let mut client = signed_in_for(&sandbox, &areas).await;
     let (stock, ships) = ("/exchange/v1/me/stock", "/exchange/v1/me/ships");
     let lots = client.call("stock_read", stock, None, "").await;
     let held = |name: &str| {
@@ -145,6 +152,96 @@ async fn stock_and_ships_of_the_seed_are_read_and_written() {
     let refused =
         sandbox.act(MEMBER, Act::Ships { ops: again.as_array().unwrap().clone() }).await.unwrap_err();
     assert_eq!(refused.to_string(), "op 0 was not applied: VERSION_CONFLICT");
+}
+
+/// The seed's job orders, through the gateway: of two units, for materials and items, with what the member can make;
+/// whatever an order's state becomes shows at the next request (CON-13, CON-14, DEM-01, DEM-03, DEM-04, DEM-05).
+#[tokio::test]
+async fn demand_of_the_seed_is_read() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let mut client = signed_in_for(&sandbox, &["demand.read"]).await;
+    let demand = "/exchange/v1/me/org-demand";
+    let read = client.call("demand_read", demand, None, "").await;
+    let line = |line: &Value| {
+        let (name, open) = (line["material"]["name"].as_str().unwrap(), &line["openQuantity"]);
+        format!("{name} {} {} {}", line["minQuality"], open["amount"], line["source"].as_str().unwrap())
+    };
+    let lines = |body: &Value| body["materials"].as_array().unwrap().iter().map(line).collect::<Vec<_>>();
+    let expected = [
+        "Sandbox Component 0 24 item-order",
+        "Sandbox Metal 650 35 material-order",
+        "Sandbox Metal 650 6 item-order",
+        "Sandbox Trade Goods 0 12 material-order",
+        "Sandbox Trade Goods 0 2.5 item-order",
+    ];
+    assert_eq!(lines(&read.body), expected);
+    assert_eq!(read.body["materials"][1]["rawRefs"], json!([{ "name": "Sandbox Ore (Raw)" }]));
+    let item = |line: &Value| {
+        let (name, amount) = (line["item"]["name"].as_str().unwrap(), &line["openQuantity"]["amount"]);
+        format!("{name} {amount} {}", line["craftableByMe"])
+    };
+    let items: Vec<String> = read.body["items"].as_array().unwrap().iter().map(item).collect();
+    assert_eq!(items, ["Sandbox Helmet 3 true", "Sandbox Rifle Desert 8 true"], "a variant of their rifle");
+    for order in ["job-order-rifles", "job-order-helmets"] {
+        let done = Act::JobOrder { order: order.to_owned(), state: "completed".to_owned() };
+        sandbox.act(MEMBER, done).await.unwrap();
+    }
+    let read = client.call("demand_read", demand, None, "").await;
+    assert_eq!((lines(&read.body).len(), &read.body["items"]), (2, &json!([])));
+    let unknown = Act::JobOrder { order: "job-order-rifles".to_owned(), state: "lost".to_owned() };
+    assert_eq!(sandbox.act(MEMBER, unknown).await.unwrap_err().to_string(), "a job order has no such state");
+}
+
+/// A draft through the gateway: counted as a write, answered again under its key also when its link is used, and its
+/// secrets in no line of the log (CON-14, DRF-05, DRF-13, DRF-15, GW-07, GW-10, WEB-11).
+#[tokio::test]
+async fn a_draft_is_staged_opened_and_answered_again() {
+    let log = kit::log();
+    let sandbox = Sandbox::start().await.unwrap();
+    let mut client = signed_in_for(&sandbox, &["drafts.blueprints", "drafts.refinery"]).await;
+    let (path, body) = (
+        "/exchange/v1/me/drafts/blueprints",
+        json!({
+            "format": "svc.blueprints", "formatVersion": "1.0",
+            "items": [{ "ref": { "name": "a-name-of-this-test" } }, { "ref": { "bt": "bp-sandbox-knife" } }],
+        }),
+    );
+    let stage = async |client: &mut Client| {
+        client.call("drafts_blueprints", path, Some(body.clone()), "key-of-the-draft").await
+    };
+    let staged = stage(&mut client).await;
+    assert_eq!((staged.status.as_u16(), &staged.body["kind"]), (200, &json!("BLUEPRINT")), "{}", staged.body);
+    let url = staged.body["frontendUrl"].as_str().unwrap().to_owned();
+    let link = url.strip_prefix(&sandbox.origin()).unwrap();
+    let session = sign_in_on_pages(&sandbox.origin(), MEMBER, "sandbox-member-pw-do-not-use-in-prod").await;
+    let opened = open_page(&sandbox.origin(), link, &session).await;
+    assert_eq!(opened.status(), 303);
+    let review = opened.headers()["location"].to_str().unwrap().to_owned();
+    let page = open_page(&sandbox.origin(), &review, &session).await.text().await.unwrap();
+    assert!(page.contains("Sandbox Knife") && page.contains("a-name-of-this-test"), "{page}");
+    let again = stage(&mut client).await;
+    assert_eq!((again.headers.contains_key("idempotency-replayed"), &again.body), (true, &staged.body));
+    assert_eq!(open_page(&sandbox.origin(), link, &session).await.status(), 404, "used for good");
+    let fresh = client.call("drafts_blueprints", path, Some(body.clone()), "another-key-of-it").await;
+    assert_ne!(fresh.body["handoffId"], staged.body["handoffId"]);
+    let order = json!({ "schemaVersion": 2, "orders": [] });
+    let orders = "/exchange/v1/me/drafts/refinery-orders";
+    for _ in 0..2 {
+        let refused = client.call("drafts_refinery", orders, Some(order.clone()), "key-of-the-order").await;
+        assert_eq!(
+            (refused.status.as_u16(), refused.code(), refused.body.get("errors")),
+            (400, "SCHEMA_INVALID", None)
+        );
+    }
+    let missing = client.call("drafts_refinery", orders, Some(order.clone()), "").await;
+    assert_eq!(missing.code(), "IDEMPOTENCY_KEY_MISSING");
+    let written = log.text();
+    assert!(written.contains("operation=\"drafts_blueprints\""), "it is logged that there was one");
+    for secret in
+        [staged.body["handoffId"].as_str().unwrap(), "a-name-of-this-test", "key-of-the-draft", &*review]
+    {
+        assert!(!written.contains(secret), "a secret of {} characters", secret.len());
+    }
 }
 
 /// A token ends, is renewed, and ends for good when the member disconnects the client

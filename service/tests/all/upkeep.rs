@@ -76,6 +76,17 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "SELECT group_concat(client) FROM held_batch",
     ),
     (
+        "drafts",
+        "INSERT INTO draft (handoff_hash, client, member, content, size, expires_at) VALUES
+         (x'01', 'c', 'old', '', 0, :now), (x'02', 'c', 'kept', '', 0, :now + 1)",
+        "SELECT group_concat(member) FROM draft",
+    ),
+    (
+        "reviews",
+        "INSERT INTO review (id, member, content, expires_at) VALUES ('1', 'old', '', :now), ('2', 'kept', '', :now + 1)",
+        "SELECT group_concat(member) FROM review",
+    ),
+    (
         "idempotency-keys",
         "INSERT INTO idempotency
          (client, member, key_hash, request_hash, fence, lease_until, status, created_at) VALUES
@@ -154,7 +165,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// LIM-08, LIM-09, LIM-13, LIM-19, LIM-22, WRT-13: each task takes what has had its time, and nothing a moment
+/// LIM-08, LIM-09, LIM-13, LIM-19, LIM-22, LIM-35, WRT-13: each task takes what has had its time, and nothing a moment
 /// earlier.
 #[tokio::test]
 async fn everything_that_has_had_its_time_goes() {
@@ -193,7 +204,7 @@ async fn tasks_are_due_by_the_injected_clock() {
     assert!(world.upkeep.turn().await.is_empty());
     world.clock.advance(Duration::from_secs(60));
     let minutes: Vec<_> = world.upkeep.turn().await.iter().map(|done| done.task).collect();
-    assert_eq!(minutes, ["held-batches", "idempotency-keys", "device-logins", "sessions"]);
+    assert_eq!(minutes, ["held-batches", "drafts", "idempotency-keys", "device-logins", "sessions"]);
     world.clock.advance(Duration::from_secs(3540));
     assert_eq!(world.upkeep.turn().await.len(), TASKS.len());
     world.clock.step_back(DAY);
@@ -265,7 +276,7 @@ async fn one_process_of_a_pair_does_the_upkeep() {
     one.clock.advance(Duration::from_secs(59));
     assert!(other.upkeep.turn().await.is_empty());
     one.clock.advance(Duration::from_secs(1));
-    assert_eq!(one.upkeep.turn().await.len(), 4);
+    assert_eq!(one.upkeep.turn().await.len(), 5);
     one.clock.advance(Duration::from_secs(59));
     assert!(other.upkeep.turn().await.is_empty());
     // It has gone.

@@ -284,6 +284,46 @@ CREATE TABLE audit (
 ) STRICT;
 CREATE INDEX audit_by_time ON audit (at);
 
+-- ── drafts ───────────────────────────────────────────────────────────────────────────────────────
+-- What a client prepared for a member, until the member opens it; of the handoff in its link only the hash.
+CREATE TABLE draft (
+    number INTEGER PRIMARY KEY,
+    handoff_hash BLOB NOT NULL UNIQUE,
+    client TEXT NOT NULL,
+    member TEXT NOT NULL,
+    -- JSON.
+    content TEXT NOT NULL,
+    -- What it costs of the budgets, in bytes.
+    size INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX draft_by_member ON draft (client, member, number);
+CREATE INDEX draft_by_end ON draft (expires_at, client, size);
+-- What a member has open before them: a draft that was handed over, or a file of their own.
+CREATE TABLE review (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    member TEXT NOT NULL,
+    -- Whose draft it was; none for a file.
+    client TEXT,
+    -- JSON.
+    content TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX review_by_member ON review (member, number);
+CREATE INDEX review_by_end ON review (expires_at);
+-- Refinery orders of members, as they took them over.
+CREATE TABLE refinery_order (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    member TEXT NOT NULL,
+    client TEXT,
+    saved_at INTEGER NOT NULL,
+    -- JSON.
+    content TEXT NOT NULL
+) STRICT;
+CREATE INDEX refinery_order_by_member ON refinery_order (member, number);
+
 -- ── blueprints ───────────────────────────────────────────────────────────────────────────────────
 CREATE TABLE blueprint (
     member TEXT NOT NULL,

@@ -26,6 +26,35 @@ const CHANGE_SETS: [(&str, &str, &str); 4] = [
     ("change-set--orgStockChangeSet", "org_stock_write", "/exchange/v1/org-stock/changes"),
 ];
 
+/// Every schema of a write's body, with its operation and address.
+const WRITES: [(&str, &str, &str); 5] = [
+    CHANGE_SETS[0],
+    CHANGE_SETS[1],
+    CHANGE_SETS[2],
+    ("blueprint-draft", "drafts_blueprints", super::drafts::BLUEPRINTS),
+    ("refinery-draft", "drafts_refinery", super::drafts::REFINERY),
+];
+
+/// CON-04, DRF-06, DRF-08, DRF-11, A6: every valid draft is staged, unless its content is one that is refused.
+#[tokio::test]
+async fn valid_drafts_are_staged() {
+    for (schema, operation, uri) in WRITES.into_iter().skip(CHANGE_SETS.len()) {
+        for file in files(schema, "valid") {
+            let body = fs::read_to_string(&file).expect("a fixture");
+            let sent: Value = serde_json::from_str(&body).expect("JSON");
+            let is_order = sent["schemaVersion"] == 1 && sent["orders"][0]["panelType"] == "SETUP";
+            let bench = Bench::new().await;
+            let (status, answer) = bench.send_raw(&first(), operation, uri, body).await;
+            if schema == "blueprint-draft" || is_order {
+                let kind = if schema == "blueprint-draft" { "BLUEPRINT" } else { "REFINERY" };
+                assert_eq!((status, &answer["kind"]), (200, &json!(kind)), "{}: {answer}", file.display());
+            } else {
+                assert_eq!((status, answer.get("errors")), (400, None), "{}: {answer}", file.display());
+            }
+        }
+    }
+}
+
 /// CON-04, WRT-05, WRT-06, WRT-09: every op of a valid body is counted, and refused for a listed reason only.
 #[tokio::test]
 async fn valid_change_sets_are_taken() {
@@ -50,10 +79,10 @@ async fn valid_change_sets_are_taken() {
 
 /// CON-04, ERR-02, ERR-22, WRT-01: an invalid body is refused at the fixture's pointers, and nothing is written.
 #[tokio::test]
-async fn invalid_change_sets_are_refused_where_they_are_wrong() {
+async fn invalid_bodies_are_refused_where_they_are_wrong() {
     let bench = Bench::new().await;
     let before = bench.everything().await;
-    for (schema, operation, uri) in CHANGE_SETS {
+    for (schema, operation, uri) in WRITES {
         for file in files(schema, "invalid") {
             let body = fs::read_to_string(&file).expect("a fixture");
             let (status, answer) = bench.send_raw(&first(), operation, uri, body).await;

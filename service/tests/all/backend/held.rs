@@ -4,7 +4,7 @@ use exchange_api::refusals::PlainCode;
 use exchange_service::backend::confirm::Handoff;
 use exchange_service::backend::{Confirmed, Preview};
 use exchange_service::idp::{Provider, sessions};
-use exchange_service::web::{Web, confirmations};
+use exchange_service::web::{Web, confirmations, drafts};
 use tower::ServiceExt as _;
 
 use super::*;
@@ -173,7 +173,7 @@ async fn a_confirmation_is_checked_again() {
 }
 
 /// The pages over the bench, and the cookie of a member who is signed in there.
-async fn pages(bench: &Bench, member: &'static str) -> (axum::Router, String) {
+pub(super) async fn pages(bench: &Bench, member: &'static str) -> (axum::Router, String) {
     let environment = Environment::new(Arc::new(bench.clock.clone()), Arc::new(SystemRandom));
     let mut config = Config::default();
     (config.idp.password_kib, config.idp.password_passes) = (8, 1);
@@ -184,7 +184,8 @@ async fn pages(bench: &Bench, member: &'static str) -> (axum::Router, String) {
         sessions::begin(connection, &environment, &MemberId::new(member), DAY)
     };
     let (secret, _) = bench.store.write(begin).await.expect("a session");
-    (confirmations(web, bench.backend().clone()), format!("session={secret}"))
+    let router = confirmations(web.clone(), bench.backend().clone());
+    (router.merge(drafts(web, bench.backend().clone())), format!("session={secret}"))
 }
 
 /// Opens the page, or sends its form.

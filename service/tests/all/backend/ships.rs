@@ -491,3 +491,25 @@ async fn pages_have_every_ship_once() {
         assert_eq!(seen.len(), 120, "{limit}");
     }
 }
+
+/// ERR-26, SHP-17, WRT-03: of many changes at once of one ship, one is applied and each of the others is told so op by
+/// op: sets are decided in the transaction that writes them, so no request conflicts as a whole.
+#[tokio::test]
+async fn concurrent_changes_conflict_op_by_op() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = Place::Folder(folder.path().to_owned());
+    let bench = Bench::at(place, Config::default(), |backend| backend).await;
+    let id = one(&bench, "a", ship("a")).await;
+    let (me, twin, third) = (first(), second(), other_client());
+    let sent = |caller, at: usize| {
+        let op = with(known("a", &id, 1), "name", json!(format!("Name {at}")));
+        bench.post(caller, FLY, json!({ "ops": [op] }))
+    };
+    let answered = tokio::join!(sent(&me, 0), sent(&twin, 1), sent(&third, 2), sent(&me, 3), sent(&twin, 4));
+    let answered = <[Answered; 5]>::from(answered);
+    assert!(answered.iter().all(|answered| answered.status == 200), "none as a whole");
+    let applied = answered.iter().filter(|answered| answered.counts() == (1, 0, 0)).count();
+    let refused =
+        answered.iter().filter(|answered| answered.outcomes() == [(0, "rejected VERSION_CONFLICT".into())]);
+    assert_eq!((applied, refused.count()), (1, 4));
+}

@@ -1,0 +1,363 @@
+//! Drafts: what is staged, for how long, for whom, and what it costs.
+
+use exchange_service::backend::confirm::Handoff;
+use exchange_service::backend::drafts::{Named, Panel, Reviewed, Unmatched};
+use exchange_service::backend::{Interruption, Step};
+
+use super::*;
+
+pub(super) const BLUEPRINTS: &str = "/exchange/v1/me/drafts/blueprints";
+pub(super) const REFINERY: &str = "/exchange/v1/me/drafts/refinery-orders";
+const HALF_AN_HOUR: Duration = Duration::from_secs(1800);
+
+pub(super) fn envelope(items: Vec<Value>) -> Value {
+    json!({ "format": "svc.blueprints", "formatVersion": "1.0", "items": items })
+}
+
+fn named(name: &str) -> Value {
+    json!({ "ref": { "name": name } })
+}
+
+fn keyed(key: &str) -> Value {
+    json!({ "ref": { "bt": key } })
+}
+
+/// Of a refinery order what is needed.
+pub(super) fn order(panel: &str, material: &str) -> Value {
+    json!({
+        "panelType": panel, "sourceImages": [{ "name": "1.png" }],
+        "goods": [{ "inputQuantity": 1, "rawMaterialName": material, "refine": true }],
+    })
+}
+
+fn orders(version: i64, orders: Vec<Value>) -> Value {
+    json!({ "schemaVersion": version, "orders": orders })
+}
+
+pub(super) fn member() -> MemberId {
+    MemberId::new("m-1")
+}
+
+impl Bench {
+    /// Stages a draft, and gives its handoff.
+    pub(super) async fn staged(&self, caller: &Caller, uri: &str, body: Value) -> Handoff {
+        let answered = self.post(caller, uri, body).await;
+        assert_eq!(answered.status, 200, "{}", answered.body);
+        Handoff::new(answered.body["handoffId"].as_str().expect("a handoff"))
+    }
+
+    /// Opens it, and shows the review.
+    pub(super) async fn opened(&self, handoff: &Handoff) -> Option<(String, Reviewed)> {
+        let id = self.backend().open_draft(&member(), handoff).await.expect("an opening")?;
+        let review = self.backend().review(&member(), &id).await.expect("a review").expect("one");
+        assert_eq!(review.from.as_deref(), Some("First client"));
+        Some((id, review.reviewed))
+    }
+}
+
+/// DRF-05, DRF-06, DRF-07, DRF-12, DRF-14: every reference is resolved as in the catalogue; what is found once is new or
+/// held, everything else under its name or first key, each once with its earliest moment. Only the hash of the
+/// handoff is kept, and nothing is changed.
+#[tokio::test]
+async fn blueprints_wait_for_review() {
+    let bench = Bench::new().await;
+    bench.change(&first(), vec![add("BP_HELMET")]).await;
+    let before =
+        bench.rows("SELECT (SELECT group_concat(product) FROM blueprint), count(*) FROM journal").await;
+    let at = |mut item: Value, moment: &str| {
+        item["acquiredAt"] = json!(moment);
+        item
+    };
+    let late = "2026-03-01T00:00:00Z";
+    let items = vec![
+        at(keyed("BP_RIFLE"), late),
+        named("Unheard Of"),
+        named("sandbox HELMET"),
+        named("The Gun"),
+        at(named("Sandbox Rifle [Founder Pack]"), "2026-01-31T23:59:59.5Z"),
+        json!({ "ref": { "scRecord": "nowhere", "locKey": "neither" }, "provenance": { "source": "log" } }),
+        json!({ "ref": { "name": "Sandbox nife" } }),
+        at(named("Unheard Of"), late),
+        keyed("BP_LAMP"),
+    ];
+    let answered = bench.post(&first(), BLUEPRINTS, envelope(items)).await;
+    assert_eq!((answered.status, &answered.body["kind"]), (200, &json!("BLUEPRINT")));
+    let secret = answered.body["handoffId"].as_str().expect("a text").to_owned();
+    assert_eq!(answered.body["frontendUrl"], format!("http://127.0.0.1:8080/draft/{secret}"));
+    assert_eq!(secret.len(), 43);
+    assert!(!bench.everything().await.iter().any(|row| row.contains(&secret)), "only its hash is kept");
+    let after =
+        bench.rows("SELECT (SELECT group_concat(product) FROM blueprint), count(*) FROM journal").await;
+    assert_eq!(after, before, "nothing is written before the member confirms it");
+
+    let (_, reviewed) = bench.opened(&Handoff::new(secret)).await.expect("a review");
+    let Reviewed::Blueprints { new, held, unmatched, products } = reviewed else { panic!("of blueprints") };
+    let earliest = Some(Moment::from_millis(1_769_903_999_500));
+    assert_eq!(new, [Named { number: 0, name: "Sandbox rifle".to_owned(), acquired_at: earliest }]);
+    assert_eq!(held, ["Sandbox helmet", "Sandbox lamp"], "their own, and one that all are granted");
+    let row = |number, name: &str, acquired_at, suggestions| Unmatched {
+        number,
+        name: name.to_owned(),
+        acquired_at,
+        suggestions,
+    };
+    let march = Some(Moment::from_secs(1_772_323_200));
+    let knife = vec![("BP_KNIFE".to_owned(), "Sandbox knife".to_owned())];
+    let expected = [
+        row(1, "Unheard Of", march, vec![]),
+        row(3, "nowhere", None, vec![]),
+        row(4, "Sandbox nife", None, knife),
+    ];
+    assert_eq!(unmatched[..2], expected[..2]);
+    assert_eq!(
+        (&unmatched[2].name, unmatched[2].suggestions.contains(&expected[2].suggestions[0])),
+        (&expected[2].name, true)
+    );
+    assert_eq!(unmatched.len(), 3);
+    assert!(products.len() > 600, "to pick from, for rows without a suggestion");
+}
+
+/// DRF-02, DRF-06: every 1.x is read alike, and another major is refused at its place, in the contract's words.
+#[tokio::test]
+async fn another_major_version_is_refused() {
+    let bench = Bench::new().await;
+    let body = |version: &str| {
+        let mut body = envelope(vec![keyed("BP_RIFLE")]);
+        body["formatVersion"] = json!(version);
+        (body["later"], body["items"][0]["later"]) = (json!({ "a": 1 }), json!(2));
+        body
+    };
+    for version in ["1.0", "1.1", "1.999"] {
+        let handoff = bench.staged(&first(), BLUEPRINTS, body(version)).await;
+        let Some((_, Reviewed::Blueprints { new, .. })) = bench.opened(&handoff).await else {
+            panic!("{version}")
+        };
+        assert_eq!(new.len(), 1);
+    }
+    for version in ["2.0", "01.0", "0.9", "11.0"] {
+        let (status, refused) =
+            bench.send_raw(&first(), "drafts_blueprints", BLUEPRINTS, body(version).to_string()).await;
+        assert_eq!((status, &refused["code"]), (400, &json!("SCHEMA_INVALID")), "{version}");
+        let error = json!([{ "pointer": "/formatVersion", "message": "unsupported major version" }]);
+        assert_eq!(refused["errors"], error, "{version}");
+    }
+    let other = json!({ "format": "svc.stock", "formatVersion": "1.0", "items": [] });
+    let (status, refused) =
+        bench.send_raw(&first(), "drafts_blueprints", BLUEPRINTS, other.to_string()).await;
+    assert_eq!((status, &refused["errors"][0]["pointer"]), (400, &json!("/format")));
+}
+
+/// DRF-08, DRF-09, DRF-10, DRF-11, DRF-12, A6, LIM-36, CON-06: content that is refused has no `errors`; of several orders the
+/// first becomes the form and the others are named.
+#[tokio::test]
+async fn refinery_orders_wait_for_review() {
+    let bench = Bench::new().await;
+    let setup = || order("SETUP", "Quanta Ore");
+    let mut no_day = orders(1, vec![setup()]);
+    no_day["orders"][0]["sourceImages"][0]["capturedAt"] = json!("2026-02-30T00:00:00Z");
+    let mut neither = orders(1, vec![setup()]);
+    neither["generatedAt"] = json!("2026-02-30T00:00:00Z");
+    for body in [
+        orders(2, vec![setup()]),
+        orders(0, vec![setup()]),
+        orders(1, vec![]),
+        orders(1, vec![order("IN_WORK", "Quanta Ore"), setup()]),
+        no_day,
+        neither,
+    ] {
+        let refused = bench.post(&first(), REFINERY, body.clone()).await;
+        assert_eq!((refused.status, refused.code()), (400, "SCHEMA_INVALID"), "{body}");
+        assert_eq!(refused.body.get("errors"), None, "{body}");
+    }
+    for (body, pointer) in [
+        (orders(1, vec![setup(); 6]), "/orders"),
+        (
+            json!({ "schemaVersion": 1, "orders": [{ "panelType": "SETUP", "goods": [], "sourceImages": [] }] }),
+            "/orders/0/goods",
+        ),
+    ] {
+        let (status, refused) = bench.send_raw(&first(), "drafts_refinery", REFINERY, body.to_string()).await;
+        assert_eq!((status, &refused["errors"][0]["pointer"]), (400, &json!(pointer)));
+    }
+    assert_eq!(bench.rows("SELECT count(*) FROM draft").await, ["Integer(0)"]);
+    let mut filled = setup();
+    filled["rawLocationName"] = json!("station");
+    filled["rawMethodName"] = json!("Dinyx Solventation");
+    (filled["durationMinutes"], filled["expenses"]) = (json!(754), json!(18250.5));
+    filled["goods"] = json!([
+        { "inputQuantity": 12.50, "rawMaterialName": "QUANTA ORE", "refine": true, "outputQuantity": 7.0001, "quality": 512 },
+        { "inputQuantity": 0, "rawMaterialName": "Unheard Of", "refine": false },
+    ]);
+    let mut other = order("IN_WORK", "Quanta Ore");
+    other["rawLocationName"] = json!("City");
+    let answered = bench.post(&first(), REFINERY, orders(1, vec![filled, other])).await;
+    assert_eq!(answered.body["kind"], "REFINERY");
+    let handoff = Handoff::new(answered.body["handoffId"].as_str().expect("a text"));
+    let Some((_, Reviewed::Refinery { panel, materials, places })) = bench.opened(&handoff).await else {
+        panic!("of an order")
+    };
+    let Panel { location, method, minutes, expenses, goods, further } = panel;
+    assert_eq!(
+        [&*location, &*method, &*minutes, &*expenses],
+        ["Station", "Dinyx Solventation", "754", "18251"]
+    );
+    let fields =
+        |at: usize| [&*goods[at].material, &*goods[at].input, &*goods[at].output, &*goods[at].quality];
+    assert_eq!(fields(0), ["Quanta Ore", "12.5", "7", "512"]);
+    assert_eq!(fields(1), ["Unheard Of", "0", "", ""]);
+    assert_eq!((goods[0].refine, goods[1].refine, goods.len()), (true, false, 2));
+    assert_eq!((&*further[0].panel, &*further[0].location, further[0].goods), ("IN_WORK", "City", 1));
+    assert!(materials.contains(&"Quanta Metal".to_owned()) && places == ["City", "Meadow", "Station"]);
+}
+
+/// DRF-14, LIM-35, WEB-11: a handoff works once, for its member, for half an hour.
+#[tokio::test]
+async fn a_handoff_works_once() {
+    let bench = Bench::new().await;
+    let stage = async || bench.staged(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
+    let handoff = stage().await;
+    let others = bench.backend().open_draft(&MemberId::new("m-2"), &handoff).await.expect("an opening");
+    assert_eq!(others, None, "only the member whose it is");
+    let (id, _) = bench.opened(&handoff).await.expect("it is not used up by others");
+    assert!(bench.opened(&handoff).await.is_none(), "once");
+    assert!(bench.backend().review(&member(), &id).await.expect("a review").is_some(), "the review waits on");
+    assert_eq!(bench.backend().review(&MemberId::new("m-2"), &id).await.expect("a review"), None);
+    let (late, kept) = (stage().await, stage().await);
+    bench.clock.advance(HALF_AN_HOUR - Duration::from_millis(1));
+    assert!(bench.opened(&kept).await.is_some());
+    bench.clock.advance(Duration::from_millis(1));
+    assert!(bench.opened(&late).await.is_none());
+    assert_eq!(bench.kept_up("drafts").await, 1);
+    assert_eq!(bench.rows("SELECT * FROM draft").await, [""; 0]);
+}
+
+/// DRF-14, LIM-35: an eleventh live draft drops the oldest of the same client and member, whichever installation
+/// staged it; what was used or is too old takes no place.
+#[tokio::test]
+async fn ten_drafts_are_live() {
+    let bench = Bench::new().await;
+    let stage =
+        async |caller: &Caller| bench.staged(caller, BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
+    let old = stage(&first()).await;
+    bench.clock.advance(HALF_AN_HOUR);
+    let (others, mut own) = (stage(&other_client()).await, Vec::new());
+    for _ in 0..9 {
+        own.push(stage(&first()).await);
+    }
+    assert!(bench.opened(&old).await.is_none());
+    assert!(bench.opened(&own.remove(4)).await.is_some(), "one of nine is used");
+    own.push(stage(&second()).await);
+    own.push(stage(&first()).await);
+    assert_eq!(
+        bench.rows("SELECT count(*) FROM draft WHERE expires_at > 1790001800000").await,
+        ["Integer(11)"]
+    );
+    own.push(stage(&first()).await);
+    assert!(bench.opened(&own.remove(0)).await.is_none(), "the oldest is dropped");
+    for handoff in &own {
+        assert!(bench.opened(handoff).await.is_some());
+    }
+    let id = bench.backend().open_draft(&member(), &others).await.expect("an opening");
+    assert!(id.is_some(), "another client has places of its own");
+}
+
+/// DRF-16, LIM-34, A8, ERR-31: a prepared draft of 256 KiB is handed off and a larger one is not.
+#[tokio::test]
+async fn a_prepared_draft_has_a_bound() {
+    assert_eq!(Config::default().drafts.prepared_bytes, 262_144);
+    let mut config = Config::default();
+    config.drafts.prepared_bytes = 400;
+    let bench = Bench::with(config, |backend| backend).await;
+    let draft = |length: usize| envelope(vec![named(&"x".repeat(200)), named(&"y".repeat(length))]);
+    let stored = bench.post(&first(), BLUEPRINTS, draft(100)).await;
+    assert_eq!(stored.status, 200);
+    let size = bench.rows("SELECT length(content) FROM draft").await[0].clone();
+    let size: usize = size.trim_start_matches("Integer(").trim_end_matches(')').parse().expect("a size");
+    assert_eq!(bench.post(&first(), BLUEPRINTS, draft(500 - size)).await.status, 200, "the last byte");
+    let refused = bench.post(&first(), BLUEPRINTS, draft(501 - size)).await;
+    assert_eq!((refused.status, refused.code()), (413, "PAYLOAD_TOO_LARGE"));
+    assert_eq!(
+        bench.rows("SELECT count(*), max(length(content)) FROM draft").await,
+        ["Integer(2) Integer(400)"]
+    );
+}
+
+/// DRF-16, ERR-35, LIM-20: live drafts have budgets, of a client and in all; without room nothing is dropped, and
+/// `Retry-After` says when there is some.
+#[tokio::test]
+async fn live_drafts_have_budgets() {
+    let body = || envelope(vec![named("Unheard Of")]);
+    let bench = Bench::new().await;
+    bench.staged(&first(), BLUEPRINTS, body()).await;
+    let cost = bench.rows("SELECT size FROM draft").await[0].clone();
+    let cost: u64 = cost.trim_start_matches("Integer(").trim_end_matches(')').parse().expect("a size");
+    for of_client in [true, false] {
+        let mut config = Config::default();
+        match of_client {
+            true => config.drafts.bytes_of_client = 3 * cost,
+            false => config.drafts.bytes = 3 * cost,
+        }
+        let bench = Bench::with(config, |backend| backend).await;
+        let mut handoffs = Vec::new();
+        for caller in [first(), other_member(), first()] {
+            handoffs.push(bench.staged(&caller, BLUEPRINTS, body()).await);
+            bench.clock.advance(Duration::from_secs(60));
+        }
+        let refused = bench.post(&second(), BLUEPRINTS, body()).await;
+        assert_eq!((refused.status, refused.code()), (503, "EXCHANGE_BUDGET_EXHAUSTED"));
+        assert_eq!(refused.headers["retry-after"], "1620", "until the first one ends");
+        let status = if of_client { 200 } else { 503 };
+        assert_eq!(bench.post(&other_client(), BLUEPRINTS, body()).await.status, status, "{of_client}");
+        bench.clock.advance(Duration::from_secs(1620));
+        assert!(bench.opened(&handoffs[0]).await.is_none());
+        assert!(bench.opened(&handoffs[2]).await.is_some(), "nothing was dropped for what was refused");
+        bench.staged(&second(), BLUEPRINTS, body()).await;
+        bench.staged(&second(), BLUEPRINTS, body()).await;
+    }
+    // What an eleventh drops makes room for it.
+    let mut config = Config::default();
+    config.drafts.bytes = 10 * cost;
+    let bench = Bench::with(config, |backend| backend).await;
+    for _ in 0..15 {
+        bench.staged(&first(), BLUEPRINTS, body()).await;
+    }
+    assert_eq!(bench.post(&other_client(), BLUEPRINTS, body()).await.code(), "EXCHANGE_BUDGET_EXHAUSTED");
+}
+
+/// DRF-16: a draft is staged whole or not at all; without a store it may come again.
+#[tokio::test]
+async fn a_draft_is_staged_whole_or_not_at_all() {
+    for step in [Step::Admitted, Step::Applied, Step::Completed] {
+        let interruption =
+            Interruption::new(move |at| if at == step { Err(StoreError::Busy) } else { Ok(()) });
+        let bench = Bench::with(Config::default(), |backend| backend.interrupted(interruption)).await;
+        let before = bench.everything().await;
+        let refused = bench.post(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
+        assert_eq!((refused.status, refused.code()), (503, "SERVICE_UNAVAILABLE"), "{step:?}");
+        assert!(refused.headers.contains_key("retry-after"));
+        assert_eq!(bench.everything().await, before, "{step:?}");
+    }
+}
+
+/// CON-13, ERR-08: each kind of draft has a scope of its own.
+#[tokio::test]
+async fn each_kind_of_draft_has_its_scope() {
+    let bench = Bench::new().await;
+    let bodies = [
+        (BLUEPRINTS, "blueprints", envelope(vec![])),
+        (REFINERY, "refinery", orders(1, vec![order("SETUP", "x")])),
+    ];
+    for (uri, scope, body) in bodies {
+        let mut narrow = first();
+        narrow.scopes.remove(&format!("exchange.drafts.{scope}"));
+        assert_eq!(bench.post(&narrow, uri, body.clone()).await.code(), "SCOPE_MISSING", "{uri}");
+        assert_eq!(bench.post(&first(), uri, body).await.status, 200, "A36: no item is enough, too");
+    }
+    assert_eq!(bench.rows("SELECT count(*) FROM draft").await, ["Integer(2)"]);
+    let audited =
+        bench.rows("SELECT actor, client, action, detail FROM audit WHERE action LIKE 'drafts%'").await;
+    assert_eq!(audited.len(), 2);
+    assert!(
+        audited[0].contains("member:m-1") && audited[0].contains("c-1") && audited[0].contains("BLUEPRINT")
+    );
+}

@@ -1,0 +1,444 @@
+//! The pages of reviews, as a browser without a script has them.
+
+use exchange_service::backend::confirm::Handoff;
+use tower::ServiceExt as _;
+
+use super::drafts::{BLUEPRINTS, REFINERY, envelope, member, order};
+use super::held::pages;
+use super::*;
+
+/// A member's browser.
+struct Browser {
+    router: axum::Router,
+    cookie: String,
+}
+
+struct Page {
+    status: u16,
+    headers: HeaderMap,
+    text: String,
+}
+
+impl Page {
+    fn to(&self) -> &str {
+        assert_eq!(self.status, 303, "{}", self.text);
+        self.headers["location"].to_str().expect("an address")
+    }
+
+    fn expect(self, status: u16, said: &str) -> Self {
+        assert_eq!(self.status, status, "{}", self.text);
+        assert!(self.text.contains(said), "{said}: {}", self.text);
+        self
+    }
+
+    fn csrf(&self) -> &str {
+        let (_, token) = self.text.rsplit_once("name=\"csrf\" value=\"").expect("a form");
+        token.split('"').next().expect("its end")
+    }
+
+    /// The values of the field of a name.
+    fn values(&self, name: &str) -> Vec<&str> {
+        let inputs =
+            self.text.split("<input ").skip(1).map(|input| input.split('>').next().expect("its end"));
+        let named = inputs.filter(|input| input.contains(&format!("name=\"{name}\"")));
+        let value = |input: &'_ str| -> usize { input.find("value=\"").map_or(input.len(), |at| at + 7) };
+        named.map(|input| input[value(input)..].split('"').next().unwrap_or_default()).collect()
+    }
+}
+
+impl Browser {
+    async fn of(bench: &Bench, member: &'static str) -> Self {
+        let (router, cookie) = pages(bench, member).await;
+        Self { router, cookie }
+    }
+
+    async fn send(&self, request: http::request::Builder, body: impl Into<Body>) -> Page {
+        let request = request.header("Cookie", &self.cookie).body(body.into()).expect("a request");
+        let answer = self.router.clone().oneshot(request).await.expect("an answer");
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        assert_eq!(headers["cache-control"], "no-store");
+        assert_eq!(headers["referrer-policy"], "no-referrer");
+        let bytes = to_bytes(answer.into_body(), 4 << 20).await.expect("a body");
+        let text = String::from_utf8(bytes.to_vec()).expect("text");
+        if text.starts_with("<!DOCTYPE") {
+            let policy = headers["content-security-policy"].to_str().expect("a policy");
+            assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
+            assert!(!text.contains("<script") && !text.contains(" style="), "{text}");
+            for (at, _) in text.match_indices("<input id=\"") {
+                let id = text[at + 11..].split('"').next().expect("its end");
+                assert!(text.contains(&format!("<label for=\"{id}\">")), "{id} has no label");
+            }
+        }
+        Page { status, headers, text }
+    }
+
+    async fn open(&self, path: &str) -> Page {
+        self.send(http::Request::get(path), Body::empty()).await
+    }
+
+    async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let encode = |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
+        let form: Vec<String> =
+            fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
+        let request = http::Request::post(path).header("Content-Type", "application/x-www-form-urlencoded");
+        self.send(request, form.join("&")).await
+    }
+
+    /// Sends a form with a file, its parts in this order.
+    async fn upload(&self, parts: &[(&str, &[u8])]) -> Page {
+        let mut body = Vec::new();
+        for (name, content) in parts {
+            let file = if *name == "file" { "; filename=\"a.json\"" } else { "" };
+            let head = format!("--limit\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
+            body.extend_from_slice(head.as_bytes());
+            body.extend_from_slice(content);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"--limit--\r\n");
+        let request =
+            http::Request::post("/import").header("Content-Type", "multipart/form-data; boundary=limit");
+        self.send(request, body).await
+    }
+}
+
+/// Stages a draft, and gives the path of its link.
+async fn staged(bench: &Bench, uri: &str, body: Value) -> String {
+    let answered = bench.post(&first(), uri, body).await;
+    let url = answered.body["frontendUrl"].as_str().unwrap_or_else(|| panic!("{}", answered.body));
+    url.strip_prefix("http://127.0.0.1:8080").expect("the pages' origin").to_owned()
+}
+
+fn three() -> Value {
+    let named = |name: &str| json!({ "ref": { "name": name } });
+    let mut rifle = named("Sandbox rifle");
+    rifle["acquiredAt"] = json!("2026-02-03T04:05:06Z");
+    envelope(vec![rifle, named("Sandbox helmet"), named("<b>Unheard</b>"), named("Sandbox nife")])
+}
+
+async fn blueprints(bench: &Bench) -> Vec<String> {
+    bench.rows("SELECT product, acquired_at, source FROM blueprint ORDER BY product").await
+}
+
+/// DRF-04, DRF-14, WEB-09, WEB-11: the link opens once and leads to the review; what is chosen there is added by the
+/// member on the web, with the source `import`, once.
+#[tokio::test]
+async fn a_draft_is_reviewed_and_taken_over() {
+    let bench = Bench::new().await;
+    bench.sql("UPDATE client SET name = '<i>Mallory</i>' WHERE id = 'c-1'").await;
+    let mut cursor = String::new();
+    bench.page(&first(), READ, &mut cursor).await;
+    let (mine, link) = (Browser::of(&bench, "m-1").await, staged(&bench, BLUEPRINTS, three()).await);
+    let opened = mine.open(&link).await;
+    let path = opened.to().to_owned();
+    assert!(path.starts_with("/review/") && !path.contains(link.rsplit('/').next().expect("a handoff")));
+    mine.open(&link).await.expect(404, "opened, taken over or discarded before");
+    let page = mine.open(&path).await.expect(200, "&lt;i&gt;Mallory&lt;/i&gt;");
+    let page =
+        page.expect(200, "&lt;b&gt;Unheard&lt;/b&gt;").expect(200, "since <time datetime=\"2026-02-03\">");
+    assert!(!page.text.contains(&link), "the address stands in no page");
+    assert_eq!(page.values("take"), ["0", "1"]);
+    assert!(page.text.contains("<option value=\"BP_KNIFE\">Sandbox knife</option>"), "{}", page.text);
+    let csrf = page.csrf().to_owned();
+    let form = |more: &[(&'static str, &'static str)]| {
+        let mut form = vec![("csrf", csrf.as_str()), ("decision", "take")];
+        form.extend_from_slice(more);
+        form.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>()
+    };
+    let submit = async |more: &[(&'static str, &'static str)]| {
+        let form = form(more);
+        let form: Vec<_> = form.iter().map(|(name, value)| (&**name, &**value)).collect();
+        mine.submit(&path, &form).await
+    };
+    submit(&[]).await.expect(422, "Nothing is chosen");
+    let again = submit(&[("take", "1"), ("pick-2", "No Such"), ("pick-3", "BP_KNIFE")]).await;
+    let again = again.expect(422, "is no blueprint").expect(422, "value=\"No Such\"");
+    assert!(again.text.contains("<option value=\"BP_KNIFE\" selected>"), "what was filled in is there");
+    assert!(again.text.contains("value=\"1\" checked") && !again.text.contains("value=\"0\" checked"));
+    assert_eq!(blueprints(&bench).await, [""; 0]);
+    bench.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
+    submit(&[("take", "0")]).await.expect(403, "terms have changed");
+    bench.sql("UPDATE setting SET value = '2' WHERE name = 'terms'").await;
+    // A number that is no row's, and a row that was found, are nothing to pick for.
+    let chosen = [
+        ("take", "0"),
+        ("take", "99"),
+        ("pick-1", "BP_ARMS"),
+        ("pick-2", "sandbox LEGS"),
+        ("pick-3", "BP_KNIFE"),
+    ];
+    submit(&chosen).await.expect(200, "3 blueprints were added.");
+    let import = "Text(\"import\")";
+    let expected = [
+        format!("Text(\"BP_KNIFE\") Null {import}"),
+        format!("Text(\"BP_LEGS\") Null {import}"),
+        format!("Text(\"BP_RIFLE\") Integer(1770091506000) {import}"),
+    ];
+    assert_eq!(blueprints(&bench).await, expected);
+    submit(&chosen).await.expect(404, "Nothing to review");
+    let (items, _) = bench.page(&first(), READ, &mut cursor).await;
+    assert_eq!(items.len(), 3);
+    assert_eq!(items[0]["provenance"], json!({ "source": "import" }));
+    assert_eq!(bench.rows("SELECT DISTINCT channel, client FROM journal").await, ["Text(\"web\") Null"]);
+    let audited = bench.rows("SELECT client FROM audit WHERE action = 'drafts.take-over'").await;
+    assert_eq!(audited, ["Text(\"c-1\")"]);
+    // What the client removes afterwards was put there elsewhere, and the member is asked first.
+    bench.sql("DELETE FROM blueprint; UPDATE feed_entry SET gone = 1 WHERE key = 'BP_RIFLE'").await;
+    assert_eq!(
+        bench.change(&first(), vec![add("BP_RIFLE")]).await.outcomes(),
+        [(0, "rejected REMOVED_ELSEWHERE".into())]
+    );
+}
+
+/// DRF-14, WEB-11: only the member whose draft it is, signed in, opens it, takes it over or drops it; nobody does so by
+/// a form of another page, and a browser that looks ahead uses nothing up.
+#[tokio::test]
+async fn a_draft_is_its_members_alone() {
+    let bench = Bench::new().await;
+    let (mine, others) = (Browser::of(&bench, "m-1").await, Browser::of(&bench, "m-2").await);
+    let link = staged(&bench, BLUEPRINTS, three()).await;
+    let nobody = Browser { router: mine.router.clone(), cookie: String::new() };
+    assert!(nobody.open(&link).await.to().starts_with("/sign-in?next=%2Fdraft%2F"));
+    others.open(&link).await.expect(404, "Nothing to review");
+    assert_eq!(mine.send(http::Request::head(&link), Body::empty()).await.status, 204);
+    for name in ["Sec-Purpose", "Purpose"] {
+        let ahead = mine.send(http::Request::get(&link).header(name, "prefetch"), Body::empty()).await;
+        assert_eq!(ahead.status, 204);
+    }
+    let path = mine.open(&link).await.to().to_owned();
+    let csrf = mine.open(&path).await.csrf().to_owned();
+    others.open(&path).await.expect(404, "Nothing to review");
+    let theirs = others.open("/import").await.csrf().to_owned();
+    for (browser, csrf, status) in
+        [(&mine, "", 403), (&mine, &*theirs, 403), (&others, &*csrf, 403), (&others, &*theirs, 404)]
+    {
+        for decision in ["take", "discard"] {
+            let form = [("csrf", csrf), ("decision", decision), ("take", "0")];
+            assert_eq!(browser.submit(&path, &form).await.status, status);
+        }
+    }
+    assert!(nobody.submit(&path, &[("decision", "take")]).await.to().starts_with("/sign-in"));
+    let elsewhere = http::Request::post(&path)
+        .header("Content-Type", "application/x-www-form-urlencoded")
+        .header("Sec-Fetch-Site", "cross-site");
+    mine.send(elsewhere, format!("csrf={csrf}&decision=take&take=0"))
+        .await
+        .expect(403, "not sent from its own page");
+    mine.submit(&path, &[("csrf", &csrf), ("decision", "perhaps")]).await.expect(403, "its own page");
+    assert_eq!(blueprints(&bench).await, [""; 0]);
+    mine.submit(&path, &[("csrf", &csrf), ("decision", "discard")]).await.expect(200, "Nothing was changed");
+    mine.submit(&path, &[("csrf", &csrf), ("decision", "discard")]).await.expect(404, "Nothing to review");
+    mine.open(&path).await.expect(404, "Nothing to review");
+}
+
+/// A review waits for a day, and ten of a member's at once.
+#[tokio::test]
+async fn a_review_waits_for_a_day() {
+    let bench = Bench::new().await;
+    let mine = Browser::of(&bench, "m-1").await;
+    let open = async || {
+        let link = staged(&bench, BLUEPRINTS, three()).await;
+        mine.open(&link).await.to().to_owned()
+    };
+    let path = open().await;
+    for _ in 0..9 {
+        open().await;
+    }
+    mine.open(&path).await.expect(200, "Add these blueprints?");
+    open().await;
+    mine.open(&path).await.expect(404, "replaced by newer");
+    let path = open().await;
+    let backend = bench.backend();
+    let id = path.rsplit('/').next().expect("an id");
+    bench.clock.advance(DAY - Duration::from_millis(1));
+    assert!(backend.review(&member(), id).await.expect("a review").is_some());
+    bench.clock.advance(Duration::from_millis(1));
+    assert!(backend.review(&member(), id).await.expect("a review").is_none());
+    assert_eq!(bench.kept_up("reviews").await, 10);
+    assert_eq!(backend.open_draft(&member(), &Handoff::new(id)).await.expect("an opening"), None);
+}
+
+/// DRF-02, DRF-04, LIM-33, WEB-09: a file becomes the same review; of one that is refused nothing is kept.
+#[tokio::test]
+async fn a_file_is_imported() {
+    let bench = Bench::new().await;
+    let mine = Browser::of(&bench, "m-1").await;
+    let csrf = mine.open("/import").await.expect(200, "enctype=\"multipart/form-data\"").csrf().to_owned();
+    let csrf = csrf.as_bytes();
+    let file = |version: &str| {
+        let mut file = three();
+        file["formatVersion"] = json!(version);
+        (file["generator"], file["items"][0]["provenance"]) = (json!(7), json!("anything"));
+        file.to_string().into_bytes()
+    };
+    mine.upload(&[("csrf", csrf), ("file", &file("2.0"))])
+        .await
+        .expect(422, "a version of the format that is not known");
+    mine.upload(&[("csrf", csrf), ("file", b"no JSON")]).await.expect(422, "it cannot be read");
+    for parts in [
+        &[("csrf", &b"another"[..]), ("file", &file("1.0"))][..],
+        &[("file", &file("1.0")), ("csrf", csrf)],
+        &[("csrf", csrf), ("other", b"")],
+        &[("csrf", csrf)],
+        &[],
+    ] {
+        assert_eq!(mine.upload(parts).await.status, 403);
+    }
+    let plain = http::Request::post("/import").header("Content-Type", "application/json");
+    assert_eq!(mine.send(plain, "{}").await.status, 400);
+    let mut large = file("1.0");
+    large.resize(8_388_609, b' ');
+    mine.upload(&[("csrf", csrf), ("file", &large)]).await.expect(413, "larger than 8 MiB");
+    assert_eq!(bench.rows("SELECT count(*) FROM review").await, ["Integer(0)"]);
+    large.truncate(8_388_608);
+    let path = mine.upload(&[("csrf", csrf), ("file", &large)]).await.to().to_owned();
+    let page = mine.open(&path).await.expect(200, "This is what your file holds.");
+    let form = [("csrf", page.csrf()), ("decision", "take"), ("take", "0"), ("take", "1")];
+    mine.submit(&path, &form).await.expect(200, "2 blueprints were added.");
+    let expected = [
+        "Text(\"BP_HELMET\") Null Text(\"import\")",
+        "Text(\"BP_RIFLE\") Integer(1770091506000) Text(\"import\")",
+    ];
+    assert_eq!(blueprints(&bench).await, expected);
+    let again = mine.upload(&[("csrf", csrf), ("file", &file("1.7"))]).await.to().to_owned();
+    mine.open(&again).await.expect(200, "You have 2 of them already");
+    let held = envelope(vec![json!({ "ref": { "bt": "BP_RIFLE" } })]).to_string();
+    let path = mine.upload(&[("csrf", csrf), ("file", held.as_bytes())]).await.to().to_owned();
+    let page = mine.open(&path).await.expect(200, "There is nothing to add.");
+    assert!(!page.text.contains("value=\"take\""));
+}
+
+/// LIM-32: 2000 blueprints are reviewed and taken over at once, in one change set.
+#[tokio::test]
+async fn two_thousand_blueprints_are_taken_over_at_once() {
+    let bench = Bench::new().await;
+    let mine = Browser::of(&bench, "m-1").await;
+    bench
+        .sql(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+             INSERT INTO catalogue_entry (kind, id, name) SELECT 'BLUEPRINT', printf('BP_2000_%05d', i), 'More ' || i FROM n;
+             UPDATE setting SET value = 'more' WHERE name = 'catalogue';",
+        )
+        .await;
+    let items = (1..=2000).map(|number| json!({ "ref": { "bt": format!("BP_2000_{number:05}") } }));
+    let link = staged(&bench, BLUEPRINTS, envelope(items.collect())).await;
+    let path = mine.open(&link).await.to().to_owned();
+    let page = mine.open(&path).await.expect(200, "New (2000)");
+    let mut form = vec![("csrf", page.csrf()), ("decision", "take")];
+    form.extend(page.values("take").into_iter().map(|number| ("take", number)));
+    mine.submit(&path, &form).await.expect(200, "2000 blueprints were added.");
+    assert_eq!(
+        bench.rows("SELECT count(DISTINCT change_set), count(*) FROM journal").await,
+        ["Integer(1) Integer(2000)"]
+    );
+}
+
+/// DRF-10, WEB-10: the form is filled in, names the orders that are left out, and is kept as the member corrects it;
+/// what is wrong in it is said, and stays as it was written.
+#[tokio::test]
+async fn a_refinery_order_is_reviewed_and_kept() {
+    let bench = Bench::new().await;
+    let mine = Browser::of(&bench, "m-1").await;
+    mine.open("/refinery-orders").await.expect(200, "You have none");
+    let mut setup = order("SETUP", "Quanta Ore");
+    setup["rawLocationName"] = json!("An unknown place");
+    setup["goods"] = json!([
+        { "inputQuantity": 32.5, "rawMaterialName": "QUANTA ORE", "refine": true, "outputQuantity": 20 },
+        { "inputQuantity": 1, "rawMaterialName": "<u>Ur</u>", "refine": false },
+    ]);
+    let body = json!({ "schemaVersion": 1, "orders": [setup, order("IN_WORK", "Quanta Ore")] });
+    let path = mine.open(&staged(&bench, REFINERY, body).await).await.to().to_owned();
+    let page = mine.open(&path).await.expect(200, "IN_WORK, 1 row").expect(200, "&lt;u&gt;Ur&lt;/u&gt;");
+    assert_eq!((page.values("location"), page.values("material-0")), (vec![""], vec!["Quanta Ore"]));
+    assert!(
+        page.text.contains("<option value=\"Station\">")
+            && page.text.contains("<option value=\"Quanta Metal\">")
+    );
+    let csrf = page.csrf().to_owned();
+    let submit = async |fields: &[(&str, &str)]| {
+        mine.submit(&path, &[&[("csrf", &*csrf), ("decision", "take")], fields].concat()).await
+    };
+    let wrong = [
+        ("location", "Nowhere"),
+        ("minutes", "an hour"),
+        ("expenses", "1000000001"),
+        ("material-0", "Quanta Ore"),
+        ("input-0", "-1"),
+        ("quality-0", "1001"),
+        ("material-1", "Ur"),
+    ];
+    let again = submit(&wrong).await.expect(422, "The place is none of the warehouse");
+    for said in [
+        "The duration is no number between 0 and 527040.",
+        "The expenses is no number",
+        "Row 1: what goes in is no number",
+        "Row 1: the quality is no number between 0 and 1000.",
+        "Row 2: the material is not known.",
+        "IN_WORK, 1 row",
+        "value=\"an hour\"",
+    ] {
+        assert!(again.text.contains(said), "{said}: {}", again.text);
+    }
+    submit(&[("material-0", " "), ("material-500", "Quanta Ore")])
+        .await
+        .expect(422, "No row names a material.");
+    let right = [
+        ("location", " STATION"),
+        ("method", "Dinyx"),
+        ("minutes", "754"),
+        ("expenses", ""),
+        ("material-0", "quanta ore"),
+        ("input-0", "32.5"),
+        ("output-0", "20.0004"),
+        ("refine-0", "yes"),
+        ("material-1", ""),
+        ("material-2", "Quanta Metal"),
+        ("input-2", "1"),
+    ];
+    submit(&right).await.expect(200, "The refinery order is kept.");
+    submit(&right).await.expect(404, "Nothing to review");
+    let page = mine.open("/refinery-orders").await.expect(200, "<h2>Station</h2>");
+    for said in [
+        "Duration: 754 minutes",
+        "<strong>Quanta Ore</strong>: 32.5 into 20",
+        "<strong>Quanta Metal</strong>: 1, not refined",
+    ] {
+        assert!(page.text.contains(said), "{said}: {}", page.text);
+    }
+    let others = Browser::of(&bench, "m-2").await;
+    others.open("/refinery-orders").await.expect(200, "You have none");
+    let id = page
+        .text
+        .split("name=\"delete\" value=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .expect("an id");
+    let theirs = others.open("/import").await.csrf().to_owned();
+    assert_eq!(others.submit("/refinery-orders", &[("csrf", &theirs), ("delete", id)]).await.status, 303);
+    assert_eq!(mine.submit("/refinery-orders", &[("csrf", "x"), ("delete", id)]).await.status, 403);
+    assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(1)"]);
+    assert_eq!(
+        mine.submit("/refinery-orders", &[("csrf", &csrf), ("delete", id)]).await.to(),
+        "/refinery-orders"
+    );
+    assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(0)"]);
+}
+
+/// A member keeps 200 refinery orders, and none goes without their word.
+#[tokio::test]
+async fn refinery_orders_have_room() {
+    let bench = Bench::new().await;
+    let mine = Browser::of(&bench, "m-1").await;
+    bench
+        .sql(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+             INSERT INTO refinery_order (id, member, saved_at, content) SELECT i, 'm-1', 0, '{\"goods\":[]}' FROM n",
+        )
+        .await;
+    let body = json!({ "schemaVersion": 1, "orders": [order("SETUP", "Quanta Ore")] });
+    let path = mine.open(&staged(&bench, REFINERY, body).await).await.to().to_owned();
+    let csrf = mine.open(&path).await.csrf().to_owned();
+    let form = [("csrf", &*csrf), ("decision", "take"), ("material-0", "Quanta Ore"), ("input-0", "1")];
+    mine.submit(&path, &form).await.expect(409, "No room for this order");
+    bench.sql("DELETE FROM refinery_order WHERE id = '7'").await;
+    mine.submit(&path, &form).await.expect(200, "The refinery order is kept.");
+}
