@@ -9,7 +9,7 @@ use crate::Number;
 use crate::text;
 
 /// The name of a keyword, and whether it holds; `None` for an applicator.
-type Said = Option<(&'static str, bool)>;
+pub(super) type Said = Option<(&'static str, bool)>;
 
 /// What a keyword that looks at nothing but the value says, with its name; `None` for an
 /// applicator.
@@ -24,39 +24,8 @@ pub(super) fn assertion(keyword: &Keyword<'_>, value: &Json) -> Said {
     }
 }
 
-/// Goes through keywords until one does not hold; a macro, since what is called for each has to be
-/// part of the loop.
-macro_rules! every {
-    ($keywords:expr, $keyword:ident => $said:expr) => {{
-        for $keyword in $keywords {
-            if !$said?.1 {
-                return Some(false);
-            }
-        }
-        Some(true)
-    }};
-}
-
-/// Whether all of the keywords hold, if all look at nothing but the value, or one of them that does
-/// not hold stands before those that do not. `required` does so as well.
 #[inline(always)]
-pub(super) fn all_hold(keywords: &[Keyword<'_>], value: &Json) -> Option<bool> {
-    match value {
-        Json::Null | Json::Bool(_) => every!(keywords, keyword => of_any(keyword, value)),
-        Json::Number(number) => every!(keywords, keyword => of_number(keyword, value, number)),
-        Json::String(text) => every!(keywords, keyword => of_text(keyword, value, text)),
-        Json::Array(items) => every!(keywords, keyword => of_items(keyword, value, items)),
-        Json::Object(members) => every!(keywords, keyword => match keyword {
-            Keyword::Required(names) => {
-                Some(("required", names.iter().all(|name| members.contains_key(name))))
-            }
-            keyword => of_members(keyword, value, members),
-        }),
-    }
-}
-
-#[inline(always)]
-fn of_number(keyword: &Keyword<'_>, value: &Json, number: &Number) -> Said {
+pub(super) fn of_number(keyword: &Keyword<'_>, value: &Json, number: &Number) -> Said {
     Some(match keyword {
         Keyword::Type(types) => {
             ("type", types.has(Types::NUMBER) || types.has(Types::INTEGER) && number.is_integer())
@@ -71,7 +40,7 @@ fn of_number(keyword: &Keyword<'_>, value: &Json, number: &Number) -> Said {
 }
 
 #[inline(always)]
-fn of_text(keyword: &Keyword<'_>, value: &Json, text: &str) -> Said {
+pub(super) fn of_text(keyword: &Keyword<'_>, value: &Json, text: &str) -> Said {
     Some(match keyword {
         Keyword::Type(types) => ("type", types.has(Types::STRING)),
         Keyword::Enum(literals) => ("enum", is_among(literals, text)),
@@ -91,7 +60,7 @@ fn is_among(literals: &[Literal<'_>], text: &str) -> bool {
 }
 
 #[inline(always)]
-fn of_items(keyword: &Keyword<'_>, value: &Json, items: &[Json]) -> Said {
+pub(super) fn of_items(keyword: &Keyword<'_>, value: &Json, items: &[Json]) -> Said {
     Some(match keyword {
         Keyword::Type(types) => ("type", types.has(Types::ARRAY)),
         Keyword::MaxItems(most) => ("maxItems", items.len() as u64 <= *most),
@@ -101,7 +70,7 @@ fn of_items(keyword: &Keyword<'_>, value: &Json, items: &[Json]) -> Said {
 }
 
 #[inline(always)]
-fn of_members(keyword: &Keyword<'_>, value: &Json, members: &Map<Json>) -> Said {
+pub(super) fn of_members(keyword: &Keyword<'_>, value: &Json, members: &Map<Json>) -> Said {
     Some(match keyword {
         Keyword::Type(types) => ("type", types.has(Types::OBJECT)),
         Keyword::MaxProperties(most) => ("maxProperties", members.len() as u64 <= *most),
@@ -112,7 +81,7 @@ fn of_members(keyword: &Keyword<'_>, value: &Json, members: &Map<Json>) -> Said 
 
 /// The keywords of every type; those of another one hold.
 #[inline(always)]
-fn of_any(keyword: &Keyword<'_>, value: &Json) -> Said {
+pub(super) fn of_any(keyword: &Keyword<'_>, value: &Json) -> Said {
     Some(match keyword {
         Keyword::False => ("false", false),
         Keyword::Type(types) => ("type", types.contains(value)),

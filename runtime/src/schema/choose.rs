@@ -50,6 +50,10 @@ impl Run<'_> {
         (branches, choice): Branches<'_>,
         mut seen: Option<&mut Seen>,
     ) -> bool {
+        // Whether its only branch matches is the whole answer, unless somebody asks why it does not.
+        if let ([only], false) = (branches, S::COLLECTS) {
+            return self.in_place(sink, at, *only, seen);
+        }
         if let Some(branch) = choice.and_then(|choice| choice.branch(at.value, branches)) {
             return self.in_place(sink, at, branch, seen);
         }

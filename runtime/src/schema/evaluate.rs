@@ -7,9 +7,15 @@ use super::ResourceId;
 use super::Schema;
 use super::SchemaId;
 use super::Tables;
+use super::Types;
 use super::Validator;
-use super::assert::all_hold;
+use super::assert::Said;
 use super::assert::assertion;
+use super::assert::of_any;
+use super::assert::of_items;
+use super::assert::of_members;
+use super::assert::of_number;
+use super::assert::of_text;
 use super::choose::Union;
 use super::seen::Seen;
 use super::sink::Collect;
@@ -159,23 +165,66 @@ impl<'t> Run<'t> {
     #[inline(never)]
     fn glance<const IN_PLACE: bool>(
         &mut self,
+        schema: &'t Schema<'t>,
+        value: &Json,
+        depth: usize,
+    ) -> Option<bool> {
+        // What the value is decides all that follows.
+        match value {
+            Json::Null | Json::Bool(_) => {
+                self.look::<IN_PLACE>(schema, value, (depth, 1), |keyword| of_any(keyword, value))
+            }
+            Json::Number(number) => {
+                self.look::<IN_PLACE>(schema, value, (depth, 1), |keyword| of_number(keyword, value, number))
+            }
+            Json::String(text) => {
+                let taken = (depth, weight_of_text(text));
+                self.look::<IN_PLACE>(schema, value, taken, |keyword| of_text(keyword, value, text))
+            }
+            Json::Array(items) => {
+                let taken = (depth, weight_of_parts(items.len()));
+                self.look::<false>(schema, value, taken, |keyword| of_items(keyword, value, items))
+            }
+            Json::Object(members) => {
+                let taken = (depth, weight_of_parts(members.len()));
+                self.look::<false>(schema, value, taken, |keyword| match keyword {
+                    Keyword::Required(names) => {
+                        Some(("required", names.iter().all(|name| members.contains_key(name))))
+                    }
+                    keyword => of_members(keyword, value, members),
+                })
+            }
+        }
+    }
+
+    /// The same, where it is known what a keyword `says` of the value.
+    #[inline(always)]
+    fn look<const IN_PLACE: bool>(
+        &mut self,
         mut schema: &'t Schema<'t>,
         value: &Json,
-        mut depth: usize,
+        (mut depth, effort): (usize, u64),
+        says: impl Fn(&Keyword<'t>) -> Said,
     ) -> Option<bool> {
-        let weight = weight(value);
         loop {
             depth = depth.checked_sub(1)?;
-            self.effort = self.effort.checked_sub(weight)?;
-            match schema.keywords {
-                [Keyword::Ref(target)] => schema = self.tables.schema(*target),
-                keywords => match all_hold(keywords, value) {
-                    None if IN_PLACE && is_scalar(value) => {
-                        return self.glance_in_place(keywords, value, depth);
-                    }
-                    answer => return answer,
-                },
+            self.effort = self.effort.checked_sub(effort)?;
+            let keywords = match schema.keywords {
+                [Keyword::Ref(target)] => {
+                    schema = self.tables.schema(*target);
+                    continue;
+                }
+                keywords => keywords,
+            };
+            for keyword in keywords {
+                match says(keyword) {
+                    Some((_, true)) => {}
+                    Some((_, false)) => return Some(false),
+                    None if IN_PLACE => return self.glance_in_place(keywords, value, depth),
+                    None => return None,
+                }
             }
+            return Some(true);
         }
     }
 
@@ -242,16 +291,7 @@ impl<'t> Run<'t> {
                 continue;
             }
             let at = &At { schema, value, path, scope };
-            break match (schema.keywords, value) {
-                // Nearly half of all schemas of objects say one thing.
-                ([Keyword::Properties(declared, required)], Json::Object(members)) => {
-                    self.properties(sink, at, members, (declared, *required), seen)
-                }
-                ([Keyword::If { condition, then, otherwise }], _) => {
-                    self.condition(sink, at, *condition, (*then, *otherwise), seen)
-                }
-                _ => self.all_keywords(sink, at, seen),
-            };
+            break if watches(at) { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) };
         };
         self.depth = depth;
         held
@@ -300,16 +340,11 @@ impl<'t> Run<'t> {
     fn give_up(&mut self, schema: &Schema<'_>, path: &Path<'_>) -> bool {
         if self.gave_up.is_none() {
             let keyword = if self.depth == 0 { "depth" } else { "effort" };
-            let schema = self.tables.location(schema);
+            let schema = self.tables.location(schema).into();
             self.gave_up = Some(Violation { pointer: path.pointer(), keyword, schema });
             self.effort = 0;
         }
         false
-    }
-
-    #[inline(never)]
-    fn all_keywords<S: Sink>(&mut self, sink: &mut S, at: &At<'_>, seen: Option<&mut Seen>) -> bool {
-        if watches(at) { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) }
     }
 
     /// Evaluates a schema object with an unevaluated keyword, which sees what
@@ -347,7 +382,10 @@ impl<'t> Run<'t> {
             let seen = seen.as_deref_mut();
             let passed = match (keyword, at.value) {
                 (Keyword::Type(types), value) => {
-                    if types.contains(value) {
+                    if match value {
+                        Json::Object(_) => types.has(Types::OBJECT),
+                        value => types.contains(value),
+                    } {
                         continue;
                     }
                     sink.record(at.path, "type", at.schema);
@@ -368,6 +406,7 @@ impl<'t> Run<'t> {
                     let target = self.dynamic_target(anchor, *initial, at.scope);
                     self.in_place(sink, at, target, seen)
                 }
+                (Keyword::AllOf([one]), _) => self.in_place(sink, at, *one, seen),
                 (Keyword::AllOf(branches), _) => self.all_of(sink, at, branches, seen),
                 (Keyword::AnyOf(branches, choice), _) => {
                     self.choose(sink, at, Union::AnyOf, (branches, *choice), seen)
@@ -385,15 +424,27 @@ impl<'t> Run<'t> {
                 (Keyword::If { condition, then, otherwise }, _) => {
                     self.condition(sink, at, *condition, (*then, *otherwise), seen)
                 }
-                _ => match (assertion(keyword, at.value), at.value) {
-                    (Some((_, true)), _) => true,
-                    (Some((name, false)), _) => {
+                (
+                    Keyword::PrefixItems(_)
+                    | Keyword::Items { .. }
+                    | Keyword::Contains { .. }
+                    | Keyword::UniqueItems,
+                    Json::Array(items),
+                ) => self.array(sink, at, items, keyword, seen),
+                (
+                    Keyword::DependentRequired(_)
+                    | Keyword::DependentSchemas(_)
+                    | Keyword::PatternProperties(_)
+                    | Keyword::AdditionalProperties { .. }
+                    | Keyword::PropertyNames(_),
+                    Json::Object(members),
+                ) => self.object(sink, at, members, keyword, seen),
+                _ => match assertion(keyword, at.value) {
+                    Some((name, false)) => {
                         sink.record(at.path, name, at.schema);
                         false
                     }
-                    (None, Json::Array(items)) => self.array(sink, at, items, keyword, seen),
-                    (None, Json::Object(members)) => self.object(sink, at, members, keyword, seen),
-                    (None, _) => true,
+                    _ => true,
                 },
             };
             if !passed {
@@ -478,7 +529,7 @@ impl<'t> Run<'t> {
         let depth = self.depth;
         let below = depth.checked_sub(1)?;
         self.effort = self.effort.checked_sub(weight(value))?;
-        let Some(member) = members.get(name) else { return Some(!required) };
+        let Some((_, member)) = members.get_full(name) else { return Some(!required) };
         let Some(id) = obeys else { return Some(true) };
         let schema = self.tables.schema(id);
         self.depth = below;
@@ -536,12 +587,22 @@ impl<'t> Run<'t> {
 /// The effort that an application takes, by the size of the value.
 #[inline]
 fn weight(value: &Json) -> u64 {
-    1 + match value {
-        Json::Array(items) => items.len() as u64 / 4,
-        Json::Object(members) => members.len() as u64 / 4,
-        Json::String(text) => text.len() as u64 / 16,
-        _ => 0,
+    match value {
+        Json::Array(items) => weight_of_parts(items.len()),
+        Json::Object(members) => weight_of_parts(members.len()),
+        Json::String(text) => weight_of_text(text),
+        _ => 1,
     }
+}
+
+#[inline]
+const fn weight_of_parts(count: usize) -> u64 {
+    1 + count as u64 / 4
+}
+
+#[inline]
+const fn weight_of_text(text: &str) -> u64 {
+    1 + text.len() as u64 / 16
 }
 
 #[inline]
@@ -559,9 +620,13 @@ fn may_be_plain(schema: &Schema<'_>, value: &Json) -> bool {
 #[inline]
 fn watches(at: &At<'_>) -> bool {
     match at.schema.keywords {
-        [.., Keyword::UnevaluatedProperties(_)] if matches!(at.value, Json::Object(_)) => true,
-        [.., Keyword::UnevaluatedItems(_), Keyword::UnevaluatedProperties(_)]
-        | [.., Keyword::UnevaluatedItems(_)] => matches!(at.value, Json::Array(_)),
+        [.., Keyword::UnevaluatedItems(_)] => matches!(at.value, Json::Array(_)),
+        [.., before, Keyword::UnevaluatedProperties(_)] => match at.value {
+            Json::Object(_) => true,
+            Json::Array(_) => matches!(before, Keyword::UnevaluatedItems(_)),
+            _ => false,
+        },
+        [Keyword::UnevaluatedProperties(_)] => matches!(at.value, Json::Object(_)),
         _ => false,
     }
 }

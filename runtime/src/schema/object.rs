@@ -99,6 +99,7 @@ impl Run<'_> {
     ) -> bool {
         let mut held = true;
         let mut due = required;
+        let wide = declared.len() > 64;
         // By whichever of the two lists is shorter.
         if declared.len() < members.len() {
             for (place, &(name, schema)) in declared.iter().enumerate() {
@@ -112,7 +113,7 @@ impl Run<'_> {
         } else {
             for (index, (name, member)) in members.iter().enumerate() {
                 let Some((place, &(_, schema))) = find(declared, name, |(other, _)| other) else { continue };
-                due &= !bit(place);
+                due &= !if wide { bit(place) } else { 1 << (place % 64) };
                 held &= self.declared(sink, at, (index, name, member), schema, seen.as_deref_mut());
                 if !held && self.over(sink) {
                     return false;
@@ -269,7 +270,12 @@ const FEW: usize = 16;
 #[inline]
 fn find<'a, T>(entries: &'a [T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<(usize, &'a T)> {
     if entries.len() <= FEW {
-        return entries.iter().enumerate().find(|(_, entry)| text::same(name_of(entry), name));
+        for (place, entry) in entries.iter().enumerate() {
+            if text::same(name_of(entry), name) {
+                return Some((place, entry));
+            }
+        }
+        return None;
     }
     let place = entries.binary_search_by(|entry| name_of(entry).cmp(name)).ok()?;
     entries.get(place).map(|entry| (place, entry))

@@ -361,6 +361,27 @@ fn dynamic_references() {
     );
 }
 
+/// What a condition asks of one member is answered without a frame of its own, but not where it
+/// enters a resource that a reference below it looks for.
+#[test]
+fn conditions_are_part_of_the_dynamic_scope() {
+    const LEAF: &str = r##""leaf":{"$id":"leaf.json","$dynamicRef":"#n","$defs":{"x":{"$dynamicAnchor":"n","type":"null"}}}"##;
+    const ASKS: &str = r##""$id":"asks.json","$dynamicAnchor":"n","properties":{"a":{"$ref":"leaf.json"}}"##;
+    let schema = |condition: &str| {
+        format!(
+            r##"{{"$id":"https://test.example/a.json","if":{{{condition}}},"then":{{"required":["yes"]}},"$defs":{{{LEAF}}}}}"##
+        )
+    };
+    // The anchor is that of the condition, which refuses nothing.
+    check(&schema(ASKS), &[(r#"{"a":{"a":5}}"#, &["/yes required"])]);
+    // Under the anchor of the leaf only `null` is.
+    let plain = r##""properties":{"a":{"$ref":"leaf.json"}}"##;
+    check(&schema(plain), &[(r#"{"a":{"a":5}}"#, OK), (r#"{"a":null}"#, &["/yes required"])]);
+    // The same of a member's schema.
+    let inside = format!(r##""properties":{{"a":{{{ASKS}}}}}"##);
+    check(&schema(&inside), &[(r#"{"a":{"a":{"a":5}}}"#, &["/yes required"])]);
+}
+
 #[test]
 fn unevaluated_properties() {
     check(
@@ -485,7 +506,7 @@ fn locations_name_resource_and_pointer() {
     ));
     let value = Json::from(&json(r#"{"a/b":1,"c":2}"#));
     let found = validator.validate(&value).map_or_else(Violations::into_vec, |()| Vec::new());
-    let schemas: Vec<_> = found.iter().map(|one| one.schema.as_str()).collect();
+    let schemas: Vec<_> = found.iter().map(|one| &*one.schema).collect();
     assert_eq!(
         schemas,
         ["https://test.example/in.json#/$defs/n", &format!("{ROOT}#/properties/c"), &format!("{ROOT}#")]

@@ -9,8 +9,12 @@ use serde_json::json;
 use super::compile::Documents;
 use super::compile::compile;
 use crate::Json;
+use crate::Number;
+use crate::json::Object;
 use crate::schema::array::unique;
+use crate::schema::evaluate::is_valid;
 use crate::schema::*;
+use crate::violation::Violation;
 use crate::violation::Violations;
 
 fn found(validator: Validator<'_>, value: &Json) -> Vec<(String, &'static str)> {
@@ -80,20 +84,81 @@ fn overlapping_branches_are_refused_by_effort() {
         ],
         "type": "array"
     }));
-    let value = (0..60).fold(Json::Array(Vec::new()), |inner, _| Json::Array(vec![inner]));
-    assert_eq!(found(validator, &value).iter().map(|(_, keyword)| *keyword).collect::<Vec<_>>(), ["effort"]);
+    let lists =
+        |levels: usize| (1..levels).fold(Json::Array(Vec::new()), |inner, _| Json::Array(vec![inner]));
+    // Without a limit this would take as many applications as 3 to the power of 61.
+    let few = Limits { effort: 100_000, ..Limits::DEFAULT };
+    let refused = validator.validate_within(&lists(61), &few).unwrap_err().into_vec();
+    assert_eq!(refused.iter().map(|one| one.keyword).collect::<Vec<_>>(), ["effort"]);
+    assert!(!is_valid(&validator, &lists(61), &few));
     // The limit is what a check may do: half of it is not enough where the whole is just used up.
-    let within = |effort: u64, levels: usize| {
-        let value = (1..levels).fold(Json::Array(Vec::new()), |inner, _| Json::Array(vec![inner]));
-        validator.validate_within(&value, &Limits { effort, ..Limits::DEFAULT })
-    };
-    let gives_up = |effort, levels| {
-        within(effort, levels).is_err_and(|found| found.iter().any(|one| one.keyword == "effort"))
-    };
-    let needed = (1..10_000).find(|effort| !gives_up(*effort, 5)).unwrap();
-    assert!(gives_up(needed - 1, 5) && !gives_up(needed, 5));
+    let needed = needed(validator, &lists(5)).effort;
     // Three branches at each level.
-    assert!(gives_up(2 * needed, 6));
+    let twice = Limits { effort: 2 * needed, ..Limits::DEFAULT };
+    assert!(gives_up(validator, &lists(6), &twice));
+}
+
+/// A large value takes more of it, so that few applications show the limit that holds by default.
+#[test]
+fn effort_has_a_limit_unless_told_otherwise() {
+    let schemas = |count: usize| compile(&json!({ "allOf": vec![json!({ "minLength": 1 }); count] }));
+    let value = Json::String("x".repeat(16 << 20));
+    assert_eq!(found(schemas(17), &value), []);
+    assert_eq!(found(schemas(20), &value), [(String::new(), "effort")]);
+}
+
+fn gives_up(validator: Validator<'_>, value: &Json, limits: &Limits) -> bool {
+    let given_up = |one: &Violation| ["depth", "effort"].contains(&one.keyword);
+    let found = validator.validate_within(value, limits).map_or_else(Violations::into_vec, |()| Vec::new());
+    let gave_up = found.iter().any(given_up);
+    assert!(!gave_up || !is_valid(&validator, value, limits), "{found:?}");
+    gave_up
+}
+
+/// The least depth and the least effort that a check does not give up with.
+fn needed(validator: Validator<'_>, value: &Json) -> Limits {
+    let enough = |limits: &Limits| !gives_up(validator, value, limits);
+    let depth = (0..).map(|depth| Limits { depth, ..Limits::DEFAULT }).find(enough).unwrap().depth;
+    let effort = (0..).map(|effort| Limits { effort, ..Limits::DEFAULT }).find(enough).unwrap().effort;
+    Limits { depth, effort, ..Limits::DEFAULT }
+}
+
+/// A question about one member is answered without the frame of an application, and takes what that
+/// takes.
+#[test]
+fn questions_about_one_member_take_what_applying_takes() {
+    let many = |member: Json| {
+        let others = (0..40).map(|at| (format!("m{at}"), Json::Null));
+        Json::Object([("a".to_owned(), member)].into_iter().chain(others).collect())
+    };
+    let one = |member: Json| Json::Object([("a".to_owned(), member)].into_iter().collect());
+    let (number, text) = (Json::Number(Number::int(1)), Json::String("x".repeat(400)));
+    let values = [
+        Json::Object(Object::default()),
+        one(number.clone()),
+        many(text),
+        one(many(number.clone())),
+        many(one(number)),
+        many(one(one(Json::Null))),
+    ];
+    let of_a = |inner: serde_json::Value| json!({ "properties": { "a": inner } });
+    for condition in [
+        json!({ "required": ["a"] }),
+        of_a(json!({ "const": 1 })),
+        of_a(json!({ "type": "object", "maxProperties": 9 })),
+        of_a(of_a(json!({ "const": 1 }))),
+        of_a(of_a(of_a(json!({ "type": "null" })))),
+    ] {
+        // A keyword beside it that always holds and takes nothing: it asks for more than one member.
+        let mut applied = condition.clone();
+        applied["maxProperties"] = json!(1_000);
+        let of = |condition| compile(&json!({ "if": condition, "then": { "maxProperties": 50 } }));
+        let (asked, applied) = (of(condition.clone()), of(applied));
+        for value in &values {
+            let (asked, applied) = (needed(asked, value), needed(applied, value));
+            assert_eq!((asked.depth, asked.effort), (applied.depth, applied.effort), "{condition} {value}");
+        }
+    }
 }
 
 #[test]
