@@ -292,7 +292,7 @@ pub fn read_text<'de, D: Deserializer<'de>, T, E: fmt::Display>(
 #[must_use]
 pub fn missing(validator: Validator<'_>, given: &[(&str, bool)]) -> Violations {
     let violation =
-        |pointer: String| Violation { pointer, keyword: "required", schema: validator.location() };
+        |pointer: String| Violation { pointer, keyword: "required", schema: validator.location().into() };
     let root = Path::Root;
     let all = given.iter().filter(|(_, given)| !given);
     let all = all.map(|(name, _)| violation(root.key(name).pointer())).collect();
@@ -325,7 +325,7 @@ pub(crate) fn check_json<T: Serialize + ?Sized>(
     validator: Validator<'_>,
 ) -> Result<(), Violations> {
     let gave_up = |keyword| {
-        Violations::one(Violation { pointer: String::new(), keyword, schema: validator.location() })
+        Violations::one(Violation { pointer: String::new(), keyword, schema: validator.location().into() })
     };
     let text = serde_json::to_vec(value).map_err(|_| gave_up("unwritable"))?;
     let json = Json::of_written(&text).map_err(|error| match error.kind {

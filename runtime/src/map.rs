@@ -9,6 +9,7 @@ mod tests;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::{slice, vec};
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
@@ -23,10 +24,13 @@ use crate::text;
 /// take constant time for any size and any keys; [`remove`](Self::remove) is linear.
 #[derive(Clone)]
 pub struct Map<V> {
-    entries: Vec<(String, V)>,
+    entries: Vec<(Name, V)>,
     /// Present exactly when there are more than [`LINEAR`] entries.
     index: Option<Box<Index>>,
 }
+
+/// The name of a member. Objects of one document may share it: most have the names of others.
+pub(crate) type Name = Arc<str>;
 
 /// So many members are found faster by comparing than by hashing.
 const LINEAR: usize = 16;
@@ -42,7 +46,7 @@ struct Index {
 
 impl Index {
     /// An index over `entries` with room for as many again.
-    fn build<V>(entries: &[(String, V)]) -> Self {
+    fn build<V>(entries: &[(Name, V)]) -> Self {
         let slots = vec![0; (entries.len() * 4).next_power_of_two()];
         let mut index = Self { state: RandomState::new(), slots };
         for (position, (key, _)) in entries.iter().enumerate() {
@@ -54,13 +58,13 @@ impl Index {
     }
 
     /// The position of `key`, or the slot where it belongs.
-    fn find<V>(&self, entries: &[(String, V)], key: &str) -> Result<usize, usize> {
+    fn find<V>(&self, entries: &[(Name, V)], key: &str) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
         let mut slot = self.state.hash_one(key) as usize & mask;
         loop {
             match self.slots[slot].checked_sub(1) {
                 None => return Err(slot),
-                Some(position) if entries[position].0 == key => return Ok(position),
+                Some(position) if *entries[position].0 == *key => return Ok(position),
                 Some(_) => slot = (slot + 1) & mask,
             }
         }
@@ -89,9 +93,18 @@ impl<V> Map<V> {
         self.position(key).map(|position| &self.entries[position].1)
     }
 
-    /// The place of `key` in the order, and its value.
-    #[inline]
+    /// The place of `key` in the order, and its value. Part of the caller where few members are
+    /// searched: for reading documents and evaluating schemas, which do little else.
+    #[inline(always)]
     pub(crate) fn get_full(&self, key: &str) -> Option<(usize, &V)> {
+        if self.index.is_none() {
+            for (position, (own, value)) in self.entries.iter().enumerate() {
+                if text::same(own, key) {
+                    return Some((position, value));
+                }
+            }
+            return None;
+        }
         let position = self.position(key)?;
         self.entries.get(position).map(|(_, value)| (position, value))
     }
@@ -114,7 +127,7 @@ impl<V> Map<V> {
         match self.position(&key) {
             Some(position) => Some(std::mem::replace(&mut self.entries[position].1, value)),
             None => {
-                self.push(key, value);
+                self.push(key.into(), value);
                 None
             }
         }
@@ -122,15 +135,25 @@ impl<V> Map<V> {
 
     /// Adds a member at the end. Fails and gives the value back when `key` is present.
     pub fn try_insert(&mut self, key: String, value: V) -> Result<(), V> {
-        if self.contains_key(&key) {
+        self.try_insert_as(&key, value)
+    }
+
+    /// The same with a key that is copied only if it is kept.
+    pub(crate) fn try_insert_as(&mut self, key: &str, value: V) -> Result<(), V> {
+        if self.contains_key(key) {
             return Err(value);
         }
-        self.push(key, value);
+        self.push(key.into(), value);
         Ok(())
     }
 
+    /// Makes room for so many members, where there are none yet.
+    pub(crate) fn reserve(&mut self, members: usize) {
+        self.entries.reserve_exact(members);
+    }
+
     /// Adds a member whose key is known to be new.
-    pub(crate) fn push(&mut self, key: String, value: V) {
+    pub(crate) fn push(&mut self, key: Name, value: V) {
         let position = self.entries.len();
         if let Some(index) = &mut self.index
             && position < index.slots.len() / 2
@@ -141,7 +164,9 @@ impl<V> Map<V> {
             return;
         }
         self.entries.push((key, value));
-        self.reindex();
+        if position >= LINEAR {
+            self.reindex();
+        }
     }
 
     fn reindex(&mut self) {
@@ -178,12 +203,12 @@ impl<V> Map<V> {
 
     /// The members in order, their values for changing in place.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&str, &mut V)> + ExactSizeIterator {
-        self.entries.iter_mut().map(|(key, value)| (key.as_str(), value))
+        self.entries.iter_mut().map(|(key, value)| (&**key, value))
     }
 
     /// The keys in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator + Clone {
-        self.entries.iter().map(|(key, _)| key.as_str())
+        self.entries.iter().map(|(key, _)| &**key)
     }
 
     /// The values in order.
@@ -192,7 +217,7 @@ impl<V> Map<V> {
     }
 
     /// The members ordered by key, for what must not depend on insertion order.
-    fn sorted(&self) -> Vec<&(String, V)> {
+    fn sorted(&self) -> Vec<&(Name, V)> {
         let mut sorted: Vec<_> = self.entries.iter().collect();
         sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         sorted
@@ -201,7 +226,7 @@ impl<V> Map<V> {
 
 /// Iterates over the members of a [`Map`] in order.
 #[derive(Debug)]
-pub struct Iter<'a, V>(slice::Iter<'a, (String, V)>);
+pub struct Iter<'a, V>(slice::Iter<'a, (Name, V)>);
 
 impl<V> Clone for Iter<'_, V> {
     fn clone(&self) -> Self {
@@ -213,7 +238,7 @@ impl<'a, V> Iterator for Iter<'a, V> {
     type Item = (&'a str, &'a V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(key, value)| (key.as_str(), value))
+        self.0.next().map(|(key, value)| (&**key, value))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -223,7 +248,7 @@ impl<'a, V> Iterator for Iter<'a, V> {
 
 impl<V> DoubleEndedIterator for Iter<'_, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.next_back().map(|(key, value)| (key.as_str(), value))
+        self.0.next_back().map(|(key, value)| (&**key, value))
     }
 }
 
@@ -240,12 +265,36 @@ impl<'a, V> IntoIterator for &'a Map<V> {
 
 impl<V> IntoIterator for Map<V> {
     type Item = (String, V);
-    type IntoIter = vec::IntoIter<(String, V)>;
+    type IntoIter = IntoIter<V>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.entries.into_iter()
+    fn into_iter(self) -> IntoIter<V> {
+        IntoIter(self.entries.into_iter())
     }
 }
+
+/// Takes the members of a [`Map`] in order.
+#[derive(Debug)]
+pub struct IntoIter<V>(vec::IntoIter<(Name, V)>);
+
+impl<V> Iterator for IntoIter<V> {
+    type Item = (String, V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, value)| (String::from(&*key), value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<V> DoubleEndedIterator for IntoIter<V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(|(key, value)| (String::from(&*key), value))
+    }
+}
+
+impl<V> ExactSizeIterator for IntoIter<V> {}
 
 impl<V> FromIterator<(String, V)> for Map<V> {
     /// Of several values under one key the last one stays, at the place of the first.
@@ -321,7 +370,7 @@ impl<'de, S: DeserializeSeed<'de> + Default> Visitor<'de> for MapVisitor<S> {
         let mut map = Map::new();
         while let Some(key) = members.next_key::<Key<'de>>()? {
             let value = members.next_value_seed(S::default())?;
-            if map.try_insert(key.into_string(), value).is_err() {
+            if map.try_insert_as(key.as_str(), value).is_err() {
                 return Err(A::Error::custom("duplicate member"));
             }
         }

@@ -1,12 +1,11 @@
 //! JSON Pointers (RFC 6901) as texts: how they are put together and taken apart.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// Lengthens a pointer by the name of a member, which is escaped here.
 pub fn push(pointer: &mut String, name: &str) {
     pointer.push('/');
-    if !name.contains(['~', '/']) {
+    if !name.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
         return pointer.push_str(name);
     }
     for character in name.chars() {
@@ -20,8 +19,17 @@ pub fn push(pointer: &mut String, name: &str) {
 
 /// Lengthens a pointer by the index of an element.
 pub fn push_index(pointer: &mut String, index: usize) {
-    // Writing to a String does not fail.
-    let _ = write!(pointer, "/{index}");
+    // As many as the longest index has.
+    let mut digits = [b'0'; 20];
+    let (mut first, mut rest) = (digits.len() - 1, index);
+    digits[first] += (rest % 10) as u8;
+    while rest > 9 {
+        rest /= 10;
+        first -= 1;
+        digits[first] += (rest % 10) as u8;
+    }
+    pointer.push('/');
+    pointer.extend(digits[first..].iter().map(|digit| char::from(*digit)));
 }
 
 /// A pointer lengthened by the name of a member, which is escaped here.

@@ -191,7 +191,7 @@ pub fn extra<'de, A: MapAccess<'de>, T: Read<'de>>(
 ) -> Result<(), A::Error> {
     let value = map.next_value_seed(Seed::<T>::default())?;
     // The name is part of the data, so the message does not repeat it.
-    extra.try_insert(key.into_string(), value).map_err(|_| A::Error::custom("duplicate member"))
+    extra.try_insert_as(key.as_str(), value).map_err(|_| A::Error::custom("duplicate member"))
 }
 
 /// Reads the value of a member that can have one value only. Fails when it has another, or

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::Serializer;
@@ -27,8 +28,9 @@ pub struct Violation {
     /// check gave up (see [`crate::schema::Limits`]), or `unwritable` for a value
     /// built in code that has no JSON text.
     pub keyword: &'static str,
-    /// The schema object that holds the keyword: resource URI, `#`, JSON Pointer.
-    pub schema: String,
+    /// The schema object that holds the keyword: resource URI, `#`, JSON Pointer. One text for
+    /// all that it refuses one after the other.
+    pub schema: Arc<str>,
 }
 
 impl fmt::Display for Violation {
@@ -43,7 +45,7 @@ impl Serialize for Violation {
         let mut out = serializer.serialize_struct("Violation", 3)?;
         out.serialize_field("pointer", &self.pointer)?;
         out.serialize_field("keyword", self.keyword)?;
-        out.serialize_field("schema", &self.schema)?;
+        out.serialize_field("schema", &*self.schema)?;
         out.end()
     }
 }
@@ -56,7 +58,8 @@ pub struct Violations(Vec<Violation>);
 impl Violations {
     /// Sorts and deduplicates; `None` when there is nothing to report.
     pub fn new(mut violations: Vec<Violation>) -> Option<Self> {
-        violations.sort_unstable();
+        // A check finds them in the order of the document, which is nearly theirs.
+        violations.sort();
         violations.dedup();
         if violations.is_empty() { None } else { Some(Self(violations)) }
     }
@@ -209,7 +212,7 @@ mod tests {
     use super::*;
 
     fn violation(pointer: &str, keyword: &'static str) -> Violation {
-        Violation { pointer: pointer.to_owned(), keyword, schema: "s#".to_owned() }
+        Violation { pointer: pointer.to_owned(), keyword, schema: "s#".into() }
     }
 
     #[test]

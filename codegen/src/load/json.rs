@@ -3,7 +3,7 @@
 //! `serde_json` neither keeps spans nor refuses duplicate keys, and both matter here. Duplicate
 //! keys and lone surrogates are errors that leave a tree, so that one run shows all of them.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use contract_runtime::{
     Number,
@@ -100,9 +100,9 @@ impl Build for Trees {
         Key::Taken
     }
 
-    fn member(&mut self, object: &mut Members, key: String, at: Range<usize>, value: Tree) {
+    fn member(&mut self, object: &mut Members, key: Cow<'_, str>, at: Range<usize>, value: Tree) {
         if !std::mem::take(&mut object.again) {
-            object.members.push(Member { key, key_span: span(at.start, at.end), value });
+            object.members.push(Member { key: key.into_owned(), key_span: span(at.start, at.end), value });
         }
     }
 

@@ -261,7 +261,7 @@ mod tests {
     /// LIM-26: a pointer over 200 characters names its longest ancestor that fits, once.
     #[test]
     fn a_long_pointer_names_its_ancestor() {
-        let at = |pointer: String| Violation { pointer, keyword: "type", schema: "s#".to_owned() };
+        let at = |pointer: String| Violation { pointer, keyword: "type", schema: "s#".into() };
         let long = "ü".repeat(120);
         let found =
             [format!("/a/{long}/{long}"), format!("/a/{long}/{long}2"), format!("/{}", "x".repeat(199))];

@@ -435,5 +435,5 @@ fn absolute(base_url: &str, address: &str) -> String {
 }
 
 fn violation(pointer: String, keyword: &'static str, operation: &Operation) -> Violation {
-    Violation { pointer, keyword, schema: format!("operation {}", operation.id) }
+    Violation { pointer, keyword, schema: format!("operation {}", operation.id).into() }
 }

@@ -381,3 +381,20 @@ fn what_is_read_can_be_used_where_it_is() {
     assert_eq!(copy.to_string(), text);
     assert!(format!("{deepest:?}").len() > text.len());
 }
+
+/// Names are kept at fewer places than there are names, and objects have as much room as those
+/// before them had.
+#[test]
+fn objects_have_the_names_that_they_are_written_with() {
+    let mut names: Vec<String> = (0..200_u32).map(|at| format!("n{}", at * at)).collect();
+    names.extend(["", "a", "ab", "ba", "a\u{e4}", "\"", "\n", "aa"].map(str::to_owned));
+    let values = |count: usize, first: usize| {
+        let of = |at: usize| (names[(first + at) % names.len()].clone(), Json::from(at as i64));
+        Json::Object((0..count).map(of).collect())
+    };
+    let objects: Vec<Json> = (0..600).map(|at| values([1, 7, 2, 40, 0, 5][at % 6], at * 3)).collect();
+    let document = Json::Array(objects);
+    assert_eq!(Json::parse(document.to_string().as_bytes()), Ok(document.clone()));
+    let twice = document.to_string().replace("\"n4\"", "\"n1\"");
+    assert!(Json::parse(twice.as_bytes()).is_err_and(|error| error.kind == JsonErrorKind::DuplicateMember));
+}

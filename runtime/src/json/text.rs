@@ -3,6 +3,7 @@
 //! Recursive, because the depth is limited, and because the pointer of an error then
 //! costs nothing until there is an error.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Expected, JsonError, JsonErrorKind};
@@ -34,7 +35,13 @@ pub trait Build {
     /// A key, whose value follows: whether it may stand here.
     fn key(&mut self, object: &mut Self::Object, key: &str, span: Range<usize>) -> Key;
     /// A member, with the place of its key.
-    fn member(&mut self, object: &mut Self::Object, key: String, span: Range<usize>, value: Self::Value);
+    fn member(
+        &mut self,
+        object: &mut Self::Object,
+        key: Cow<'_, str>,
+        span: Range<usize>,
+        value: Self::Value,
+    );
     /// An object that ends here.
     fn object(&mut self, object: Self::Object, span: Range<usize>) -> Self::Value;
 
@@ -185,7 +192,7 @@ impl<'a, B: Build> Parser<'a, '_, B> {
         match self.peek() {
             Some(b'"') => {
                 let text = self.string()?;
-                Ok(self.build.string(text, start..self.at))
+                Ok(self.build.string(text.into_owned(), start..self.at))
             }
             Some(b'{') => self.object(self.deeper(depth)?),
             Some(b'[') => self.array(self.deeper(depth)?),
@@ -279,7 +286,8 @@ impl<'a, B: Build> Parser<'a, '_, B> {
             let colon = self.peek() == Some(b':');
             self.build.enter(Step::Member(&key));
             if let Key::Refused = self.build.key(&mut members, &key, key_span.clone()) {
-                return Err(Failure::new(JsonErrorKind::DuplicateMember, key_at).within(Segment::Member(key)));
+                let failure = Failure::new(JsonErrorKind::DuplicateMember, key_at);
+                return Err(failure.within(Segment::Member(key.into_owned())));
             }
             if !colon {
                 return Err(self.unexpected(Expected::Colon));
@@ -291,7 +299,7 @@ impl<'a, B: Build> Parser<'a, '_, B> {
                     self.build.leave();
                     self.build.member(&mut members, key, key_span, value);
                 }
-                Err(failure) => return Err(failure.within(Segment::Member(key))),
+                Err(failure) => return Err(failure.within(Segment::Member(key.into_owned()))),
             }
             self.skip_space();
             match self.peek() {
@@ -305,16 +313,24 @@ impl<'a, B: Build> Parser<'a, '_, B> {
         Ok(self.build.object(members, start..self.at))
     }
 
-    fn string(&mut self) -> Parsed<String> {
+    /// Reads a string; nothing is copied unless something is escaped. Most of a text is strings,
+    /// and most are short.
+    #[inline(always)]
+    fn string(&mut self) -> Parsed<Cow<'a, str>> {
         let quote = self.at;
         self.at += 1;
         self.skip_plain();
         if self.peek() == Some(b'"') {
-            // Nothing is escaped: one allocation of just that size.
-            let text = self.slice(quote + 1).to_owned();
+            let text = self.slice(quote + 1);
             self.at += 1;
-            return Ok(text);
+            return Ok(Cow::Borrowed(text));
         }
+        self.escaped(quote).map(Cow::Owned)
+    }
+
+    /// The rest of a string that does not stand for itself from here on.
+    #[inline(never)]
+    fn escaped(&mut self, quote: usize) -> Parsed<String> {
         let mut decoded = String::new();
         let mut start = quote + 1;
         loop {

@@ -1,5 +1,8 @@
 //! The two ways to run a check: stop at the first failure, or collect.
 
+use std::sync::Arc;
+
+use super::ResourceId;
 use super::Schema;
 use super::Tables;
 use crate::violation::Path;
@@ -49,17 +52,34 @@ pub(super) struct Collect<'t> {
     room: usize,
     /// What is kept, by the depth of the place; the last list is not empty.
     found: Vec<Vec<Violation>>,
+    /// The last location that was asked for: its resource, the length of its pointer, the whole.
+    last: Option<(ResourceId, usize, Arc<str>)>,
 }
 
 impl<'t> Collect<'t> {
     /// Keeps at most `cap`.
     pub(super) fn new(tables: &'t Tables<'t>, cap: usize) -> Self {
-        Self { tables, room: cap, found: Vec::new() }
+        Self { tables, room: cap, found: Vec::new(), last: None }
     }
 
     /// What was kept.
     pub(super) fn into_violations(self) -> Vec<Violation> {
         self.found.into_iter().flatten().collect()
+    }
+
+    /// What is wrong in many places is mostly so by one schema, whose location is written once.
+    fn location(&mut self, schema: &Schema<'_>) -> Arc<str> {
+        let pointer = schema.location;
+        if let Some((resource, length, location)) = &self.last
+            && *resource == schema.resource
+            && *length == pointer.len()
+            && location.ends_with(pointer)
+        {
+            return Arc::clone(location);
+        }
+        let location = Arc::from(self.tables.location(schema));
+        self.last = Some((schema.resource, pointer.len(), Arc::clone(&location)));
+        location
     }
 
     /// Whether there is room at this depth, if need be in the place of something deeper.
@@ -92,9 +112,9 @@ impl Sink for Collect<'_> {
             if self.found.len() <= depth {
                 self.found.resize_with(depth + 1, Vec::new);
             }
-            let schema = self.tables.location(schema);
+            let location = self.location(schema);
             if let Some(found) = self.found.get_mut(depth) {
-                found.push(Violation { pointer: path.pointer(), keyword, schema });
+                found.push(Violation { pointer: path.pointer(), keyword, schema: location });
             }
         }
     }
