@@ -10,6 +10,7 @@ mod audit;
 mod clients;
 mod connections;
 mod members;
+mod undo;
 
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -25,6 +26,9 @@ pub use members::{
     Listed as ListedMember, NewMember, add as add_member, list as list_members, set_password, set_state,
 };
 
+pub use undo::written_for;
+
+use crate::backend::undo::UndoError;
 use crate::idp;
 use crate::ids::ClientId;
 use crate::records::{self, Actor, Deed};
@@ -63,6 +67,9 @@ pub enum AdminError {
     /// A value is none that could be stored.
     #[error("{0}")]
     Wrong(String),
+    /// A client's writes could not be undone.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
     /// The store could not be edited.
     #[error(transparent)]
     Edit(#[from] EditError),

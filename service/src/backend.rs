@@ -28,6 +28,7 @@ mod page;
 mod refusal;
 mod ships;
 mod stock;
+pub mod undo;
 mod units;
 pub(crate) mod warehouse;
 

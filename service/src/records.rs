@@ -9,6 +9,29 @@ use crate::ids::{ClientId, MemberId};
 use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
+/// Who answers for something, kept for when it is written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doer {
+    /// A member, on a page or through a client of theirs.
+    Member(MemberId),
+    /// An administrator, by name.
+    Administrator(String),
+    /// The service, by a rule of its own.
+    Service,
+}
+
+impl Doer {
+    /// As records name it.
+    #[must_use]
+    pub fn actor(&self) -> Actor<'_> {
+        match self {
+            Self::Member(member) => Actor::Member(member),
+            Self::Administrator(name) => Actor::Administrator(name),
+            Self::Service => Actor::Service,
+        }
+    }
+}
+
 /// Who did something.
 #[derive(Clone, Copy, Debug)]
 pub enum Actor<'a> {

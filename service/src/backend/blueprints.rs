@@ -3,6 +3,7 @@
 mod collection;
 mod decide;
 mod table;
+mod undo;
 
 use contract_runtime::Map;
 use contract_runtime::server::Context;
@@ -11,7 +12,7 @@ use exchange_api::operations::OperationId;
 use exchange_api::server::Refusal;
 use exchange_api::types::{BlueprintChangeSet, BlueprintOp, BlueprintPage, OpId};
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Backend;
 use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
@@ -34,7 +35,7 @@ const NAME: &str = "blueprints";
 pub(crate) struct Blueprints;
 
 /// A blueprint that the member holds, beside the default grants.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Held {
     pub(crate) acquired_at: Option<Moment>,
     pub(crate) source: Option<String>,

@@ -28,7 +28,7 @@ use crate::catalogue::{Catalogue, Index};
 use crate::feed::{self, Author, Change, Removal, Stream};
 use crate::idempotency::{self, Completion};
 use crate::ids::MemberId;
-use crate::records;
+use crate::records::{self, Doer};
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -40,6 +40,8 @@ const REMEMBERED: Duration = feed::cursor::LIFE;
 pub(crate) struct Writer {
     pub(crate) member: MemberId,
     pub(crate) author: Author,
+    /// Who answers for it, as the audit has it.
+    pub(crate) by: Doer,
     pub(crate) now: Moment,
     /// What journal and audit call the change set.
     pub(crate) change_set: String,
@@ -295,12 +297,17 @@ impl Backend {
 }
 
 impl Backend {
-    /// Who writes now, under a name of its own for the change set.
+    /// Who writes now, under a name of its own for the change set. What the system does, the service answers for.
     pub(super) fn writer(&self, member: &MemberId, author: Author) -> Result<Writer, StoreError> {
         let now = self.environment.now();
+        let by = match author {
+            Author::System => Doer::Service,
+            Author::Web | Author::App | Author::Client { .. } => Doer::Member(member.clone()),
+        };
         Ok(Writer {
             member: member.clone(),
             author,
+            by,
             now,
             change_set: self.environment.token::<16>()?,
             guarded_since: now.minus(self.config.guard.window()),

@@ -1,10 +1,12 @@
 //! The journal of what changed, and the audit of who did what.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
 use super::change::{Touched, Writer};
-use crate::records::{self, Actor, Deed};
+use crate::records::{self, Deed};
 use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
@@ -15,9 +17,21 @@ pub(super) fn record<E: Serialize>(
     area: &str,
     touched: &[Touched<E>],
 ) -> Result<(), StoreError> {
+    record_undone(connection, writer, area, touched, &HashMap::new())
+}
+
+/// The same for what is set back: from which entry of the journal on each key is again as it was before, so that
+/// nobody undoes it twice.
+pub(super) fn record_undone<E: Serialize>(
+    connection: &Connection,
+    writer: &Writer,
+    area: &str,
+    touched: &[Touched<E>],
+    undoes: &HashMap<String, i64>,
+) -> Result<(), StoreError> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO journal (at, member, area, key, change_set, channel, client, installation, removal, \
-         override, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+         override, undoes, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
     let (client, installation) = writer.author.connected().unzip();
     for Touched { key, before, after, removal, overridden } in touched {
@@ -32,6 +46,7 @@ pub(super) fn record<E: Serialize>(
             installation,
             removal,
             overridden,
+            undoes.get(key),
             text(before.as_ref())?,
             text(after.as_ref())?,
         ])?;
@@ -54,7 +69,7 @@ pub(super) fn audit(
 ) -> Result<(), StoreError> {
     let client = writer.author.connected().map(|(client, _)| client);
     let deed = Deed { client, action, subject, detail };
-    records::audit(connection, writer.now, Actor::Member(&writer.member), deed)
+    records::audit(connection, writer.now, writer.by.actor(), deed)
 }
 
 /// Removes at most so many entries that are older than a moment, from the oldest on; says how many.

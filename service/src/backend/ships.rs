@@ -4,6 +4,9 @@ mod collection;
 mod decide;
 mod desk;
 mod table;
+mod undo;
+
+use std::collections::BTreeMap;
 
 use contract_runtime::server::Context;
 use contract_runtime::{Map, Nullable};
@@ -15,14 +18,15 @@ use exchange_api::types::{
     Insurance, ItemRef, LocationRef, OpId, ShipChangeSet, ShipOp, ShipPage, UpsertShip,
 };
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Backend;
 use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
 use super::page::{Reading, Shown};
 use crate::catalogue::contents::Kind;
 use crate::catalogue::{Index, Resolution, Resolved};
-use crate::ids::{MemberId, UnitId};
+use crate::feed::Author;
+use crate::ids::{InstallationId, MemberId, UnitId};
 use crate::store::StoreError;
 use collection::Mine;
 use decide::Known;
@@ -34,8 +38,8 @@ const NAME: &str = "ships";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ships;
 
-/// A ship, with the id that the writing installation has for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A ship, with the ids that clients have for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ship {
     pub(crate) ship_type: String,
     pub(crate) name: Option<String>,
@@ -47,7 +51,15 @@ pub(crate) struct Ship {
     pub(crate) unit: Option<UnitId>,
     pub(crate) unit_version: i64,
     pub(crate) version: i64,
-    pub(crate) link: Option<String>,
+    /// By installation.
+    pub(crate) links: BTreeMap<InstallationId, String>,
+}
+
+impl Ship {
+    /// The id that the author's installation has for it.
+    pub(crate) fn link(&self, author: &Author) -> Option<&String> {
+        author.connected().and_then(|(_, installation)| self.links.get(installation))
+    }
 }
 
 /// One op.
@@ -208,7 +220,7 @@ impl Area for Ships {
     }
 
     fn apply(connection: &Connection, writer: &Writer, touched: &[Touched<Ship>]) -> Result<(), StoreError> {
-        table::apply(connection, writer, touched)
+        table::apply(connection, &writer.member, touched)
     }
 }
 

@@ -6,6 +6,7 @@ mod decide;
 mod desk;
 mod removals;
 mod table;
+mod undo;
 
 pub(super) use collection::material_kind;
 pub(super) use table::marking;
@@ -18,7 +19,7 @@ use exchange_api::reasons::Reason;
 use exchange_api::server::Refusal;
 use exchange_api::types::{ItemRef, LocationRef, OpId, Quantity, StockChangeSet, StockOp, StockPage};
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Backend;
 use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
@@ -40,7 +41,7 @@ const NAME: &str = warehouse::STOCK;
 pub(crate) struct Stock;
 
 /// What a member holds of a lot, row by row: what the journal keeps of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Holding {
     pub(crate) lot: Lot,
     pub(crate) held: i64,

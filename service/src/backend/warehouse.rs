@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Index;
 use crate::catalogue::contents::Kind;
@@ -27,7 +27,7 @@ use crate::secrets;
 use crate::time::Moment;
 
 /// What stock is, where, and in which state.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Lot {
     /// A material or an item.
     pub(crate) kind: Kind,
@@ -80,7 +80,7 @@ impl Lot {
 }
 
 /// Whose a row is, beside its holder. In the order in which stock is booked out (STK-16).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keeping {
     /// The holder's own.
@@ -110,7 +110,7 @@ impl Keeping {
 }
 
 /// A row: an org-stock entry, when it is in a pool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) id: String,
     /// More than 0: thousandths of SCU, or pieces.
@@ -142,7 +142,7 @@ impl Row {
 }
 
 /// What a member offers of a row on the Material Exchange, at most what it holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Offer {
     pub(crate) id: String,
     pub(crate) amount: i64,

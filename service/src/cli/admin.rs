@@ -1,6 +1,7 @@
 //! `admin`: what an administrator changes in the store of a service, whether it runs or not.
 
 mod audit;
+mod undo;
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
@@ -61,6 +62,12 @@ enum Area {
     /// The keys that access tokens are signed with.
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Set back what a client wrote, from a moment on.
+    ///
+    /// Each entry becomes what it was before the client's first change of the span. One that somebody else changed
+    /// since stays as it is, and is named. Run again, the command finds nothing; cut off, it goes on. The members'
+    /// feeds tell of it, and each member concerned is told.
+    Undo(undo::UndoArgs),
     /// Who did what.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
@@ -286,6 +293,7 @@ pub(super) fn run(args: AdminArgs) -> Result<(), Failure> {
             let text = "a new key signs; the one before stays published until its tokens have ended";
             done("keys.rotate", text, json!({}))
         }),
+        Area::Undo(args) => undo::run(&folder, &by, &environment, args),
         Area::Audit(command) => inspect(&folder, |store| audit::run(store, command)),
     };
     let Told { text, json: value } = told.map_err(|error| failure(&error))?;

@@ -22,6 +22,8 @@ mod ships_model;
 mod stock;
 mod stock_bookings;
 mod stock_model;
+mod undo;
+mod undo_model;
 mod units;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -27,7 +27,7 @@ pub(crate) struct Extras {
 
 impl Extras {
     /// What the audit says of them (STK-17, SHP-10); nothing where there is nothing to say.
-    pub(super) fn audited(&self) -> String {
+    pub(crate) fn audited(&self) -> String {
         let counted = |count: Option<i64>, what: &str| match count {
             None | Some(0) => String::new(),
             Some(count) => format!(", {count} {what}"),

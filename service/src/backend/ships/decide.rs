@@ -10,7 +10,7 @@ use exchange_api::reasons::Reason;
 use super::super::change::{Decided, Extras, OpEnd, Touched, Writer};
 use super::{Named, Op, Ship, Upsert, Wish};
 use crate::feed::Removal;
-use crate::ids::UnitId;
+use crate::ids::{InstallationId, UnitId};
 
 /// What is known of the ships that ops name, and of those that the installation links to their ids.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,7 +56,7 @@ pub(crate) fn decide(
     writer: &Writer,
 ) -> Decided<Ship> {
     let Known { ships, gone, units, missions } = known;
-    let link = |(id, ship): (&String, &Ship)| Some((ship.link.clone()?, id.clone()));
+    let link = |(id, ship): (&String, &Ship)| Some((ship.link(&writer.author)?.clone(), id.clone()));
     let links = ships.iter().filter_map(link).collect();
     let state = |ship: Ship| State { before: Some(ship.clone()), now: Some(ship), ..State::default() };
     let ships = ships.into_iter().map(|(id, ship)| (id, state(ship))).collect();
@@ -84,7 +84,7 @@ pub(crate) fn decide(
 }
 
 /// SHP-22: it is gone, or neither its name nor its type is left.
-fn is_removal(before: Option<&Ship>, after: Option<&Ship>) -> bool {
+pub(super) fn is_removal(before: Option<&Ship>, after: Option<&Ship>) -> bool {
     match (before, after) {
         (Some(_), None) => true,
         (Some(before), Some(after)) => before.name != after.name && before.ship_type != after.ship_type,
@@ -107,7 +107,7 @@ enum Removed {
 impl Fleet<'_> {
     /// SHP-07, SHP-16.
     fn link(&mut self, external: &str, ship: &str) -> Ended {
-        let Some(link) = self.ship(ship).map(|ship| ship.link.clone()) else {
+        let Some(link) = self.ship(ship).map(|ship| ship.link(&self.writer.author)) else {
             return Err(Reason::Unmatched);
         };
         match link {
@@ -144,7 +144,7 @@ impl Fleet<'_> {
         let Some(ship) = state.now.clone().filter(|ship| !state.changed && ship.version == *version) else {
             return Err(Reason::VersionConflict);
         };
-        if ship.link.as_ref().is_some_and(|link| *link != upsert.external) {
+        if ship.link(&self.writer.author).is_some_and(|link| *link != upsert.external) {
             return Err(Reason::LinkTargetTaken);
         }
         let unit = match &upsert.unit {
@@ -174,7 +174,7 @@ impl Fleet<'_> {
             state.now = Some(wanted);
         }
         // What is linked stays so; what is not, is.
-        let links = ship.link.is_none() && self.tie(&upsert.external, id);
+        let links = ship.link(&self.writer.author).is_none() && self.tie(&upsert.external, id);
         Ok(if changes || links { OpEnd::Applied } else { OpEnd::Unchanged })
     }
 
@@ -199,7 +199,7 @@ impl Fleet<'_> {
             unit,
             unit_version: 1,
             version: 1,
-            link: None,
+            links: BTreeMap::new(),
         };
         let overridden = removed == Removed::Elsewhere;
         self.ships.insert(id.clone(), State { now: Some(ship), changed: true, overridden, before: None });
@@ -217,9 +217,9 @@ impl Fleet<'_> {
             return Err(Reason::VersionConflict);
         }
         state.changed = true;
-        let link = state.now.take().and_then(|ship| ship.link);
-        if let Some(link) = link {
-            self.links.remove(&link);
+        let ship = state.now.take();
+        if let Some(link) = ship.as_ref().and_then(|ship| ship.link(&self.writer.author)) {
+            self.links.remove(link);
         }
         self.detached += self.missions.get(id).copied().unwrap_or(0);
         Ok(OpEnd::Applied)
@@ -232,18 +232,15 @@ impl Fleet<'_> {
     /// Links an id to a ship, and takes it off the one that had it. Says whether there is an installation
     /// to link it for.
     fn tie(&mut self, external: &str, id: &str) -> bool {
-        if self.writer.author.connected().is_none() {
-            return false;
+        let Some((_, installation)) = self.writer.author.connected() else { return false };
+        if let Some(old) = self.links.insert(external.to_owned(), id.to_owned())
+            && let Some(links) = links_of(&mut self.ships, &old)
+        {
+            links.remove(installation);
         }
-        let set = |ships: &mut BTreeMap<String, State>, id: &str, link: Option<String>| {
-            if let Some(ship) = ships.get_mut(id).and_then(|state| state.now.as_mut()) {
-                ship.link = link;
-            }
-        };
-        if let Some(old) = self.links.insert(external.to_owned(), id.to_owned()) {
-            set(&mut self.ships, &old, None);
+        if let Some(links) = links_of(&mut self.ships, id) {
+            links.insert(installation.clone(), external.to_owned());
         }
-        set(&mut self.ships, id, Some(external.to_owned()));
         true
     }
 
@@ -254,4 +251,11 @@ impl Fleet<'_> {
             _ => Ok(()),
         }
     }
+}
+
+fn links_of<'s>(
+    ships: &'s mut BTreeMap<String, State>,
+    id: &str,
+) -> Option<&'s mut BTreeMap<InstallationId, String>> {
+    Some(&mut ships.get_mut(id)?.now.as_mut()?.links)
 }

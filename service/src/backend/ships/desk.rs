@@ -44,13 +44,16 @@ impl Backend {
     ) -> Result<bool, StoreError> {
         let (backend, member, id, to) = (self.clone(), member.clone(), ship.to_owned(), to.clone());
         let give = move |connection: &Connection| {
-            let Some(before) = table::find(connection, &member, None, &id)? else { return Ok(false) };
-            let after = Ship { version: before.version + 1, ..before.clone() };
+            let Some(before) = table::find(connection, &member, &id)? else { return Ok(false) };
+            let links = BTreeMap::new();
+            let after = Ship { version: before.version + 1, links, ..before.clone() };
+            // Of both halves the giver knows.
+            let by = backend.writer(&member, author.clone())?.by;
             connection.prepare_cached("DELETE FROM ship_link WHERE ship = ?1")?.execute([&id])?;
             let sql = "UPDATE ship SET member = ?2, version = ?3 WHERE id = ?1";
             connection.prepare_cached(sql)?.execute(params![id, to, after.version])?;
             for (member, before, after) in [(member, Some(before), None), (to, None, Some(after))] {
-                let writer = backend.writer(&member, author.clone())?;
+                let writer = Writer { by: by.clone(), ..backend.writer(&member, author.clone())? };
                 let stream = Stream::of_member(NAME, &member);
                 let change = Change { key: &id, gone: after.is_none() };
                 feed::record(connection, &stream, &writer.author, writer.now, [change])?;

@@ -1,6 +1,6 @@
 //! The tables of ships: what is loaded for a decision, and how one is written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
@@ -31,7 +31,7 @@ pub(super) fn known(connection: &Connection, writer: &Writer, ops: &[Op]) -> Res
     let mut known = Known { units, ..Known::default() };
     let stream = Stream::of_member(NAME, &writer.member);
     for id in ids {
-        if let Some(ship) = find(connection, &writer.member, installation, &id)? {
+        if let Some(ship) = find(connection, &writer.member, &id)? {
             let missions = missions(connection, &id)?;
             known.missions.insert(id.clone(), missions);
             known.ships.insert(id, ship);
@@ -45,7 +45,7 @@ pub(super) fn known(connection: &Connection, writer: &Writer, ops: &[Op]) -> Res
 }
 
 /// The ship that an installation links to an id.
-fn linked(
+pub(super) fn linked(
     connection: &Connection,
     installation: &InstallationId,
     external: &str,
@@ -55,21 +55,19 @@ fn linked(
     Ok(one.query_row(params![installation, external], |row| row.get(0)).optional()?)
 }
 
-/// The member's ship of an id, with the id that the installation has for it.
-pub(super) fn find(
-    connection: &Connection,
-    member: &MemberId,
-    installation: Option<&InstallationId>,
-    id: &str,
-) -> Result<Option<Ship>, StoreError> {
-    let sql = "SELECT s.ship_type, s.name, s.insured_months, s.location, s.fitted, s.unit, s.unit_version, \
-               s.version, l.external_id FROM ship s \
-               LEFT JOIN ship_link l ON l.ship = s.id AND l.installation = ?3 \
-               WHERE s.id = ?1 AND s.member = ?2";
+/// The member's ship of an id, with the ids that clients have for it.
+pub(super) fn find(connection: &Connection, member: &MemberId, id: &str) -> Result<Option<Ship>, StoreError> {
+    let sql = "SELECT ship_type, name, insured_months, location, fitted, unit, unit_version, version \
+               FROM ship WHERE id = ?1 AND member = ?2";
     let mut one = connection.prepare_cached(sql)?;
-    Ok(one.query_row(params![id, member, installation], ship).optional()?)
+    let Some(ship) = one.query_row(params![id, member], ship).optional()? else { return Ok(None) };
+    let sql = "SELECT installation, external_id FROM ship_link WHERE ship = ?1";
+    let mut links = connection.prepare_cached(sql)?;
+    let links = links.query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    Ok(Some(Ship { links, ..ship }))
 }
 
+/// Without its links.
 fn ship(row: &Row<'_>) -> rusqlite::Result<Ship> {
     Ok(Ship {
         ship_type: row.get(0)?,
@@ -80,11 +78,12 @@ fn ship(row: &Row<'_>) -> rusqlite::Result<Ship> {
         unit: row.get(5)?,
         unit_version: row.get(6)?,
         version: row.get(7)?,
-        link: row.get(8)?,
+        links: BTreeMap::new(),
     })
 }
 
-fn missions(connection: &Connection, id: &str) -> Result<i64, StoreError> {
+/// How many parts of missions fly a ship.
+pub(super) fn missions(connection: &Connection, id: &str) -> Result<i64, StoreError> {
     let sql = "SELECT count(*) FROM mission_unit WHERE ship = ?1";
     Ok(connection.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
 }
@@ -99,18 +98,20 @@ pub(super) fn count(connection: &Connection, member: &MemberId) -> Result<u64, S
 /// Writes what was decided. Ids change ships in any order within a batch, so that all that end go first.
 pub(super) fn apply(
     connection: &Connection,
-    writer: &Writer,
+    member: &MemberId,
     touched: &[Touched<Ship>],
 ) -> Result<(), StoreError> {
-    let installation = writer.author.connected().map(|(_, installation)| installation);
     let mut untie =
         connection.prepare_cached("DELETE FROM ship_link WHERE installation = ?1 AND ship = ?2")?;
     for Touched { key, before, after, .. } in touched {
-        let link = |ship: &Option<Ship>| ship.as_ref().and_then(|ship| ship.link.clone());
-        if after.is_none() {
+        let Some(after) = after else {
             remove(connection, key)?;
-        } else if link(before).is_some() && link(before) != link(after) {
-            untie.execute(params![installation, key])?;
+            continue;
+        };
+        for (installation, link) in before.iter().flat_map(|before| &before.links) {
+            if after.links.get(installation) != Some(link) {
+                untie.execute(params![installation, key])?;
+            }
         }
     }
     let mut put = connection.prepare_cached(
@@ -127,11 +128,11 @@ pub(super) fn apply(
     )?;
     for Touched { key, after, .. } in touched {
         let Some(ship) = after else { continue };
-        let Ship { ship_type, name, insured_months, location, fitted, unit, unit_version, version, link } =
+        let Ship { ship_type, name, insured_months, location, fitted, unit, unit_version, version, links } =
             ship;
         put.execute(params![
             key,
-            writer.member,
+            member,
             ship_type,
             name,
             insured_months,
@@ -141,7 +142,7 @@ pub(super) fn apply(
             unit_version,
             version,
         ])?;
-        if let Some((installation, link)) = installation.zip(link.as_ref()) {
+        for (installation, link) in links {
             tie.execute(params![installation, link, key])?;
         }
     }

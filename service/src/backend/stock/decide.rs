@@ -101,7 +101,10 @@ pub(crate) fn decide(known: Known, targets: &[Result<Wish, Reason>], writer: &Wr
     let ends = targets.iter().enumerate().map(end).collect();
     book(&mut states, writer);
     let removed = removals(&states);
-    let extras = offers(&states);
+    let extras = offers(
+        states.values().flat_map(|state| state.before.rows.clone()),
+        states.values().flat_map(|state| state.rows.clone()),
+    );
     let touched = states.into_iter().filter(|(_, state)| state.is_touched());
     let touched = touched.map(|(lot, state)| Touched {
         key: lot.key(),
@@ -144,15 +147,14 @@ fn one(state: &mut State, at: usize, wish: &Wish, marking: bool, writer: &Writer
 }
 
 /// Offers that promise less than before, and those that are gone (STK-17).
-fn offers(states: &BTreeMap<Lot, State>) -> Extras {
-    let of = |rows: &[Row]| -> Vec<Offer> { rows.iter().filter_map(|row| row.offer.clone()).collect() };
-    let after: Vec<Offer> = states.values().flat_map(|state| of(&state.rows)).collect();
-    let after: BTreeMap<&str, i64> = after.iter().map(|offer| (&*offer.id, offer.amount)).collect();
+pub(super) fn offers(before: impl Iterator<Item = Row>, after: impl Iterator<Item = Row>) -> Extras {
+    let offer = |row: Row| row.offer.map(|Offer { id, amount }| (id, amount));
+    let after: BTreeMap<String, i64> = after.filter_map(offer).collect();
     let (mut reduced, mut removed) = (0, 0);
-    for offer in states.values().flat_map(|state| of(&state.before.rows)) {
-        match after.get(&*offer.id) {
+    for (id, amount) in before.filter_map(offer) {
+        match after.get(&id) {
             None => removed += 1,
-            Some(left) if *left < offer.amount => reduced += 1,
+            Some(left) if *left < amount => reduced += 1,
             Some(_) => {}
         }
     }

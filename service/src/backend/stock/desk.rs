@@ -3,7 +3,7 @@
 use exchange_api::types::{ChangeResult, StockChangeSet};
 
 use super::super::Backend;
-use super::super::change::{Decided, Touched, carry_out};
+use super::super::change::{Decided, Touched, Writer, carry_out};
 use super::super::warehouse::{Keeping, Lot, Row, find, rows};
 use super::{Holding, Stock};
 use crate::feed::Author;
@@ -45,7 +45,7 @@ impl Backend {
                 _ => Row { keeping: keeping.clone(), version: row.version + 1, ..row.clone() },
             };
             let after: Vec<Row> = before.iter().map(rebooked).collect();
-            backend.arrange(connection, &member, author, &lot, [&before, &after])?;
+            backend.arrange(connection, backend.writer(&member, author)?, &lot, [&before, &after])?;
             Ok(true)
         };
         self.store.write(rebook).await
@@ -69,10 +69,14 @@ impl Backend {
             let (given, kept): (Vec<Row>, Vec<Row>) =
                 before.iter().cloned().partition(|row| row.reserved == 0);
             let given = given.into_iter().map(|row| Row { offer: None, version: row.version + 1, ..row });
-            backend.arrange(connection, &member, author.clone(), &lot, [&before, &kept])?;
+            let giver = backend.writer(&member, author.clone())?;
+            let by = giver.by.clone();
+            backend.arrange(connection, giver, &lot, [&before, &kept])?;
             let had = rows(connection, &to, &key)?;
             let has: Vec<Row> = had.iter().cloned().chain(given).collect();
-            backend.arrange(connection, &to, author, &lot, [&had, &has])?;
+            // Of both halves the giver knows.
+            let taker = Writer { by, ..backend.writer(&to, author)? };
+            backend.arrange(connection, taker, &lot, [&had, &has])?;
             Ok(true)
         };
         self.store.write(give).await
@@ -82,15 +86,13 @@ impl Backend {
     fn arrange(
         &self,
         connection: &rusqlite::Connection,
-        member: &MemberId,
-        author: Author,
+        writer: Writer,
         lot: &Lot,
         [before, after]: [&[Row]; 2],
     ) -> Result<(), StoreError> {
         if before == after {
             return Ok(());
         }
-        let writer = self.writer(member, author)?;
         let touched = Touched {
             key: lot.key(),
             before: Holding::of(lot, before),

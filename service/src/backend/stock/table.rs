@@ -69,7 +69,6 @@ fn guarded(
     if shelves.is_empty() {
         return Ok(());
     }
-    // The area stands in the text, so that its own index serves.
     let mut window = connection.prepare_cached(
         "SELECT key, before, removal FROM journal \
          WHERE member = ?1 AND area = 'stock' AND client = ?2 AND at > ?3 ORDER BY at, id",

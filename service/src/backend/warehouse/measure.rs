@@ -2,13 +2,13 @@
 
 use contract_runtime::{Map, Number};
 use exchange_api::types::{Quantity, QuantityAmount, QuantityUnit};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::catalogue::contents::Kind;
 use crate::store::StoreError;
 
 /// What an amount counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Measure {
     /// Thousandths of a standard cargo unit.

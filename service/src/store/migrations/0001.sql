@@ -253,8 +253,8 @@ CREATE TABLE held_batch (
     PRIMARY KEY (client, member)
 ) STRICT, WITHOUT ROWID;
 -- What every change was, for audit, undo and the guard; appended to, never read for an answer's data.
--- No index but the guard's, in the order of time: one by keys would touch a page for each op of a set, more of
--- them the longer the journal is.
+-- Indexes are in the order of time: one by keys would touch a page for each op of a set, more of them the longer
+-- the journal is.
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
@@ -267,11 +267,13 @@ CREATE TABLE journal (
     installation TEXT,
     removal INTEGER NOT NULL DEFAULT 0,
     override INTEGER NOT NULL DEFAULT 0,
+    -- The first entry that it undid, with all of its key that came between.
+    undoes INTEGER,
     before TEXT,
     after TEXT
 ) STRICT;
 CREATE INDEX journal_of_guard ON journal (member, area, client, at) WHERE removal = 1;
-CREATE INDEX journal_of_stock ON journal (member, client, at) WHERE area = 'stock';
+CREATE INDEX journal_of_member ON journal (member, area, at);
 -- What was done by whom, in words that a person reads; no secret and no value of a member's data.
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY,

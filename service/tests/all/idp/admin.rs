@@ -306,3 +306,61 @@ async fn the_audit() {
         refused(folder, &[&["audit", "list"], &arguments[..]].concat(), "", 2, says);
     }
 }
+
+/// An administrator undoes what a client wrote, for one member or for all, in areas that are named; dry first.
+#[tokio::test]
+async fn undo() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let world = world(folder).await;
+    let now = Environment::system().now().millis() - 60_000;
+    let rows = format!(
+        "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES
+         ('i-1', 'tool', 'm-ada', 'j', 0, 0), ('i-2', 'tool', 'm-bob', 'j', 0, 0);
+         INSERT INTO journal (at, member, area, key, change_set, channel, client, installation, before, after)
+         SELECT {now}, member, 'blueprints', key, 's', 'client', 'tool', id, NULL,
+         json_object('acquired_at', NULL, 'source', 'log', 'note', NULL)
+         FROM installation, (SELECT 'one' AS key UNION SELECT 'two');
+         INSERT INTO blueprint (member, product, source) SELECT member, key, 'log' FROM journal;
+         UPDATE blueprint SET source = 'manual' WHERE member = 'm-bob' AND product = 'two'"
+    );
+    let work = move |database: &rusqlite::Connection| {
+        Ok::<(), exchange_service::store::StoreError>(database.execute_batch(&rows)?)
+    };
+    world.store.write(work).await.unwrap();
+    let from = exchange_service::time::Moment::from_millis(now).to_string();
+    let undo =
+        |more: &[&str]| told(folder, &[&["undo", "--client", "tool", "--from", &from], more].concat(), "");
+    let dry = undo(&["--all-members", "--dry-run"]);
+    assert_eq!((&dry["dryRun"], &dry["undone"], &dry["conflicts"]), (&json!(true), &json!(3), &json!(1)));
+    assert_eq!(world.count("SELECT count(*) FROM blueprint").await, 4);
+    assert_eq!(undo(&["--all-members", "--area", "stock", "--area", "ships"])["undone"], 0);
+    let ada = undo(&["--member", "m-ada", "--area", "blueprints"]);
+    assert_eq!((&ada["undone"], &ada["conflicts"]), (&json!(2), &json!(0)));
+    let printed = admin(folder, &["undo", "--client", "tool", "--from", &from, "--all-members"], "");
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
+    let expect: [&[&str]; 4] = [
+        &["member", "area", "becomes", "entry"],
+        &["m-bob", "blueprints", "stays:", "changed", "since", "two"],
+        &["m-bob", "blueprints", "removed", "one"],
+        &["1", "set", "back,", "1", "stay", "as", "they", "are"],
+    ];
+    assert_eq!(lines, expect, "{printed}");
+    let again = undo(&["--all-members"]);
+    let entry = json!({
+        "member": "m-bob", "area": "blueprints", "key": "two", "name": "two", "result": "conflict",
+        "reason": { "code": "changed-since", "text": "changed since" },
+    });
+    assert_eq!((&again["undone"], &again["entries"]), (&json!(0), &json!([entry])));
+    assert_eq!(audited(&world).await.len(), 2);
+    for (arguments, code, says) in [
+        (&["--client", "tool", "--from", &*from][..], 2, "--member <ID>"),
+        (&["--client", "nobody", "--from", &from, "--all-members"], 1, "there is no client `nobody`"),
+        (&["--client", "tool", "--from", &from, "--member", "m-9"], 1, "there is no member `m-9`"),
+        (&["--client", "tool", "--from", &from, "--all-members", "--area", "demand"], 2, "no area"),
+        (&["--client", "tool", "--from", &from, "--all-members", "--to", "2020-01-01"], 2, "is after --to"),
+    ] {
+        refused(folder, &[&["undo"], arguments].concat(), "", code, says);
+    }
+}

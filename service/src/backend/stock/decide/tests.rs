@@ -20,6 +20,7 @@ fn author(installation: &str) -> Author {
 
 fn writer() -> Writer {
     Writer {
+        by: crate::records::Doer::Service,
         member: "m".into(),
         author: author("i"),
         now: NOW,

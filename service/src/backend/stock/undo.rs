@@ -1,0 +1,356 @@
+//! Stock set back: what was booked in is booked out again, and what was booked out stands where it stood, with its
+//! keeping, age and note. What was offered of it stays unoffered (STK-17), and what is reserved stays (STK-13).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::Connection;
+
+use super::super::change::{Touched, Writer};
+use super::super::undo::{Change, Hindrance, Restore, SetBack};
+use super::super::warehouse::{self, Lot, Row, held};
+use super::decide::offers;
+use super::{Holding, Stock};
+use crate::ids::{MemberId, UnitId};
+use crate::members;
+use crate::store::StoreError;
+
+/// All that a client did to a lot.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Past {
+    /// None for a lot that was filled and emptied at once.
+    lot: Option<Lot>,
+    /// What it held after that.
+    held: i64,
+    rows: BTreeMap<String, Trail>,
+}
+
+/// What became of a row.
+#[derive(Clone, Debug, PartialEq)]
+struct Trail {
+    was: Option<Row>,
+    is: Option<Row>,
+    /// The last version that it had.
+    version: i64,
+}
+
+/// What is known of the lots now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Present {
+    /// The member's rows, by the lots' keys.
+    lots: BTreeMap<String, Vec<Row>>,
+    /// Ids that rows have, of those that could come back.
+    ids: BTreeSet<String>,
+    /// Units that the member directly belongs to.
+    units: BTreeSet<UnitId>,
+}
+
+/// What a lot is to become, but for the ids of rows that come back.
+struct Draft {
+    lot: Lot,
+    before: Vec<Row>,
+    /// Rows that stay, as they will be.
+    stay: Vec<Row>,
+    /// Rows that come back, and the last version of each.
+    back: Vec<(Row, i64)>,
+}
+
+impl Restore for Stock {
+    type Past = Past;
+    type Present = Present;
+
+    fn follow(past: Option<Past>, change: Change<Holding>) -> Past {
+        let Change { before, after } = change;
+        let lot = before.as_ref().or(after.as_ref()).map(|holding| holding.lot.clone());
+        let mut past = past.unwrap_or(Past { lot: None, held: 0, rows: BTreeMap::new() });
+        past.lot = past.lot.or(lot);
+        past.held = after.as_ref().map_or(0, |holding| holding.held);
+        let mut after: BTreeMap<String, Row> = by_id(after.map(|holding| holding.rows));
+        for (id, was) in by_id(before.map(|holding| holding.rows)) {
+            let is = after.remove(&id);
+            let version = is.as_ref().unwrap_or(&was).version;
+            let trail = past.rows.entry(id).or_insert(Trail { was: Some(was), is: None, version });
+            (trail.is, trail.version) = (is, version);
+        }
+        for (id, is) in after {
+            let version = is.version;
+            let trail = past.rows.entry(id).or_insert(Trail { was: None, is: None, version });
+            (trail.is, trail.version) = (Some(is), version);
+        }
+        past
+    }
+
+    fn faded(key: &str, past: &Past) -> Touched<Holding> {
+        let holding = |lot: &Lot| Holding { lot: lot.clone(), held: 0, rows: Vec::new() };
+        touched(key, past.lot.as_ref().map(holding), None)
+    }
+
+    fn present(
+        connection: &Connection,
+        member: &MemberId,
+        pasts: &[(String, Past)],
+    ) -> Result<Present, StoreError> {
+        let units = members::units(connection, member)?.into_iter().collect();
+        let mut present = Present { units, ..Present::default() };
+        let mut known = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM stock_row WHERE id = ?1)")?;
+        for (key, past) in pasts {
+            let rows = warehouse::rows(connection, member, key)?;
+            present.lots.insert(key.clone(), rows);
+            for (id, _) in past.rows.iter().filter(|(_, trail)| trail.was.is_some() && trail.is.is_none()) {
+                if known.query_row([id], |row| row.get(0))? {
+                    present.ids.insert(id.clone());
+                }
+            }
+        }
+        Ok(present)
+    }
+
+    fn set_back(present: &Present, pasts: &[(String, Past)], writer: &Writer) -> SetBack<Holding> {
+        let drafts: Vec<_> = pasts.iter().map(|(key, past)| draft(present, key, past)).collect();
+        // A row that leaves one lot can come back to another.
+        let mut leaving: BTreeMap<&str, &Row> = BTreeMap::new();
+        for Draft { before, stay, .. } in drafts.iter().flatten().flatten() {
+            let leave = before.iter().filter(|row| stay.iter().all(|stays| stays.id != row.id));
+            leaving.extend(leave.map(|row| (&*row.id, row)));
+        }
+        let mut taken: BTreeSet<String> =
+            present.ids.iter().filter(|id| !leaving.contains_key(id.as_str())).cloned().collect();
+        let mut made = 0;
+        let mut settle = |Draft { lot, before, stay, back }: &Draft, key: &str| {
+            let settled = back.iter().map(|(row, version)| {
+                let version = leaving.get(&*row.id).map_or(*version, |row| row.version);
+                if taken.insert(row.id.clone()) {
+                    return Row { version: version + 1, ..row.clone() };
+                }
+                made += 1;
+                Row { id: writer.made(made), version: 1, ..row.clone() }
+            });
+            let after: Vec<Row> = stay.iter().cloned().chain(settled).collect();
+            touched(key, Holding::of(lot, before), Holding::of(lot, &after))
+        };
+        let end = |((key, _), draft): (&(String, Past), &Result<Option<Draft>, Hindrance>)| match draft {
+            Err(hindrance) => Err(hindrance.clone()),
+            Ok(draft) => Ok(draft.as_ref().map(|draft| settle(draft, key))),
+        };
+        let ends: Vec<_> = pasts.iter().zip(&drafts).map(end).collect();
+        let booked: Vec<_> = ends.iter().flatten().flatten().collect();
+        let rows = |holding: &Option<Holding>| holding.iter().flat_map(|all| all.rows.clone()).collect();
+        let extras = offers(
+            booked.iter().flat_map(|touched| -> Vec<Row> { rows(&touched.before) }),
+            booked.iter().flat_map(|touched| -> Vec<Row> { rows(&touched.after) }),
+        );
+        SetBack { ends, extras }
+    }
+}
+
+/// What becomes of a lot.
+fn draft(present: &Present, key: &str, past: &Past) -> Result<Option<Draft>, Hindrance> {
+    let now = present.lots.get(key).map(Vec::as_slice).unwrap_or_default();
+    if held(now) != past.held {
+        return Err(Hindrance::ChangedSince(None));
+    }
+    let mut draft = Draft {
+        lot: match &past.lot {
+            Some(lot) => lot.clone(),
+            None => return Ok(None),
+        },
+        before: now.to_vec(),
+        stay: now.to_vec(),
+        back: Vec::new(),
+    };
+    let is_other = |Trail { was, is, .. }: &&Trail| match (was, is) {
+        (None, None) => false,
+        (Some(was), Some(is)) => !is_alike(was, is),
+        _ => true,
+    };
+    let mut is_changed = false;
+    for (id, trail) in past.rows.iter().filter(|(_, trail)| is_other(trail)) {
+        is_changed = true;
+        let row = now.iter().find(|row| row.id == *id);
+        match (&trail.is, row) {
+            (None, None) => {}
+            (Some(is), Some(row)) if is_alike(is, row) => {}
+            _ => return Err(Hindrance::ChangedSince(None)),
+        }
+        let amount = trail.was.as_ref().map_or(0, |was| was.amount);
+        if row.is_some_and(|row| row.reserved > amount) {
+            return Err(Hindrance::Reserved);
+        }
+        let unit = trail.was.as_ref().and_then(|was| was.keeping.unit());
+        let is_in = trail.is.as_ref().and_then(|is| is.keeping.unit());
+        if unit.is_some_and(|unit| is_in != Some(unit) && !present.units.contains(unit)) {
+            return Err(Hindrance::UnitLeft);
+        }
+        match (&trail.was, row) {
+            (Some(was), None) => {
+                draft.back.push((Row { reserved: 0, offer: None, ..was.clone() }, trail.version));
+            }
+            (was, Some(_)) => {
+                draft.stay.retain(|stays| stays.id != *id || was.is_some());
+                if let (Some(was), Some(stays)) = (was, draft.stay.iter_mut().find(|row| row.id == *id)) {
+                    (stays.amount, stays.version) = (was.amount, stays.version + 1);
+                    (stays.keeping, stays.note) = (was.keeping.clone(), was.note.clone());
+                    if let Some(offer) = &mut stays.offer {
+                        offer.amount = offer.amount.min(stays.amount);
+                    }
+                }
+            }
+            (None, None) => {}
+        }
+    }
+    Ok(is_changed.then_some(draft))
+}
+
+/// Whether a row holds the same in the same way. What is reserved and offered of it is another matter, and versions
+/// move when something is set back, too.
+fn is_alike(one: &Row, other: &Row) -> bool {
+    (one.amount, &one.keeping, &one.note) == (other.amount, &other.keeping, &other.note)
+}
+
+fn by_id(rows: Option<Vec<Row>>) -> BTreeMap<String, Row> {
+    rows.into_iter().flatten().map(|row| (row.id.clone(), row)).collect()
+}
+
+fn touched(key: &str, before: Option<Holding>, after: Option<Holding>) -> Touched<Holding> {
+    let removal = before.is_some() && after.is_none();
+    Touched { key: key.to_owned(), before, after, removal, overridden: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::undo::tests::writer;
+    use crate::backend::warehouse::{Keeping, Measure, Offer};
+    use crate::catalogue::contents::Kind;
+    use crate::time::Moment;
+
+    fn lot(material: &str) -> Lot {
+        Lot {
+            kind: Kind::Material,
+            material: material.to_owned(),
+            measure: Measure::Scu,
+            location: "city".to_owned(),
+            quality: 0,
+            stolen: false,
+        }
+    }
+
+    /// `id:amount@version`, then `reserved=N`, `offer=N` and a unit, in any order.
+    fn row(text: &str) -> Row {
+        let mut parts = text.split(' ');
+        let (id, rest) = parts.next().and_then(|part| part.split_once(':')).expect("an id");
+        let (amount, version) = rest.split_once('@').expect("a version");
+        let number = |text: &str| text.parse().expect("a number");
+        let mut row = Row {
+            id: id.to_owned(),
+            amount: number(amount),
+            keeping: Keeping::Personal,
+            version: number(version),
+            note: None,
+            booked_at: Moment::from_secs(1),
+            reserved: 0,
+            offer: None,
+        };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("reserved", amount)) => row.reserved = number(amount),
+                Some((_, amount)) => row.offer = Some(Offer { id: "o".to_owned(), amount: number(amount) }),
+                None => row.keeping = Keeping::Pool(part.into()),
+            }
+        }
+        row
+    }
+
+    fn shown(row: &Row) -> String {
+        let offer = row.offer.as_ref().map(|offer| format!(" offer={}", offer.amount)).unwrap_or_default();
+        let unit = row.keeping.unit().map(|unit| format!(" {unit}")).unwrap_or_default();
+        format!("{}:{}@{}{offer}{unit}", row.id, row.amount, row.version)
+    }
+
+    fn rows(texts: &[&str]) -> Vec<Row> {
+        texts.iter().map(|text| row(text)).collect()
+    }
+
+    /// Lots: what each held before the changes and after each; what it holds now; what becomes of it.
+    type Lots<'a> = &'a [(&'a [&'a [&'a str]], &'a [&'a str], &'a [&'a str])];
+
+    fn check(lots: Lots<'_>, ids: &[&str]) {
+        let units = ["u".into()].into();
+        let mut present = Present { units, ..Present::default() };
+        present.ids.extend(ids.iter().map(|id| (*id).to_owned()));
+        let (mut pasts, mut expect) = (Vec::new(), Vec::new());
+        for (number, (states, now, becomes)) in lots.iter().enumerate() {
+            let lot = lot(&format!("m{number}"));
+            let change = |pair: &[&[&str]]| Change {
+                before: Holding::of(&lot, &rows(pair[0])),
+                after: Holding::of(&lot, &rows(pair[1])),
+            };
+            let past = states.windows(2).fold(None, |past, pair| Some(Stock::follow(past, change(pair))));
+            present.lots.insert(lot.key(), rows(now));
+            pasts.push((lot.key(), past.expect("a change")));
+            expect.push(becomes.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        }
+        let SetBack { ends, .. } = Stock::set_back(&present, &pasts, &writer("m"));
+        let told = |end: Result<Option<Touched<Holding>>, Hindrance>| match end {
+            Err(hindrance) => vec![hindrance.as_str().to_owned()],
+            Ok(None) => vec!["=".to_owned()],
+            Ok(Some(touched)) => {
+                touched.after.map(|holding| holding.rows.iter().map(shown).collect()).unwrap_or_default()
+            }
+        };
+        assert_eq!(ends.into_iter().map(told).collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn what_was_booked_is_booked_back() {
+        // In, out, both, and nothing in the end.
+        check(&[(&[&[], &["a:5@1"]], &["a:5@1"], &[])], &[]);
+        check(&[(&[&["a:5@1"], &["a:5@1", "b:2@1"]], &["a:5@1", "b:2@1"], &["a:5@1"])], &[]);
+        check(&[(&[&["a:5@1 u", "b:2@4"], &["a:3@2 u"]], &["a:3@2 u"], &["a:5@3 u", "b:2@5"])], &[]);
+        check(&[(&[&["a:5@1"], &["a:3@2"], &[]], &[], &["a:5@3"])], &[]);
+        check(&[(&[&["a:5@1"], &["a:3@2"], &["a:5@3"]], &["a:5@3"], &["="])], &[]);
+        check(&[(&[&[], &["a:3@2"], &[]], &[], &["="])], &[]);
+        check(&[(&[&[], &[]], &[], &["="])], &[]);
+        // Versions go on, and one that an earlier undo moved is no change.
+        check(&[(&[&["a:5@1"], &["a:3@2"]], &["a:3@6"], &["a:5@7"])], &[]);
+        // What the journal leaves out because it did not change, and what is of another area.
+        check(&[(&[&["a:5@1"], &["a:3@2"]], &["a:3@2", "c:0@1"], &["a:5@3", "c:0@1"])], &[]);
+    }
+
+    #[test]
+    fn what_is_otherwise_by_now_stays() {
+        let fall: &[&[&str]] = &[&["a:5@1"], &["a:3@2"]];
+        check(&[(fall, &["a:4@3"], &["changed-since"])], &[]);
+        check(&[(fall, &["a:3@2 u"], &["changed-since"])], &[]);
+        check(&[(fall, &["b:3@1"], &["changed-since"])], &[]);
+        check(&[(fall, &[], &["changed-since"])], &[]);
+        check(&[(&[&["a:5@1"], &[]], &["b:1@1"], &["changed-since"])], &[]);
+    }
+
+    /// STK-13, STK-17: what is reserved stays, and what is offered is lowered like by any other booking.
+    #[test]
+    fn reservations_and_offers_are_kept_or_lowered() {
+        let rise: &[&[&str]] = &[&["a:3@1"], &["a:5@2"]];
+        check(&[(rise, &["a:5@2 reserved=4"], &["reserved"])], &[]);
+        check(&[(rise, &["a:5@2 reserved=3 offer=4"], &["a:3@3 offer=3"])], &[]);
+        check(&[(&[&[], &["a:5@1"]], &["a:5@1 reserved=1"], &["reserved"])], &[]);
+        check(&[(&[&[], &["a:5@1"]], &["a:5@1 offer=1"], &[])], &[]);
+        check(&[(&[&["a:3@1 offer=2"], &[]], &[], &["a:3@2"])], &[]);
+    }
+
+    #[test]
+    fn no_row_comes_into_the_pool_of_a_unit_that_its_holder_left() {
+        check(&[(&[&["a:3@1 v"], &[]], &[], &["unit-left"])], &[]);
+        check(&[(&[&["a:3@1 v"], &["a:2@2 v"]], &["a:2@2 v"], &["a:3@3 v"])], &[]);
+        check(&[(&[&["a:3@1 u"], &[]], &[], &["a:3@2 u"])], &[]);
+    }
+
+    /// STK-19: a row that was moved goes back as it is, unless the lot that it went to stays as it is.
+    #[test]
+    fn a_row_that_was_moved_goes_back() {
+        let (from, to): (&[&[&str]], &[&[&str]]) = (&[&["a:3@1"], &[]], &[&[], &["a:3@2"]]);
+        check(&[(from, &[], &["a:3@3"]), (to, &["a:3@2"], &[])], &["a"]);
+        check(&[(to, &["a:3@2"], &[]), (from, &[], &["a:3@3"])], &["a"]);
+        check(&[(from, &[], &["set.1:3@1"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
+        check(&[(from, &[], &["set.1:3@1"])], &["a"]);
+    }
+}

@@ -1,0 +1,556 @@
+//! Undo: what a client wrote for a member within a span is set back, as new changes of the ordinary path.
+//!
+//! ```text
+//! journal ─► history ─► plan ─► (a piece at a time) present ─► set back ─► apply, feed, journal, audit
+//!            (pure)                                   (pure)
+//! ```
+//!
+//! Each entry becomes again what it was before the client's first change of the span. An entry that somebody
+//! else changed since stays as it is, and is told as a conflict; nothing is forced. The journal names what each
+//! change undid, so that a second run finds nothing, and one that was cut off goes on where it ended: what a
+//! piece set back is committed, and the next run does not find it any more.
+
+mod history;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use rusqlite::{Connection, params};
+use serde::de::DeserializeOwned;
+
+use super::blueprints::Blueprints;
+use super::change::{Area, Extras, Interruption, Step, Touched, Writer};
+use super::ships::Ships;
+use super::stock::Stock;
+use super::{Backend, journal};
+use crate::catalogue::Catalogue;
+use crate::environment::Environment;
+use crate::feed::Author;
+use crate::ids::{ClientId, MemberId};
+use crate::records::{self, Deed, Doer};
+use crate::store::StoreError;
+use crate::time::Moment;
+use history::{By, History, Planned, Seen};
+
+/// How many entries are set back in one transaction.
+const PIECE: usize = 200;
+
+/// Whose writes of when are undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// By this client, on all of its installations.
+    pub client: ClientId,
+    /// For this member.
+    pub member: MemberId,
+    /// From this moment on.
+    pub from: Moment,
+    /// Up to this moment, which is part of it.
+    pub to: Moment,
+}
+
+/// On whose word they are undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// The member's own: a change on the web.
+    Member,
+    /// An administrator's, by name: a change by the system, of which the member is told.
+    Administrator(String),
+}
+
+/// Whether anything is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// No: what would be done is told.
+    Preview,
+    /// Yes.
+    Apply,
+}
+
+/// The areas whose writes can be undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UndoArea {
+    /// The member's blueprints.
+    Blueprints,
+    /// The member's stock.
+    Stock,
+    /// The member's ships, and the clients' ids of them.
+    Ships,
+}
+
+impl UndoArea {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Blueprints, Self::Stock, Self::Ships];
+
+    /// Its name, as in the journal.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Blueprints => Blueprints::NAME,
+            Self::Stock => Stock::NAME,
+            Self::Ships => Ships::NAME,
+        }
+    }
+}
+
+/// There is no such area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no area whose writes can be undone")]
+pub struct NoArea;
+
+impl FromStr for UndoArea {
+    type Err = NoArea;
+
+    fn from_str(text: &str) -> Result<Self, NoArea> {
+        Self::ALL.into_iter().find(|area| area.as_str() == text).ok_or(NoArea)
+    }
+}
+
+/// What became of one entry, or would.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whose it is.
+    pub member: MemberId,
+    /// In which area.
+    pub area: UndoArea,
+    /// Its key in the journal.
+    pub key: String,
+    /// What a person calls it.
+    pub name: String,
+    /// How it ended.
+    pub end: Result<Became, Hindrance>,
+}
+
+/// What an entry became.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Became {
+    /// It was gone, and is there again.
+    PutBack,
+    /// It was there, and is gone.
+    Removed,
+    /// It was there, and is there as it was before.
+    Changed,
+}
+
+impl Became {
+    /// Its name, for machines.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PutBack => "put-back",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+/// Why an entry stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hindrance {
+    /// Somebody else changed it since: who, where that is known.
+    ChangedSince(Option<String>),
+    /// More of it is reserved than there would be.
+    Reserved,
+    /// It would belong to a unit that the member has left.
+    UnitLeft,
+    /// The client's id of it is another ship's by now.
+    LinkTaken,
+}
+
+impl Hindrance {
+    /// Its name, for machines.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::ChangedSince(_) => "changed-since",
+            Self::Reserved => "reserved",
+            Self::UnitLeft => "unit-left",
+            Self::LinkTaken => "link-taken",
+        }
+    }
+}
+
+impl fmt::Display for Hindrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ChangedSince(Some(by)) => write!(f, "changed since by {by}"),
+            Self::ChangedSince(None) => f.write_str("changed since"),
+            Self::Reserved => f.write_str("more of it is reserved than there was"),
+            Self::UnitLeft => f.write_str("it was in a unit that the member has left"),
+            Self::LinkTaken => f.write_str("its id is another ship's by now"),
+        }
+    }
+}
+
+/// Why nothing, or no more, was undone.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UndoError {
+    /// The span begins before what the journal still has.
+    #[error("the journal is whole from {0} on only: what was before cannot be told any more")]
+    Forgotten(Moment),
+    /// The store could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<rusqlite::Error> for UndoError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// One change of an entry, as the journal has it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Change<E> {
+    pub(super) before: Option<E>,
+    pub(super) after: Option<E>,
+}
+
+/// What setting back comes to.
+pub(super) struct SetBack<E> {
+    /// One for each entry; none where it is as it was before.
+    pub(super) ends: Vec<Result<Option<Touched<E>>, Hindrance>>,
+    /// What it did beside.
+    pub(super) extras: Extras,
+}
+
+/// An area whose entries can be set back.
+///
+/// `follow` and `set_back` are plain functions; what is written goes through the area's own `apply` and `tell`.
+pub(super) trait Restore: Area<Entry: DeserializeOwned> {
+    /// All that the client did to an entry, together.
+    type Past;
+    /// What is known of the entries now.
+    type Present;
+
+    /// What the next change adds to what came before.
+    fn follow(past: Option<Self::Past>, change: Change<Self::Entry>) -> Self::Past;
+
+    /// An entry of which there is nothing but its past, for its name.
+    fn faded(key: &str, past: &Self::Past) -> Touched<Self::Entry>;
+
+    /// What is there now of the entries of these keys.
+    fn present(
+        connection: &Connection,
+        member: &MemberId,
+        pasts: &[(String, Self::Past)],
+    ) -> Result<Self::Present, StoreError>;
+
+    /// What is to become of each of them, of which the journal says that nobody else changed it.
+    fn set_back(
+        present: &Self::Present,
+        pasts: &[(String, Self::Past)],
+        writer: &Writer,
+    ) -> SetBack<Self::Entry>;
+}
+
+/// Undoes the writes of a client for a member, one area after the other, a piece at a time.
+#[derive(Clone, Debug)]
+pub struct Undo {
+    writes: Writes,
+    word: Word,
+    plan: Option<Plan>,
+    /// Whether the member was told.
+    told: bool,
+}
+
+/// What is left to be done of one area.
+#[derive(Clone, Debug)]
+struct Plan {
+    area: UndoArea,
+    entries: VecDeque<Planned>,
+    /// The last entry of the journal when it was made, or that was looked at since.
+    newest: i64,
+    /// Keys that were changed since it was made.
+    meanwhile: BTreeSet<String>,
+}
+
+impl Undo {
+    /// Of these writes, on somebody's word.
+    #[must_use]
+    pub const fn new(writes: Writes, word: Word) -> Self {
+        Self { writes, word, plan: None, told: false }
+    }
+
+    /// Looks up, in one snapshot, what there is to undo in an area.
+    ///
+    /// # Errors
+    /// [`UndoError::Forgotten`], or what the store says.
+    pub fn plan(&mut self, connection: &Connection, area: UndoArea) -> Result<(), UndoError> {
+        self.remembers(connection)?;
+        let Writes { client, member, from, to } = &self.writes;
+        let newest = newest(connection)?;
+        let mut rows = connection.prepare_cached(
+            "SELECT id, at, key, channel, client, undoes FROM journal \
+             WHERE member = ?1 AND area = ?2 AND at >= ?3 ORDER BY id",
+        )?;
+        let mut rows = rows.query(params![member, area.as_str(), from.millis()])?;
+        let mut history = History::default();
+        while let Some(row) = rows.next()? {
+            let (at, author): (i64, Option<ClientId>) = (row.get(1)?, row.get(4)?);
+            let by = match author {
+                Some(author) if author == *client && at <= to.millis() => By::Client,
+                Some(author) => By::Other(format!("client {author}")),
+                None => By::Other(row.get(3)?),
+            };
+            history.see(Seen { id: row.get(0)?, key: row.get(2)?, by, undoes: row.get(5)? });
+        }
+        let entries = history.into_planned().into();
+        self.plan = Some(Plan { area, entries, newest, meanwhile: BTreeSet::new() });
+        Ok(())
+    }
+
+    /// Whether there is more to do in the area that was planned last.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| !plan.entries.is_empty())
+    }
+
+    /// Does the next piece, or says what it would do; belongs into one transaction.
+    ///
+    /// # Errors
+    /// [`UndoError::Forgotten`], or what the store says; the transaction has to be given up then.
+    pub fn step(
+        &mut self,
+        connection: &Connection,
+        mode: Mode,
+        catalogue: &Catalogue,
+        environment: &Environment,
+        interruption: &Interruption,
+    ) -> Result<Vec<Outcome>, UndoError> {
+        self.remembers(connection)?;
+        let at = At { connection, mode, catalogue, environment, interruption };
+        match self.plan.as_ref().map(|plan| plan.area) {
+            None => Ok(Vec::new()),
+            Some(UndoArea::Blueprints) => self.piece::<Blueprints>(&at),
+            Some(UndoArea::Stock) => self.piece::<Stock>(&at),
+            Some(UndoArea::Ships) => self.piece::<Ships>(&at),
+        }
+    }
+
+    /// Whether the journal has all of the span.
+    fn remembers(&self, connection: &Connection) -> Result<(), UndoError> {
+        match journal::floor(connection)? {
+            Some(floor) if self.writes.from <= floor => Err(UndoError::Forgotten(floor)),
+            _ => Ok(()),
+        }
+    }
+
+    fn writer(&self, environment: &Environment) -> Result<Writer, StoreError> {
+        let (member, now) = (self.writes.member.clone(), environment.now());
+        let (author, by) = match &self.word {
+            Word::Member => (Author::Web, Doer::Member(member.clone())),
+            Word::Administrator(name) => (Author::System, Doer::Administrator(name.clone())),
+        };
+        let change_set = environment.token::<16>()?;
+        // No guard asks whoever is no client.
+        Ok(Writer { member, author, by, now, change_set, guarded_since: now })
+    }
+
+    fn piece<A: Restore>(&mut self, at: &At<'_>) -> Result<Vec<Outcome>, UndoError> {
+        let Some(plan) = &mut self.plan else { return Ok(Vec::new()) };
+        let (connection, area) = (at.connection, plan.area);
+        plan.look_again(connection, &self.writes.member)?;
+        let count = plan.entries.len().min(PIECE);
+        let planned: Vec<Planned> = plan.entries.drain(..count).collect();
+        let is_free = |planned: &Planned| planned.other.is_none() && !plan.meanwhile.contains(&planned.key);
+        let (free, hindered): (Vec<_>, Vec<_>) = planned.into_iter().partition(is_free);
+        let index = at.catalogue.at(connection)?;
+        let writer = self.writer(at.environment)?;
+        let outcome = |key: &str, touched: &Touched<A::Entry>, end| Outcome {
+            member: writer.member.clone(),
+            area,
+            key: key.to_owned(),
+            name: A::name(&index, touched),
+            end,
+        };
+        let mut outcomes = Vec::new();
+        for Planned { key, ids, other } in &hindered {
+            if let Some(past) = past::<A>(connection, ids)? {
+                let end = Err(Hindrance::ChangedSince(other.clone()));
+                outcomes.push(outcome(key, &A::faded(key, &past), end));
+            }
+        }
+        let (mut pasts, mut undoes) = (Vec::new(), HashMap::new());
+        for Planned { key, ids, .. } in free {
+            let Some(past) = past::<A>(connection, &ids)? else { continue };
+            undoes.extend(ids.first().map(|first| (key.clone(), *first)));
+            pasts.push((key, past));
+        }
+        let present = A::present(connection, &writer.member, &pasts)?;
+        let SetBack { ends, extras } = A::set_back(&present, &pasts, &writer);
+        let mut touched = Vec::new();
+        for ((key, past), end) in pasts.iter().zip(ends) {
+            match end {
+                Ok(None) => {}
+                Err(hindrance) => outcomes.push(outcome(key, &A::faded(key, past), Err(hindrance))),
+                Ok(Some(one)) => {
+                    let became = match (&one.before, &one.after) {
+                        (None, _) => Became::PutBack,
+                        (Some(_), None) => Became::Removed,
+                        (Some(_), Some(_)) => Became::Changed,
+                    };
+                    outcomes.push(outcome(key, &one, Ok(became)));
+                    touched.push(one);
+                }
+            }
+        }
+        if at.mode == Mode::Apply && !touched.is_empty() {
+            self.carry_out::<A>(at, &writer, &touched, &undoes, extras)?;
+        }
+        Ok(outcomes)
+    }
+
+    /// Applies what was decided, tells the feeds, and writes it down.
+    fn carry_out<A: Restore>(
+        &mut self,
+        at: &At<'_>,
+        writer: &Writer,
+        touched: &[Touched<A::Entry>],
+        undoes: &HashMap<String, i64>,
+        extras: Extras,
+    ) -> Result<(), StoreError> {
+        let At { connection, interruption, .. } = *at;
+        A::apply(connection, writer, touched)?;
+        interruption.at(Step::Applied)?;
+        A::tell(connection, writer, touched)?;
+        interruption.at(Step::Told)?;
+        journal::record_undone(connection, writer, A::NAME, touched, undoes)?;
+        let Writes { client, member, from, to } = &self.writes;
+        let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
+        let (there, gone, beside) = (there.len(), gone.len(), extras.audited());
+        let detail =
+            format!("of {member}, written from {from} to {to}: {there} set back, {gone} removed{beside}");
+        let (action, subject) = (format!("{}.undo", A::NAME), &*writer.change_set);
+        let deed = Deed { client: Some(client), action: &action, subject, detail: &detail };
+        records::audit(connection, writer.now, writer.by.actor(), deed)?;
+        if matches!(self.word, Word::Administrator(_)) && !self.told {
+            records::notice(connection, writer.now, member, "writes-undone", client.as_str())?;
+        }
+        self.told = true;
+        if let Some(plan) = &mut self.plan {
+            plan.newest = newest(connection)?;
+        }
+        interruption.at(Step::WrittenDown)
+    }
+}
+
+/// Where and how a piece is done.
+struct At<'a> {
+    connection: &'a Connection,
+    mode: Mode,
+    catalogue: &'a Catalogue,
+    environment: &'a Environment,
+    interruption: &'a Interruption,
+}
+
+impl Plan {
+    /// Notes what was changed since it was made.
+    fn look_again(&mut self, connection: &Connection, member: &MemberId) -> Result<(), StoreError> {
+        // From there on whatever the journal has, which is little.
+        let mut keys = connection.prepare_cached(
+            "SELECT key FROM journal NOT INDEXED WHERE id > ?1 AND member = ?2 AND area = ?3",
+        )?;
+        let keys = keys.query_map(params![self.newest, member, self.area.as_str()], |row| row.get(0))?;
+        for key in keys {
+            self.meanwhile.insert(key?);
+        }
+        self.newest = newest(connection)?;
+        Ok(())
+    }
+}
+
+fn newest(connection: &Connection) -> Result<i64, StoreError> {
+    let sql = "SELECT coalesce(max(id), 0) FROM journal";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
+/// What the client did to an entry; none where there is nothing of it.
+fn past<A: Restore>(connection: &Connection, ids: &[i64]) -> Result<Option<A::Past>, StoreError> {
+    let mut one = connection.prepare_cached("SELECT before, after FROM journal WHERE id = ?1")?;
+    let mut past = None;
+    for id in ids {
+        let (before, after): (Option<String>, Option<String>) =
+            one.query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let change = Change { before: entry(before)?, after: entry(after)? };
+        past = Some(A::follow(past, change));
+    }
+    Ok(past)
+}
+
+fn entry<E: DeserializeOwned>(text: Option<String>) -> Result<Option<E>, StoreError> {
+    let entry = text.map(|text| serde_json::from_str(&text)).transpose();
+    entry.map_err(|_| StoreError::Corrupt("a journalled entry that cannot be read"))
+}
+
+impl Backend {
+    /// Undoes what a client wrote for the member within a span, on the member's own word, as changes on the web; or
+    /// says what that would do.
+    ///
+    /// # Errors
+    /// [`UndoError::Forgotten`], or what the store says; what was set back until then stays so, and a second call
+    /// goes on.
+    pub async fn undo(
+        &self,
+        writes: Writes,
+        areas: &[UndoArea],
+        mode: Mode,
+    ) -> Result<Vec<Outcome>, UndoError> {
+        self.undo_for(Undo::new(writes, Word::Member), areas, mode).await
+    }
+
+    /// The same on anybody's word.
+    ///
+    /// # Errors
+    /// As [`undo`](Self::undo).
+    pub async fn undo_for(
+        &self,
+        mut undo: Undo,
+        areas: &[UndoArea],
+        mode: Mode,
+    ) -> Result<Vec<Outcome>, UndoError> {
+        let mut outcomes = Vec::new();
+        for area in areas.iter().copied() {
+            let plan = move |connection: &Connection| undo.plan(connection, area).map(|()| undo);
+            undo = self.store.read(plan).await?;
+            while undo.has_more() {
+                let backend = self.clone();
+                let catalogue = Arc::clone(&self.catalogue);
+                let step = move |connection: &Connection| {
+                    let Backend { environment, interruption, .. } = &backend;
+                    let done = undo.step(connection, mode, &catalogue, environment, interruption)?;
+                    Ok::<_, UndoError>((undo, done))
+                };
+                let (next, done) = match mode {
+                    Mode::Preview => self.store.read(step).await?,
+                    Mode::Apply => self.store.write(step).await?,
+                };
+                undo = next;
+                outcomes.extend(done);
+            }
+        }
+        Ok(outcomes)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Who sets something back on a member's own word.
+    pub(in super::super) fn writer(member: &str) -> Writer {
+        let (member, now) = (MemberId::new(member), Moment::from_secs(1_790_000_000));
+        let (author, by) = (Author::Web, Doer::Member(member.clone()));
+        Writer { member, author, by, now, change_set: "set".to_owned(), guarded_since: now }
+    }
+
+    #[test]
+    fn areas_have_the_names_of_the_journal() {
+        for area in UndoArea::ALL {
+            assert_eq!(area.as_str().parse(), Ok(area));
+        }
+        assert_eq!("demand".parse::<UndoArea>(), Err(NoArea));
+    }
+}

@@ -1,0 +1,117 @@
+//! `admin undo`: what a client wrote is set back.
+
+use std::path::Path;
+
+use clap::Args;
+use exchange_service::Environment;
+use exchange_service::admin::{self, AdminError, By};
+use exchange_service::backend::Interruption;
+use exchange_service::backend::undo::{Mode, Outcome, Undo, UndoArea, Word, Writes};
+use exchange_service::catalogue::Catalogue;
+use exchange_service::ids::{ClientId, MemberId};
+use exchange_service::store::{edit, inspect};
+use exchange_service::time::Moment;
+use serde_json::{Value, json};
+
+use super::audit::shown;
+use super::{Told, table};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n\n    exchange-service admin undo --client stock-tool --member m-1 \\\n        \
+                        --from 2026-11-22T09:00:00Z --dry-run\n    \
+                        exchange-service admin undo --client stock-tool --all-members \\\n        \
+                        --from 2026-11-22T09:00:00Z --area stock\n\n\
+                        Suspend the client first when it may go on writing: `admin client suspend`."
+)]
+pub(super) struct UndoArgs {
+    /// The client whose writes are undone.
+    #[arg(long, value_name = "ID")]
+    client: ClientId,
+    /// Its writes for this member.
+    #[arg(long, value_name = "ID", required_unless_present = "all_members")]
+    member: Option<MemberId>,
+    /// Its writes for all members.
+    #[arg(long, conflicts_with = "member")]
+    all_members: bool,
+    /// Its writes from this moment on: 2026-11-22, or 2026-11-22T13:00:00Z.
+    #[arg(long, value_name = "TIME")]
+    from: Moment,
+    /// Its writes up to this moment; now, where it is left out.
+    #[arg(long, value_name = "TIME")]
+    to: Option<Moment>,
+    /// Its writes to this area: blueprints, stock or ships; may be repeated. All of them, where it is left out.
+    #[arg(long = "area", value_name = "AREA")]
+    areas: Vec<UndoArea>,
+    /// Say what would be done, and do nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Carries it out, a piece at a time: a service that runs over the store waits for none of them long.
+pub(super) fn run(
+    folder: &Path,
+    by: &By<'_>,
+    environment: &Environment,
+    args: UndoArgs,
+) -> Result<Told, AdminError> {
+    let UndoArgs { client, member, from, to, areas, dry_run, .. } = args;
+    let to = to.unwrap_or(by.now);
+    if from > to {
+        return Err(AdminError::Wrong(format!("--from {from} is after --to {to}")));
+    }
+    let members = inspect(folder, |store| admin::written_for(store, &client, member.as_ref()))?;
+    let areas = if areas.is_empty() { UndoArea::ALL.to_vec() } else { areas };
+    let mode = if dry_run { Mode::Preview } else { Mode::Apply };
+    let (catalogue, uninterrupted) = (Catalogue::default(), Interruption::default());
+    let mut outcomes = Vec::new();
+    for member in members {
+        let writes = Writes { client: client.clone(), member, from, to };
+        let mut undo = Undo::new(writes, Word::Administrator(by.name.to_owned()));
+        for area in areas.iter().copied() {
+            inspect(folder, |store| Ok::<_, AdminError>(undo.plan(store, area)?))?;
+            while undo.has_more() {
+                let step = |store: &rusqlite::Connection| {
+                    Ok::<_, AdminError>(undo.step(store, mode, &catalogue, environment, &uninterrupted)?)
+                };
+                outcomes.extend(match mode {
+                    Mode::Preview => inspect(folder, step)?,
+                    Mode::Apply => edit(folder, step)?,
+                });
+            }
+        }
+    }
+    Ok(told(&client, &outcomes, mode))
+}
+
+fn told(client: &ClientId, outcomes: &[Outcome], mode: Mode) -> Told {
+    let conflicts = outcomes.iter().filter(|outcome| outcome.end.is_err()).count();
+    let undone = outcomes.len() - conflicts;
+    let rows = outcomes.iter().map(|Outcome { member, area, name, end, .. }| {
+        let end = match end {
+            Ok(became) => became.as_str().to_owned(),
+            Err(hindrance) => format!("stays: {hindrance}"),
+        };
+        [member.as_str(), area.as_str(), &end, name].map(shown).to_vec()
+    });
+    let mut text = match outcomes {
+        [] => String::new(),
+        _ => table(&["member", "area", "becomes", "entry"], rows) + "\n",
+    };
+    let would = if mode == Mode::Preview { "would be set back" } else { "set back" };
+    text.push_str(&format!("{undone} {would}, {conflicts} stay as they are"));
+    let entries: Vec<Value> = outcomes.iter().map(entry).collect();
+    let json = json!({
+        "done": "undo", "client": client, "dryRun": mode == Mode::Preview,
+        "undone": undone, "conflicts": conflicts, "entries": entries,
+    });
+    Told { text, json }
+}
+
+fn entry(Outcome { member, area, key, name, end }: &Outcome) -> Value {
+    let (result, reason) = match end {
+        Ok(became) => (became.as_str(), Value::Null),
+        Err(hindrance) => ("conflict", json!({ "code": hindrance.as_str(), "text": hindrance.to_string() })),
+    };
+    json!({ "member": member, "area": area.as_str(), "key": key, "name": name, "result": result, "reason": reason })
+}

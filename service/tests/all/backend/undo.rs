@@ -1,0 +1,232 @@
+//! Undo: what is set back, what stays, who is told, and what a crash leaves.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use exchange_service::backend::Interruption;
+use exchange_service::backend::undo::{
+    Became, Hindrance, Mode, Outcome, Undo, UndoArea, UndoError, Word, Writes,
+};
+use exchange_service::feed::Author;
+
+use super::ships::{FLY, SHIPS, ship};
+use super::stock::{ORE, SET, STOCK, key, on_the_web};
+use super::*;
+
+/// What a client wrote for the first member since the beginning.
+fn writes(bench: &Bench, client: &str) -> Writes {
+    let to = bench.clock.now();
+    Writes { client: client.into(), member: MemberId::new("m-1"), from: to.minus(30 * DAY), to }
+}
+
+async fn undo(bench: &Bench, mode: Mode) -> Vec<String> {
+    let done = bench.backend().undo(writes(bench, "c-1"), &UndoArea::ALL, mode).await;
+    shown(&done.expect("an undo"))
+}
+
+fn shown(outcomes: &[Outcome]) -> Vec<String> {
+    let one = |Outcome { area, name, end, .. }: &Outcome| match end {
+        Ok(became) => format!("{} {name}: {}", area.as_str(), became.as_str()),
+        Err(hindrance) => format!("{} {name}: {hindrance}", area.as_str()),
+    };
+    outcomes.iter().map(one).collect()
+}
+
+/// Everything that a client did to three areas goes, newest first; what another one did stays, and so does what was
+/// changed since.
+#[tokio::test]
+async fn what_a_client_wrote_is_set_back() {
+    let bench = Bench::unguarded().await;
+    bench.change(&other_client(), vec![add("BP_KNIFE"), add("BP_ARMS")]).await;
+    bench.check(&other_client(), SET, vec![ORE.set(0, 5)], &[]).await;
+    bench.check(&other_client(), FLY, vec![ship("e-1")], &[]).await;
+    bench.clock.advance(DAY);
+    bench.change(&first(), vec![add("BP_RIFLE"), remove("BP_KNIFE"), remove("BP_ARMS")]).await;
+    bench.check(&first(), SET, vec![ORE.set(5, 2), ORE.quality(7).set(0, 3)], &[]).await;
+    let (ships, _) = bench.page(&first(), SHIPS, &mut String::new()).await;
+    let id = ships[0]["shipId"].as_str().expect("an id").to_owned();
+    bench.check(&second(), FLY, vec![json!({ "op": "remove", "shipId": id, "version": 1 })], &[]).await;
+    bench.check(&second(), FLY, vec![ship("e-2")], &[]).await;
+    // What the member does since is the member's.
+    bench.clock.advance(DAY);
+    let add_arms = json!({ "op": "add", "ref": { "bt": "BP_ARMS" } });
+    let body = json!({ "ops": [add_arms] }).to_string();
+    let body = exchange_api::Contract::parse_valid(body.as_bytes()).expect("a change set");
+    bench.backend().change_blueprints(&MemberId::new("m-1"), Author::Web, body).await.expect("a change");
+    on_the_web(&bench, "m-1", Author::Web, vec![ORE.quality(7).set(3, 4)]).await;
+
+    let mut cursors = [String::new(), String::new(), String::new()];
+    for (uri, cursor) in [READ, STOCK, SHIPS].into_iter().zip(&mut cursors) {
+        bench.page(&first(), uri, cursor).await;
+    }
+    let expect = [
+        "blueprints Sandbox arms: changed since by web",
+        "blueprints Sandbox rifle: removed",
+        "blueprints Sandbox knife: put-back",
+        "stock Quanta Ore, City, quality 7: changed since by web",
+        "stock Quanta Ore, City: changed",
+        "ships Big Hauler: removed",
+        "ships Big Hauler: put-back",
+    ];
+    let mut promised = undo(&bench, Mode::Preview).await;
+    let mut done = undo(&bench, Mode::Apply).await;
+    assert_eq!(promised, done);
+    let mut expect = expect.map(str::to_owned).to_vec();
+    for list in [&mut promised, &mut done, &mut expect] {
+        list.sort();
+    }
+    assert_eq!(done, expect);
+
+    // FED-04: the feeds tell of it.
+    let (items, removed) = bench.page(&first(), READ, &mut cursors[0]).await;
+    assert_eq!((items.len(), &items[0]["key"]), (1, &json!("BP_KNIFE")));
+    assert_eq!(
+        (&removed[0]["key"], &removed[0]["removedBy"]["channel"]),
+        (&json!("BP_RIFLE"), &json!("web"))
+    );
+    let (items, removed) = bench.page(&first(), STOCK, &mut cursors[1]).await;
+    assert_eq!((items.len(), removed.len(), &items[0]["quantity"]["amount"]), (1, 0, &json!(5)));
+    let (items, removed) = bench.page(&other_client(), SHIPS, &mut cursors[2]).await;
+    let told =
+        (items.len(), removed.len(), &items[0]["shipId"], &items[0]["version"], &items[0]["externalId"]);
+    assert_eq!(told, (1, 1, &json!(id), &json!(2), &json!("e-1")), "with the id of the client that had it");
+
+    // Once more there is nothing to do, and what stays is told again.
+    let again = undo(&bench, Mode::Apply).await;
+    assert_eq!(again.iter().filter(|line| !line.contains("changed since")).count(), 0, "{again:?}");
+    // WRT-14: what was undone asks before the client brings it back.
+    bench.check(&first(), WRITE, vec![add("BP_RIFLE")], &["0 rejected REMOVED_ELSEWHERE"]).await;
+}
+
+/// Who undid what is written down: the member's own on the web, an administrator's by the system, of which the
+/// member is told.
+#[tokio::test]
+async fn who_undid_it_is_written_down() {
+    for word in [Word::Member, Word::Administrator("root".to_owned())] {
+        let bench = Bench::unguarded().await;
+        bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
+        bench.clock.advance(Duration::from_secs(1));
+        let writes = writes(&bench, "c-1");
+        let span = format!("of m-1, written from {} to {}", writes.from, writes.to);
+        let undo = Undo::new(writes, word.clone());
+        bench.backend().undo_for(undo, &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+        let audit = bench
+            .rows("SELECT actor || '|' || client || '|' || action || '|' || detail FROM audit WHERE action LIKE '%undo'")
+            .await;
+        let journal = bench
+            .rows("SELECT channel, undoes IS NOT NULL FROM journal WHERE id > 2 GROUP BY change_set")
+            .await;
+        let told = bench.rows("SELECT kind, subject FROM notice WHERE kind = 'writes-undone'").await;
+        let (actor, channel, count) = match word {
+            Word::Member => ("member:m-1", "web", 0),
+            Word::Administrator(_) => ("administrator:root", "system", 1),
+        };
+        let detail = format!("{actor}|c-1|blueprints.undo|{span}: 0 set back, 2 removed");
+        assert_eq!(audit, [format!("Text(\"{detail}\")")]);
+        assert_eq!(journal, [format!("Text(\"{channel}\") Integer(1)")]);
+        assert_eq!(told.len(), count, "{told:?}");
+    }
+}
+
+/// Cut off anywhere, a piece leaves nothing, and the next run does it.
+#[tokio::test]
+async fn an_undo_that_is_cut_off_goes_on() {
+    let (cut, asked) = (Arc::new(AtomicUsize::new(usize::MAX)), Arc::new(AtomicUsize::new(0)));
+    let at = (Arc::clone(&cut), Arc::clone(&asked));
+    let interruption = Interruption::new(move |_| {
+        let number = at.1.fetch_add(1, Ordering::SeqCst);
+        if number == at.0.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
+    });
+    let bench = Bench::with(unguarded(), |backend| backend.interrupted(interruption)).await;
+    let many = |from: usize| (from..from + 500).map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
+    bench.change(&first(), many(0)).await;
+    bench.change(&first(), (500..600).map(|number| add(&format!("BP_MANY_{number:03}"))).collect()).await;
+    let before = bench.held(&first()).await.len();
+    assert_eq!(before, 602);
+    // Three pieces of 200, each with three places to be cut off at.
+    let mut left = Vec::new();
+    for place in 0..9 {
+        asked.store(0, Ordering::SeqCst);
+        cut.store(place, Ordering::SeqCst);
+        let done = bench.backend().undo(writes(&bench, "c-1"), &UndoArea::ALL, Mode::Apply).await;
+        assert_eq!(done.is_err(), place < 5, "{place}");
+        left.push(bench.held(&first()).await.len());
+    }
+    assert_eq!(left, [602, 602, 602, 402, 202, 2, 2, 2, 2]);
+    let pieces =
+        bench.rows("SELECT count(DISTINCT change_set), count(*) FROM journal WHERE undoes > 0").await;
+    assert_eq!(pieces, ["Integer(3) Integer(600)"], "nothing is done twice");
+}
+
+/// What somebody writes between the plan and its last piece is not overwritten.
+#[tokio::test]
+async fn what_changes_meanwhile_is_a_conflict() {
+    let bench = Bench::unguarded().await;
+    bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
+    let mut undo = Undo::new(writes(&bench, "c-1"), Word::Member);
+    let (environment, catalogue) = (
+        Environment::new(Arc::new(bench.clock.clone()), Arc::new(SystemRandom)),
+        exchange_service::catalogue::Catalogue::default(),
+    );
+    undo = bench
+        .store
+        .read(move |connection| undo.plan(connection, UndoArea::Blueprints).map(|()| undo))
+        .await
+        .expect("a plan");
+    // By the same client, too: it is not of the span that was looked at.
+    bench.change(&first(), vec![remove("BP_KNIFE")]).await;
+    bench.change(&first(), vec![add("BP_KNIFE")]).await;
+    let step = move |connection: &rusqlite::Connection| {
+        undo.step(connection, Mode::Apply, &catalogue, &environment, &Interruption::default())
+    };
+    let mut done: Vec<(String, Result<Became, Hindrance>)> =
+        bench.store.write(step).await.expect("a step").into_iter().map(|one| (one.key, one.end)).collect();
+    done.sort_by_key(|(key, _)| key.clone());
+    let expect = [
+        ("BP_KNIFE".to_owned(), Err(Hindrance::ChangedSince(None))),
+        ("BP_RIFLE".to_owned(), Ok(Became::Removed)),
+    ];
+    assert_eq!(done, expect);
+}
+
+/// STK-13, STK-17: what is reserved stays, what was offered and is gone is not offered again.
+#[tokio::test]
+async fn reservations_stay_and_offers_are_not_restored() {
+    let bench = Bench::unguarded().await;
+    bench.check(&other_client(), SET, vec![ORE.set(0, 5)], &[]).await;
+    bench.sql("INSERT INTO stock_offer SELECT 'o-1', id, 4000 FROM stock_row").await;
+    bench.check(&first(), SET, vec![ORE.set(5, 0), ORE.quality(7).set(0, 3)], &[]).await;
+    let other = key(&bench, &first(), ORE.quality(7)).await;
+    bench
+        .sql(format!("INSERT INTO stock_earmark SELECT id, 'mission', 'x', 1000, 0 FROM stock_row WHERE lot = '{other}'"))
+        .await;
+    let mut done = undo(&bench, Mode::Apply).await;
+    done.sort();
+    let expect = [
+        "stock Quanta Ore, City, quality 7: more of it is reserved than there was",
+        "stock Quanta Ore, City: put-back",
+    ];
+    assert_eq!(done, expect);
+    assert_eq!(
+        bench.rows("SELECT amount, version FROM stock_row ORDER BY quality").await[0],
+        "Integer(5000) Integer(2)"
+    );
+    assert_eq!(bench.rows("SELECT * FROM stock_offer").await, [""; 0]);
+}
+
+/// What is older than the journal is whole cannot be undone, and says so.
+#[tokio::test]
+async fn what_the_journal_forgot_is_not_guessed() {
+    let bench = Bench::unguarded().await;
+    let began = bench.clock.now();
+    bench.change(&first(), vec![add("BP_RIFLE")]).await;
+    bench.clock.advance(91 * DAY);
+    bench.change(&first(), vec![remove("BP_RIFLE")]).await;
+    assert_eq!(bench.kept_up("journal").await, 1);
+    let to = bench.clock.now();
+    let writes = |from| Writes { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
+    let forgotten = bench.backend().undo(writes(began), &UndoArea::ALL, Mode::Apply).await;
+    assert!(matches!(forgotten, Err(UndoError::Forgotten(floor)) if floor == began));
+    let from = began.plus(Duration::from_millis(1));
+    let done = bench.backend().undo(writes(from), &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+    assert_eq!(shown(&done), ["blueprints Sandbox rifle: put-back"]);
+}

@@ -1,0 +1,456 @@
+//! Any interleaving of two clients and the web, of two members, and of undoing what one client wrote for one of
+//! them in any span, against the plainest interpreter there is: a list of writes, from which the undone ones are
+//! struck. Where no conflict is told, everything is as if those writes had never been; what is told as a conflict
+//! is what others wrote to since; replicas have it all.
+
+use exchange_api::Contract as _;
+use exchange_api::types::BlueprintChangeSet;
+use exchange_service::backend::Keeping;
+use exchange_service::backend::undo::{Hindrance, Mode, Outcome, Undo, UndoArea, Word, Writes};
+use exchange_service::feed::Author;
+use proptest::prelude::*;
+
+use super::reader::Reader;
+use super::ships::{FLY, SHIPS, ship, with};
+use super::stock::{At, GUN, METAL, ORE, PARTS, SET, STOCK};
+use super::*;
+use crate::kit::cases;
+
+const PRODUCTS: [&str; 4] = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS"];
+const WEB: usize = 3;
+
+fn places() -> [At; 7] {
+    [ORE, ORE.stolen(), METAL, METAL.place("Station"), PARTS, GUN, GUN.stolen()]
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Blueprint {
+        member: usize,
+        who: usize,
+        product: usize,
+        add: bool,
+    },
+    /// Each lot once.
+    Stock {
+        member: usize,
+        who: usize,
+        wishes: BTreeMap<usize, i64>,
+    },
+    /// A new ship, another name for one, or none any more.
+    Ship {
+        member: usize,
+        who: usize,
+        ship: usize,
+        act: usize,
+    },
+    Rebook(usize),
+    Give(usize),
+    Page(usize, u8),
+    Undo {
+        member: usize,
+        client: usize,
+        /// Seconds ago.
+        from: u8,
+        to: u8,
+        areas: usize,
+    },
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let (member, who) = (|| 0_usize..2, || 0_usize..4);
+    let wishes = || prop::collection::btree_map(0_usize..7, prop::sample::select(vec![0, 1, 3, 8, 20]), 1..5);
+    prop_oneof![
+        6 => (member(), who(), 0_usize..4, any::<bool>())
+            .prop_map(|(member, who, product, add)| Act::Blueprint { member, who, product, add }),
+        8 => (member(), who(), wishes()).prop_map(|(member, who, wishes)| Act::Stock { member, who, wishes }),
+        6 => (member(), who(), 0_usize..4, 0_usize..5)
+            .prop_map(|(member, who, ship, act)| Act::Ship { member, who, ship, act }),
+        1 => (0_usize..7).prop_map(Act::Rebook),
+        1 => (0_usize..7).prop_map(Act::Give),
+        2 => (0_usize..6, 1_u8..4).prop_map(|(reader, limit)| Act::Page(reader, limit)),
+        4 => (member(), 0_usize..2, 0_u8..30, 0_u8..8, 1_usize..8)
+            .prop_map(|(member, client, from, to, areas)| Act::Undo { member, client, from, to, areas }),
+    ]
+}
+
+/// What an entry is called here: its member, its area, and a name of its own.
+type Name = (usize, UndoArea, String);
+
+/// One write: what it made of an entry, when and through which client.
+#[derive(Clone, Debug)]
+struct Write {
+    name: Name,
+    value: Option<String>,
+    client: Option<&'static str>,
+    at: Moment,
+}
+
+struct World {
+    bench: Bench,
+    /// Every write that was not undone, in order.
+    log: Vec<Write>,
+    /// What the service calls entries, as far as it showed them.
+    keys: BTreeMap<String, Name>,
+    /// Lots that were set back: of their rows some may have other ids since.
+    set_back: BTreeSet<Name>,
+    made: usize,
+}
+
+/// An entry as a reader has it: its own key, and what is to be seen of it.
+fn seen(item: &Value) -> (String, String) {
+    let text = |name: &str| item[name].as_str().map(str::to_owned);
+    if let Some(id) = text("shipId") {
+        return (id, text("name").expect("a name"));
+    }
+    let key = text("key").expect("a key");
+    match item.get("quantity") {
+        Some(quantity) => (key, quantity["amount"].to_string()),
+        None => (key, text("acquiredAt").unwrap_or_else(|| "default".to_owned())),
+    }
+}
+
+fn member(number: usize) -> MemberId {
+    MemberId::new(["m-1", "m-2"][number])
+}
+
+/// Whoever writes for a member; none on the web.
+fn writer(number: usize, who: usize) -> Option<Caller> {
+    match (number, who) {
+        (_, WEB) => None,
+        (0, who) => Some([first(), second(), other_client()][who].clone()),
+        _ => Some(other_member()),
+    }
+}
+
+fn client(number: usize, who: usize) -> Option<&'static str> {
+    match (number, who) {
+        (_, WEB) => None,
+        (0, 2) => Some("c-2"),
+        _ => Some("c-1"),
+    }
+}
+
+fn reader(number: usize) -> Reader<String> {
+    let caller = if number < 3 { first() } else { other_member() };
+    Reader::new(caller, [READ, STOCK, SHIPS][number % 3], seen)
+}
+
+const AREAS: [UndoArea; 3] = [UndoArea::Blueprints, UndoArea::Stock, UndoArea::Ships];
+
+impl World {
+    fn value(&self, name: &Name) -> Option<String> {
+        self.log.iter().rev().find(|write| write.name == *name).and_then(|write| write.value.clone())
+    }
+
+    fn note(&mut self, name: Name, value: Option<String>, client: Option<&'static str>) {
+        let at = self.bench.clock.now();
+        self.log.push(Write { name, value, client, at });
+    }
+
+    /// Everything that is there, by what it is called here.
+    fn all(&self) -> BTreeMap<Name, String> {
+        let names: BTreeSet<Name> = self.log.iter().map(|write| write.name.clone()).collect();
+        names.into_iter().filter_map(|name| Some((name.clone(), self.value(&name)?))).collect()
+    }
+
+    async fn post(&self, number: usize, who: usize, area: UndoArea, body: Value) {
+        let web = async |body: String| {
+            let (backend, member) = (self.bench.backend(), member(number));
+            match area {
+                UndoArea::Blueprints => {
+                    let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+                    backend.change_blueprints(&member, Author::Web, body).await
+                }
+                UndoArea::Stock => {
+                    let body = exchange_api::types::StockChangeSet::parse_valid(body.as_bytes());
+                    backend.change_stock(&member, Author::Web, body.expect("a change set")).await
+                }
+                UndoArea::Ships => {
+                    let body = exchange_api::types::ShipChangeSet::parse_valid(body.as_bytes());
+                    backend.change_ships(&member, Author::Web, body.expect("a change set")).await
+                }
+            }
+        };
+        let uri = match area {
+            UndoArea::Blueprints => WRITE,
+            UndoArea::Stock => SET,
+            UndoArea::Ships => FLY,
+        };
+        let refused = match writer(number, who) {
+            Some(caller) => {
+                let answered = self.bench.post(&caller, uri, body).await;
+                assert_eq!(answered.status, 200, "{}", answered.body);
+                answered.counts().2
+            }
+            None => web(body.to_string()).await.expect("a change").not_applied as u64,
+        };
+        assert_eq!(refused, 0);
+    }
+
+    async fn blueprint(&mut self, number: usize, who: usize, product: usize, add: bool) {
+        let name = (number, UndoArea::Blueprints, PRODUCTS[product].to_owned());
+        let at = self.bench.clock.now().to_string();
+        let (op, value) = if add {
+            let op = json!({ "op": "add", "ref": { "bt": PRODUCTS[product] }, "acquiredAt": at, "override": true });
+            (op, Some(at))
+        } else {
+            (remove(PRODUCTS[product]), None)
+        };
+        self.post(number, who, UndoArea::Blueprints, json!({ "ops": [op] })).await;
+        if self.value(&name).is_some() != value.is_some() {
+            self.note(name, value, client(number, who));
+        }
+    }
+
+    fn lot(number: usize, lot: usize) -> Name {
+        (number, UndoArea::Stock, format!("{:?}", places()[lot]))
+    }
+
+    fn amount(&self, name: &Name) -> i64 {
+        self.value(name).map_or(0, |amount| amount.parse().expect("a number"))
+    }
+
+    async fn stock(&mut self, number: usize, who: usize, wishes: &BTreeMap<usize, i64>) {
+        let mut ops = Vec::new();
+        for (lot, to) in wishes {
+            let held = self.amount(&Self::lot(number, *lot));
+            ops.push(with(places()[*lot].set(held, *to), "override", json!(true)));
+        }
+        self.post(number, who, UndoArea::Stock, json!({ "ops": ops })).await;
+        for (lot, to) in wishes {
+            let name = Self::lot(number, *lot);
+            if self.amount(&name) != *to {
+                self.note(name, (*to > 0).then(|| to.to_string()), client(number, who));
+            }
+        }
+    }
+
+    /// The member's ships, by their ids.
+    fn ships(&self, number: usize) -> Vec<(Name, String)> {
+        let all = self.all();
+        let mine = |(key, name): (&String, &Name)| {
+            (name.0 == number && name.1 == UndoArea::Ships && all.contains_key(name))
+                .then(|| (name.clone(), key.clone()))
+        };
+        self.keys.iter().filter_map(mine).collect()
+    }
+
+    async fn ship(&mut self, number: usize, who: usize, which: usize, act: usize) {
+        self.made += 1;
+        let ships = self.ships(number);
+        let there = ships.get(which).filter(|_| act > 0);
+        let (name, key) = match there {
+            Some((name, key)) => (name.clone(), Some(key.clone())),
+            None => ((number, UndoArea::Ships, format!("e-{}", self.made)), None),
+        };
+        let called = format!("n-{}", self.made);
+        let op = with(ship(&name.2), "name", json!(called));
+        let (op, value) = match &key {
+            None => (op, Some(called)),
+            Some(key) => {
+                let caller =
+                    writer(number, who).unwrap_or_else(|| if number == 0 { first() } else { other_member() });
+                let (items, _) = self.bench.page(&caller, SHIPS, &mut String::new()).await;
+                let item = items.iter().find(|item| item["shipId"] == key.as_str()).expect("the ship");
+                let version = item["version"].clone();
+                if act == 1 {
+                    (json!({ "op": "remove", "shipId": key, "version": version }), None)
+                } else {
+                    (with(with(op, "shipId", json!(key)), "version", version), Some(called))
+                }
+            }
+        };
+        self.post(number, who, UndoArea::Ships, json!({ "ops": [op] })).await;
+        self.note(name, value, client(number, who));
+    }
+
+    async fn rebook(&mut self, lot: usize) {
+        let name = Self::lot(0, lot);
+        let Some(value) = self.value(&name) else { return };
+        let key = self.key(&name);
+        // Each time another unit, so that it is a change.
+        self.made += 1;
+        let unit = Keeping::Pool(format!("u-{}", 1 + self.made % 3).into());
+        let is_new = !self
+            .bench
+            .rows(format!(
+                "SELECT 1 FROM stock_row WHERE member = 'm-1' AND lot = '{key}' AND unit IS NOT 'u-{}'",
+                1 + self.made % 3
+            ))
+            .await
+            .is_empty();
+        let rebooked = self.bench.backend().rebook_stock(&member(0), Author::Web, &key, unit).await;
+        assert!(rebooked.expect("a rebooking"));
+        if is_new {
+            self.note(name, Some(value), None);
+        }
+    }
+
+    async fn give(&mut self, lot: usize) {
+        let (name, theirs) = (Self::lot(0, lot), Self::lot(1, lot));
+        let Some(value) = self.value(&name) else { return };
+        let key = self.key(&name);
+        let given = self.bench.backend().give_stock(&member(0), Author::Web, &key, &member(1)).await;
+        assert!(given.expect("a gift"));
+        let sum = self.amount(&theirs) + value.parse::<i64>().expect("a number");
+        self.note(name, None, None);
+        self.note(theirs, Some(sum.to_string()), None);
+    }
+
+    fn key(&self, name: &Name) -> String {
+        let key = self.keys.iter().find(|(_, one)| *one == name).expect("it was shown").0;
+        key.split('@').next().expect("a key").to_owned()
+    }
+
+    async fn undo(
+        &mut self,
+        number: usize,
+        client: &'static str,
+        span: (Moment, Moment),
+        areas: &[UndoArea],
+    ) {
+        let (from, to) = span;
+        let writes = || Writes { client: client.into(), member: member(number), from, to };
+        let run = async |mode| {
+            let outcomes = if number == 0 {
+                self.bench.backend().undo(writes(), areas, mode).await
+            } else {
+                let undo = Undo::new(writes(), Word::Administrator("root".to_owned()));
+                self.bench.backend().undo_for(undo, areas, mode).await
+            };
+            outcomes.expect("an undo")
+        };
+        let before = self.bench.everything().await;
+        let promised = run(Mode::Preview).await;
+        assert_eq!(self.bench.everything().await, before, "a preview changes nothing");
+        let done = run(Mode::Apply).await;
+        assert_eq!(promised, done, "what was told is what is done");
+        let again = run(Mode::Apply).await;
+        assert!(again.iter().all(|outcome| outcome.end.is_err()), "{again:?}");
+
+        let names: BTreeSet<Name> = self.log.iter().map(|write| write.name.clone()).collect();
+        let (mut clean, mut conflicts) = (BTreeSet::new(), BTreeSet::new());
+        for name in names.into_iter().filter(|name| name.0 == number && areas.contains(&name.1)) {
+            let is_meant =
+                |write: &&Write| write.client == Some(client) && write.at >= from && write.at <= to;
+            let mine: Vec<&Write> = self.log.iter().filter(|write| write.name == name).collect();
+            let Some(begin) = mine.iter().position(is_meant) else { continue };
+            if mine[begin..].iter().all(is_meant) {
+                let was = begin.checked_sub(1).and_then(|at| mine[at].value.clone());
+                if was != self.value(&name) {
+                    clean.insert(name);
+                }
+            } else {
+                conflicts.insert(name);
+            }
+        }
+        let told = |outcome: &Outcome| {
+            let key = format!("{}@{number}", outcome.key);
+            self.keys.get(&key).or_else(|| self.keys.get(&outcome.key)).expect("it was shown").clone()
+        };
+        let (mut set_back, mut stayed) = (BTreeSet::new(), BTreeSet::new());
+        for outcome in &done {
+            match &outcome.end {
+                Ok(_) => assert!(set_back.insert(told(outcome)), "each entry once"),
+                Err(Hindrance::ChangedSince(Some(_))) => assert!(stayed.insert(told(outcome))),
+                Err(Hindrance::ChangedSince(None)) => {
+                    let name = told(outcome);
+                    assert!(self.set_back.contains(&name) && clean.remove(&name), "{name:?}");
+                }
+                // Rebooked by the web, into the pool of a unit that the member is not in.
+                Err(Hindrance::UnitLeft) => assert!(clean.remove(&told(outcome))),
+                Err(hindrance) => panic!("{hindrance}: {outcome:?}"),
+            }
+        }
+        assert_eq!((&set_back, &stayed), (&clean, &conflicts), "{client} {from} {to}");
+        self.log.retain(|write| {
+            !(set_back.contains(&write.name)
+                && write.client == Some(client)
+                && write.at >= from
+                && write.at <= to)
+        });
+        self.set_back.extend(set_back.into_iter().filter(|name| name.1 == UndoArea::Stock));
+    }
+
+    /// Everything is as the interpreter has it; learns what the service calls it.
+    async fn check(&mut self) {
+        let mut found: BTreeMap<Name, String> = BTreeMap::new();
+        for number in 0..6 {
+            let (caller, uri) =
+                (if number < 3 { first() } else { other_member() }, [READ, STOCK, SHIPS][number % 3]);
+            let (area, of) = (AREAS[number % 3], number / 3);
+            let (items, _) = self.bench.page(&caller, uri, &mut String::new()).await;
+            for item in items.iter().filter(|item| item["isDefault"] != true) {
+                let (key, value) = seen(item);
+                let name = match area {
+                    UndoArea::Blueprints => (of, area, key.clone()),
+                    UndoArea::Stock => {
+                        let is = |at: &&At| {
+                            item["material"]["bt"] == at.material
+                                && item["location"]["name"] == at.place
+                                && item["stolen"] == at.stolen
+                        };
+                        (of, area, format!("{:?}", places().iter().find(is).expect("a lot")))
+                    }
+                    UndoArea::Ships => match self.keys.get(&key) {
+                        Some(name) => name.clone(),
+                        None => (of, area, self.log.last().expect("its beginning").name.2.clone()),
+                    },
+                };
+                // Lots and blueprints of two members have one key.
+                let key = if area == UndoArea::Ships { key } else { format!("{key}@{of}") };
+                assert_eq!(self.keys.entry(key).or_insert_with(|| name.clone()), &name);
+                assert_eq!(found.insert(name, value), None, "each entry once");
+            }
+        }
+        assert_eq!(found, self.all());
+    }
+}
+
+async fn run(acts: Vec<Act>) {
+    let bench = Bench::unguarded().await;
+    let (log, keys, set_back) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+    let mut world = World { bench, log, keys, set_back, made: 0 };
+    let mut readers: Vec<Reader<String>> = (0..6).map(reader).collect();
+    for act in acts {
+        world.bench.clock.advance(Duration::from_secs(1));
+        match act {
+            Act::Blueprint { member, who, product, add } => world.blueprint(member, who, product, add).await,
+            Act::Stock { member, who, wishes } => world.stock(member, who, &wishes).await,
+            Act::Ship { member, who, ship, act } => world.ship(member, who, ship, act).await,
+            Act::Rebook(lot) => world.rebook(lot).await,
+            Act::Give(lot) => world.give(lot).await,
+            Act::Page(reader, limit) => {
+                readers[reader].page(&world.bench, limit).await;
+                continue;
+            }
+            Act::Undo { member, client, from, to, areas } => {
+                let now = world.bench.clock.now();
+                let ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
+                let span = (ago(from.max(to)), ago(from.min(to)));
+                let areas: Vec<UndoArea> =
+                    (0..3).filter(|at| areas & (1 << at) != 0).map(|at| AREAS[at]).collect();
+                world.undo(member, ["c-1", "c-2"][client], span, &areas).await;
+            }
+        }
+        world.check().await;
+    }
+    for (number, reader) in readers.iter_mut().enumerate() {
+        reader.read_on(&world.bench, 3).await;
+        let mut new = self::reader(number);
+        new.read_on(&world.bench, 50).await;
+        assert_eq!(reader.entries, new.entries, "a replica");
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// FED-04, FED-06, STK-13, SHP-07: see the head of this file.
+    #[test]
+    fn what_is_undone_never_was(acts in prop::collection::vec(act(), 1..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(run(acts));
+    }
+}
