@@ -9,5 +9,6 @@ mod idp;
 mod instances;
 mod kit;
 mod parts;
+mod provoked;
 mod sandbox;
 mod upkeep;
