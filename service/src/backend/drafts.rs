@@ -73,7 +73,7 @@ impl Backend {
     ) -> Result<DraftResult, Refusal> {
         let catalogue = self.catalogue.clone();
         let index = self.read(context, move |connection, _| Ok(catalogue.at(connection)?)).await?;
-        // Beside the store: likeness takes its time.
+        // Beside the store: 2000 references take their time.
         let draft = blueprints::prepare(&index, &body).map(|rows| Draft::Blueprints { rows });
         self.stage(draft, context).await
     }

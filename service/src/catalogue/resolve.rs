@@ -93,6 +93,19 @@ impl Index {
         }
         Resolved { resolution: Resolution::Several(candidates), is_guess, ..none }
     }
+
+    /// The one entry that a reference resolves to, if there is exactly one: the same as [`resolve`](Self::resolve)
+    /// says, without looking for what is only like its name.
+    #[must_use]
+    pub fn find(&self, kind: Kind, reference: &ItemRef) -> Option<&Entry> {
+        let part = self.part(kind)?;
+        let by_keys = part.by_keys(reference).into_iter().find(|found| matches!(found, Found::One(_)));
+        let found = by_keys.or_else(|| Some(part.named(kind, reference.name.as_deref()?)))?;
+        match found {
+            Found::One(at) => part.entries.get(at as usize),
+            Found::Nothing | Found::Several(_) | Found::Like(_) => None,
+        }
+    }
 }
 
 impl Part {
@@ -109,8 +122,19 @@ impl Part {
         ]
     }
 
-    /// What a name finds: each kind has a chain of its own, and the first link that finds anything ends it.
+    /// What a name finds, or what is like it; of items nothing is.
     fn by_name<'p>(&'p self, kind: Kind, name: &str) -> Found<'p> {
+        self.named(kind, name).or_else(|| match kind {
+            Kind::Item => Found::Nothing,
+            Kind::Blueprint | Kind::Material | Kind::ShipType => match self.likeness.like(name) {
+                places if places.is_empty() => Found::Nothing,
+                places => Found::Like(places),
+            },
+        })
+    }
+
+    /// What a name finds: each kind has a chain of its own, and the first link that finds anything ends it.
+    fn named<'p>(&'p self, kind: Kind, name: &str) -> Found<'p> {
         let exact = |name: &str| Found::of(self.by_name.get(&folded(name)));
         let alias = |name: &str| Found::of(self.by_alias.get(&folded(name)));
         let canon = |name: &str| match canonical(name) {
@@ -118,19 +142,14 @@ impl Part {
             empty if empty.is_empty() => Found::Nothing,
             name => Found::of(self.by_canonical.get(&name)),
         };
-        let like = || match self.likeness.like(name) {
-            places if places.is_empty() => Found::Nothing,
-            places => Found::Like(places),
-        };
         match kind {
             Kind::Item => exact(name),
             Kind::Blueprint => exact(name).or_else(|| alias(name)).or_else(|| {
                 let stripped = without_pack_tags(name);
-                let found = stripped.map_or(Found::Nothing, |name| exact(name).or_else(|| alias(name)));
-                found.or_else(like)
+                stripped.map_or(Found::Nothing, |name| exact(name).or_else(|| alias(name)))
             }),
-            Kind::Material => exact(name).or_else(|| canon(name)).or_else(|| alias(name)).or_else(like),
-            Kind::ShipType => canon(name).or_else(|| self.by_model(name)).or_else(like),
+            Kind::Material => exact(name).or_else(|| canon(name)).or_else(|| alias(name)),
+            Kind::ShipType => canon(name).or_else(|| self.by_model(name)),
         }
     }
 

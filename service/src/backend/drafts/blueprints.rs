@@ -6,8 +6,8 @@ use exchange_api::types::{BlueprintDraft, EnvelopeItem, ItemRef, Provenance};
 use serde::{Deserialize, Serialize};
 
 use super::super::connection::moment;
+use crate::catalogue::Index;
 use crate::catalogue::contents::Kind;
-use crate::catalogue::{Index, Resolution};
 use crate::time::Moment;
 
 /// The longest name that a review shows.
@@ -85,9 +85,9 @@ pub(super) fn earlier(one: Option<Moment>, other: Option<Moment>) -> Option<Mome
 }
 
 fn found(index: &Index, reference: &ItemRef) -> Found {
-    match index.resolve(Kind::Blueprint, reference).resolution {
-        Resolution::One(entry) => Found::Product(entry.id.clone()),
-        Resolution::Several(_) | Resolution::Nothing => Found::Nothing(label(reference)),
+    match index.find(Kind::Blueprint, reference) {
+        Some(entry) => Found::Product(entry.id.clone()),
+        None => Found::Nothing(label(reference)),
     }
 }
 

@@ -6,8 +6,8 @@ use exchange_api::types::{PanelType, RefineryDraft, RefineryGood as Sent, Refine
 use serde::{Deserialize, Serialize};
 
 use super::super::connection::moment;
+use crate::catalogue::Index;
 use crate::catalogue::contents::Kind;
-use crate::catalogue::{Index, Resolution};
 use crate::time::Moment;
 
 /// The one version of the format.
@@ -247,10 +247,7 @@ fn place_of(index: &Index, name: &str) -> Option<String> {
 fn material_of(index: &Index, name: &str) -> Option<String> {
     let name: String = name.trim().chars().take(200).collect();
     let reference = exchange_api::types::ItemRef::by_name(name).ok()?;
-    match index.resolve(Kind::Material, &reference).resolution {
-        Resolution::One(entry) => Some(entry.id.clone()),
-        Resolution::Several(_) | Resolution::Nothing => None,
-    }
+    index.find(Kind::Material, &reference).map(|entry| entry.id.clone())
 }
 
 /// A number of a field: none for an empty one, and nothing at all for what is no number, or too great.

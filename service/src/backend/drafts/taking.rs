@@ -20,7 +20,7 @@ use super::blueprints::{Found, Row, earlier};
 use super::refinery::{Panel, RefineryOrder, SavedOrder};
 use super::reviews::{self, Reviewed, Stored};
 use crate::catalogue::contents::Kind;
-use crate::catalogue::{Index, Resolution, shown_key};
+use crate::catalogue::{Index, shown_key};
 use crate::feed::Author;
 use crate::ids::{ClientId, MemberId};
 use crate::members;
@@ -273,10 +273,7 @@ fn product_of(index: &Index, picked: &str) -> Option<String> {
     let name: String = picked.chars().take(200).collect();
     let mut reference = ItemRef::by_name(name).ok()?;
     reference.bt = CatalogKey::new(picked).ok();
-    match index.resolve(Kind::Blueprint, &reference).resolution {
-        Resolution::One(entry) => Some(entry.id.clone()),
-        Resolution::Several(_) | Resolution::Nothing => None,
-    }
+    index.find(Kind::Blueprint, &reference).map(|entry| entry.id.clone())
 }
 
 fn op(product: &str, acquired_at: Option<Moment>) -> Result<BlueprintOp, StoreError> {

@@ -306,3 +306,59 @@ async fn the_index_follows_the_tables() {
         .expect("contents");
     assert_eq!(resolve(&bench, "BLUEPRINT", refs()).await, ["-", "=new"]);
 }
+
+/// DRF-07, RES-07, RES-08, RES-09: what drafts look up is what a resolution comes to when it is one entry, for any keys
+/// beside any name.
+#[tokio::test]
+async fn one_entry_is_found_as_it_is_resolved() {
+    use exchange_service::catalogue::{Catalogue, Resolution};
+    let bench = bench().await;
+    let catalogue = Catalogue::default();
+    let index = bench.store.read(move |connection| catalogue.at(connection)).await.expect("an index");
+    let keys = [
+        json!({}),
+        json!({ "bt": "rifle" }),
+        json!({ "bt": "hauler", "scRecord": "bp_craft_TWIN" }),
+        json!({ "uexId": 11, "locKey": "nothing" }),
+        json!({ "scGuid": "00000000-0000-0000-0000-000000000003" }),
+        json!({ "locKey": "ITEM_name_rifle" }),
+    ];
+    let names = [
+        None,
+        Some("Sandbox Twin"),
+        Some("the gun"),
+        Some("Sandbox Rifle [Founder Pack]"),
+        Some("Same Name"),
+        Some("Sandbox Rifel"),
+        Some("quanta ore raw"),
+        Some("Quantum Dust"),
+        Some("F7C-M Hauler"),
+        Some("The Truck"),
+        Some("Rifle"),
+        Some("…"),
+    ];
+    let (mut one, mut several) = (0, 0);
+    for kind in Kind::ALL {
+        for (keys, name) in keys.iter().flat_map(|keys| names.map(|name| (keys.clone(), name))) {
+            let mut sent = keys;
+            if let Some(name) = name {
+                sent["name"] = json!(name);
+            }
+            let Ok(reference) = exchange_api::Contract::parse_valid(sent.to_string().as_bytes()) else {
+                continue;
+            };
+            let found = index.find(kind, &reference).map(|entry| &entry.id);
+            match index.resolve(kind, &reference).resolution {
+                Resolution::One(entry) => {
+                    one += 1;
+                    assert_eq!(found, Some(&entry.id), "{kind:?} {sent}");
+                }
+                Resolution::Several(_) | Resolution::Nothing => {
+                    several += 1;
+                    assert_eq!(found, None, "{kind:?} {sent}");
+                }
+            }
+        }
+    }
+    assert!(one > 40 && several > 40, "{one} {several}");
+}

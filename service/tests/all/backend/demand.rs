@@ -154,7 +154,7 @@ async fn craftable_is_what_the_member_has_a_blueprint_of() {
     assert_eq!(craftable().await, ["9 true"]);
 }
 
-/// DEM-06, ERR-21, A41: membership of a unit that takes part in profit sharing or a leadership seat above one; asked
+/// DEM-06, A41: membership of a unit that takes part in profit sharing or a leadership seat above one; asked
 /// anew by every request, withheld with 200, and no administrator's role opens it.
 #[tokio::test]
 async fn demand_is_for_members_of_units_that_share_profit() {
