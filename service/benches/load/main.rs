@@ -13,6 +13,7 @@
 
 mod drive;
 mod flood;
+mod goods;
 mod idle;
 mod limit;
 mod machine;
@@ -75,6 +76,12 @@ enum Scenario {
     Page,
     /// Change sets of 1, 100 and 500 ops, on an empty journal and on one of a million rows.
     Writes,
+    /// A page of 20 lots, and change sets of 500 ops over 500 lots.
+    Stock,
+    /// A pool of 5,000 lots that 40 read at once, and change sets of 500 ops on it.
+    OrgStock,
+    /// Memory while somebody reads 200,000 rows.
+    Rows,
     /// From start to first answer, memory at rest, size of the binary.
     Start,
     /// Ten thousand connections that rest.
@@ -89,6 +96,9 @@ impl Scenario {
             Self::Document => "document",
             Self::Page => "page",
             Self::Writes => "writes",
+            Self::Stock => "stock",
+            Self::OrgStock => "org-stock",
+            Self::Rows => "rows",
             Self::Start => "start",
             Self::Idle => "idle",
             Self::Flood => "flood",
@@ -142,6 +152,9 @@ async fn run(scenario: Scenario, report: &mut Report, options: &Options) -> Outc
         Scenario::Document => reads::run(report, &signed::DOCUMENT, options).await,
         Scenario::Page => reads::run(report, &signed::PAGE, options).await,
         Scenario::Writes => writes::run(report, options).await,
+        Scenario::Stock => goods::stock(report, options).await,
+        Scenario::OrgStock => goods::org_stock(report, options).await,
+        Scenario::Rows => goods::rows(report).await,
         Scenario::Start => start::run(report).await,
         Scenario::Idle => idle::run(report).await,
         Scenario::Flood => flood::run(report, options).await,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use dpop_bound::{AccessToken, Htu, KeyPair, ProofRequest, Prover, SystemRandom};
 use exchange_service::Environment;
 use exchange_service::app::App;
-use exchange_service::catalogue::contents::{self, Contents, Kind, NewEntry};
+use exchange_service::catalogue::contents::{self, Contents, Kind, NewEntry, NewLocation};
 use exchange_service::config::Config;
 use exchange_service::feed::Author;
 use exchange_service::ids::MemberId;
@@ -22,7 +22,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::Outcome;
+use crate::{Outcome, goods};
 
 /// Members who call.
 pub(crate) const MEMBERS: u32 = 16;
@@ -31,7 +31,9 @@ const HELD: usize = 300;
 /// Blueprints that the catalogue knows.
 pub(crate) const PRODUCTS: usize = 2500;
 const CLIENT: &str = "sandbox-client";
-const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read exchange.blueprints.write";
+const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read exchange.blueprints.write \
+    exchange.stock.read exchange.stock.write exchange.orgstock.read exchange.orgstock.details \
+    exchange.orgstock.write";
 /// Rows of the journal that are written at once.
 const ROWS: u32 = 50_000;
 
@@ -122,6 +124,12 @@ impl Place {
         Ok(file)
     }
 
+    /// The exchange on its folder, while no service runs there.
+    pub(crate) async fn app(&self) -> Outcome<App> {
+        let store = Store::open(&Options::new(StorePlace::Folder(self.data().to_owned())))?;
+        Ok(App::new(store, Environment::system(), Arc::new(self.config.clone())).await?)
+    }
+
     async fn furnish(&self, journal: u32) -> Outcome<()> {
         let store = Store::open(&Options::new(StorePlace::Folder(self.data().to_owned())))?;
         let environment = Environment::system();
@@ -133,6 +141,7 @@ impl Place {
                     let entry = NewEntry::new(Kind::Blueprint, product(number), name);
                     NewEntry { sc_record: Some(record(number)), ..entry }
                 }));
+                goods::add_materials(&mut contents);
                 contents::replace(connection, &SystemRandom, &contents)
             })
             .await?;
@@ -155,21 +164,31 @@ impl Place {
     }
 }
 
-fn member(number: u32) -> MemberId {
+/// A member of a number, the first of them 1.
+pub(crate) fn member(number: u32) -> MemberId {
     MemberId::new(format!("member-load-{number:02}"))
 }
 
-/// Entries that the sandbox put there, since members hold some of them.
+/// Entries and locations that the sandbox put there, since members hold some of them.
 fn catalogue(connection: &Connection) -> Result<Contents, StoreError> {
     let mut contents = Contents::default();
-    let sql = "SELECT kind, id, name, sc_record FROM catalogue_entry";
+    let sql = "SELECT kind, id, name, sc_record, facts FROM catalogue_entry";
     let mut rows = connection.prepare(sql)?;
     let mut rows = rows.query([])?;
     while let Some(row) = rows.next()? {
         let name: String = row.get(0)?;
         let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.as_str() == name) else { continue };
         let entry = NewEntry::new(kind, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
-        contents.entries.push(NewEntry { sc_record: row.get(3)?, ..entry });
+        let facts = serde_json::from_str(&row.get::<_, String>(4)?).unwrap_or_default();
+        contents.entries.push(NewEntry { sc_record: row.get(3)?, facts, ..entry });
+    }
+    let sql = "SELECT id, name, city, station, hidden FROM location";
+    let mut rows = connection.prepare(sql)?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        let [id, name] = [row.get(0)?, row.get(1)?];
+        let location = NewLocation { id, name, city: row.get(2)?, station: row.get(3)?, hidden: row.get(4)? };
+        contents.locations.push(location);
     }
     Ok(contents)
 }

@@ -24,8 +24,18 @@ const SHARE: f64 = 0.75;
 /// Asks for one thing, for as long as the options say.
 pub(crate) async fn run(report: &mut Report, target: &Target, options: &Options) -> Outcome<()> {
     let place = Place::planted(0).await?;
+    on(report, &place, target, options).await
+}
+
+/// The same at a place.
+pub(crate) async fn on(
+    report: &mut Report,
+    place: &Place,
+    target: &Target,
+    options: &Options,
+) -> Outcome<()> {
     let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
-    let signer = Signer::new(&place).await?;
+    let signer = Signer::new(place).await?;
     let alone = limit::one_verification(ALONE)?;
 
     let wires = drive::connect(place.address(), CONNECTIONS).await?;

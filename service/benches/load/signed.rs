@@ -1,5 +1,6 @@
 //! Requests that are signed before the clock starts.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,21 +16,28 @@ pub(crate) struct Target {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     /// With its question mark.
-    pub(crate) query: &'static str,
+    pub(crate) query: Cow<'static, str>,
     /// Of a write.
     pub(crate) body: Option<Arc<[u8]>>,
 }
 
 /// The service document.
-pub(crate) const DOCUMENT: Target = Target { method: "GET", path: "/exchange/v1", query: "", body: None };
+pub(crate) const DOCUMENT: Target =
+    Target { method: "GET", path: "/exchange/v1", query: Cow::Borrowed(""), body: None };
 /// A page of 100 blueprints.
-pub(crate) const PAGE: Target =
-    Target { method: "GET", path: "/exchange/v1/me/blueprints", query: "?limit=100", body: None };
+pub(crate) const PAGE: Target = Target::page("/exchange/v1/me/blueprints", "?limit=100");
+/// A page of 20 lots.
+pub(crate) const LOTS: Target = Target::page("/exchange/v1/me/stock", "?limit=20");
 
 impl Target {
-    /// A change set of blueprints.
-    pub(crate) fn changes(body: Arc<[u8]>) -> Self {
-        Self { method: "POST", path: "/exchange/v1/me/blueprints/changes", query: "", body: Some(body) }
+    /// A page, or a list.
+    pub(crate) const fn page(path: &'static str, query: &'static str) -> Self {
+        Self { method: "GET", path, query: Cow::Borrowed(query), body: None }
+    }
+
+    /// A change set.
+    pub(crate) fn changes(path: &'static str, body: Arc<[u8]>) -> Self {
+        Self { method: "POST", path, query: Cow::Borrowed(""), body: Some(body) }
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Answer {
     pub(crate) bytes: usize,
     /// The body's beginning, when it is no success.
     pub(crate) complaint: String,
+    /// The body, where it was asked for.
+    pub(crate) body: Vec<u8>,
 }
 
 impl Wire {
@@ -48,9 +50,18 @@ impl Wire {
 
     /// Sends a request and waits for the whole answer.
     pub(crate) async fn call(&mut self, request: &[u8]) -> io::Result<Answer> {
+        self.ask(request, false).await
+    }
+
+    /// The same with the answer's body.
+    pub(crate) async fn fetch(&mut self, request: &[u8]) -> io::Result<Answer> {
+        self.ask(request, true).await
+    }
+
+    async fn ask(&mut self, request: &[u8], whole: bool) -> io::Result<Answer> {
         self.stream.write_all(request).await?;
         loop {
-            if let Some(answer) = self.answer()? {
+            if let Some(answer) = self.answer(whole)? {
                 return Ok(answer);
             }
             if self.stream.read_buf(&mut self.come).await? == 0 {
@@ -60,7 +71,7 @@ impl Wire {
     }
 
     /// The answer, once all of it is there.
-    fn answer(&mut self) -> io::Result<Option<Answer>> {
+    fn answer(&mut self, whole: bool) -> io::Result<Option<Answer>> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut head = httparse::Response::new(&mut headers);
         let parsed = head.parse(&self.come).map_err(|error| io::Error::other(error.to_string()))?;
@@ -77,7 +88,9 @@ impl Wire {
             200..=299 => String::new(),
             _ => String::from_utf8_lossy(body.get(..300).unwrap_or(body)).into_owned(),
         };
-        let answer = Answer { status, nonce: find("dpop-nonce").map(str::to_owned), bytes, complaint };
+        let nonce = find("dpop-nonce").map(str::to_owned);
+        let body = if whole { body.to_vec() } else { Vec::new() };
+        let answer = Answer { status, nonce, bytes, complaint, body };
         self.come.drain(..bytes);
         Ok(Some(answer))
     }

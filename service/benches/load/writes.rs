@@ -97,7 +97,7 @@ fn targets(size: usize) -> Outcome<Vec<Target>> {
                 )?;
             }
             body.push_str("]}");
-            targets.push(Target::changes(Arc::from(body.into_bytes())));
+            targets.push(Target::changes("/exchange/v1/me/blueprints/changes", Arc::from(body.into_bytes())));
         }
     }
     Ok(targets)

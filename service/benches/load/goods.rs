@@ -1,0 +1,303 @@
+//! Stock and org stock: pages, large sets, a pool that many read at once, and what a service takes of memory while
+//! somebody reads very much.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use exchange_service::backend::Role;
+use exchange_service::catalogue::contents::{Contents, Kind, NewEntry};
+use exchange_service::feed::Author;
+use exchange_service::ids::UnitId;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::place::{MEMBERS, Place, member};
+use crate::report::{Goal, Report, millis};
+use crate::server::Server;
+use crate::signed::{LOTS, Signer, Target};
+use crate::wire::Wire;
+use crate::{Options, Outcome, drive, reads};
+
+/// Lots that a member has, and that a set of 500 ops is about.
+const OWN: usize = 500;
+/// Lots of the pool.
+const POOL: usize = 5000;
+/// Who read it at once.
+const READERS: usize = 40;
+/// Rows of somebody who has very many.
+const MANY: usize = 200_000;
+/// Materials that lots are of.
+const MATERIALS: usize = 100;
+/// The unit of the sandbox's members for load tests.
+const UNIT: &str = "unit-squadron";
+const STOCK_CHANGES: &str = "/exchange/v1/me/stock/changes";
+const POOL_CHANGES: &str = "/exchange/v1/org-stock/changes";
+/// Sets before anything counts, and the most that do.
+const WARM: usize = 32;
+const SETS: usize = 3000;
+/// What 500 ops may take in 99 of 100 cases, in milliseconds.
+const LARGE: f64 = 15.0;
+/// How much more memory the last rows may take than the first.
+const FLAT: f64 = 1.1;
+
+/// Adds the materials.
+pub(crate) fn add_materials(contents: &mut Contents) {
+    contents.entries.extend((0..MATERIALS).map(|number| {
+        let name = format!("Load Metal {number:03}");
+        let entry = NewEntry::new(Kind::Material, material(number), name);
+        NewEntry { facts: json!({ "unit": "SCU", "type": "REFINED", "refined": true }), ..entry }
+    }));
+}
+
+fn material(number: usize) -> String {
+    format!("material-load-{number:03}")
+}
+
+/// What names a lot, of 200,000.
+fn lot(number: usize) -> Value {
+    let place = if number / 1000 % 2 == 0 { ("CITY", 990_001) } else { ("SPACE_STATION", 990_002) };
+    json!({
+        "material": { "bt": material(number / 2000 % MATERIALS) },
+        "location": { "uex": { "kind": place.0, "id": place.1 } },
+        "quality": number % 1000,
+        "stolen": false,
+    })
+}
+
+/// A set with an op for each of these lots.
+fn set(lots: std::ops::Range<usize>, op: &Value) -> Value {
+    let of = |number| {
+        let mut one = lot(number);
+        if let (Some(one), Some(op)) = (one.as_object_mut(), op.as_object()) {
+            one.extend(op.clone());
+        }
+        one
+    };
+    json!({ "ops": lots.map(of).collect::<Vec<_>>() })
+}
+
+fn set_quantity(before: u32, after: u32) -> Value {
+    let scu = |amount: u32| json!({ "amount": amount, "unit": "SCU" });
+    json!({ "op": "set-quantity", "expectedQuantity": scu(before), "quantity": scu(after) })
+}
+
+fn book_in(holder: &str, amount: f64) -> Value {
+    let quantity = json!({ "amount": amount, "unit": "SCU" });
+    json!({ "op": "book-in", "unit": UNIT, "holder": holder, "quantity": quantity, "mergeScu": true })
+}
+
+/// Gives a member so many lots.
+async fn plant_stock(place: &Place, number: u32, lots: usize) -> Outcome<()> {
+    let app = place.app().await?;
+    for first in (0..lots).step_by(OWN) {
+        let body = serde_json::from_value(set(first..lots.min(first + OWN), &set_quantity(0, 1)))?;
+        let told = app.backend().change_stock(&member(number), Author::Web, body).await?;
+        applied(told.applied, lots.min(first + OWN) - first)?;
+    }
+    Ok(())
+}
+
+/// Gives the unit a pool that the first member holds, and half of the members Logisticians' eyes.
+async fn plant_pool(place: &Place) -> Outcome<()> {
+    let app = place.app().await?;
+    let unit = UnitId::new(UNIT);
+    for number in 1..=MEMBERS / 2 {
+        app.backend().set_role(&member(number), &unit, Some(Role::Logistician)).await?;
+    }
+    let op = book_in(member(1).as_str(), 1.0);
+    for first in (0..POOL).step_by(OWN) {
+        let body = serde_json::from_value(set(first..first + OWN, &op))?;
+        let told = app.backend().change_org_stock(&member(1), Author::Web, body).await?;
+        applied(told.applied, OWN)?;
+    }
+    Ok(())
+}
+
+fn applied(applied: i64, asked: usize) -> Outcome<()> {
+    if applied == i64::try_from(asked)? {
+        Ok(())
+    } else {
+        Err(format!("{applied} of {asked} ops were applied").into())
+    }
+}
+
+/// Sets of 500 ops, one after the other.
+async fn sets(
+    report: &mut Report,
+    options: &Options,
+    (place, signer): (&Place, &Signer),
+    callers: usize,
+    targets: &[Target],
+) -> Outcome<()> {
+    let sign = |from: usize, count: usize| {
+        let one = |number: usize| {
+            let target = &targets[number / callers % targets.len()];
+            signer.sign(number % callers, target, Some(&format!("goods-{number:08}")))
+        };
+        (from..from + count).map(one).collect::<Outcome<Vec<_>>>()
+    };
+    let wires = drive::connect(place.address(), 1).await?;
+    let (warm, wires) = drive::closed(wires, sign(0, WARM)?, options.length(), 200).await?;
+    warm.sound()?;
+    let (driven, _) = drive::closed(wires, sign(WARM, SETS)?, options.length(), 200).await?;
+    let driven = driven.sound()?;
+    #[allow(clippy::cast_precision_loss, reason = "a count of sets")]
+    report.tell("500 ops over 500 lots, sets", driven.count() as f64, "");
+    report.latencies("500 ops over 500 lots", &driven.latencies);
+    let p99 = millis(driven.latencies.value_at_quantile(0.99));
+    report.judge("500 ops over 500 lots, p99 and its goal", p99, "ms", Goal::AtMost(LARGE));
+    Ok(())
+}
+
+/// A page of 20 lots; sets that raise 500 lots and lower them again.
+pub(crate) async fn stock(report: &mut Report, options: &Options) -> Outcome<()> {
+    let place = Place::planted(0).await?;
+    for number in 1..=MEMBERS {
+        plant_stock(&place, number, OWN).await?;
+    }
+    reads::on(report, &place, &LOTS, options).await?;
+    let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
+    let signer = Signer::new(&place).await?;
+    let body = |op: &Value| Arc::from(set(0..OWN, op).to_string().into_bytes());
+    let targets =
+        [(1, 2), (2, 1)].map(|(from, to)| Target::changes(STOCK_CHANGES, body(&set_quantity(from, to))));
+    sets(report, options, (&place, &signer), MEMBERS as usize, &targets).await?;
+    drop(server);
+    Ok(())
+}
+
+/// What came of a reader.
+struct Read {
+    /// Of its pages, in microseconds.
+    pages: hdrhistogram::Histogram<u64>,
+    /// How often it read the whole pool.
+    pools: u64,
+    /// Behind all of it.
+    cursor: String,
+}
+
+/// The pool, read by many at once; sets of 500 ops on it.
+pub(crate) async fn org_stock(report: &mut Report, options: &Options) -> Outcome<()> {
+    let place = Place::planted(0).await?;
+    plant_pool(&place).await?;
+    let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
+    let signer = Arc::new(Signer::new(&place).await?);
+    let began = Instant::now();
+    let until = began + options.length();
+    let mut readers = JoinSet::new();
+    for reader in 0..READERS {
+        let (signer, mut wire) = (Arc::clone(&signer), Wire::open(place.address()).await?);
+        readers.spawn(async move {
+            let mut read = Read { pages: drive::histogram()?, pools: 0, cursor: String::new() };
+            while Instant::now() < until {
+                snapshot(&signer, &mut wire, reader, &mut read).await?;
+            }
+            Outcome::Ok(read)
+        });
+    }
+    let (mut pages, mut pools, mut cursor) = (drive::histogram()?, 0, String::new());
+    while let Some(read) = readers.join_next().await {
+        let read = read??;
+        pages.add(&read.pages)?;
+        pools += read.pools;
+        cursor = read.cursor;
+    }
+    let took = began.elapsed().as_secs_f64();
+    #[allow(clippy::cast_precision_loss, reason = "a count of pools")]
+    report.tell("pools of 5,000 lots read per second, 40 readers", pools as f64 / took, "1/s");
+    report.latencies("a page of 500 lots, 40 readers", &pages);
+    if cursor.is_empty() {
+        return Err("nobody came to the end of the pool".into());
+    }
+    let mut wire = Wire::open(place.address()).await?;
+    let refs =
+        call(&signer, &mut wire, 0, &Target::page("/exchange/v1/org-stock/members", "?unit=unit-squadron"))
+            .await?;
+    let holder = refs["items"].as_array().and_then(|items| {
+        items.iter().find(|one| one["name"] == "Sandbox Load 01").and_then(|one| one["ref"].as_str())
+    });
+    let holder = holder.ok_or("the roster does not name the first member")?;
+    let body = Arc::from(set(0..OWN, &book_in(holder, 0.001)).to_string().into_bytes());
+    let targets = [Target::changes(POOL_CHANGES, body)];
+    sets(report, options, (&place, &signer), MEMBERS as usize / 2, &targets).await?;
+    drop(server);
+    Ok(())
+}
+
+/// Reads the whole pool.
+async fn snapshot(signer: &Signer, wire: &mut Wire, reader: usize, read: &mut Read) -> Outcome<()> {
+    let mut query = "?limit=500".to_owned();
+    let mut lots = 0;
+    loop {
+        let asked = Instant::now();
+        let target = Target { query: Cow::Owned(query), ..Target::page("/exchange/v1/org-stock", "") };
+        let page = call(signer, wire, reader, &target).await?;
+        read.pages.record(u64::try_from(asked.elapsed().as_micros())?.max(1))?;
+        lots += page["items"].as_array().map_or(0, Vec::len);
+        let cursor = page["nextCursor"].as_str().ok_or("a page has no cursor")?;
+        if page["hasMore"] != true {
+            cursor.clone_into(&mut read.cursor);
+            break;
+        }
+        query = format!("?limit=500&cursor={cursor}");
+    }
+    if lots < POOL {
+        return Err(format!("{lots} of {POOL} lots were read").into());
+    }
+    read.pools += 1;
+    Ok(())
+}
+
+/// Asks once, and reads the answer.
+async fn call(signer: &Signer, wire: &mut Wire, caller: usize, target: &Target) -> Outcome<Value> {
+    let mut bytes = Vec::new();
+    signer.sign(caller, target, None)?.write(&mut bytes);
+    let answer = wire.fetch(&bytes).await?;
+    if answer.status != 200 {
+        return Err(format!("{}: {}", answer.status, answer.complaint).into());
+    }
+    Ok(serde_json::from_slice(&answer.body)?)
+}
+
+/// Memory while somebody reads very much, page by page.
+pub(crate) async fn rows(report: &mut Report) -> Outcome<()> {
+    let place = Place::planted(0).await?;
+    plant_stock(&place, 1, MANY).await?;
+    let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
+    let signer = Signer::new(&place).await?;
+    let mut wire = Wire::open(place.address()).await?;
+    let (mut read, mut first, mut most) = (0, 0, 0);
+    let mut query = "?limit=1000".to_owned();
+    let began = Instant::now();
+    loop {
+        let target = Target { query: Cow::Owned(query), ..Target::page("/exchange/v1/me/stock", "") };
+        let page = call(&signer, &mut wire, 0, &target).await?;
+        read += page["items"].as_array().map_or(0, Vec::len);
+        let now = server.memory().map_or(0, |memory| memory.own);
+        most = most.max(now);
+        // By then the database has as many pages in memory as it may.
+        if read <= MANY / 4 {
+            first = first.max(now);
+        }
+        let cursor = page["nextCursor"].as_str().ok_or("a page has no cursor")?;
+        if page["hasMore"] != true {
+            break;
+        }
+        query = format!("?limit=1000&cursor={cursor}");
+    }
+    if read < MANY {
+        return Err(format!("{read} of {MANY} rows were read").into());
+    }
+    report.tell("200,000 rows, page by page", began.elapsed().as_secs_f64(), "s");
+    report.tell("memory after 50,000 rows", crate::start::mebibytes(first), "MiB");
+    report.tell("memory at most", crate::start::mebibytes(most), "MiB");
+    #[allow(clippy::cast_precision_loss, reason = "bytes of a process")]
+    report.judge(
+        "memory at most, to that after 50,000",
+        most as f64 / first.max(1) as f64,
+        "",
+        Goal::AtMost(FLAT),
+    );
+    Ok(())
+}
