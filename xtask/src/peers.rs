@@ -116,20 +116,23 @@ pub(crate) fn run(args: &PeersArgs, root: &Path) -> Verdict {
         return Verdict::NotRun;
     }
     // With the packages at hand, whatever keeps them from being asked is ours to repair.
-    let asked: Result<Vec<Outcome>, String> = build(root).and_then(|service| {
-        peers.iter().map(|peer| Asking { peer: *peer, service: &service, root }.ask()).collect()
-    });
-    let outcomes = match asked {
-        Ok(outcomes) => outcomes,
+    let service = match build(root) {
+        Ok(service) => service,
         Err(error) => {
             complain(&error);
             return Verdict::ToRepair;
         }
     };
-    for outcome in &outcomes {
+    let mut verdict = Verdict::InOrder;
+    for peer in peers {
+        // One that cannot be asked keeps nobody from hearing what the others say.
+        let outcome = Asking { peer, service: &service, root }.outcome();
         anstream::print!("{}", if args.json { outcome.json() } else { outcome.text() });
+        if !outcome.agrees() {
+            verdict = Verdict::ToRepair;
+        }
     }
-    if outcomes.iter().all(Outcome::agrees) { Verdict::InOrder } else { Verdict::ToRepair }
+    verdict
 }
 
 /// Builds the service as everything else here is built; where its program is.
@@ -167,18 +170,22 @@ impl Asking<'_> {
         self.root.join(TARGET).join(self.peer.name())
     }
 
-    fn ask(&self) -> Result<Outcome, String> {
+    /// What came of asking it; what kept it from being asked is a step that failed.
+    fn outcome(&self) -> Outcome {
         let start = Instant::now();
-        let (peer, name) = (self.peer, self.peer.name());
-        let steps = match peer {
+        let steps = self.ask().unwrap_or_else(|error| vec![Step::failed("it is asked", error)]);
+        let by = self.peer.packages().first().map(|package| package.label()).unwrap_or_default();
+        Outcome { name: self.peer.name(), by, steps, time: start.elapsed() }
+    }
+
+    fn ask(&self) -> Result<Vec<Step>, String> {
+        match self.peer {
             Peer::OpenidClient | Peer::RequestsOauth2client | Peer::Schemathesis => {
                 let (_sandbox, directory) = self.sandbox(&[])?;
-                self.client(&directory)?
+                self.client(&directory)
             }
-            Peer::OidcProvider => self.with_issuer()?,
-        };
-        let by = peer.packages().first().map(|package| package.label()).unwrap_or_default();
-        Ok(Outcome { name, by, steps, time: start.elapsed() })
+            Peer::OidcProvider => self.with_issuer(),
+        }
     }
 
     /// Starts a sandbox; what it says of itself.

@@ -17,6 +17,11 @@ pub(super) struct Step {
 }
 
 impl Step {
+    /// One that came to nothing, and why.
+    pub(super) fn failed(name: &str, why: String) -> Self {
+        Self { name: name.to_owned(), ok: false, why: Some(why) }
+    }
+
     /// Reads a script's output.
     ///
     /// # Errors
