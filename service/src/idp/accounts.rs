@@ -127,7 +127,8 @@ fn verify(argon2: &Argon2<'_>, password: &str, hash: &str) -> bool {
 /// letters, composed or not.
 #[must_use]
 pub fn normal(username: &str) -> String {
-    username.trim().nfc().flat_map(char::to_lowercase).collect()
+    // A small letter may compose with a mark that the capital stood beside.
+    username.trim().nfc().flat_map(char::to_lowercase).nfc().collect()
 }
 
 /// An account's member and the hash of its password, by its name in any case of letters.
@@ -196,6 +197,18 @@ mod tests {
     fn names_have_one_spelling() {
         for (typed, expect) in [(" ADA ", "ada"), ("\u{c4}nne", "\u{e4}nne"), ("A\u{308}NNE", "\u{e4}nne")] {
             assert_eq!(normal(typed), expect);
+        }
+        assert_eq!(normal("J\u{30c}"), "\u{1f0}");
+    }
+
+    /// Whatever was typed, its spelling is its own spelling: of each letter that has cases, with each mark.
+    #[test]
+    fn the_spelling_of_a_spelling_is_the_same() {
+        for letter in ('\0'..=char::MAX).filter(|letter| letter.to_lowercase().ne([*letter])) {
+            for mark in '\u{300}'..='\u{36f}' {
+                let once = normal(&format!("{letter}{mark}"));
+                assert_eq!(normal(&once), once, "{letter:?} {mark:?}");
+            }
         }
     }
 
