@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use argon2::Params;
 use dpop_bound::{Htu, Origin};
 
-use super::{Config, Role};
+use super::{Config, External, Role};
 use crate::backend::DRAFT_OVERHEAD;
 
 /// A value that does not work, by its key, and what to do about it.
@@ -32,7 +33,7 @@ const ORIGIN: &str =
     "write scheme and host, and the port where it is not the usual one: https://exchange.example";
 
 impl Config {
-    /// Everything in it that does not work, in the order of its keys; nothing when it can be served.
+    /// Everything in it that does not work; nothing when it can be served.
     #[must_use]
     pub fn check(&self) -> Vec<Wrong> {
         let mut all = Vec::new();
@@ -40,6 +41,7 @@ impl Config {
         self.parts(&mut all);
         self.budgets(&mut all);
         self.zeros(&mut all);
+        self.sign_in(&mut all);
         self.records(&mut all);
         all
     }
@@ -151,12 +153,33 @@ impl Config {
             all.push(wrong(key, "with 0 nothing would be served", "write at least 1"));
         }
     }
+
+    /// What a password costs, and how another provider is asked.
+    fn sign_in(&self, all: &mut Vec<Wrong>) {
+        let idp = &self.idp;
+        if idp.password_kib < Params::MIN_M_COST {
+            let reason = "argon2 needs more memory than that";
+            all.push(wrong("idp.password-kib", reason, "write at least 8, and 19456 where it counts"));
+        }
+        if idp.password_passes < Params::MIN_T_COST {
+            let reason = "a password that nothing is done with is checked by nobody";
+            all.push(wrong("idp.password-passes", reason, "write at least 1"));
+        }
+        let Some(External { token_types, wait_seconds }) = &idp.external else { return };
+        if token_types.is_empty() {
+            let advice = "leave it out, or name at least one: [\"at+jwt\"]";
+            all.push(wrong("idp.external.token-types", "no access token would be taken", advice));
+        }
+        if *wait_seconds == 0 {
+            let reason = "with 0 the provider would never have answered in time";
+            all.push(wrong("idp.external.wait-seconds", reason, "write at least 1"));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::External;
 
     fn check(change: impl FnOnce(&mut Config), expect: &[&str]) {
         let mut config = Config::default();
@@ -194,6 +217,14 @@ mod tests {
             (config.limits.relay_seconds, config.serve.connections) = (0, 0);
         };
         check(zeros, &["limits.relay-seconds", "serve.connections"]);
+        let costs = |config: &mut Config| (config.idp.password_kib, config.idp.password_passes) = (7, 0);
+        check(costs, &["idp.password-kib", "idp.password-passes"]);
+        check(|config| (config.idp.password_kib, config.idp.password_passes) = (8, 1), &[]);
+        let external = |config: &mut Config| {
+            config.pages_origin = Some("https://me.example".to_owned());
+            config.idp.external = Some(External { token_types: Vec::new(), wait_seconds: 0 });
+        };
+        check(external, &["idp.external.token-types", "idp.external.wait-seconds"]);
         check(|config| config.retention.journal_days = 0, &["retention.journal-days"]);
         check(|config| config.guard.window_seconds = 90 * 86_400, &[]);
         check(|config| config.guard.window_seconds += 90 * 86_400, &["retention.journal-days"]);

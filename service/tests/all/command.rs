@@ -89,6 +89,8 @@ fn a_wrong_configuration_is_named() {
     check("gateway-origin = 'exchange.example'", &[], &[path, "gateway-origin", "https://exchange.example"]);
     check("[idp.external]", &[], &["pages-origin", "the issuer is elsewhere"]);
     check("not toml", &[], &[path]);
+    check("[idp]\npassword-kib = 4", &[], &[path, "idp.password-kib", "write at least 8"]);
+    check("", &[("EXCHANGE_IDP__PASSWORD_PASSES", "0")], &["EXCHANGE_IDP__PASSWORD_PASSES", "at least 1"]);
     let missing = run(&["config", "--config", "/nowhere/exchange.toml"], &[]);
     assert_eq!(missing.status.code(), Some(2));
     assert!(text(&missing.stderr).contains("/nowhere/exchange.toml"));
