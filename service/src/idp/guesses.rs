@@ -57,6 +57,29 @@ pub enum TooMany {
     Unavailable,
 }
 
+/// Takes one attempt of each of these, or of none of them.
+pub(crate) async fn take_all(
+    guesses: &dyn Guesses,
+    attempts: &[(Attempt, String)],
+    now: Moment,
+) -> Result<(), TooMany> {
+    for (at, (attempt, name)) in attempts.iter().enumerate() {
+        if let Err(refusal) = guesses.take(*attempt, name, now).await {
+            give_back(guesses, &attempts[..at]).await;
+            return Err(refusal);
+        }
+    }
+    Ok(())
+}
+
+/// Gives one attempt of each of these back. That nobody can count them now is no reason to refuse what was decided.
+pub(crate) async fn give_back(guesses: &dyn Guesses, attempts: &[(Attempt, String)]) {
+    for (attempt, name) in attempts {
+        // One attempt fewer for a while is nothing that anybody is refused for now.
+        let _ = guesses.give_back(*attempt, name).await;
+    }
+}
+
 /// Whether an attempt may be made.
 pub type Counting<'a> = Pending<'a, Result<(), TooMany>>;
 
@@ -159,6 +182,20 @@ mod tests {
         assert_eq!(burst(&guesses, Attempt::CodeAt, "a", NOW).await, 1);
         guesses.give_back(Attempt::CodeAt, "nobody").await.unwrap();
         assert_eq!(burst(&guesses, Attempt::CodeAt, "nobody", NOW).await, 10);
+    }
+
+    /// What is refused takes nothing, not even of the names that had something left.
+    #[tokio::test]
+    async fn all_or_none_are_taken() {
+        let guesses = InMemory::default();
+        burst(&guesses, Attempt::Code, "code", NOW).await;
+        let both = [(Attempt::CodeAt, "a".to_owned()), (Attempt::Code, "code".to_owned())];
+        for _ in 0..20 {
+            assert!(take_all(&guesses, &both, NOW).await.is_err());
+        }
+        assert_eq!(burst(&guesses, Attempt::CodeAt, "a", NOW).await, 10);
+        give_back(&guesses, &both).await;
+        assert_eq!(take_all(&guesses, &both, NOW).await, Ok(()));
     }
 
     #[tokio::test]

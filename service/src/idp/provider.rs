@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::connections::{self, Connection, End, Refresh};
 use super::device;
 use super::form::Fields;
-use super::guesses::{Attempt, Guesses, InMemory, TooMany};
+use super::guesses::{self, Attempt, Guesses, InMemory, TooMany};
 use super::jwt::Unverified;
 use super::keys::{self, KeyRing, Signer};
 use super::proofs::{Asked, Proofs};
@@ -495,7 +495,7 @@ impl Provider {
         let now = self.count_guess(code, peer).await?;
         let asked = code.clone();
         let found = self.0.store.read(move |database| waiting(database, &asked, now)).await;
-        self.not_a_guess(&found, peer).await?;
+        self.not_a_guess(&found, peer).await;
         found
     }
 
@@ -514,23 +514,24 @@ impl Provider {
         let (asked, session) = (code.clone(), session.clone());
         let decided =
             self.0.store.write(move |database| decide(database, &asked, &session, decision, now)).await;
-        self.not_a_guess(&decided, peer).await?;
+        self.not_a_guess(&decided, peer).await;
         decided
     }
 
     /// Every look at a code may be a guess, until it turns out that there is such a code.
     async fn count_guess(&self, code: &super::UserCode, peer: Peer) -> Result<Moment, Undecided> {
         let now = self.0.environment.now();
-        self.0.guesses.take(Attempt::CodeAt, &peer.network().to_string(), now).await?;
-        self.0.guesses.take(Attempt::Code, code.as_str(), now).await?;
+        let attempts =
+            [(Attempt::CodeAt, peer.network().to_string()), (Attempt::Code, code.as_str().to_owned())];
+        guesses::take_all(self.guesses(), &attempts, now).await?;
         Ok(now)
     }
 
-    async fn not_a_guess(&self, found: &Result<Waiting, Undecided>, peer: Peer) -> Result<(), Undecided> {
+    async fn not_a_guess(&self, found: &Result<Waiting, Undecided>, peer: Peer) {
         if !matches!(found, Err(Undecided::NotFound)) {
-            self.0.guesses.give_back(Attempt::CodeAt, &peer.network().to_string()).await?;
+            let attempt = (Attempt::CodeAt, peer.network().to_string());
+            guesses::give_back(self.guesses(), &[attempt]).await;
         }
-        Ok(())
     }
 }
 

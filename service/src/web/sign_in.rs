@@ -14,7 +14,7 @@ use super::csrf::Csrf;
 use super::session::{self, Cookie, SignedIn};
 use super::{Web, page};
 use crate::idp::accounts::{self, PasswordError};
-use crate::idp::guesses::{Attempt, Guesses, TooMany};
+use crate::idp::guesses::{Attempt, TooMany, give_back, take_all};
 use crate::idp::sessions;
 use crate::members::{self, State as Registration};
 use crate::peer::Peer;
@@ -172,24 +172,12 @@ async fn check(web: &Web, peer: Peer, given: &Given, before: Option<String>) -> 
         (Attempt::PasswordOf, format!("{address} {username}")),
         (Attempt::PasswordAnywhere, username.clone()),
     ];
-    for (at, (attempt, name)) in attempts.iter().enumerate() {
-        if let Err(refusal) = guesses.take(*attempt, name, now).await {
-            give_back(guesses, &attempts[..at]).await;
-            return Err(refusal.into());
-        }
-    }
+    take_all(guesses, &attempts, now).await?;
     let checked = begin(web, &username, given.password.clone(), before).await;
     if !matches!(checked, Err(Refused::Wrong)) {
         give_back(guesses, &attempts).await;
     }
     checked
-}
-
-async fn give_back(guesses: &dyn Guesses, attempts: &[(Attempt, String)]) {
-    for (attempt, name) in attempts {
-        // One attempt fewer for a while is nothing that anybody is refused for now.
-        let _ = guesses.give_back(*attempt, name).await;
-    }
 }
 
 async fn begin(
