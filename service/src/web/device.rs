@@ -110,7 +110,8 @@ fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting, days: u32) -> 
                 "It stays connected when you sign out here: until you disconnect it in " (waiting.name)
                 " itself, or for " (days) " days at most."
             } @else {
-                "It stays connected until you sign out here."
+                "It stays connected until you sign out here, or until your sign-in ends by itself ("
+                (member.session().expires_at.to_the_minute()) ")."
             }
         }
         form method="post" action="/device/decision" {
@@ -152,7 +153,7 @@ async fn decide(State(web): State<Web>, peer: Peer, member: SignedIn, Form(given
 
 /// What was typed stays, to be compared with the device.
 fn no_such_code(member: &SignedIn, typed: &str) -> Response {
-    let text = "There is no such code, or its ten minutes are over. Compare it with your device.";
+    let text = "There is no such code, or its time is over. Compare it with your device.";
     ask(member, typed, Some(text), StatusCode::NOT_FOUND)
 }
 

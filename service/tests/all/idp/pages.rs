@@ -99,7 +99,10 @@ async fn consent_has_one_line_per_capability() {
     }
     let login = world.begin("exchange.connect").await;
     let page = browser.type_code(&world, &login.user_code).await.expect(200);
-    assert!(page.body.contains("until you sign out here"));
+    // Whichever comes first: the session's own end is said, too.
+    let ends = world.now().plus(std::time::Duration::from_secs(12 * 3600)).to_the_minute();
+    let said = format!("until you sign out here, or until your sign-in ends by itself ({ends}).");
+    assert!(page.body.contains(&said), "{}", page.body);
     let page = browser.type_code(&world, "BBBB-BBB\"").await.expect(404);
     has_strict_headers(&page);
     // What was typed is there to be compared.
