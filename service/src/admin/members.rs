@@ -51,8 +51,8 @@ pub fn add(connection: &Connection, by: &By<'_>, member: &NewMember) -> Result<(
 }
 
 /// Gives a member an account, or the one that there is another password (and name, where one is given), and
-/// ends the member's browser sessions: whoever is signed in by the old password is so no longer. Connected
-/// clients stay connected. The hash is one of [`accounts::Passwords::hash`].
+/// ends the member's browser sessions: whoever is signed in by the old password is so no longer. So are
+/// the clients that were to stay connected no longer than such a session; the others stay connected. The hash is one of [`accounts::Passwords::hash`].
 ///
 /// # Errors
 /// [`AdminError::Unknown`], [`AdminError::Exists`] for a name that is another member's, or what the database
@@ -80,7 +80,7 @@ pub fn set_password(
         return Err(AdminError::Exists { what: "an account", id: username });
     }
     accounts::set(connection, member, &username, hash)?;
-    sessions::end_all(connection, member, by.now)?;
+    sessions::end_all(connection, member, by.actor(), by.now)?;
     Ok(by.audit(connection, None, ("member.password", member.as_str()), "")?)
 }
 

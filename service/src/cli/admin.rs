@@ -168,7 +168,8 @@ enum MemberCommand {
     /// Give a member an account, or another password, which is read from the standard input.
     ///
     /// One line of at least 12 characters; never an argument, which other users of the machine could see. Browser
-    /// sessions of the member end; connected clients stay connected (`admin connections end`).
+    /// sessions of the member end, and with them the connections that were to last no longer; the others go on
+    /// (`admin connections end`).
     Password {
         /// The member.
         id: MemberId,

@@ -330,12 +330,13 @@ pub(super) fn end_of_session(
     database: &Database,
     session: Hash,
     reason: End,
+    actor: Actor<'_>,
     now: Moment,
 ) -> Result<(), StoreError> {
     let ids = ids_where(database, "session = ?1", params![session])?;
     for id in ids {
         if let Some(connection) = find(database, &id)? {
-            end(database, &connection, reason, Actor::Member(&connection.member), now)?;
+            end(database, &connection, reason, actor, now)?;
         }
     }
     Ok(())

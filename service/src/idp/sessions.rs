@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::connections::{self, End};
 use crate::environment::Environment;
 use crate::ids::MemberId;
+use crate::records::Actor;
 use crate::secrets::{self, Hash};
 use crate::store::{StoreError, limit};
 use crate::time::Moment;
@@ -95,29 +96,39 @@ pub(super) fn of_hash(
     Ok(session)
 }
 
-/// Ends a session, and the connections that were to last no longer (IDP-08).
+/// Ends a session, and the connections that were to last no longer (IDP-08); the audit has who did it.
 ///
 /// # Errors
 /// What the database says.
-pub fn end(connection: &Connection, session: &Session, now: Moment) -> Result<(), StoreError> {
+pub fn end(
+    connection: &Connection,
+    session: &Session,
+    actor: Actor<'_>,
+    now: Moment,
+) -> Result<(), StoreError> {
     connection
         .prepare_cached("UPDATE session SET ended_at = ?2 WHERE hash = ?1 AND ended_at IS NULL")?
         .execute(params![session.hash, now.millis()])?;
-    connections::end_of_session(connection, session.hash, End::SignedOut, now)
+    connections::end_of_session(connection, session.hash, End::SignedOut, actor, now)
 }
 
 /// Ends all sessions of a member, and the connections that were to last no longer than one of them.
 ///
 /// # Errors
 /// What the database says.
-pub fn end_all(connection: &Connection, member: &MemberId, now: Moment) -> Result<(), StoreError> {
+pub fn end_all(
+    connection: &Connection,
+    member: &MemberId,
+    actor: Actor<'_>,
+    now: Moment,
+) -> Result<(), StoreError> {
     let sql = "SELECT hash FROM session WHERE member = ?1 AND ended_at IS NULL AND expires_at > ?2";
     let mut rows = connection.prepare_cached(sql)?;
     let hashes: Vec<Hash> =
         rows.query_map(params![member, now.millis()], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for hash in hashes {
         if let Some(session) = of_hash(connection, hash, now)? {
-            end(connection, &session, now)?;
+            end(connection, &session, actor, now)?;
         }
     }
     Ok(())

@@ -18,6 +18,7 @@ use crate::idp::guesses::{Attempt, TooMany, give_back, take_all};
 use crate::idp::sessions;
 use crate::members::{self, State as Registration};
 use crate::peer::Peer;
+use crate::records::Actor;
 use crate::store::StoreError;
 use crate::time::retry_after;
 
@@ -203,7 +204,7 @@ async fn begin(
         if let Some(before) = before
             && let Some(session) = sessions::find(database, &before, environment.now())?
         {
-            sessions::end(database, &session, environment.now())?;
+            sessions::end(database, &session, Actor::Member(&session.member), environment.now())?;
         }
         Ok(Some(sessions::begin(database, &environment, &member, life)?.0))
     };
@@ -221,7 +222,10 @@ async fn sign_out(State(web): State<Web>, member: SignedIn, Form(given): Form<Co
         return *answer;
     }
     let (session, now) = (member.session().clone(), web.provider().environment().now());
-    let ended = web.provider().store().write(move |database| sessions::end(database, &session, now)).await;
+    let end = move |database: &rusqlite::Connection| {
+        sessions::end(database, &session, Actor::Member(&session.member), now)
+    };
+    let ended = web.provider().store().write(end).await;
     if let Err(error) = ended {
         return session::failed(&error);
     }

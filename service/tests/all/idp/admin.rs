@@ -224,6 +224,25 @@ async fn connections() {
     refused(folder, &["connections", "end", "--client", "x", "--member", "m-ada"], "", 1, "no client `x`");
 }
 
+/// IDP-08: a new password ends the connections that were to last no longer than the sign-in, under the
+/// administrator's name; the others go on.
+#[tokio::test]
+async fn what_a_new_password_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let world = world(folder).await;
+    let devices = [Device::new(), Device::new()];
+    let bound = world.connect(&devices[0], "exchange.connect").await;
+    let offline = world.connect(&devices[1], SCOPES).await;
+    told(folder, &["member", "password", "m-ada"], "correct horse battery");
+    world.refresh(&bound.refresh, &devices[0]).await.expect_error(400, "invalid_grant");
+    world.refresh(&offline.refresh, &devices[1]).await.expect(200);
+    let audit = audited(&world).await;
+    assert_eq!(audit.len(), 2, "{audit:?}");
+    assert!(audit[0].starts_with("end-connection ") && audit[0].ends_with(" signed-out"), "{audit:?}");
+    assert_eq!(audit[1], "member.password m-ada ");
+}
+
 /// ERR-39, IDP-01: the switch, and a new key to sign with, whose predecessor stays published.
 #[tokio::test]
 async fn the_switch_and_the_keys() {
