@@ -33,8 +33,8 @@ pub struct Listed {
     pub since: String,
     /// When it was last seen, or connected.
     pub last: String,
-    /// Whether it has a connection at the provider of this service that goes on.
-    pub connected: bool,
+    /// Whether it has a connection at the provider of this service that goes on; none where that is not known.
+    pub connected: Option<bool>,
     /// Whether it was disconnected: its key is refused for good (ERR-13).
     pub disconnected: bool,
 }

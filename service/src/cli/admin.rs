@@ -288,7 +288,9 @@ pub(super) fn run(args: AdminArgs) -> Result<(), Failure> {
             })
         }
         Area::Member(command) => edit(&folder, |store| member(store, &by, command)),
-        Area::Connections(command) => edit(&folder, |store| connections(store, &by, command)),
+        Area::Connections(command) => {
+            edit(&folder, |store| connections(store, &by, command, config.is_external()))
+        }
         Area::Keys(KeysCommand::Rotate) => edit(&folder, |store| {
             admin::rotate_keys(store, &by)?;
             let text = "a new key signs; the one before stays published until its tokens have ended";
@@ -412,15 +414,25 @@ fn member(store: &Connection, by: &By<'_>, command: MemberCommand) -> Result<Tol
     }
 }
 
-fn connections(store: &Connection, by: &By<'_>, command: ConnectionsCommand) -> Result<Told, AdminError> {
+fn connections(
+    store: &Connection,
+    by: &By<'_>,
+    command: ConnectionsCommand,
+    is_external: bool,
+) -> Result<Told, AdminError> {
     match command {
         ConnectionsCommand::List { member, client } => {
-            let connections = admin::list_connections(store, &Filter { member, client })?;
+            let mut connections = admin::list_connections(store, &Filter { member, client })?;
+            if is_external {
+                // Only the provider elsewhere knows.
+                connections.iter_mut().for_each(|each| each.connected = None);
+            }
             let rows = connections.iter().map(|each| {
                 let state = match (each.disconnected, each.connected) {
                     (true, _) => "disconnected",
-                    (false, true) => "connected",
-                    (false, false) => "ended",
+                    (false, Some(true)) => "connected",
+                    (false, Some(false)) => "ended",
+                    (false, None) => "-",
                 };
                 let installation = each.installation.as_ref().map_or("-", InstallationId::as_str);
                 let label = each.label.as_deref().unwrap_or("-");

@@ -245,6 +245,30 @@ async fn what_a_new_password_ends() {
 
 /// ERR-39, IDP-01: the switch, and a new key to sign with, whose predecessor stays published.
 #[tokio::test]
+/// Where tokens are another provider's, it alone knows which connections go on.
+#[tokio::test]
+async fn connections_of_another_provider() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(folder.path()).await;
+    let sql = "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) \
+               VALUES ('i-1', 'tool', 'm-ada', 'jkt', 0, 0)";
+    let work = |database: &rusqlite::Connection| {
+        Ok::<_, exchange_service::store::StoreError>(database.execute(sql, [])?)
+    };
+    world.store.write(work).await.unwrap();
+    let list = |json: &[&str]| {
+        let mut listing = command(&[&["admin", "connections", "list"], json].concat());
+        listing.env("EXCHANGE_SERVE__DATA", folder.path()).env("EXCHANGE_PAGES_ORIGIN", "https://me.example");
+        let output = listing.env("EXCHANGE_IDP__EXTERNAL__WAIT_SECONDS", "5").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told: Value = list(&["--json"]).parse().unwrap();
+    assert_eq!(told["connections"][0]["connected"], json!(null));
+    let row = list(&[]).lines().nth(1).unwrap().to_owned();
+    assert_eq!(row.split_whitespace().nth(4), Some("-"), "{row}");
+}
+
 async fn the_switch_and_the_keys() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
