@@ -133,14 +133,20 @@ pub fn rotate_keys(connection: &Connection, by: &By<'_>) -> Result<(), AdminErro
     Ok(by.audit(connection, None, ("keys.rotate", "access tokens"), "")?)
 }
 
-/// A text of so many characters, none of which is invisible: what people tell apart.
+/// A text of so many characters, none of which is invisible or turns the others around: what people tell apart.
 fn text<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, AdminError> {
     let length = text.chars().count();
-    if (1..=most).contains(&length) && text.trim() == text && !text.chars().any(char::is_control) {
+    if (1..=most).contains(&length) && text.trim() == text && !text.chars().any(is_unseen) {
         return Ok(text);
+/// Whether nobody sees a character: controls, what has no width, what changes the direction of others.
+fn is_unseen(character: char) -> bool {
+    let without_width = |character| matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    character.is_control() || without_width(character)
+}
+
     }
     let said = format!(
-        "{what} is 1 to {most} characters without blanks around it; `{}` is not",
+        "{what} is 1 to {most} characters that are seen, without blanks around it; `{}` is not",
         text.escape_debug()
     );
     Err(AdminError::Wrong(said))

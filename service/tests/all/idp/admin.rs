@@ -110,7 +110,9 @@ async fn clients() {
     let much = ["client", "limits", "fresh", "--requests-per-minute", "1201"];
     refused(folder, &much, "", 2, "1 to 1200");
     refused(folder, &["client", "limits", "fresh", "--min-version", "2"], "", 2, "`2` is no version");
-    for (id, name) in [("a b", "x"), ("", "x"), ("fine", " x"), ("fine", "x\ny")] {
+    let unseen = ["x\u{202e}y", "x\u{200b}", "\u{feff}x", "x\u{2066}y"].map(|name| ("fine", name));
+    let ill = [("a b", "x"), ("", "x"), ("fine", " x"), ("fine", "x\ny")];
+    for (id, name) in ill.into_iter().chain(unseen) {
         let add = ["client", "add", id, "--name", name, "--scope", "exchange.connect"];
         refused(folder, &add, "", 2, "is not");
     }
