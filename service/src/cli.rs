@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use exchange_service::logging::{self, Form, LogError};
 
 /// The exchange: identity provider, gateway, backend and the member's pages in one process.
 #[derive(Debug, Parser)]
@@ -156,6 +157,17 @@ pub(crate) fn run() -> ExitCode {
 #[allow(clippy::print_stderr, reason = "the command's own voice")]
 fn complain(text: &str) {
     eprintln!("error: {text}");
+}
+
+/// Writes events from now on.
+fn log(form: Form) -> Result<(), Failure> {
+    logging::install(form).map_err(|error| match error {
+        LogError::Level(_) => {
+            let advice = "write a level such as info, or levels of parts: exchange_service=debug,info";
+            Failure::Configuration(format!("{error}\n  -> {advice}"))
+        }
+        LogError::Taken(_) => Failure::Undone(error.to_string()),
+    })
 }
 
 /// One line on the standard output; whoever closed it wants no more of it.

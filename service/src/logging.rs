@@ -1,5 +1,6 @@
 //! The log: one line per event, as text or JSON, by the level that `EXCHANGE_LOG` says.
 
+use std::env::VarError;
 use std::io::IsTerminal as _;
 
 use tracing_subscriber::EnvFilter;
@@ -17,17 +18,39 @@ pub enum Form {
     Json,
 }
 
+/// Why nothing is logged.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// What says the level cannot be read.
+    #[error("{LEVEL}: {0}")]
+    Level(String),
+    /// Somebody else writes events already.
+    #[error("cannot write a log: {0}")]
+    Taken(#[from] TryInitError),
+}
+
 /// Writes events to the standard error output from now on.
 ///
 /// # Errors
-/// When somebody does already.
-pub fn install(form: Form) -> Result<(), TryInitError> {
-    let level = EnvFilter::try_from_env(LEVEL).unwrap_or_else(|_| EnvFilter::new("info"));
-    let all = tracing_subscriber::fmt().with_env_filter(level).with_writer(std::io::stderr);
+/// When somebody does already, or the level cannot be read.
+pub fn install(form: Form) -> Result<(), LogError> {
+    let all =
+        tracing_subscriber::fmt().with_env_filter(level(std::env::var(LEVEL))?).with_writer(std::io::stderr);
     match form {
-        Form::Text => all.with_ansi(std::io::stderr().is_terminal()).finish().try_init(),
-        Form::Json => all.json().flatten_event(true).finish().try_init(),
+        Form::Text => all.with_ansi(std::io::stderr().is_terminal()).finish().try_init()?,
+        Form::Json => all.json().flatten_event(true).finish().try_init()?,
     }
+    Ok(())
+}
+
+/// The level that is asked for; `info` where none is.
+fn level(asked: Result<String, VarError>) -> Result<EnvFilter, LogError> {
+    let text = match asked {
+        Ok(text) => text,
+        Err(VarError::NotPresent) => "info".to_owned(),
+        Err(VarError::NotUnicode(_)) => return Err(LogError::Level("no UTF-8".to_owned())),
+    };
+    EnvFilter::try_new(&text).map_err(|error| LogError::Level(error.to_string()))
 }
 
 /// An error with everything that it came from, which its own text leaves out.
@@ -45,6 +68,14 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Without a level it is `info`; one that cannot be read is refused, and not taken for none.
+    #[test]
+    fn levels_are_read() {
+        assert_eq!(level(Err(VarError::NotPresent)).unwrap().to_string(), "info");
+        assert_eq!(level(Ok("warn,hyper=off".to_owned())).unwrap().to_string(), "hyper=off,warn");
+        assert!(matches!(level(Ok("exchange_service=loud".to_owned())), Err(LogError::Level(_))));
+    }
 
     #[derive(Debug, thiserror::Error)]
     #[error("outside")]

@@ -1,11 +1,13 @@
 //! `sandbox`
 
+use exchange_service::logging::Form;
 use exchange_service::sandbox::{Directory, Options, Sandbox, Variable};
 
 use super::{Failure, SandboxArgs, say};
 
 /// Runs until it is interrupted.
 pub(super) fn run(args: SandboxArgs) -> Result<(), Failure> {
+    super::log(Form::Text)?;
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::undone("cannot start")(&error))?;
     runtime.block_on(async {
         let SandboxArgs { port, data, seed, json } = args;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use exchange_service::Environment;
 use exchange_service::app;
 use exchange_service::config::{Config, Wrong};
-use exchange_service::logging::{self, Form};
+use exchange_service::logging::Form;
 use exchange_service::serve::Server;
 use exchange_service::serve::watch::{Metrics, Readiness, health};
 use exchange_service::store::{Options, Place, Store};
@@ -24,7 +24,7 @@ const OTHERS: [&str; 3] = ["config", "log", "sandbox"];
 /// Serves until it is told to stop.
 pub(super) fn run(args: &ConfigArgs) -> Result<(), Failure> {
     let config = Arc::new(configuration(args)?);
-    logging::install(Form::Json).map_err(|error| Failure::undone("cannot write a log")(&error))?;
+    super::log(Form::Json)?;
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::undone("cannot start")(&error))?;
     runtime.block_on(serve(config))
 }
