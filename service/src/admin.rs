@@ -12,7 +12,7 @@ mod connections;
 mod members;
 mod undo;
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 
 pub use audit::{Audited, Page as AuditPage, Wanted as WantedAudit, list as list_audit};
 pub use clients::{
@@ -27,6 +27,8 @@ pub use members::{
 };
 
 pub use undo::written_for;
+
+pub use crate::registry::is_switched_on as is_on;
 
 use crate::backend::undo::UndoError;
 use crate::idp;
@@ -100,16 +102,6 @@ impl By<'_> {
     }
 }
 
-/// Whether the exchange is switched on (ERR-39).
-///
-/// # Errors
-/// What the database says.
-pub fn is_on(connection: &Connection) -> Result<bool, AdminError> {
-    let sql = "SELECT value FROM setting WHERE name = 'exchange'";
-    let value: Option<String> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
-    Ok(value.as_deref() == Some("on"))
-}
-
 /// Switches the exchange on or off (ERR-39).
 ///
 /// # Errors
@@ -138,18 +130,18 @@ fn text<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, AdminErro
     let length = text.chars().count();
     if (1..=most).contains(&length) && text.trim() == text && !text.chars().any(is_unseen) {
         return Ok(text);
-/// Whether nobody sees a character: controls, what has no width, what changes the direction of others.
-fn is_unseen(character: char) -> bool {
-    let without_width = |character| matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-    character.is_control() || without_width(character)
-}
-
     }
     let said = format!(
         "{what} is 1 to {most} characters that are seen, without blanks around it; `{}` is not",
         text.escape_debug()
     );
     Err(AdminError::Wrong(said))
+}
+
+/// Whether nobody sees a character: controls, what has no width, what changes the direction of others.
+fn is_unseen(character: char) -> bool {
+    let without_width = |character| matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    character.is_control() || without_width(character)
 }
 
 /// An identifier: what is compared, stands in URLs and logs, and never changes.

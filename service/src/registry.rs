@@ -15,6 +15,11 @@ use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::store::StoreError;
 use crate::time::Moment;
 
+/// Requests per minute and member that a client may be given at most (LIM-18).
+pub const MOST_REQUESTS: u32 = 1200;
+/// Writes per day and member that a client may be given at most (LIM-19).
+pub const MOST_WRITES: u32 = 5000;
+
 /// All clients, and the switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registry {
@@ -120,7 +125,11 @@ fn may_call(switched_on: bool, client: Option<&Client>) -> Result<(), PlainCode>
     }
 }
 
-fn is_switched_on(connection: &Connection) -> Result<bool, StoreError> {
+/// Whether the exchange is switched on (ERR-39).
+///
+/// # Errors
+/// What the database says.
+pub fn is_switched_on(connection: &Connection) -> Result<bool, StoreError> {
     let switch: Option<String> = connection
         .prepare_cached("SELECT value FROM setting WHERE name = 'exchange'")?
         .query_row([], |row| row.get(0))

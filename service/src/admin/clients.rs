@@ -8,11 +8,7 @@ use serde::Serialize;
 
 use super::{AdminError, By, id, text};
 use crate::ids::ClientId;
-
-/// Requests per minute and member that a client may be given at most (LIM-18).
-const MOST_REQUESTS: u32 = 1200;
-/// Writes per day and member that a client may be given at most (LIM-19).
-const MOST_WRITES: u32 = 5000;
+use crate::registry::{MOST_REQUESTS, MOST_WRITES};
 
 /// Where a registered client stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

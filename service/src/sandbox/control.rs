@@ -20,12 +20,14 @@ use rusqlite::params;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::admin::{self, AdminError, By, Standing};
 use super::{Directory, Inner, SandboxError};
 use crate::backend::Keeping;
 use crate::feed::Author;
 use crate::idp::{Decision, Undecided, disconnect_client};
 use crate::ids::MemberId;
 use crate::records::Actor;
+use crate::time::Moment;
 use crate::store::StoreError;
 
 /// The longest step of the clock: ten years.
@@ -284,17 +286,15 @@ impl Inner {
                 self.set("UPDATE member SET handle = ?1 WHERE id = ?2", handle, member.to_string()).await
             }
             Act::Switch { on } => {
-                let value = if on { "on" } else { "off" };
-                self.set(
-                    "UPDATE setting SET value = ?1 WHERE name = ?2",
-                    value.to_owned(),
-                    "exchange".to_owned(),
-                )
-                .await
+                self.administer(account, now, move |database, by| admin::switch(database, by, on)).await
             }
             Act::Suspend { client, suspended } => {
-                let state = if suspended { "suspended" } else { "active" };
-                self.set("UPDATE client SET state = ?1 WHERE id = ?2", state.to_owned(), client).await
+                let standing = if suspended { Standing::Suspended } else { Standing::Active };
+                let client = client.into();
+                let act = move |database: &rusqlite::Connection, by: &By<'_>| {
+                    admin::set_standing(database, by, &client, standing)
+                };
+                self.administer(account, now, act).await
             }
         }
     }
@@ -313,6 +313,21 @@ impl Inner {
 }
 
 /// Whether what was named is there.
+
+    /// Does what an administrator does by a command, under the account's name.
+    async fn administer(
+        &self,
+        account: &str,
+        now: Moment,
+        act: impl FnOnce(&rusqlite::Connection, &By<'_>) -> Result<(), AdminError> + Send + 'static,
+    ) -> Result<(), SandboxError> {
+        let name = account.to_owned();
+        let done = self.store.write(move |connection| act(connection, &By { name: &name, now })).await;
+        done.map_err(|error| match error {
+            AdminError::Store(error) => SandboxError::Store(error),
+            _ => SandboxError::Refused("there is no such thing"),
+        })
+    }
 fn there(is: bool) -> Result<(), SandboxError> {
     if is { Ok(()) } else { Err(SandboxError::Refused("there is no such thing")) }
 }

@@ -10,14 +10,11 @@ use crate::config::Config;
 use crate::gateway::ending::{Ending, Refused};
 use crate::gateway::facts::{Facts, Limited, Rate};
 use crate::gateway::ports::Ports;
+use crate::registry::{MOST_REQUESTS, MOST_WRITES};
 use crate::shared::Unavailable;
 use crate::shared::quota::Writes;
 use crate::shared::rate::{Bucket, Policy, Taken};
 
-/// The most that the registry can give a client per member and minute (LIM-18).
-const MOST_REQUESTS: u32 = 1200;
-/// The most that it can give per member and day (LIM-19).
-const MOST_WRITES: u32 = 5000;
 /// How long to wait when writes cannot be counted (A9).
 pub(super) const UNCOUNTED: Duration = Duration::from_secs(30);
 
