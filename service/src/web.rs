@@ -26,6 +26,7 @@ pub use csrf::Csrf;
 pub use drafts::drafts;
 pub use layout::{message, page};
 pub use session::SignedIn;
+pub(crate) use session::is_from_elsewhere;
 
 use crate::backend::Backend;
 use crate::idp::Provider;

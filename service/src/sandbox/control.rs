@@ -1,7 +1,6 @@
 //! The control interface under `/_sandbox`: what a person would do elsewhere, for scripts.
 //!
-//! Only requests that name this machine's loopback interface and carry JSON are served, so that no page
-//! in a browser can send them.
+//! Only requests that name this machine's loopback interface are served, and none that a browser sends for a page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,21 +13,22 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use exchange_api::Contract;
 use exchange_api::types::{BlueprintChangeSet, BlueprintOp, ChangeResult, ItemRef};
-use http::header::{CACHE_CONTROL, HOST};
+use http::header::{CACHE_CONTROL, HOST, ORIGIN};
 use http::{HeaderValue, StatusCode};
 use rusqlite::params;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::admin::{self, AdminError, By, Standing};
 use super::{Directory, Inner, SandboxError};
+use crate::admin::{self, AdminError, By, Standing};
 use crate::backend::Keeping;
 use crate::feed::Author;
 use crate::idp::{Decision, Undecided, disconnect_client};
 use crate::ids::MemberId;
 use crate::records::Actor;
-use crate::time::Moment;
 use crate::store::StoreError;
+use crate::time::Moment;
+use crate::web::is_from_elsewhere;
 
 /// The longest step of the clock: ten years.
 const LONGEST_STEP: u64 = 10 * 366 * 86_400;
@@ -155,12 +155,16 @@ pub(super) fn routes(inner: Arc<Inner>) -> Router {
 
 type Sent<T> = Result<Json<T>, JsonRejection>;
 
-/// A name that points here by somebody else's DNS is not served.
+/// A name that points here by somebody else's DNS is not served, and no page in a browser.
 async fn loopback(request: Request, next: Next) -> Response {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     if !matches!(name, "127.0.0.1" | "localhost" | "[::1]") {
         return refused(StatusCode::FORBIDDEN, "only 127.0.0.1 and localhost are served here");
+    }
+    // A form or a script of some page needs nobody's leave to send what it cannot read the answer to.
+    if request.headers().contains_key(ORIGIN) || is_from_elsewhere(request.method(), request.headers()) {
+        return refused(StatusCode::FORBIDDEN, "no page in a browser is served here");
     }
     let mut response = next.run(request).await;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -310,9 +314,6 @@ impl Inner {
             .write(move |connection| Ok::<_, StoreError>(connection.execute(sql, params![value, of])?));
         there(write.await? > 0)
     }
-}
-
-/// Whether what was named is there.
 
     /// Does what an administrator does by a command, under the account's name.
     async fn administer(
@@ -328,6 +329,9 @@ impl Inner {
             _ => SandboxError::Refused("there is no such thing"),
         })
     }
+}
+
+/// Whether what was named is there.
 fn there(is: bool) -> Result<(), SandboxError> {
     if is { Ok(()) } else { Err(SandboxError::Refused("there is no such thing")) }
 }

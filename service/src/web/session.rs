@@ -125,7 +125,7 @@ pub(super) async fn of_cookie(web: &Web, headers: &HeaderMap) -> Result<Option<S
 
 /// Whether a browser says that another site sent this form. `Origin` is of no use here: without a
 /// referrer browsers write `null` for our own pages, too.
-pub(super) fn is_from_elsewhere(method: &Method, headers: &HeaderMap) -> bool {
+pub(crate) fn is_from_elsewhere(method: &Method, headers: &HeaderMap) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
         && headers
             .get("sec-fetch-site")
