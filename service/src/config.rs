@@ -158,6 +158,8 @@ pub struct Serve {
     pub listen: std::net::SocketAddr,
     /// The folder of the data; a gateway and its backend have the same one.
     pub data: std::path::PathBuf,
+    /// Whether the data may be a sandbox's, whose passwords everybody knows: for tests that nobody else reaches.
+    pub sandbox_data: bool,
     /// The address of `/metrics`, for those who may know; without one nobody is told.
     pub metrics: Option<std::net::SocketAddr>,
     /// Connections at once; more wait to be accepted.
@@ -205,6 +207,7 @@ impl Default for Serve {
             backend: None,
             listen: std::net::SocketAddr::from(([127, 0, 0, 1], 8080)),
             data: std::path::PathBuf::from("exchange-data"),
+            sandbox_data: false,
             metrics: None,
             connections: 16_384,
             connections_of_address: None,

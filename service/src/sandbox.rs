@@ -49,7 +49,7 @@ use crate::upkeep::Upkeep;
 pub use control::Act;
 pub use random::SeededRandom;
 pub use seed::SandboxAccount;
-use seed::Seed;
+use seed::{Owner, Seed};
 
 /// The variable by which a developer points a client at a sandbox (IDP-03): its value is the origin, below
 /// which issuer and gateway stand.
@@ -92,6 +92,9 @@ pub enum SandboxError {
     /// Connections cannot be served as it is configured.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// The data are a service's: with a sandbox's accounts among them, anybody could sign in.
+    #[error("the folder holds a store of a service, whose members are no sandbox's: name another folder")]
+    Foreign,
     /// There is no such account.
     #[error("the sandbox has no account of this name")]
     Account,
@@ -202,9 +205,15 @@ impl Sandbox {
         };
         let place = data.map_or(Place::Memory, Place::Folder);
         let store = Store::open(&StoreOptions::new(place))?;
+        let owner = store.read(seed::owner).await?;
+        if owner == Owner::Service {
+            return Err(SandboxError::Foreign);
+        }
         let app = App::new(store.clone(), environment.clone(), Arc::clone(&config)).await?;
         let seed = Arc::new(Seed::read()?);
-        settle(&store, &environment, &app, &seed, Planting::WhereNoneIs).await?;
+        if owner == Owner::Nobody {
+            plant(&store, &environment, &app, &seed, Seed::plant).await?;
+        }
         let inner = Arc::new(Inner {
             address,
             config,
@@ -326,15 +335,15 @@ impl Inner {
             Ok::<_, StoreError>(session)
         });
         let session = session.await?;
-        // Not an address that anybody else's guesses are counted for.
-        let peer = Peer(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        // An address of documentation (RFC 5737), from which no browser comes: their guesses are not counted here.
+        let peer = Peer(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
         self.app.load_full().provider().decide(&code, peer, &session, decision).await?;
         Ok(())
     }
 
     async fn reset(&self) -> Result<(), SandboxError> {
         let _alone = self.resetting.lock().await;
-        settle(&self.store, &self.environment, &self.app.load_full(), &self.seed, Planting::Anew).await?;
+        plant(&self.store, &self.environment, &self.app.load_full(), &self.seed, Seed::plant_anew).await?;
         let app = App::new(self.store.clone(), self.environment.clone(), Arc::clone(&self.config)).await?;
         self.app.store(Arc::new(app));
         Ok(())
@@ -357,37 +366,27 @@ fn at(address: SocketAddr, mut config: Config) -> Config {
     config
 }
 
-/// When a seed is planted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Planting {
-    /// In a store that has none.
-    WhereNoneIs,
-    /// In any store, in the place of all that is there.
-    Anew,
+/// Whether a store is a sandbox's, with accounts whose passwords are public.
+///
+/// # Errors
+/// What the database says.
+pub fn is_sandbox(connection: &rusqlite::Connection) -> Result<bool, StoreError> {
+    Ok(seed::owner(connection)? == Owner::Sandbox)
 }
 
-/// Plants the seed.
-async fn settle(
+/// Plants the seed, in one of two ways.
+async fn plant(
     store: &Store,
     environment: &Environment,
     app: &App,
     seed: &Arc<Seed>,
-    planting: Planting,
+    plant: fn(&Seed, &rusqlite::Connection, &Environment, &[String]) -> Result<(), StoreError>,
 ) -> Result<(), SandboxError> {
-    if planting == Planting::WhereNoneIs && store.read(seed::is_planted).await? {
-        return Ok(());
-    }
     let hash = |account: SandboxAccount| app.web().passwords().hash(&account.password, environment);
     let hashes =
         seed.accounts().into_iter().map(hash).collect::<Result<Vec<_>, _>>().map_err(AppError::from)?;
     let (inside, seed) = (environment.clone(), Arc::clone(seed));
-    let planted = store.write(move |connection| {
-        if planting == Planting::Anew {
-            seed::clear(connection)?;
-        }
-        seed.plant(connection, &inside, &hashes)
-    });
-    Ok(planted.await?)
+    Ok(store.write(move |connection| plant(&seed, connection, &inside, &hashes)).await?)
 }
 
 /// The app as it is at the moment, and the control interface beside it.
@@ -404,4 +403,25 @@ fn router(inner: &Arc<Inner>) -> Router {
         }
     };
     Router::new().nest("/_sandbox", control::routes(Arc::clone(inner))).fallback(serve)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Codes that a browser guesses are not counted for who approves by the control interface.
+    #[tokio::test]
+    async fn guesses_of_browsers_are_their_own() {
+        let sandbox = Sandbox::start().await.unwrap();
+        let app = sandbox.inner.app.load_full();
+        let browser = Peer(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        for last in ["B", "C", "D", "F", "G", "H", "J", "K", "L", "M"] {
+            let code = UserCode::typed(&format!("BBBB-BBB{last}")).unwrap();
+            assert!(matches!(app.provider().waiting(&code, browser).await, Err(Undecided::NotFound)));
+        }
+        let code = UserCode::typed("CCCC-CCCC").unwrap();
+        assert!(matches!(app.provider().waiting(&code, browser).await, Err(Undecided::Wait(_))));
+        let approved = sandbox.approve("CCCC-CCCC", "sandbox-member").await;
+        assert!(matches!(approved, Err(SandboxError::Undecided(Undecided::NotFound))), "{approved:?}");
+    }
 }

@@ -247,14 +247,14 @@ impl Asking<'_> {
     }
 }
 
-/// A gateway that takes an external issuer's tokens.
+/// A gateway over a sandbox's data that takes an external issuer's tokens.
 fn config_of(origin: &str, issuer: &str, port: u16, data: &Path) -> String {
     // As JSON a text is a basic string of TOML.
     let [origin, issuer, data] =
         [origin, issuer, &data.to_string_lossy()].map(|text| Value::from(text).to_string());
     format!(
         "gateway-origin = {origin}\npages-origin = {origin}\nissuer = {issuer}\n\n[idp.external]\n\n\
-         [serve]\nlisten = \"127.0.0.1:{port}\"\ndata = {data}\n"
+         [serve]\nlisten = \"127.0.0.1:{port}\"\ndata = {data}\nsandbox-data = true\n"
     )
 }
 

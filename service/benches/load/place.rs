@@ -99,7 +99,7 @@ impl Place {
         config.idp.password_passes = Config::default().idp.password_passes;
         (config.issuer, config.gateway_origin) = (directory.issuer, directory.gateway);
         config.serve.listen = config.gateway_origin.trim_start_matches("http://").parse()?;
-        config.serve.data = data;
+        (config.serve.data, config.serve.sandbox_data) = (data, true);
         let place = Self { folder, config, callers };
         place.furnish(journal).await?;
         Ok(place)

@@ -7,6 +7,7 @@ use exchange_service::Environment;
 use exchange_service::app;
 use exchange_service::config::{Config, Wrong};
 use exchange_service::logging::Form;
+use exchange_service::sandbox::is_sandbox;
 use exchange_service::serve::Server;
 use exchange_service::serve::watch::{Metrics, Readiness, health};
 use exchange_service::store::{Options, Place, Store};
@@ -34,6 +35,11 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
     let environment = Environment::system();
     let store = Store::open(&Options::new(Place::Folder(config.serve.data.clone())));
     let store = store.map_err(|error| undone(&error))?;
+    if !config.serve.sandbox_data && store.read(is_sandbox).await.map_err(|error| undone(&error))? {
+        let folder = config.serve.data.display();
+        let said = format!("serve.data: {folder} is a sandbox's: everybody knows its passwords");
+        return Err(Failure::Configuration(format!("{said}\n  -> name another folder")));
+    }
     let router = app::router(store.clone(), environment.clone(), Arc::clone(&config)).await;
     let router = router.map_err(|error| undone(&error))?;
     let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));

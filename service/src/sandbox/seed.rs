@@ -169,6 +169,22 @@ impl Seed {
     }
 }
 
+impl Seed {
+    /// The same in the place of everything that a sandbox's store has.
+    ///
+    /// # Errors
+    /// As of [`plant`](Self::plant).
+    pub(super) fn plant_anew(
+        &self,
+        connection: &Connection,
+        environment: &Environment,
+        hashes: &[String],
+    ) -> Result<(), StoreError> {
+        clear(connection)?;
+        self.plant(connection, environment, hashes)
+    }
+}
+
 impl Member {
     fn of_load(number: u32, unit: &str) -> Self {
         Self {
@@ -185,19 +201,42 @@ impl Member {
     }
 }
 
-/// Whether a store has the seed.
+/// The setting that only a sandbox's store has.
+const MARK: &str = "sandbox";
+
+/// Whose a store is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// Nobody's yet.
+    Nobody,
+    /// A sandbox's: it has the seed.
+    Sandbox,
+    /// A service's, with members, accounts or clients of its own.
+    Service,
+}
+
+/// Whose a store is.
 ///
 /// # Errors
 /// What the database says.
-pub(super) fn is_planted(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(connection.query_row("SELECT EXISTS (SELECT 1 FROM account)", [], |row| row.get(0))?)
+pub(super) fn owner(connection: &Connection) -> Result<Owner, StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM setting WHERE name = ?1), \
+               EXISTS (SELECT 1 FROM member) OR EXISTS (SELECT 1 FROM account) \
+                 OR EXISTS (SELECT 1 FROM client)";
+    Ok(connection.query_row(sql, [MARK], |row| {
+        Ok(match (row.get(0)?, row.get(1)?) {
+            (true, _) => Owner::Sandbox,
+            (false, true) => Owner::Service,
+            (false, false) => Owner::Nobody,
+        })
+    })?)
 }
 
 /// Empties every table but that of the migrations.
 ///
 /// # Errors
 /// What the database says.
-pub(super) fn clear(connection: &Connection) -> Result<(), StoreError> {
+fn clear(connection: &Connection) -> Result<(), StoreError> {
     connection.execute_batch("PRAGMA defer_foreign_keys = ON")?;
     let mut tables = connection.prepare(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'migration' \
@@ -212,7 +251,8 @@ pub(super) fn clear(connection: &Connection) -> Result<(), StoreError> {
 
 fn settings(connection: &Connection, seed: &Seed) -> Result<(), StoreError> {
     let sql = "INSERT INTO setting (name, value) VALUES (?1, ?2)";
-    for (name, value) in [("exchange", "on"), ("terms", &seed.terms), ("stolen-marking", "on")] {
+    for (name, value) in [("exchange", "on"), ("terms", &seed.terms), ("stolen-marking", "on"), (MARK, "yes")]
+    {
         connection.execute(sql, params![name, value])?;
     }
     for Unit { id, name, shorthand, kind, profit_sharing, above } in &seed.units {

@@ -122,6 +122,35 @@ fn backup_and_restore() {
     }
 }
 
+/// The store of a sandbox is served by nothing else, and a level of the log that is none is said to be so.
+#[test]
+fn what_is_not_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let mut sandbox = command(&["sandbox", "--json", "--data"]);
+    let mut child = sandbox.arg(&data).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with('{'), "{line}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let data = data.to_str().unwrap();
+    let values = [("EXCHANGE_SERVE__DATA", data), ("EXCHANGE_SERVE__LISTEN", "127.0.0.1:0")];
+    let refused = run(&["serve"], &values);
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains(&format!("serve.data: {data} is a sandbox's")) && said.contains("\n  -> "),
+        "{said}"
+    );
+    for verb in [&["serve"][..], &["sandbox", "--port", "0"]] {
+        let refused = run(verb, &[("EXCHANGE_LOG", "exchange_service=loud")]);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("error: EXCHANGE_LOG: ") && said.contains("\n  -> "), "{said}");
+    }
+}
+
 /// Every command says what it does, what each flag takes, and how it ends.
 #[test]
 fn help_teaches() {

@@ -109,6 +109,7 @@ impl Process {
     fn serve(data: &Path, values: &[(&str, &str)]) -> Self {
         let mut command = command(&["serve"]);
         command.env("EXCHANGE_SERVE__DATA", data).env("EXCHANGE_SERVE__LISTEN", "127.0.0.1:0");
+        command.env("EXCHANGE_SERVE__SANDBOX_DATA", "true");
         command.env("EXCHANGE_IDP__PASSWORD_KIB", "8").env("EXCHANGE_IDP__PASSWORD_PASSES", "1");
         command.envs(values.iter().copied()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -315,6 +315,43 @@ async fn a_sandbox_in_a_folder_goes_on() {
     assert_ne!(hash(), first, "anew");
 }
 
+/// What an administrator does is audited, by the account that does it.
+#[tokio::test]
+async fn acts_of_administrators_are_audited() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { data: Some(folder.path().to_owned()), ..Options::default() };
+    let sandbox = Sandbox::with(options).await.unwrap();
+    let suspend = |client: &str| Act::Suspend { client: client.to_owned(), suspended: true };
+    sandbox.act("sandbox-admin", suspend("sandbox-client")).await.unwrap();
+    sandbox.act("sandbox-admin", Act::Switch { on: false }).await.unwrap();
+    let refused = sandbox.act("sandbox-admin", suspend("nobodys")).await.unwrap_err();
+    assert_eq!(refused.to_string(), "there is no such thing");
+    sandbox.stop().await;
+    let database = rusqlite::Connection::open(folder.path().join("exchange.db")).unwrap();
+    let sql = "SELECT group_concat(actor || ' ' || action || ' ' || subject || ' ' || detail, '; ') FROM audit \
+               WHERE actor LIKE 'administrator:%'";
+    let audit: String = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    let by = "administrator:sandbox-admin";
+    assert_eq!(audit, format!("{by} client.state sandbox-client suspended; {by} switch exchange off"));
+}
+
+/// Nobody finds public passwords in a store of members: a sandbox takes no store but its own.
+#[tokio::test]
+async fn a_sandbox_takes_no_store_of_a_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Sandbox::with(Options { data: Some(folder.path().to_owned()), ..Options::default() });
+    let database = || rusqlite::Connection::open(folder.path().join("exchange.db")).unwrap();
+    open().await.unwrap().stop().await;
+    // The same store without what says that it is a sandbox's.
+    database().execute("DELETE FROM setting WHERE name = 'sandbox'", []).unwrap();
+    let refused = open().await.unwrap_err();
+    assert!(refused.to_string().contains("no sandbox's: name another folder"), "{refused}");
+    for table in ["account", "client_scope", "client"] {
+        database().execute_batch(&format!("PRAGMA foreign_keys = OFF; DELETE FROM {table}")).unwrap();
+    }
+    assert!(open().await.is_err(), "members are a service's, too");
+}
+
 /// The control interface says what is wrong, and serves nobody who came by another name.
 #[tokio::test]
 async fn the_control_interface_is_for_scripts_on_this_machine() {
@@ -336,4 +373,12 @@ async fn the_control_interface_is_for_scripts_on_this_machine() {
     assert!(sandbox.clock().now().since(before) >= Duration::from_secs(3600));
     let elsewhere = http.get(&control).header("host", "evil.example").send().await.unwrap();
     assert_eq!(elsewhere.status(), 403);
+    // What any page may send without being asked whether it may: a form, or a script that reads no answer.
+    for (name, value) in
+        [("origin", "null"), ("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")]
+    {
+        let sent = http.post(format!("{control}/reset")).header(name, value).send().await.unwrap();
+        assert_eq!(sent.status(), 403, "{name}: {value}");
+    }
+    assert_eq!(http.post(format!("{control}/reset")).send().await.unwrap().status(), 204);
 }

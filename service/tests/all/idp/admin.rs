@@ -245,8 +245,6 @@ async fn what_a_new_password_ends() {
     assert_eq!(audit[1], "member.password m-ada ");
 }
 
-/// ERR-39, IDP-01: the switch, and a new key to sign with, whose predecessor stays published.
-#[tokio::test]
 /// Where tokens are another provider's, it alone knows which connections go on.
 #[tokio::test]
 async fn connections_of_another_provider() {
@@ -271,6 +269,8 @@ async fn connections_of_another_provider() {
     assert_eq!(row.split_whitespace().nth(4), Some("-"), "{row}");
 }
 
+/// ERR-39, IDP-01: the switch, and a new key to sign with, whose predecessor stays published.
+#[tokio::test]
 async fn the_switch_and_the_keys() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
