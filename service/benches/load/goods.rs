@@ -56,7 +56,8 @@ fn material(number: usize) -> String {
 
 /// What names a lot, of 200,000.
 fn lot(number: usize) -> Value {
-    let place = if number / 1000 % 2 == 0 { ("CITY", 990_001) } else { ("SPACE_STATION", 990_002) };
+    let place =
+        if (number / 1000).is_multiple_of(2) { ("CITY", 990_001) } else { ("SPACE_STATION", 990_002) };
     json!({
         "material": { "bt": material(number / 2000 % MATERIALS) },
         "location": { "uex": { "kind": place.0, "id": place.1 } },
