@@ -28,6 +28,8 @@ pub(crate) struct Client {
     nonce: Option<String>,
     pub(crate) token: String,
     pub(crate) refresh: String,
+    /// The id that it is registered by.
+    id: &'static str,
 }
 
 /// A device login.
@@ -75,7 +77,14 @@ impl Client {
             nonce: None,
             token: String::new(),
             refresh: String::new(),
+            id: "sandbox-client",
         }
+    }
+
+    /// Registered by another id.
+    pub(crate) fn named(mut self, id: &'static str) -> Self {
+        self.id = id;
+        self
     }
 
     /// Behind a public address that is reached elsewhere.
@@ -100,6 +109,7 @@ impl Client {
             nonce: self.nonce.clone(),
             token: self.token.clone(),
             refresh: self.refresh.clone(),
+            id: self.id,
         }
     }
 
@@ -147,7 +157,7 @@ impl Client {
 
     /// Asks for a code, for these scopes.
     pub(crate) async fn begin_for(&self, scopes: &str) -> Login {
-        let asked = [("client_id", "sandbox-client"), ("scope", scopes)];
+        let asked = [("client_id", self.id), ("scope", scopes)];
         let (status, login) = self.form("device_authorization", &asked, false).await.unwrap();
         assert_eq!(status, 200, "{login}");
         let text = |name: &str| login[name].as_str().unwrap().to_owned();
@@ -159,7 +169,7 @@ impl Client {
         let asked = [
             ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
             ("device_code", &*login.device_code),
-            ("client_id", "sandbox-client"),
+            ("client_id", self.id),
         ];
         self.form("token", &asked, true).await.unwrap()
     }
@@ -178,8 +188,7 @@ impl Client {
     /// The same where the answer may be lost.
     pub(crate) async fn try_renew(&mut self) -> reqwest::Result<(StatusCode, Value)> {
         let refresh = self.refresh.clone();
-        let asked =
-            [("grant_type", "refresh_token"), ("refresh_token", &*refresh), ("client_id", "sandbox-client")];
+        let asked = [("grant_type", "refresh_token"), ("refresh_token", &*refresh), ("client_id", self.id)];
         let (status, granted) = self.form("token", &asked, true).await?;
         if status == 200 {
             self.take(&granted);
@@ -189,11 +198,7 @@ impl Client {
 
     /// Ends the connection.
     pub(crate) async fn revoke(&self) -> (StatusCode, Value) {
-        let asked = [
-            ("token", &*self.refresh),
-            ("token_type_hint", "refresh_token"),
-            ("client_id", "sandbox-client"),
-        ];
+        let asked = [("token", &*self.refresh), ("token_type_hint", "refresh_token"), ("client_id", self.id)];
         self.form("revoke", &asked, true).await.unwrap()
     }
 

@@ -11,4 +11,5 @@ mod kit;
 mod parts;
 mod provoked;
 mod sandbox;
+mod secrecy;
 mod upkeep;

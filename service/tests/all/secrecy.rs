@@ -1,0 +1,206 @@
+//! What the whole service keeps to itself: secrets and names that are planted everywhere appear in no log, metric
+//! or refusal, in no answer to another member, and in none to another client of the member that has no part in them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::path::Path;
+use std::time::Duration;
+
+use exchange_api::scopes::Scope;
+use exchange_service::Environment;
+use exchange_service::admin::{self, AdminError, By, NewClient};
+use exchange_service::sandbox::{Options, Sandbox};
+use exchange_service::store::{StoreError, edit};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::kit;
+
+const MEMBER: &str = "sandbox-member";
+
+/// Every route that shows something of a member, with its operation.
+const READS: [(&str, &str); 8] = [
+    ("service_document", "/exchange/v1"),
+    ("blueprints_read", "/exchange/v1/me/blueprints"),
+    ("stock_read", "/exchange/v1/me/stock"),
+    ("ships_read", "/exchange/v1/me/ships"),
+    ("org_units_read", "/exchange/v1/me/org-units"),
+    ("org_stock_read", "/exchange/v1/org-stock"),
+    ("org_stock_members", "/exchange/v1/org-stock/members?unit=unit-squadron"),
+    ("demand_read", "/exchange/v1/me/org-demand"),
+];
+
+/// Names and texts of the first member, by what another client of theirs may see of them.
+const UNSEEN: [&str; 6] = [
+    "Planted Label 1",
+    "planted-external-id-2",
+    "planted-idempotency-key-3",
+    "Planted_Typed_Handle_4",
+    "Planted_Own_Handle_5",
+    "planted note of a row 6",
+];
+const SEEN: [&str; 2] = ["Planted Ship 7", "planted note of a blueprint 8"];
+/// Fellow members of their units may know it.
+const NAME: &str = "Planted Name 9";
+
+fn scopes() -> Vec<String> {
+    Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect()
+}
+
+/// Signs a client in for everything; says the code that was typed, too.
+async fn signed_in(sandbox: &Sandbox, id: &'static str, account: &str) -> (Client, String) {
+    let directory = sandbox.directory();
+    let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone()).named(id);
+    let login = client.begin_for(&format!("offline_access {}", scopes().join(" "))).await;
+    sandbox.approve(&login.user_code, account).await.unwrap();
+    client.finish(&login).await;
+    (client, login.user_code)
+}
+
+fn plant(folder: &Path) {
+    let planted = |store: &rusqlite::Connection| {
+        let by = By { name: "root", now: Environment::system().now() };
+        let scopes = scopes().into_iter().collect();
+        let other =
+            NewClient { id: "other-client".into(), name: "Other".to_owned(), scopes, min_version: None };
+        admin::add_client(store, &by, &other)?;
+        let sql = "UPDATE member SET handle = 'Planted_Own_Handle_5', name = 'Planted Name 9' WHERE id = 'member-1';
+                   UPDATE stock_row SET note = 'planted note of a row 6' WHERE id = 'stock-metal';
+                   UPDATE ship SET name = 'Planted Ship 7' WHERE id = 'ship-2';
+                   UPDATE blueprint SET note = 'planted note of a blueprint 8' WHERE product = 'bp-sandbox-helmet'";
+        Ok::<_, AdminError>(store.execute_batch(sql).map_err(StoreError::from)?)
+    };
+    edit(folder, planted).unwrap();
+}
+
+/// Sets a lot to nothing.
+fn emptied(item: &Value) -> Value {
+    json!({
+        "op": "set-quantity", "material": item["material"], "location": item["location"],
+        "quality": item["quality"], "stolen": item["stolen"], "expectedQuantity": item["quantity"],
+        "quantity": { "amount": 0, "unit": item["quantity"]["unit"] },
+    })
+}
+
+/// All that a client is answered when it reads whatever it may.
+async fn everything(client: &mut Client) -> String {
+    let mut all = String::new();
+    for (operation, path) in READS {
+        let answered = client.call(operation, path, None, "").await;
+        assert!([200, 403].contains(&answered.status.as_u16()), "{operation}: {}", answered.body);
+        all.push_str(&format!("{operation} {:?} {}\n", answered.headers, answered.body));
+    }
+    all
+}
+
+/// What the service itself logged: the test's own requests are logged by its libraries, too.
+fn logged(log: &str) -> String {
+    log.lines().filter(|line| line.contains(" exchange_service")).collect::<Vec<_>>().join("\n")
+}
+
+#[track_caller]
+fn assert_none(place: &str, text: &str, planted: &[&str]) {
+    for (number, secret) in planted.iter().enumerate() {
+        assert!(secret.len() > 8, "{place}: the secret {number} is none");
+        assert!(!text.contains(secret), "{place}: the secret {number} of {} characters", secret.len());
+    }
+}
+
+/// SVC-14, SHP-03, GW-13, WRT-11, DRF-08, IDP-19: more than twelve secrets and names, over all areas.
+#[tokio::test]
+async fn what_is_planted_grows_nowhere_else() {
+    let log = kit::log();
+    let metrics = PrometheusBuilder::new().install_recorder().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { data: Some(folder.path().to_owned()), ..Options::default() };
+    let sandbox = Sandbox::with(options).await.unwrap();
+    plant(folder.path());
+    // The registry is read again.
+    sandbox.advance(Duration::from_secs(6));
+    let (mut one, user_code) = signed_in(&sandbox, "sandbox-client", MEMBER).await;
+    let tokens = |client: &Client| [client.token.clone(), client.refresh.clone()];
+    let before = tokens(&one);
+
+    let label = Some(json!({ "label": "Planted Label 1" }));
+    let labelled = one.call("installation_label", "/exchange/v1/me/installation", label, "").await;
+    assert_eq!(labelled.status, 200, "{}", labelled.body);
+    let handle = Some(json!({ "handle": "Planted_Typed_Handle_4" }));
+    one.call("account_check", "/exchange/v1/me/account-check", handle, "").await;
+    let link = json!({ "op": "link", "externalId": "planted-external-id-2", "shipId": "ship-1" });
+    let (fly, key) = ("/exchange/v1/me/ships/changes", "planted-idempotency-key-3");
+    let linked = one.call("ships_write", fly, Some(json!({ "ops": [link] })), key).await;
+    assert_eq!(linked.body["applied"], 1, "{}", linked.body);
+    let draft = json!({
+        "format": "svc.blueprints", "formatVersion": "1.0",
+        "items": [{ "ref": { "name": "planted unmatched 10" } }],
+    });
+    let drafts = "/exchange/v1/me/drafts/blueprints";
+    let draft = one.call("drafts_blueprints", drafts, Some(draft), "key-of-the-draft").await;
+    let handoff = draft.body["handoffId"].as_str().unwrap_or_else(|| panic!("{}", draft.body)).to_owned();
+    let lots = one.call("stock_read", "/exchange/v1/me/stock", None, "").await;
+    let lots = lots.body["items"].as_array().unwrap().clone();
+    let free = lots.iter().filter(|lot| lot["material"]["name"] != "Sandbox Metal");
+    let ops = json!({ "ops": free.map(emptied).collect::<Vec<_>>() });
+    let held =
+        one.call("stock_write", "/exchange/v1/me/stock/changes", Some(ops), "key-of-the-held-one").await;
+    assert_eq!(held.code(), "MASS_CHANGE_CONFIRMATION_REQUIRED", "{}", held.body);
+    let confirmation = held.body["confirmationUrl"].as_str().unwrap();
+    let confirmation = confirmation.rsplit(['/', '=']).next().unwrap().to_owned();
+    assert_eq!(one.renew().await.0, 200);
+
+    // Refused in every way, with what was planted in the request.
+    let mut refusals = String::new();
+    let planted_path = "/exchange/v1/me/stock?cursor=planted-cursor-11";
+    let wrong = json!({ "ops": [{ "op": "planted-op-12", "externalId": "planted-external-id-2" }] });
+    for (path, body, key) in [
+        (planted_path, None, ""),
+        ("/exchange/v1/me/planted-path-13", None, ""),
+        (fly, Some(wrong), "planted-idempotency-key-14"),
+        (fly, Some(json!({ "ops": [] })), key),
+        (drafts, Some(json!({ "format": "planted-format-15" })), "planted-idempotency-key-16"),
+    ] {
+        one.once(path, body.as_ref(), key).await;
+        let refused = one.once(path, body.as_ref(), key).await;
+        assert!(refused.status.is_client_error(), "{path}: {}", refused.body);
+        let mut body = refused.body;
+        // The path of the request, as it was sent (RFC 9457, 3.1.5).
+        body.as_object_mut().unwrap().remove("instance");
+        refusals.push_str(&format!("{:?} {body}\n", refused.headers));
+    }
+
+    let after = tokens(&one);
+    let secrets = [&*before[0], &before[1], &after[0], &after[1], &user_code, &handoff, &confirmation];
+    let requests = [
+        "planted-cursor-11",
+        "planted-op-12",
+        "planted-path-13",
+        "planted-idempotency-key-14",
+        "planted-format-15",
+        "planted-idempotency-key-16",
+        "planted unmatched 10",
+    ];
+    let nobodys: Vec<&str> = [&UNSEEN[..], &secrets].concat();
+    let all: Vec<&str> = [&nobodys[..], &SEEN, &[NAME], &requests].concat();
+    assert!(all.len() >= 12);
+
+    // The member sees what is theirs, so that it is there to be seen.
+    let own = everything(&mut one).await;
+    for seen in SEEN.iter().chain(&UNSEEN[1..2]) {
+        assert!(own.contains(seen), "{seen}: {own}");
+    }
+    let (mut elsewhere, _) = signed_in(&sandbox, "other-client", MEMBER).await;
+    assert_none("another client", &everything(&mut elsewhere).await, &nobodys);
+    let (mut other, _) = signed_in(&sandbox, "sandbox-client", "sandbox-member-2").await;
+    let others = [&nobodys[..], &SEEN].concat();
+    assert_none("another member", &everything(&mut other).await, &others);
+
+    assert_none("refusals", &refusals, &all);
+    let logged = logged(&log.text());
+    assert!(logged.contains("operation=\"stock_write\""), "the log is read");
+    assert_none("the log", &logged, &all);
+    let metrics = metrics.render();
+    assert!(metrics.contains("exchange_"), "metrics are read: {metrics}");
+    assert_none("metrics", &metrics, &all);
+    sandbox.stop().await;
+}
