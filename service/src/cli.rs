@@ -50,7 +50,7 @@ enum Command {
     /// Without a file it shows every key with its default. A value that cannot be used is named, with its key and
     /// where it stands; the exit code is 2 then.
     Config(ConfigArgs),
-    /// Administer a service: clients, the switch, members, connections, keys.
+    /// Administer a service: clients, the switch, members, connections, keys, undo, audit.
     ///
     /// Works on the store that the configuration names, beside a running service or without one; a running one sees
     /// every change within five seconds. Whatever is changed is audited with the name of whoever changed it.
