@@ -21,7 +21,7 @@ use serde_json::json;
 
 use super::{Directory, Inner, SandboxError};
 use crate::admin::{self, AdminError, By, Standing};
-use crate::backend::Keeping;
+use crate::backend::{Keeping, Purpose, Role};
 use crate::feed::Author;
 use crate::idp::{Decision, Undecided, disconnect_client};
 use crate::ids::MemberId;
@@ -89,6 +89,48 @@ pub enum Act {
         name: String,
         /// Its shorthand.
         shorthand: String,
+    },
+    /// The member changes pools on the web; the ops are those of the contract, but that holders are named by their
+    /// members' ids.
+    OrgStock {
+        /// The ops.
+        ops: Vec<serde_json::Value>,
+    },
+    /// The member earmarks so much of an entry of a pool, in the place of what it was earmarked to the target
+    /// before.
+    EarmarkStock {
+        /// The entry.
+        entry: String,
+        /// For what.
+        purpose: Purpose,
+        /// To which job order, mission or donation.
+        target: String,
+        /// How much: thousandths of SCU, or pieces; 0 ends it.
+        amount: i64,
+    },
+    /// The member joins a unit, has another role in it, or, without one, leaves it.
+    Role {
+        /// The unit.
+        unit: String,
+        /// The role.
+        role: Option<Role>,
+    },
+    /// The member keeps the name from connected applications, or shows it again.
+    WithholdName {
+        /// Whether it is kept back.
+        withholds: bool,
+    },
+    /// The member has another name from now on.
+    RenameMember {
+        /// The name.
+        name: String,
+    },
+    /// Somebody gives a mission another name.
+    RenameMission {
+        /// The mission.
+        mission: String,
+        /// Its name.
+        name: String,
     },
     /// Somebody sets the state of a job order: `open`, `in-progress`, `completed` or `cancelled`.
     JobOrder {
@@ -273,6 +315,17 @@ impl Inner {
             Act::RenameUnit { unit, name, shorthand } => {
                 there(backend.rename_unit(&unit.into(), name, shorthand).await?)
             }
+            Act::OrgStock { ops } => {
+                all(backend.change_org_stock(&member, Author::Web, change_set(ops)?).await?)
+            }
+            Act::EarmarkStock { entry, purpose, target, amount } => {
+                let of = (purpose, &*target);
+                there(backend.earmark_stock(&member, Author::Web, &entry, of, amount).await?)
+            }
+            Act::Role { unit, role } => there(backend.set_role(&member, &unit.into(), role).await?),
+            Act::WithholdName { withholds } => there(backend.withhold_name(&member, withholds).await?),
+            Act::RenameMember { name } => there(backend.rename_member(&member, name).await?),
+            Act::RenameMission { mission, name } => there(backend.rename_mission(&mission, name).await?),
             Act::JobOrder { order, state } => {
                 if !JOB_ORDER_STATES.contains(&state.as_str()) {
                     return Err(SandboxError::Refused("a job order has no such state"));

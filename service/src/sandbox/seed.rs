@@ -1,4 +1,5 @@
-//! What a sandbox begins with: members, units, clients, catalogue, blueprints, goods, job orders.
+//! What a sandbox begins with: members, units, clients, catalogue, blueprints, goods, missions,
+//! job orders.
 //!
 //! The same as on the platform's own sandbox, so that scripts written for that one find what they expect.
 //! Everything stands in `seed.json`; the same seed gives the same ids in every run.
@@ -17,7 +18,7 @@ use crate::ids::MemberId;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-use goods::{Ship, Stock};
+use goods::{Mission, Ship, Stock};
 use orders::Order;
 
 const SEED: &str = include_str!("seed.json");
@@ -41,6 +42,7 @@ pub(super) struct Seed {
     terms: String,
     units: Vec<Unit>,
     members: Vec<Member>,
+    missions: Vec<Mission>,
     job_orders: Vec<Order>,
     load: Load,
     clients: Vec<Client>,
@@ -165,6 +167,7 @@ impl Seed {
             plant_member(connection, member, &self.terms, hash, now)?;
             goods::plant(connection, member, &self.catalogue, now)?;
         }
+        self.missions.iter().try_for_each(|mission| mission.plant(connection))?;
         self.job_orders.iter().try_for_each(|order| order.plant(connection))
     }
 }

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use exchange_service::backend::{Purpose, Role};
 use exchange_service::sandbox::{Act, Options, Sandbox};
 use exchange_service::time::Clock as _;
 use serde_json::{Value, json};
@@ -242,6 +243,131 @@ async fn a_draft_is_staged_opened_and_answered_again() {
     {
         assert!(!written.contains(secret), "a secret of {} characters", secret.len());
     }
+}
+
+/// Pools of the seed, through the gateway: entries with what they are earmarked to, a donation that is kept, a
+/// sale that pays a mission; and everything that others do, in the feed (CON-13, OST-05, OST-07, OST-09, OST-22,
+/// OST-35, WEB-07).
+#[tokio::test]
+async fn pools_of_the_seed_are_read_and_written() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let scopes = ["orgstock.read", "orgstock.details", "orgstock.write"];
+    let mut client = signed_in_for(&sandbox, &scopes).await;
+    let (pools, changes) = ("/exchange/v1/org-stock", "/exchange/v1/org-stock/changes");
+    let first = client.call("org_stock_read", pools, None, "").await.body;
+    let mut units: Vec<&str> =
+        first["units"].as_array().unwrap().iter().map(|unit| unit["shorthand"].as_str().unwrap()).collect();
+    units.sort_unstable();
+    assert_eq!((units, first["items"].as_array().unwrap().len()), (vec!["IRI", "SBX"], 4));
+    let lot = |page: &Value, name: &str| {
+        let lots = page["items"].as_array().unwrap();
+        lots.iter()
+            .find(|lot| lot["material"]["name"] == name)
+            .cloned()
+            .unwrap_or_else(|| panic!("{name}: {page}"))
+    };
+    assert_eq!(lot(&first, "Sandbox Trade Goods").get("entries"), None, "Logistician of the squadron only");
+    let metal = lot(&first, "Sandbox Metal");
+    assert_eq!(
+        (metal["quantity"]["amount"].clone(), metal["entries"].as_array().unwrap().len()),
+        (json!(35), 2)
+    );
+    let own = metal["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["holder"]["name"] == "Sandbox Member")
+        .unwrap();
+    assert_eq!(
+        (&own["jobOrders"][0]["number"], &own["missions"][0]["name"]),
+        (&json!(1), &json!("Sandbox Convoy"))
+    );
+
+    let take = |op: &str, entry: &Value, amount: f64| {
+        json!({ "op": op, "unit": "unit-squadron", "entry": entry["id"], "version": entry["version"],
+                "quantity": { "amount": amount, "unit": "SCU" } })
+    };
+    let ore = lot(&first, "Sandbox Ore (Raw)")["entries"][0].clone();
+    let mut sale = take("sell", own, 3.0);
+    sale["terminal"] = json!("Sandbox Port");
+    sale["proceeds"] = json!(100);
+    sale["fromMissions"] =
+        json!([{ "mission": "mission-convoy", "quantity": { "amount": 3, "unit": "SCU" } }]);
+    let ops = json!({ "ops": [take("book-out", &ore, 7.001), take("book-out", &ore, 7.0), sale] });
+    let changed = client.call("org_stock_write", changes, Some(ops), "key-of-the-pools").await.body;
+    assert_eq!(
+        changed["results"],
+        json!([{ "index": 0, "result": "rejected", "reason": "STOCK_EARMARKED" }])
+    );
+    let earmarked = lot(&client.call("org_stock_read", pools, None, "").await.body, "Sandbox Metal");
+    assert_eq!(earmarked["earmarked"]["missions"]["amount"], json!(0));
+
+    let mut cursor = String::new();
+    let other = "sandbox-member-2";
+    let text = str::to_owned;
+    let entry = ore["id"].as_str().unwrap().to_owned();
+    let rebooked = take("book-out", &json!({ "id": entry, "version": 4 }), 0.5);
+    for (act, expected) in [
+        (None, "Sandbox Member 2 2 Sandbox Relief"),
+        (Some((other, Act::RenameMember { name: text("Renamed") })), "Renamed 2 Sandbox Relief"),
+        (
+            Some((other, Act::RenameMission { mission: text("mission-relief"), name: text("Help") })),
+            "Renamed 2 Help",
+        ),
+        (
+            Some((
+                other,
+                Act::EarmarkStock {
+                    entry: entry.clone(),
+                    purpose: Purpose::Mission,
+                    target: text("mission-relief"),
+                    amount: 0,
+                },
+            )),
+            "Renamed 2 -",
+        ),
+        (
+            Some((
+                other,
+                Act::EarmarkStock {
+                    entry: entry.clone(),
+                    purpose: Purpose::Donation,
+                    target: text("donation-relief"),
+                    amount: 0,
+                },
+            )),
+            "Renamed 2 -",
+        ),
+        (Some((other, Act::WithholdName { withholds: true })), "- 2 -"),
+        (Some((other, Act::OrgStock { ops: vec![rebooked] })), "- 1.5 -"),
+        (
+            Some((MEMBER, Act::Role { unit: text("unit-squadron"), role: Some(Role::Member) })),
+            "without entries",
+        ),
+        (Some((MEMBER, Act::Role { unit: text("unit-squadron"), role: Some(Role::Leader) })), "- 1.5 -"),
+    ] {
+        if let Some((account, act)) = act {
+            sandbox.act(account, act).await.unwrap();
+        }
+        let at = if cursor.is_empty() { pools.to_owned() } else { format!("{pools}?cursor={cursor}") };
+        let page = client.call("org_stock_read", &at, None, "").await.body;
+        cursor = page["nextCursor"].as_str().unwrap().to_owned();
+        let lot = lot(&page, "Sandbox Ore (Raw)");
+        let told = lot["entries"].get(0).map_or_else(
+            || text("without entries"),
+            |entry| {
+                let (name, mission) = (&entry["holder"]["name"], &entry["missions"][0]["name"]);
+                let (name, mission) = (name.as_str().unwrap_or("-"), mission.as_str().unwrap_or("-"));
+                format!("{name} {} {mission}", entry["quantity"]["amount"])
+            },
+        );
+        assert_eq!(told, expected);
+    }
+    sandbox.act(MEMBER, Act::Role { unit: text("unit-squadron"), role: None }).await.unwrap();
+    let page = client.call("org_stock_read", &format!("{pools}?cursor={cursor}"), None, "").await.body;
+    assert_eq!((page["units"].as_array().unwrap().len(), &page["items"]), (1, &json!([])));
+    let roster = format!("{pools}/members?unit=unit-squadron");
+    assert_eq!(client.call("org_stock_members", &roster, None, "").await.code(), "NOT_PERMITTED");
 }
 
 /// A token ends, is renewed, and ends for good when the member disconnects the client

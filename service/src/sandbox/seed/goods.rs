@@ -1,11 +1,14 @@
-//! The seed's stock and ships: lots with a reservation and an offer among them, ships in a unit and in none.
+//! The seed's stock, missions and ships: lots with reservations, a donation and offers among them, ships in a
+//! unit and in none.
 
 use rusqlite::{Connection, params};
 use serde::Deserialize;
 
 use super::Member;
-use crate::backend::Keeping;
-use crate::backend::warehouse::{Booking, Lot, Measure, Offer, Placed, Row, tell, write};
+use crate::backend::warehouse::{
+    Booking, Earmark as Part, Earmarks, Lot, Measure, Offer, Placed, Row, tell, write,
+};
+use crate::backend::{Keeping, Purpose};
 use crate::catalogue::contents::{Contents, Kind};
 use crate::feed::Author;
 use crate::ids::{MemberId, UnitId};
@@ -40,10 +43,18 @@ pub(super) struct Stock {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Earmark {
-    /// `job-order` or `mission`.
-    kind: String,
+    purpose: Purpose,
     target: String,
     amount: i64,
+}
+
+/// A mission, and who takes part in it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Mission {
+    id: String,
+    name: String,
+    participants: Vec<String>,
 }
 
 /// A ship.
@@ -81,14 +92,25 @@ pub(super) fn plant(
     write(connection, &bookings)?;
     tell(connection, &Author::System, now, &bookings)?;
     for stock in &member.stock {
-        for Earmark { kind, target, amount } in &stock.earmarks {
-            connection.execute(
-                "INSERT INTO stock_earmark (stock_row, kind, target, amount) VALUES (?1, ?2, ?3, ?4)",
-                params![stock.id, kind, target, amount],
-            )?;
+        let mut earmarks = Earmarks::default();
+        for Earmark { purpose, target, amount } in &stock.earmarks {
+            earmarks.add(*purpose, target, Part { amount: *amount, delivered: false });
         }
+        earmarks.write(connection, &stock.id)?;
     }
     member.ships.iter().try_for_each(|ship| ship.plant(connection, &holder))
+}
+
+impl Mission {
+    pub(super) fn plant(&self, connection: &Connection) -> Result<(), StoreError> {
+        let Self { id, name, participants } = self;
+        connection.execute("INSERT INTO mission (id, name) VALUES (?1, ?2)", [id, name])?;
+        for member in participants {
+            let sql = "INSERT INTO mission_participant (mission, member) VALUES (?1, ?2)";
+            connection.execute(sql, [id, member])?;
+        }
+        Ok(())
+    }
 }
 
 impl Stock {
