@@ -13,6 +13,7 @@ mod fixtures;
 mod held;
 mod model;
 mod org_stock;
+mod org_stock_model;
 mod org_stock_reasons;
 mod org_stock_writes;
 mod paths;

@@ -11,13 +11,23 @@ pub(super) struct Reader<T> {
     cursor: Option<String>,
     /// Whether the snapshot is whole.
     follows: bool,
+    /// Which entries a page leaves there.
+    keeps: fn(&T, &Value) -> bool,
+    /// The last page, as it was sent.
+    pub(super) last: String,
 }
 
 impl<T> Reader<T> {
     /// A reader of this collection, who makes an entry with its key of each item.
     pub(super) fn new(caller: Caller, uri: impl Into<String>, entry: fn(&Value) -> (String, T)) -> Self {
         let (uri, entries) = (uri.into(), BTreeMap::new());
-        Self { caller, uri, entry, entries, cursor: None, follows: false }
+        let keeps = |_: &T, _: &Value| true;
+        Self { caller, uri, entry, entries, cursor: None, follows: false, keeps, last: String::new() }
+    }
+
+    /// The same, dropping at once what a page says is not there any more without tombstones (OST-05).
+    pub(super) fn keeping(self, keeps: fn(&T, &Value) -> bool) -> Self {
+        Self { keeps, ..self }
     }
 
     /// Reads one page; says whether it has everything up to now. Whose cursor is gone begins again.
@@ -30,6 +40,8 @@ impl<T> Reader<T> {
         }
         let page = answered.body;
         assert_eq!(answered.status, 200, "{page}");
+        self.last = String::from_utf8(answered.bytes).expect("text");
+        self.entries.retain(|_, entry| (self.keeps)(entry, &page));
         self.entries.extend(page["items"].as_array().expect("a list").iter().map(self.entry));
         for gone in page["removed"].as_array().expect("a list") {
             self.entries.remove(gone["key"].as_str().expect("a text"));
