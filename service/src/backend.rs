@@ -39,6 +39,7 @@ pub(crate) use drafts::{OVERHEAD as DRAFT_OVERHEAD, prune as prune_drafts, prune
 pub(crate) use held::prune as prune_held;
 pub(crate) use journal::prune as prune_journal;
 pub use org_stock::Role;
+pub(crate) use org_stock::tell_of_holder;
 pub use warehouse::{Keeping, Purpose};
 
 use std::fmt;

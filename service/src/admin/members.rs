@@ -4,9 +4,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
 use super::{AdminError, By, id, text};
+use crate::backend;
+use crate::feed::Author;
 use crate::idp::{accounts, sessions};
 use crate::ids::MemberId;
-use crate::members::State;
+use crate::members::{self, State};
 
 /// A member to add.
 #[derive(Clone, Debug)]
@@ -85,7 +87,7 @@ pub fn set_password(
 }
 
 /// Changes where a member's registration stands. A member who is switched off is refused at once, by the
-/// exchange and at every refresh.
+/// exchange and at every refresh; of one who left, pools show no name any more (OST-12).
 ///
 /// # Errors
 /// [`AdminError::Unknown`], or what the database says.
@@ -95,9 +97,12 @@ pub fn set_state(
     member: &MemberId,
     state: State,
 ) -> Result<(), AdminError> {
+    let before = members::find(connection, member)?;
+    let before = before.ok_or_else(|| AdminError::Unknown { what: "member", id: member.to_string() })?;
     let sql = "UPDATE member SET state = ?2 WHERE id = ?1";
-    if connection.execute(sql, params![member, state.as_str()])? == 0 {
-        return Err(AdminError::Unknown { what: "member", id: member.to_string() });
+    connection.execute(sql, params![member, state.as_str()])?;
+    if (before.state == State::Deleted) != (state == State::Deleted) {
+        backend::tell_of_holder(connection, &Author::System, by.now, member)?;
     }
     Ok(by.audit(connection, None, ("member.state", member.as_str()), state.as_str())?)
 }

@@ -8,6 +8,7 @@ mod roster;
 mod table;
 
 pub use desk::Role;
+pub(crate) use desk::tell_of_holder;
 pub(super) use desk::tell_of_unit;
 pub(super) use roster::prepare;
 

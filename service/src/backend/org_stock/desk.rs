@@ -45,6 +45,17 @@ pub(in crate::backend) fn tell_of_unit(
     tell_pools(connection, &Author::System, now, lots(connection, OF_UNIT, unit.as_str())?)
 }
 
+/// Tells all who read pools in which a member holds stock of these lots: their entries show the member otherwise
+/// from now on.
+pub(crate) fn tell_of_holder(
+    connection: &Connection,
+    by: &Author,
+    now: Moment,
+    holder: &MemberId,
+) -> Result<(), StoreError> {
+    tell_pools(connection, by, now, lots(connection, OF_HOLDER, holder.as_str())?)
+}
+
 impl Backend {
     /// Changes pools by another way than a connected client. Holders are named by their members' ids; nothing is
     /// answered twice.
@@ -61,7 +72,8 @@ impl Backend {
     }
 
     /// Earmarks so much of an entry to a target, in the place of what it was earmarked to it before; nothing is
-    /// left of an earmark of 0. Says whether there is such an entry, and whether it holds that much.
+    /// left of an earmark of 0. Says whether there is such an entry, and whether it holds that much
+    /// and has room for one more target.
     ///
     /// # Errors
     /// What the store says; nothing is written then.
@@ -85,7 +97,7 @@ impl Backend {
             after.earmarks.take(purpose, &target, i64::MAX);
             after.earmarks.add(purpose, &target, Earmark { amount, delivered: false });
             after.row.reserved = after.earmarks.reserved();
-            if amount < 0 || after.row.reserved > after.row.amount {
+            if amount < 0 || after.row.reserved > after.row.amount || !after.earmarks.are_shown() {
                 return Ok(false);
             }
             if after == before {
@@ -139,7 +151,7 @@ impl Backend {
             let detail = "as the entries that the member holds show it from now on";
             let deed = Deed { client: None, action, subject: member.as_str(), detail };
             records::audit(connection, now, Actor::Member(&member), deed)?;
-            tell_pools(connection, &Author::Web, now, lots(connection, OF_HOLDER, member.as_str())?)?;
+            tell_of_holder(connection, &Author::Web, now, &member)?;
             Ok(true)
         };
         self.store.write(change).await

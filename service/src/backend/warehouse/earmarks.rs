@@ -116,6 +116,11 @@ impl Earmarks {
         })
     }
 
+    /// Whether all of them can be shown.
+    pub(crate) fn are_shown(&self) -> bool {
+        self.0.values().all(|targets| targets.len() <= MOST_TARGETS)
+    }
+
     /// Those of a row.
     pub(crate) fn read(connection: &Connection, row: &str) -> Result<Self, StoreError> {
         let sql = "SELECT kind, target, amount, delivered FROM stock_earmark WHERE stock_row = ?1";
@@ -192,6 +197,7 @@ mod tests {
             earmarks.add(Purpose::Mission, target, Earmark { amount: 1, delivered: false });
             earmarks
         };
+        assert!(many.are_shown());
         assert!(many.fit(&mission("7")) && !many.fit(&mission("another")) && many.fit(&of("a", false)));
     }
 }

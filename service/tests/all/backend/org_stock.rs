@@ -2,8 +2,10 @@
 
 use exchange_api::Contract as _;
 use exchange_api::types::{OrgStockChangeSet, StockChangeSet};
+use exchange_service::admin::{By, set_state};
 use exchange_service::backend::{Keeping, Purpose, Role};
 use exchange_service::feed::Author;
+use exchange_service::members::State;
 
 use super::stock::{At, GUN, METAL, ORE, PARTS, key, with};
 use super::*;
@@ -439,6 +441,12 @@ async fn the_feed_tells_of_every_change() {
     expect("shared", cursor, &[two_rows], 0).await;
     backend.rebook_stock(&two, Author::Web, &lot, Keeping::Personal).await.expect("a rebooking");
     expect("personal again", cursor, &[], 1).await;
+    let leave = |connection: &rusqlite::Connection| {
+        let by = By { name: "sam", now: Moment::from_secs(1) };
+        set_state(connection, &by, &MemberId::new("m-3"), State::Deleted)
+    };
+    bench.store.write(leave).await.expect("a change");
+    expect("a holder who left", cursor, &["u-1 ore City q0!: 2 0/0 [? 2 v1 free 2/2]"], 0).await;
     assert!(backend.rename_unit(&"u-2".into(), "Renamed".into(), "REN".into()).await.expect("a name"));
     let page = bench.get(&first(), &format!("{POOLS}?cursor={cursor}")).await.body;
     assert_eq!((&page["items"][0]["unit"]["name"], units(&page)), (&json!("Renamed"), vec!["ONE", "REN"]));
