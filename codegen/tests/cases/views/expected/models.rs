@@ -25,6 +25,10 @@ pub struct CrewPage {
     pub more: bool,
     /// `tags`
     pub tags: Option<Vec<String>>,
+    /// `until`
+    pub until: String,
+    /// `notes`
+    pub notes: Vec<Dock>,
     /// `order`
     pub order: Option<Order>,
     /// Members that the contract does not declare, kept as they came.
@@ -33,9 +37,12 @@ pub struct CrewPage {
 
 ::contract_runtime::object! {
     CrewPage {
-        required { entries = "entries", next = "next", about = "about", more = "more" }
+        required {
+            entries = "entries", next = "next", about = "about", more = "more", until = "until",
+            notes = "notes",
+        }
         optional { total = "total", dock = "dock", tags = "tags", order = "order" }
-        nested { entries = "entries", dock = "dock", about = "about" }
+        nested { entries = "entries", dock = "dock", about = "about", notes = "notes" }
         extra undeclared
     }
 }
@@ -48,7 +55,7 @@ impl Contract for CrewPage {
     fn is_valid(&self) -> bool {
         self.entries.iter().all(|value| value.is_valid())
             && self.dock.as_ref().is_none_or(|value| value.is_valid())
-            && self.about.is_valid()
+            && self.about.is_valid() && self.notes.iter().all(|value| value.is_valid())
             && self.order.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
     }
@@ -173,6 +180,10 @@ pub struct ShipPage {
     pub more: bool,
     /// `tags`
     pub tags: Vec<String>,
+    /// `until`
+    pub until: Option<String>,
+    /// `notes`
+    pub notes: Option<Vec<Dock>>,
     /// `order`
     pub order: Option<Order>,
     /// Members that the contract does not declare, kept as they came.
@@ -185,8 +196,8 @@ pub struct ShipPage {
             entries = "entries", next = "next", total = "total", dock = "dock", about = "about",
             more = "more", tags = "tags",
         }
-        optional { order = "order" }
-        nested { entries = "entries", dock = "dock", about = "about" }
+        optional { until = "until", notes = "notes", order = "order" }
+        nested { entries = "entries", dock = "dock", about = "about", notes = "notes" }
         extra undeclared
     }
 }
@@ -199,6 +210,10 @@ impl Contract for ShipPage {
     fn is_valid(&self) -> bool {
         self.entries.iter().all(|value| value.is_valid()) && self.dock.is_valid()
             && self.about.is_valid()
+            && self
+                .notes
+                .as_ref()
+                .is_none_or(|value| value.iter().all(|value| value.is_valid()))
             && self.order.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
     }

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 a7e589b071f616da
+//! * `input.json` sha256 3fe0d4a024f6bce1
 
 #[cfg(feature = "client")]
 pub mod call_views;

@@ -29,9 +29,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/components/parameters/Sort`
         INPUT_PARAMETERS_SORT = 1,
         /// `input.json#/components/schemas/ShipPage`
-        INPUT_SCHEMAS_SHIP_PAGE = 7,
+        INPUT_SCHEMAS_SHIP_PAGE = 9,
         /// `input.json#/components/schemas/CrewPage`
-        INPUT_SCHEMAS_CREW_PAGE = 7,
+        INPUT_SCHEMAS_CREW_PAGE = 9,
         /// `input.json#/components/schemas/Order`
         INPUT_SCHEMAS_ORDER = 1,
         /// `input.json#/components/schemas/Ship`
@@ -63,21 +63,25 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT_PARAMETERS_SORT
         Schema { resource: IN_INPUT, location: "/components/parameters/Sort/schema", keywords: &[Keyword::Enum(&[Literal::String("up"), Literal::String("down")])] },
         // INPUT_SCHEMAS_SHIP_PAGE
-        Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("about", INPUT_SCHEMAS_SHIP), ("dock", INPUT_SCHEMAS_DOCK), ("entries", INPUT_SCHEMAS_SHIP_PAGE.plus(1)), ("more", INPUT_SCHEMAS_SHIP_PAGE.plus(4)), ("next", INPUT_SCHEMAS_SHIP_PAGE.plus(2)), ("order", INPUT_SCHEMAS_ORDER), ("tags", INPUT_SCHEMAS_SHIP_PAGE.plus(5)), ("total", INPUT_SCHEMAS_SHIP_PAGE.plus(3))], 0b11011111)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("about", INPUT_SCHEMAS_SHIP), ("dock", INPUT_SCHEMAS_DOCK), ("entries", INPUT_SCHEMAS_SHIP_PAGE.plus(1)), ("more", INPUT_SCHEMAS_SHIP_PAGE.plus(4)), ("next", INPUT_SCHEMAS_SHIP_PAGE.plus(2)), ("notes", INPUT_SCHEMAS_SHIP_PAGE.plus(8)), ("order", INPUT_SCHEMAS_ORDER), ("tags", INPUT_SCHEMAS_SHIP_PAGE.plus(5)), ("total", INPUT_SCHEMAS_SHIP_PAGE.plus(3)), ("until", INPUT_SCHEMAS_SHIP_PAGE.plus(7))], 0b110011111)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/entries", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_SHIP, from: 0 }] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/next", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/total", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/more", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/tags", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_SHIP_PAGE.plus(6), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/tags/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/until", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ShipPage/properties/notes", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_DOCK, from: 0 }] },
         // INPUT_SCHEMAS_CREW_PAGE
-        Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("about", INPUT_SCHEMAS_MEMBER), ("dock", INPUT_SCHEMAS_DOCK), ("entries", INPUT_SCHEMAS_CREW_PAGE.plus(1)), ("more", INPUT_SCHEMAS_CREW_PAGE.plus(4)), ("next", INPUT_SCHEMAS_CREW_PAGE.plus(2)), ("order", INPUT_SCHEMAS_ORDER), ("tags", INPUT_SCHEMAS_CREW_PAGE.plus(5)), ("total", INPUT_SCHEMAS_CREW_PAGE.plus(3))], 0b11101)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("about", INPUT_SCHEMAS_MEMBER), ("dock", INPUT_SCHEMAS_DOCK), ("entries", INPUT_SCHEMAS_CREW_PAGE.plus(1)), ("more", INPUT_SCHEMAS_CREW_PAGE.plus(4)), ("next", INPUT_SCHEMAS_CREW_PAGE.plus(2)), ("notes", INPUT_SCHEMAS_CREW_PAGE.plus(8)), ("order", INPUT_SCHEMAS_ORDER), ("tags", INPUT_SCHEMAS_CREW_PAGE.plus(5)), ("total", INPUT_SCHEMAS_CREW_PAGE.plus(3)), ("until", INPUT_SCHEMAS_CREW_PAGE.plus(7))], 0b1000111101)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage/properties/entries", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_MEMBER, from: 0 }] },
         Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage/properties/next", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage/properties/total", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage/properties/more", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage/properties/tags", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_CREW_PAGE.plus(6), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage/properties/tags/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage/properties/until", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CrewPage/properties/notes", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_DOCK, from: 0 }] },
         // INPUT_SCHEMAS_ORDER
         Schema { resource: IN_INPUT, location: "/components/schemas/Order", keywords: &[Keyword::Enum(&[Literal::String("up"), Literal::String("down")])] },
         // INPUT_SCHEMAS_SHIP

@@ -15,6 +15,12 @@ pub trait Listing: Contract + Clone + Debug + PartialEq + Sync + 'static {
     /// What `about` holds.
     type Subject: Contract + Clone + Debug + PartialEq + Sync + 'static;
 
+    /// What `until` holds.
+    type Until: Send + Clone + Debug + PartialEq + Sync + 'static;
+
+    /// One of `notes`.
+    type Note: Contract + Clone + Debug + PartialEq + Sync + 'static;
+
     /// The member `entries`.
     fn entries(&self) -> &[Self::Entry];
 
@@ -39,13 +45,21 @@ pub trait Listing: Contract + Clone + Debug + PartialEq + Sync + 'static {
     /// The member `order`.
     fn order(&self) -> Option<&super::types::Order>;
 
+    /// The member `until`.
+    fn until(&self) -> Option<&Self::Until>;
+
+    /// The member `notes`.
+    fn notes(&self) -> Option<&[Self::Note]>;
+
     /// All of it by value.
-    fn into_parts(self) -> ListingParts<Self::Entry, Self::Subject>;
+    fn into_parts(
+        self,
+    ) -> ListingParts<Self::Entry, Self::Subject, Self::Until, Self::Note>;
 }
 
 /// What a [`Listing`] holds, taken out of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ListingParts<Entry, Subject> {
+pub struct ListingParts<Entry, Subject, Until, Note> {
     /// The member `entries`.
     pub entries: Vec<Entry>,
     /// Where to read on.
@@ -62,12 +76,20 @@ pub struct ListingParts<Entry, Subject> {
     pub tags: Option<Vec<String>>,
     /// The member `order`.
     pub order: Option<super::types::Order>,
+    /// The member `until`.
+    pub until: Option<Until>,
+    /// The member `notes`.
+    pub notes: Option<Vec<Note>>,
 }
 
 impl Listing for super::types::ShipPage {
     type Entry = super::types::Ship;
 
     type Subject = super::types::Ship;
+
+    type Until = String;
+
+    type Note = super::types::Dock;
 
     fn entries(&self) -> &[Self::Entry] {
         self.entries.as_slice()
@@ -101,7 +123,17 @@ impl Listing for super::types::ShipPage {
         self.order.as_ref()
     }
 
-    fn into_parts(self) -> ListingParts<Self::Entry, Self::Subject> {
+    fn until(&self) -> Option<&Self::Until> {
+        self.until.as_ref()
+    }
+
+    fn notes(&self) -> Option<&[Self::Note]> {
+        self.notes.as_deref()
+    }
+
+    fn into_parts(
+        self,
+    ) -> ListingParts<Self::Entry, Self::Subject, Self::Until, Self::Note> {
         ListingParts {
             entries: self.entries,
             next: self.next,
@@ -111,6 +143,8 @@ impl Listing for super::types::ShipPage {
             more: self.more,
             tags: Some(self.tags),
             order: self.order,
+            until: self.until,
+            notes: self.notes,
         }
     }
 }
@@ -119,6 +153,10 @@ impl Listing for super::types::CrewPage {
     type Entry = super::types::Member;
 
     type Subject = super::types::Member;
+
+    type Until = String;
+
+    type Note = super::types::Dock;
 
     fn entries(&self) -> &[Self::Entry] {
         self.entries.as_slice()
@@ -152,7 +190,17 @@ impl Listing for super::types::CrewPage {
         self.order.as_ref()
     }
 
-    fn into_parts(self) -> ListingParts<Self::Entry, Self::Subject> {
+    fn until(&self) -> Option<&Self::Until> {
+        Some(&self.until)
+    }
+
+    fn notes(&self) -> Option<&[Self::Note]> {
+        Some(self.notes.as_slice())
+    }
+
+    fn into_parts(
+        self,
+    ) -> ListingParts<Self::Entry, Self::Subject, Self::Until, Self::Note> {
         ListingParts {
             entries: self.entries,
             next: self.next,
@@ -162,6 +210,8 @@ impl Listing for super::types::CrewPage {
             more: self.more,
             tags: self.tags,
             order: self.order,
+            until: Some(self.until),
+            notes: Some(self.notes),
         }
     }
 }
