@@ -198,8 +198,8 @@ fn value(call: &Call<'_>) -> StringValue {
     StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
 
-/// What stands for the path of each call. Webhooks and callbacks have names, of which several may be
-/// alike; what receives them may make an address of each.
+/// What stands for the path of each call. Webhooks and callbacks have names there, of which receivers
+/// make addresses; since several may have one name and method, all but the first go by their ids.
 fn paths<'a>(plan: &Plan<'a>) -> Vec<&'a str> {
     let mut taken = BTreeSet::new();
     let path = |call: &Call<'a>| {
@@ -209,7 +209,7 @@ fn paths<'a>(plan: &Plan<'a>) -> Vec<&'a str> {
         }
         // The runtime takes what begins with `/` for a path below the client's address.
         let [name, id] = [path, id].map(|name| name.trim_start_matches('/'));
-        if taken.insert((method, name)) { name } else { id }
+        [name, id].into_iter().find(|each| taken.insert((method, *each))).unwrap_or(id)
     };
     plan.calls.iter().map(path).collect()
 }

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 11964c4f0e23e148
+//! * `input.json` sha256 82d34c70468fbb68
 
 pub mod models;
 

@@ -16,3 +16,7 @@ pub struct OnStockMovedCall;
 /// What `PUT /stockChanged` is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnStockCountedCall;
+
+/// What `POST onStockMoved` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnMoveCall;

@@ -100,6 +100,22 @@ impl Sender {
         self.core
             .send(super::webhook_calls::OnStockCountedCall::of(&self.core).at(address))
     }
+
+    /// `POST onStockMoved`.
+    ///
+    /// # Arguments
+    ///
+    /// * `address`: where it is received.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn on_move(
+        &self,
+        address: &str,
+    ) -> Calling<'_, super::webhook_calls::OnMoveCall> {
+        self.core.send(super::webhook_calls::OnMoveCall::of(&self.core).at(address))
+    }
 }
 
 impl super::webhook_calls::OnStockChangedCall {
@@ -161,6 +177,31 @@ impl super::webhook_calls::OnStockCountedCall {
 
 impl Call for super::webhook_calls::OnStockCountedCall {
     const OPERATION: &'static Operation = WebhookId::OnStockCounted.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::webhook_calls::OnMoveCall {
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION)
+    }
+}
+
+impl Call for super::webhook_calls::OnMoveCall {
+    const OPERATION: &'static Operation = WebhookId::OnMove.operation();
 
     type Success = ();
 

@@ -47,6 +47,15 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
         runtime::not_implemented((call, context))
     }
+
+    /// `POST onStockMoved`
+    fn on_move(
+        &self,
+        call: super::webhook_calls::OnMoveCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
+    }
 }
 
 /// Receives every webhook and callback, each at the path that `path` gives for it:
@@ -93,6 +102,8 @@ pub enum Incoming {
     OnStockMoved(super::webhook_calls::OnStockMovedCall),
     /// `PUT /stockChanged`
     OnStockCounted(super::webhook_calls::OnStockCountedCall),
+    /// `POST onStockMoved`
+    OnMove(super::webhook_calls::OnMoveCall),
 }
 
 impl Incoming {
@@ -109,6 +120,7 @@ impl Incoming {
             Some(WebhookId::OnStockCounted) => {
                 Request::read(call).map(Self::OnStockCounted)
             }
+            Some(WebhookId::OnMove) => Request::read(call).map(Self::OnMove),
             None => Err(Rejection::NotFound),
         }
     }
@@ -120,6 +132,7 @@ impl Incoming {
             Self::OnStockChanged(_) => WebhookId::OnStockChanged,
             Self::OnStockMoved(_) => WebhookId::OnStockMoved,
             Self::OnStockCounted(_) => WebhookId::OnStockCounted,
+            Self::OnMove(_) => WebhookId::OnMove,
         }
     }
 
@@ -166,6 +179,16 @@ impl Incoming {
                     }
                 })
             }
+            Self::OnMove(request) => {
+                Box::pin(async move {
+                    match service.on_move(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
         }
     }
 }
@@ -192,6 +215,14 @@ impl Request for super::webhook_calls::OnStockMovedCall {
 
 impl Request for super::webhook_calls::OnStockCountedCall {
     const OPERATION: &'static Operation = WebhookId::OnStockCounted.operation();
+
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
+    }
+}
+
+impl Request for super::webhook_calls::OnMoveCall {
+    const OPERATION: &'static Operation = WebhookId::OnMove.operation();
 
     fn read(_: &Call) -> Result<Self, Rejection> {
         Ok(Self {})

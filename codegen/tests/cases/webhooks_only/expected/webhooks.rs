@@ -90,10 +90,32 @@ pub static WEBHOOKS: &[Operation] = &[
         ],
         servers: &[],
     },
+    Operation {
+        id: "onMove",
+        method: "POST",
+        path: "onMove",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Once,
+        deprecated: false,
+        parameters: &[],
+        body: None,
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
+        servers: &[],
+    },
 ];
 
 /// Every webhook and callback, to search by id; their paths are their names, without a leading `/`.
-pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1, 2]);
+pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1, 2, 3]);
 
 ::contract_runtime::closed_enum! {
     /// The webhooks and callbacks, by `operationId`.
@@ -104,6 +126,8 @@ pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1, 2]);
         OnStockMoved = "onStockMoved",
         /// `PUT /stockChanged`
         OnStockCounted = "onStockCounted",
+        /// `POST onStockMoved`
+        OnMove = "onMove",
     }
 }
 
