@@ -1,8 +1,9 @@
 //! Types and written checks on random contracts, found out without a compiler.
 //!
 //! For every type of a contract and many values: what `is_valid` says is what the tables say,
-//! and what the `jsonschema` crate says. Every valid value can be read, in one half of the contracts
-//! as far as what the options assume lets it be valid, and whatever is read is written back equal.
+//! and what the `jsonschema` crate says. Every valid value can be read; where the options
+//! assume something, which is in half of the contracts, every value that is valid under that too.
+//! Whatever is read is written back equal.
 //! `RANDOM=4711` asks about one contract and prints it, `RANDOMS=15000`
 //! asks about ten times as many.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
