@@ -11,6 +11,8 @@ mod undo;
 pub(super) use collection::material_kind;
 pub(super) use table::marking;
 
+use std::collections::HashMap;
+
 use contract_runtime::Map;
 use contract_runtime::server::Context;
 use exchange_api::calls::StockRead;
@@ -40,19 +42,32 @@ const NAME: &str = warehouse::STOCK;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stock;
 
-/// What a member holds of a lot, row by row: what the journal keeps of it.
+/// What a member holds of a lot before or after a change, as the journal keeps it: in all, and row by row what the
+/// change made different.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Holding {
     pub(crate) lot: Lot,
+    /// By all rows of the lot.
     pub(crate) held: i64,
+    /// Those that are not the same on the other side of the change: what the journal keeps grows with what is
+    /// changed, not with what is there.
     pub(crate) rows: Vec<Row>,
 }
 
 impl Holding {
-    /// None where there are no rows.
-    fn of(lot: &Lot, rows: &[Row]) -> Option<Self> {
-        let held = warehouse::held(rows);
-        (!rows.is_empty()).then(|| Self { lot: lot.clone(), held, rows: rows.to_vec() })
+    /// What all rows of a lot were and are; none where there are no rows.
+    fn pair(lot: &Lot, [before, after]: [&[Row]; 2]) -> [Option<Self>; 2] {
+        [Self::beside(lot, before, after), Self::beside(lot, after, before)]
+    }
+
+    /// Keeps of rows what is not among others.
+    fn beside(lot: &Lot, rows: &[Row], others: &[Row]) -> Option<Self> {
+        if rows.is_empty() {
+            return None;
+        }
+        let others: HashMap<&str, &Row> = others.iter().map(|row| (&*row.id, row)).collect();
+        let differ = rows.iter().filter(|row| others.get(&*row.id) != Some(row));
+        Some(Self { lot: lot.clone(), held: warehouse::held(rows), rows: differ.cloned().collect() })
     }
 }
 

@@ -3,7 +3,7 @@
 //! A lot is booked once, by the difference between what it held and what it is to hold. A fall and a rise
 //! of twins are re-marked as far as nothing stands on the stock; the rest is booked out and in (STK-19).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::change::Writer;
 use super::super::warehouse::{Keeping, Lot, Measure, Row};
@@ -115,16 +115,16 @@ fn put(rows: &mut Vec<Row>, measure: Measure, amount: i64, made: &mut Made<'_>) 
 
 /// A row that the batch changed, or gave another lot, has its next version.
 fn count_versions(states: &mut BTreeMap<Lot, State>) {
-    let before: BTreeMap<String, (Lot, Row)> = states
-        .iter()
-        .flat_map(|(lot, state)| state.before.rows.iter().map(move |row| (lot, row)))
-        .map(|(lot, row)| (row.id.clone(), (lot.clone(), row.clone())))
-        .collect();
-    for (lot, state) in states {
-        for row in &mut state.rows {
-            if before.get(&row.id).is_some_and(|(was_in, was)| was_in != lot || was != row) {
-                row.version += 1;
-            }
-        }
+    let mut before: HashMap<&str, (&Lot, &Row)> = HashMap::new();
+    for (lot, state) in &*states {
+        before.extend(state.before.rows.iter().map(|row| (&*row.id, (lot, row))));
+    }
+    let mut changed: HashSet<String> = HashSet::new();
+    for (lot, state) in &*states {
+        let is_changed = |row: &&Row| before.get(&*row.id).is_some_and(|was| *was != (lot, *row));
+        changed.extend(state.rows.iter().filter(is_changed).map(|row| row.id.clone()));
+    }
+    for row in states.values_mut().flat_map(|state| &mut state.rows) {
+        row.version += i64::from(changed.contains(&row.id));
     }
 }

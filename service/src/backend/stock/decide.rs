@@ -102,16 +102,14 @@ pub(crate) fn decide(known: Known, targets: &[Result<Wish, Reason>], writer: &Wr
     book(&mut states, writer);
     let removed = removals(&states);
     let extras = offers(
-        states.values().flat_map(|state| state.before.rows.clone()),
-        states.values().flat_map(|state| state.rows.clone()),
+        states.values().flat_map(|state| &state.before.rows),
+        states.values().flat_map(|state| &state.rows),
     );
-    let touched = states.into_iter().filter(|(_, state)| state.is_touched());
-    let touched = touched.map(|(lot, state)| Touched {
-        key: lot.key(),
-        before: Holding::of(&lot, &state.before.rows),
-        after: Holding::of(&lot, &state.rows),
-        removal: removed.contains(&lot),
-        overridden: state.overridden,
+    let touched = states.iter().filter(|(_, state)| state.is_touched());
+    let touched = touched.map(|(lot, state)| {
+        let [before, after] = Holding::pair(lot, [&state.before.rows, &state.rows]);
+        let (removal, overridden) = (removed.contains(lot), state.overridden);
+        Touched { key: lot.key(), before, after, removal, overridden }
     });
     Decided { ends, touched: touched.collect(), extras, notices: Vec::new() }
 }
@@ -147,14 +145,17 @@ fn one(state: &mut State, at: usize, wish: &Wish, marking: bool, writer: &Writer
 }
 
 /// Offers that promise less than before, and those that are gone (STK-17).
-pub(super) fn offers(before: impl Iterator<Item = Row>, after: impl Iterator<Item = Row>) -> Extras {
-    let offer = |row: Row| row.offer.map(|Offer { id, amount }| (id, amount));
-    let after: BTreeMap<String, i64> = after.filter_map(offer).collect();
+pub(super) fn offers<'r>(
+    before: impl Iterator<Item = &'r Row>,
+    after: impl Iterator<Item = &'r Row>,
+) -> Extras {
+    let after: BTreeMap<&str, i64> =
+        after.filter_map(|row| row.offer.as_ref()).map(|offer| (&*offer.id, offer.amount)).collect();
     let (mut reduced, mut removed) = (0, 0);
-    for (id, amount) in before.filter_map(offer) {
-        match after.get(&id) {
+    for Offer { id, amount } in before.filter_map(|row| row.offer.as_ref()) {
+        match after.get(&**id) {
             None => removed += 1,
-            Some(left) if *left < amount => reduced += 1,
+            Some(left) if left < amount => reduced += 1,
             Some(_) => {}
         }
     }

@@ -93,13 +93,8 @@ impl Backend {
         if before == after {
             return Ok(());
         }
-        let touched = Touched {
-            key: lot.key(),
-            before: Holding::of(lot, before),
-            after: Holding::of(lot, after),
-            removal: false,
-            overridden: false,
-        };
+        let [before, after] = Holding::pair(lot, [before, after]);
+        let touched = Touched { key: lot.key(), before, after, removal: false, overridden: false };
         let (ends, notices, extras) = Default::default();
         let decided = Decided { ends, touched: vec![touched], extras, notices };
         carry_out::<Stock>(connection, &writer, writer.author.channel(), &decided, &self.interruption)

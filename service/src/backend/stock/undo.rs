@@ -81,7 +81,7 @@ impl Restore for Stock {
 
     fn faded(key: &str, past: &Past) -> Touched<Holding> {
         let holding = |lot: &Lot| Holding { lot: lot.clone(), held: 0, rows: Vec::new() };
-        touched(key, past.lot.as_ref().map(holding), None)
+        touched(key, [past.lot.as_ref().map(holding), None])
     }
 
     fn present(
@@ -125,7 +125,7 @@ impl Restore for Stock {
                 Row { id: writer.made(made), version: 1, ..row.clone() }
             });
             let after: Vec<Row> = stay.iter().cloned().chain(settled).collect();
-            touched(key, Holding::of(lot, before), Holding::of(lot, &after))
+            touched(key, Holding::pair(lot, [before, &after]))
         };
         let end = |((key, _), draft): (&(String, Past), &Result<Option<Draft>, Hindrance>)| match draft {
             Err(hindrance) => Err(hindrance.clone()),
@@ -133,10 +133,9 @@ impl Restore for Stock {
         };
         let ends: Vec<_> = pasts.iter().zip(&drafts).map(end).collect();
         let booked: Vec<_> = ends.iter().flatten().flatten().collect();
-        let rows = |holding: &Option<Holding>| holding.iter().flat_map(|all| all.rows.clone()).collect();
         let extras = offers(
-            booked.iter().flat_map(|touched| -> Vec<Row> { rows(&touched.before) }),
-            booked.iter().flat_map(|touched| -> Vec<Row> { rows(&touched.after) }),
+            booked.iter().filter_map(|touched| touched.before.as_ref()).flat_map(|was| &was.rows),
+            booked.iter().filter_map(|touched| touched.after.as_ref()).flat_map(|is| &is.rows),
         );
         SetBack { ends, extras }
     }
@@ -210,7 +209,7 @@ fn by_id(rows: Option<Vec<Row>>) -> BTreeMap<String, Row> {
     rows.into_iter().flatten().map(|row| (row.id.clone(), row)).collect()
 }
 
-fn touched(key: &str, before: Option<Holding>, after: Option<Holding>) -> Touched<Holding> {
+fn touched(key: &str, [before, after]: [Option<Holding>; 2]) -> Touched<Holding> {
     let removal = before.is_some() && after.is_none();
     Touched { key: key.to_owned(), before, after, removal, overridden: false }
 }
@@ -266,6 +265,21 @@ mod tests {
         format!("{}:{}@{}{offer}{unit}", row.id, row.amount, row.version)
     }
 
+    /// The rows of a lot once what is said of them is done.
+    fn booked(now: Vec<Row>, touched: Touched<Holding>) -> Vec<Row> {
+        let was = by_id(touched.before.map(|holding| holding.rows));
+        let mut is = touched.after.map(|holding| holding.rows).unwrap_or_default();
+        let mut left = Vec::new();
+        for row in now {
+            match is.iter().position(|other| other.id == row.id) {
+                Some(at) => left.push(is.remove(at)),
+                None if was.contains_key(&row.id) => {}
+                None => left.push(row),
+            }
+        }
+        left.into_iter().chain(is).collect()
+    }
+
     fn rows(texts: &[&str]) -> Vec<Row> {
         texts.iter().map(|text| row(text)).collect()
     }
@@ -280,9 +294,9 @@ mod tests {
         let (mut pasts, mut expect) = (Vec::new(), Vec::new());
         for (number, (states, now, becomes)) in lots.iter().enumerate() {
             let lot = lot(&format!("m{number}"));
-            let change = |pair: &[&[&str]]| Change {
-                before: Holding::of(&lot, &rows(pair[0])),
-                after: Holding::of(&lot, &rows(pair[1])),
+            let change = |pair: &[&[&str]]| {
+                let [before, after] = Holding::pair(&lot, [&rows(pair[0]), &rows(pair[1])]);
+                Change { before, after }
             };
             let past = states.windows(2).fold(None, |past, pair| Some(Stock::follow(past, change(pair))));
             present.lots.insert(lot.key(), rows(now));
@@ -290,14 +304,12 @@ mod tests {
             expect.push(becomes.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
         }
         let SetBack { ends, .. } = Stock::set_back(&present, &pasts, &writer("m"));
-        let told = |end: Result<Option<Touched<Holding>>, Hindrance>| match end {
+        let told = |(end, (_, now, _)): (Result<Option<Touched<Holding>>, Hindrance>, _)| match end {
             Err(hindrance) => vec![hindrance.as_str().to_owned()],
             Ok(None) => vec!["=".to_owned()],
-            Ok(Some(touched)) => {
-                touched.after.map(|holding| holding.rows.iter().map(shown).collect()).unwrap_or_default()
-            }
+            Ok(Some(touched)) => booked(rows(now), touched).iter().map(shown).collect(),
         };
-        assert_eq!(ends.into_iter().map(told).collect::<Vec<_>>(), expect);
+        assert_eq!(ends.into_iter().zip(lots.iter().copied()).map(told).collect::<Vec<_>>(), expect);
     }
 
     #[test]

@@ -305,7 +305,7 @@ async fn a_batch_that_empties_lots_is_held() {
 }
 
 /// STK-16, WRT-03, OST-07: what is booked in or out of a pool is told to the pool, its rows have another version,
-/// and the journal holds every row as it was and as it is.
+/// and the journal holds each of them as it was and as it is.
 #[tokio::test]
 async fn pools_and_journal_hear_of_it() {
     let bench = Bench::unguarded().await;
@@ -331,6 +331,22 @@ async fn pools_and_journal_hear_of_it() {
     let pool = "Text(\"u-1\")";
     let expected =
         ["Null Null Integer(4000) Integer(4)".to_owned(), format!("Integer(4000) {pool} Null Null")];
+    assert_eq!(bench.rows(journal).await, expected);
+}
+
+/// WRT-03: of a lot of many rows the journal holds what a change makes different, and what there is in all.
+#[tokio::test]
+async fn the_journal_holds_the_rows_that_differ() {
+    let bench = Bench::unguarded().await;
+    four_rows(&bench, ORE).await;
+    bench.check(&first(), SET, vec![ORE.set(10, 9)], &[]).await;
+    let journal = "SELECT json_extract(before, '$.held'), json_array_length(before, '$.rows'), \
+                   json_extract(after, '$.held'), json_array_length(after, '$.rows') FROM journal \
+                   ORDER BY id DESC LIMIT 2";
+    let expected = [
+        "Integer(10000) Integer(1) Integer(9000) Integer(1)",
+        "Integer(6000) Integer(0) Integer(10000) Integer(1)",
+    ];
     assert_eq!(bench.rows(journal).await, expected);
 }
 

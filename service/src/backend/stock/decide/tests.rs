@@ -94,6 +94,10 @@ fn kept(rows: &[&Row]) -> BTreeMap<Keeping, i64> {
     kept
 }
 
+fn journalled(holding: Option<&Holding>) -> &[Row] {
+    holding.map_or(&[], |holding| &holding.rows)
+}
+
 fn cases() -> ProptestConfig {
     let asked = std::env::var("MODEL_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig { cases: asked.unwrap_or(2000), ..ProptestConfig::default() }
@@ -139,8 +143,14 @@ proptest! {
             };
             let shelf = after.get_mut(&holding.lot).expect("a lot that is known");
             prop_assert_eq!(&touched.key, &holding.lot.key());
-            prop_assert_eq!(touched.before.as_ref().map_or(&[][..], |before| &before.rows[..]), &shelf.rows[..]);
-            shelf.rows = touched.after.as_ref().map_or_else(Vec::new, |after| after.rows.clone());
+            prop_assert_eq!(touched.before.as_ref().map_or(0, |before| before.held), super::held(&shelf.rows));
+            let (was, is) = (journalled(touched.before.as_ref()), journalled(touched.after.as_ref()));
+            prop_assert!(was.iter().all(|row| shelf.rows.contains(row)));
+            prop_assert!(!was.iter().any(|row| is.contains(row)), "what stays as it is is not journalled");
+            shelf.rows.retain(|row| !was.contains(row));
+            shelf.rows.extend_from_slice(is);
+            prop_assert_eq!(touched.after.as_ref().map(|after| after.held).unwrap_or_default(), super::held(&shelf.rows));
+            prop_assert_eq!(touched.after.is_none(), shelf.rows.is_empty());
         }
         let all = |shelves: &BTreeMap<Lot, Shelf>| -> BTreeMap<String, (Lot, Row)> {
             let rows = shelves.iter().flat_map(|(lot, shelf)| shelf.rows.iter().map(move |row| (lot, row)));
