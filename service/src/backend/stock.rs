@@ -208,8 +208,13 @@ pub(super) struct Found<'i> {
     pub(super) loc_key_unresolved: bool,
 }
 
-/// Looks a reference up among materials, then among items.
+/// Looks a reference up among materials, then among items. Of its keys only `bt` decides for both (A25): ids of
+/// materials and of items elsewhere are numbered apart, and may be the same.
 pub(super) fn material<'i>(index: &'i Index, reference: &ItemRef) -> Found<'i> {
+    let by_key = |kind| reference.bt.as_ref().and_then(|key| index.entry(kind, key.as_str()));
+    if let (None, Some(item)) = (by_key(Kind::Material), by_key(Kind::Item)) {
+        return Found { entry: Ok((Kind::Item, item)), loc_key_unresolved: false };
+    }
     let Resolved { resolution, is_guess, loc_key_unresolved } = index.resolve(Kind::Material, reference);
     match resolution {
         Resolution::One(entry) => return Found { entry: Ok((Kind::Material, entry)), loc_key_unresolved },

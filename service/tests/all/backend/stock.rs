@@ -242,8 +242,8 @@ async fn the_first_step_that_fails_ends_an_op() {
     assert_eq!(lots(&bench, &first()).await, ["ore City q0: 4 SCU"]);
 }
 
-/// STK-06, RES-10, RES-14, A26: a material before an item, a name that is only like a material's not before an
-/// item's own; a localisation key of no use is named.
+/// STK-06, RES-10, RES-14, A25, A26: a material before an item, a name that is only like a material's not before an
+/// item's own, and an item's own key before any name; a localisation key of no use is named.
 #[tokio::test]
 async fn a_reference_is_a_material_or_else_an_item() {
     let bench = Bench::new().await;
@@ -255,8 +255,11 @@ async fn a_reference_is_a_material_or_else_an_item() {
         named("Nothing Of The Kind", GUN),
         with(METAL.set(0, 1), "material", json!({ "locKey": "none", "name": "Quanta Metal" })),
         with(METAL.set(0, 1), "opId", json!("o-5")),
+        with(GUN.set(0, 1), "material", json!({ "bt": "gun", "name": "Star Dust", "locKey": "none" })),
+        with(ORE.set(1, 1), "material", json!({ "bt": "ore", "name": "Quanta Cannon" })),
     ];
-    let expected = ["2 ambiguous AMBIGUOUS", "3 unmatched UNMATCHED", "5 rejected VERSION_CONFLICT"];
+    let expected =
+        ["2 ambiguous AMBIGUOUS", "3 unmatched UNMATCHED", "5 rejected VERSION_CONFLICT", "7 unchanged -"];
     let answered = bench.check(&first(), SET, ops, &expected).await;
     assert_eq!(
         answered.body["warnings"],
@@ -264,7 +267,8 @@ async fn a_reference_is_a_material_or_else_an_item() {
     );
     assert_eq!(answered.body["results"][2]["opId"], "o-5");
     assert_eq!(answered.body["offersReduced"], 0);
-    let expected = ["metal City q0: 1 SCU", "ore City q0: 1 SCU", "ores City q0: 1 PIECE"];
+    let expected =
+        ["gun City q0: 1 PIECE", "metal City q0: 1 SCU", "ore City q0: 1 SCU", "ores City q0: 1 PIECE"];
     assert_eq!(lots(&bench, &first()).await, expected);
 }
 
