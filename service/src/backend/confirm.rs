@@ -40,7 +40,7 @@ pub struct Preview {
     pub removed: Vec<String>,
     /// What it would remove beside those.
     pub more_removed: usize,
-    /// Entries that it would write.
+    /// Entries that it would add or change.
     pub written: usize,
     /// What its ops would come to.
     pub result: ChangeResult,
@@ -149,11 +149,15 @@ impl Backend {
             let writer = writer(&backend, &held)?;
             let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
             let client = registry::client(connection, &held.caller.client)?.map(|client| client.name);
-            let (removed, written): (Vec<_>, Vec<_>) =
-                decided.touched.iter().partition(|touched| touched.removal);
+            // What is emptied is removed, also where the guard counts it once only or as a move.
+            let is_removed = |touched: &&Touched<A::Entry>| {
+                touched.removal || (touched.before.is_some() && touched.after.is_none())
+            };
+            let (removed, others): (Vec<_>, Vec<_>) = decided.touched.iter().partition(is_removed);
             let name = |touched: &&Touched<A::Entry>| A::name(resolved.index(), touched);
             let named: Vec<String> = removed.iter().take(NAMED).map(name).collect();
-            let (more_removed, written) = (removed.len() - named.len(), written.len());
+            let more_removed = removed.len() - named.len();
+            let written = others.iter().filter(|touched| touched.after.is_some()).count();
             Ok(Preview {
                 client: client.unwrap_or_else(|| held.caller.client.to_string()),
                 area: A::NAME,
