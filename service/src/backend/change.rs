@@ -45,8 +45,8 @@ pub(crate) struct Writer {
     pub(crate) now: Moment,
     /// What journal and audit call the change set.
     pub(crate) change_set: String,
-    /// From when on the guard counts what the client did (LIM-21).
-    pub(crate) guarded_since: Moment,
+    /// From when on the guard counts what the client did (LIM-21); none where no guard asks.
+    pub(crate) guarded_since: Option<Moment>,
 }
 
 impl Writer {
@@ -304,14 +304,9 @@ impl Backend {
             Author::System => Doer::Service,
             Author::Web | Author::App | Author::Client { .. } => Doer::Member(member.clone()),
         };
-        Ok(Writer {
-            member: member.clone(),
-            author,
-            by,
-            now,
-            change_set: self.environment.token::<16>()?,
-            guarded_since: now.minus(self.config.guard.window()),
-        })
+        let guarded_since = author.connected().map(|_| now.minus(self.config.guard.window()));
+        let (member, change_set) = (member.clone(), self.environment.token::<16>()?);
+        Ok(Writer { member, author, by, now, change_set, guarded_since })
     }
 
     /// A change set that no client sent: decided and carried out, without guard and kept answer.
@@ -373,7 +368,11 @@ impl Path {
         if resolved.batch.broken {
             return Ok(Came::Answer(self.asked.refused(PlainCode::SchemaInvalid)?));
         }
-        let writer = self.writer(admitted)?;
+        let mut writer = self.writer(admitted)?;
+        if resolved.batch.dry_run {
+            // WRT-04: it holds nothing, so that nobody has to know what the client did before.
+            writer.guarded_since = None;
+        }
         let decided = resolved.decide(connection, &self.backend.catalogue, &writer)?;
         self.interrupted(Step::Decided)?;
         if resolved.batch.dry_run {
@@ -413,10 +412,8 @@ impl Path {
         decided: &Decided<A::Entry>,
     ) -> Result<bool, StoreError> {
         let batch = decided.touched.iter().filter(|touched| touched.removal).count() as u64;
-        if batch == 0 {
-            return Ok(false);
-        }
-        let (rule, since) = (&self.backend.config.guard, writer.guarded_since);
+        let Some(since) = writer.guarded_since.filter(|_| batch > 0) else { return Ok(false) };
+        let rule = &self.backend.config.guard;
         let window = guard::removed(connection, &writer.member, A::NAME, &admitted.caller.client, since)?;
         let entries = A::entries(connection, &writer.member)?;
         Ok(rule.holds(Removals { batch, window, entries }))

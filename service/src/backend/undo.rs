@@ -345,8 +345,7 @@ impl Undo {
             Word::Administrator(name) => (Author::System, Doer::Administrator(name.clone())),
         };
         let change_set = environment.token::<16>()?;
-        // No guard asks whoever is no client.
-        Ok(Writer { member, author, by, now, change_set, guarded_since: now })
+        Ok(Writer { member, author, by, now, change_set, guarded_since: None })
     }
 
     fn piece<A: Restore>(&mut self, at: &At<'_>) -> Result<Vec<Outcome>, UndoError> {
@@ -543,7 +542,7 @@ pub(super) mod tests {
     pub(in super::super) fn writer(member: &str) -> Writer {
         let (member, now) = (MemberId::new(member), Moment::from_secs(1_790_000_000));
         let (author, by) = (Author::Web, Doer::Member(member.clone()));
-        Writer { member, author, by, now, change_set: "set".to_owned(), guarded_since: now }
+        Writer { member, author, by, now, change_set: "set".to_owned(), guarded_since: None }
     }
 
     #[test]

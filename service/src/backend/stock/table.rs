@@ -1,6 +1,6 @@
 //! What the store knows of lots.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use exchange_api::reasons::Reason;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -44,50 +44,59 @@ pub(in crate::backend) fn marking(connection: &Connection) -> Result<bool, Store
     Ok(found.unwrap_or(true))
 }
 
-/// The part of a journalled holding that the guard goes by.
-#[derive(Deserialize)]
-struct Journalled {
-    held: i64,
-}
-
-/// What the client did within the guard's window to the lots that ops lower (STK-22): read in one pass of the
-/// window, since the journal has no index by keys.
+/// What the client did within the guard's window to the lots that ops lower (STK-22): of each its first change, by
+/// the journal's index of lots, and of all the removals, which are few since each lot counts once. What else there
+/// is in the window is not looked at, however much it is.
 fn guarded(
     connection: &Connection,
     writer: &Writer,
     targets: &[Result<Wish, Reason>],
     lots: &mut BTreeMap<Lot, Shelf>,
 ) -> Result<(), StoreError> {
-    let Some((client, _)) = writer.author.connected() else { return Ok(()) };
+    let (Some((client, _)), Some(since)) = (writer.author.connected(), writer.guarded_since) else {
+        return Ok(());
+    };
     let lowered: BTreeSet<&Lot> =
         targets.iter().flatten().filter(|wish| wish.quantity < wish.expected).map(|wish| &wish.lot).collect();
-    let mut shelves: HashMap<String, &mut Shelf> = lots
+    let fallen: Vec<(String, &mut Shelf)> = lots
         .iter_mut()
         .filter(|(lot, shelf)| lowered.contains(lot) && !shelf.rows.is_empty())
         .map(|(lot, shelf)| (lot.key(), shelf))
         .collect();
-    if shelves.is_empty() {
+    if fallen.is_empty() {
         return Ok(());
     }
-    let mut window = connection.prepare_cached(
-        "SELECT key, before, removal FROM journal \
-         WHERE member = ?1 AND area = 'stock' AND client = ?2 AND at > ?3 ORDER BY at, id",
+    let mut removals = connection.prepare_cached(
+        "SELECT key FROM journal INDEXED BY journal_of_guard \
+         WHERE member = ?1 AND area = 'stock' AND client = ?2 AND at > ?3 AND removal = 1",
     )?;
-    let mut window = window.query(params![writer.member, client, writer.guarded_since.millis()])?;
-    while let Some(row) = window.next()? {
-        let key: String = row.get(0)?;
-        let Some(shelf) = shelves.get_mut(&key) else { continue };
-        if shelf.base.is_none() {
-            let before: Option<String> = row.get(1)?;
-            let before: Option<Journalled> = before
-                .map(|before| serde_json::from_str(&before))
-                .transpose()
-                .map_err(|_| StoreError::Corrupt("a journalled lot"))?;
-            shelf.base = Some(before.map_or(0, |before| before.held));
-        }
-        shelf.counted |= row.get::<_, bool>(2)?;
+    let removed = removals.query_map(params![writer.member, client, since.millis()], |row| row.get(0))?;
+    let removed: HashSet<String> = removed.collect::<Result<_, _>>()?;
+    let mut first = connection.prepare_cached(
+        "SELECT before FROM journal INDEXED BY journal_of_lot \
+         WHERE member = ?1 AND key = ?2 AND client = ?3 AND at > ?4 AND area = 'stock' \
+         ORDER BY at, id LIMIT 1",
+    )?;
+    for (key, shelf) in fallen {
+        let before: Option<Option<String>> = first
+            .query_row(params![writer.member, key, client, since.millis()], |row| row.get(0))
+            .optional()?;
+        shelf.base = before.map(|before| before.map_or(Ok(0), |before| held(&before))).transpose()?;
+        shelf.counted = removed.contains(&key);
     }
     Ok(())
+}
+
+/// What a journalled holding held.
+fn held(holding: &str) -> Result<i64, StoreError> {
+    /// The part that the guard goes by.
+    #[derive(Deserialize)]
+    struct Journalled {
+        held: i64,
+    }
+    let Journalled { held } =
+        serde_json::from_str(holding).map_err(|_| StoreError::Corrupt("a journalled lot"))?;
+    Ok(held)
 }
 
 /// How many lots the member has.

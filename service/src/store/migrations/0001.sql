@@ -274,6 +274,8 @@ CREATE TABLE journal (
 ) STRICT;
 CREATE INDEX journal_of_guard ON journal (member, area, client, at) WHERE removal = 1;
 CREATE INDEX journal_of_member ON journal (member, area, at);
+-- A client's first change of a lot within the guard's window.
+CREATE INDEX journal_of_lot ON journal (member, key, client, at) WHERE area = 'stock' AND client IS NOT NULL;
 -- What was done by whom, in words that a person reads; no secret and no value of a member's data.
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY,

@@ -279,6 +279,26 @@ async fn a_lot_that_is_cut_to_a_tenth_counts_as_removed() {
     assert_eq!(bench.rows(of_clients).await.len(), 2, "what the member does is not the client's");
 }
 
+/// WRT-04, STK-22: the guard reads of the journal the first change of each lot that falls, and nothing of a dry run.
+#[tokio::test]
+async fn the_guard_reads_only_what_it_goes_by() {
+    let bench = Bench::unguarded().await;
+    bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 5)], &[]).await;
+    bench.check(&first(), SET, vec![ORE.set(5, 6), METAL.set(5, 6)], &[]).await;
+    // An entry that cannot be read is an error to whoever reads it.
+    bench
+        .sql(
+            "UPDATE journal SET before = '-', after = '-' \
+             WHERE before IS NOT NULL OR json_extract(after, '$.lot.material') = 'metal'",
+        )
+        .await;
+    bench.check(&first(), SET, vec![ORE.set(6, 5)], &[]).await;
+    let fall = |dry: bool| json!({ "ops": [METAL.set(6, 5)], "dryRun": dry });
+    let tried = bench.post(&first(), SET, fall(true)).await;
+    assert_eq!((tried.status, tried.counts()), (200, (1, 0, 0)));
+    assert_eq!(bench.post(&first(), SET, fall(false)).await.status, 500);
+}
+
 /// Sends ops that the guard holds: what their page shows.
 async fn hold(bench: &Bench, ops: Vec<Value>) -> (Handoff, Preview) {
     let refused = bench.post(&first(), SET, json!({ "ops": ops })).await;

@@ -25,7 +25,7 @@ fn writer() -> Writer {
         author: author("i"),
         now: NOW,
         change_set: "set".to_owned(),
-        guarded_since: Moment::from_secs(0),
+        guarded_since: None,
     }
 }
 
