@@ -297,6 +297,16 @@ fn unions_with_a_tag() {
         r#"{"oneOf":[{"type":"object","properties":{"t":{"const":1}},"required":["t"]},{"minimum":9,"properties":{"t":{"const":2}},"required":["t"]}],"discriminator":{"propertyName":"t"}}"#,
         &[("1", &[" oneOf"])],
     );
+    // Of an only branch, too, the tag says whether it is meant.
+    check(
+        r#"{"oneOf":[{"properties":{"t":{"const":1},"n":{"minimum":1}},"required":["t"]}],"discriminator":{"propertyName":"t"}}"#,
+        &[
+            (r#"{"t":1}"#, OK),
+            (r#"{"t":1,"n":0}"#, &["/n minimum"]),
+            (r#"{"t":2,"n":0}"#, &["/t oneOf"]),
+            (r#"{"n":0}"#, &["/t required"]),
+        ],
+    );
 }
 
 #[test]
@@ -365,20 +375,21 @@ fn dynamic_references() {
 /// enters a resource that a reference below it looks for.
 #[test]
 fn conditions_are_part_of_the_dynamic_scope() {
-    const LEAF: &str = r##""leaf":{"$id":"leaf.json","$dynamicRef":"#n","$defs":{"x":{"$dynamicAnchor":"n","type":"null"}}}"##;
-    const ASKS: &str = r##""$id":"asks.json","$dynamicAnchor":"n","properties":{"a":{"$ref":"leaf.json"}}"##;
+    const LEAF: &str =
+        r##"{"$id":"leaf.json","$dynamicRef":"#n","$defs":{"x":{"$dynamicAnchor":"n","type":"null"}}}"##;
+    let asks = format!(r##""$id":"asks.json","$dynamicAnchor":"n","properties":{{"a":{LEAF}}}"##);
     let schema = |condition: &str| {
         format!(
-            r##"{{"$id":"https://test.example/a.json","if":{{{condition}}},"then":{{"required":["yes"]}},"$defs":{{{LEAF}}}}}"##
+            r##"{{"$id":"https://test.example/a.json","if":{{{condition}}},"then":{{"required":["yes"]}}}}"##
         )
     };
     // The anchor is that of the condition, which refuses nothing.
-    check(&schema(ASKS), &[(r#"{"a":{"a":5}}"#, &["/yes required"])]);
-    // Under the anchor of the leaf only `null` is.
-    let plain = r##""properties":{"a":{"$ref":"leaf.json"}}"##;
-    check(&schema(plain), &[(r#"{"a":{"a":5}}"#, OK), (r#"{"a":null}"#, &["/yes required"])]);
+    check(&schema(&asks), &[(r#"{"a":{"a":5}}"#, &["/yes required"])]);
+    // Under the anchor of the leaf only `null` is right.
+    let plain = format!(r##""properties":{{"a":{LEAF}}}"##);
+    check(&schema(&plain), &[(r#"{"a":{"a":5}}"#, OK), (r#"{"a":null}"#, &["/yes required"])]);
     // The same of a member's schema.
-    let inside = format!(r##""properties":{{"a":{{{ASKS}}}}}"##);
+    let inside = format!(r##""properties":{{"a":{{{asks}}}}}"##);
     check(&schema(&inside), &[(r#"{"a":{"a":{"a":5}}}"#, &["/yes required"])]);
 }
 
@@ -467,6 +478,15 @@ fn unevaluated_items() {
     check(
         r#"{"prefixItems":[true],"unevaluatedItems":{"type":"null"}}"#,
         &[("[1,null]", OK), ("[1,2]", &["/1 type"])],
+    );
+    check(
+        r#"{"unevaluatedItems":false,"unevaluatedProperties":false}"#,
+        &[
+            ("[1]", &["/0 unevaluatedItems"]),
+            (r#"{"a":1}"#, &["/a unevaluatedProperties"]),
+            ("1", OK),
+            ("[]", OK),
+        ],
     );
     check(r#"{"items":true,"unevaluatedItems":false}"#, &[("[1,2]", OK)]);
     check(
