@@ -6,6 +6,7 @@ mod outcome;
 pub use interruption::{Interruption, Step};
 pub(crate) use outcome::{Extras, OpEnd, Warnings};
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -245,9 +246,7 @@ pub(super) fn carry_out<A: Area>(
     }
     A::apply(connection, writer, touched)?;
     interruption.at(Step::Applied)?;
-    A::tell(connection, writer, touched)?;
-    interruption.at(Step::Told)?;
-    journal::record(connection, writer, A::NAME, touched)?;
+    told::<A>(connection, writer, touched, &HashMap::new(), interruption)?;
     for Notice { member, kind } in &decided.notices {
         records::notice(connection, writer.now, member, kind, &writer.change_set)?;
     }
@@ -257,6 +256,19 @@ pub(super) fn carry_out<A: Area>(
     let action = format!("{}.write", A::NAME);
     journal::audit(connection, writer, &action, &writer.change_set, &detail)?;
     interruption.at(Step::WrittenDown)
+}
+
+/// Tells the feeds of what is applied, and journals it, with the entries of the journal that it undoes, by keys.
+pub(super) fn told<A: Area>(
+    connection: &Connection,
+    writer: &Writer,
+    touched: &[Touched<A::Entry>],
+    undoes: &HashMap<String, i64>,
+    interruption: &Interruption,
+) -> Result<(), StoreError> {
+    A::tell(connection, writer, touched)?;
+    interruption.at(Step::Told)?;
+    journal::record(connection, writer, A::NAME, touched, undoes)
 }
 
 /// Keeps an answer for a repetition, in the write's own transaction.

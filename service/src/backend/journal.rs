@@ -10,19 +10,9 @@ use crate::records::{self, Deed};
 use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
-/// Writes down what became of each entry.
+/// Writes down what became of each entry; of what is set back, from which entry of the journal on its key is again as
+/// it was before, so that nobody undoes it twice.
 pub(super) fn record<E: Serialize>(
-    connection: &Connection,
-    writer: &Writer,
-    area: &str,
-    touched: &[Touched<E>],
-) -> Result<(), StoreError> {
-    record_undone(connection, writer, area, touched, &HashMap::new())
-}
-
-/// The same for what is set back: from which entry of the journal on each key is again as it was before, so that
-/// nobody undoes it twice.
-pub(super) fn record_undone<E: Serialize>(
     connection: &Connection,
     writer: &Writer,
     area: &str,

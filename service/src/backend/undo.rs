@@ -21,7 +21,7 @@ use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 
 use super::blueprints::Blueprints;
-use super::change::{Area, Extras, Interruption, Step, Touched, Writer};
+use super::change::{Area, Extras, Interruption, Step, Touched, Writer, told};
 use super::ships::Ships;
 use super::stock::Stock;
 use super::{Backend, journal};
@@ -414,9 +414,7 @@ impl Undo {
         let At { connection, interruption, .. } = *at;
         A::apply(connection, writer, touched)?;
         interruption.at(Step::Applied)?;
-        A::tell(connection, writer, touched)?;
-        interruption.at(Step::Told)?;
-        journal::record_undone(connection, writer, A::NAME, touched, undoes)?;
+        told::<A>(connection, writer, touched, undoes, interruption)?;
         let Writes { client, member, from, to } = &self.writes;
         let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
         let (there, gone, beside) = (there.len(), gone.len(), extras.audited());

@@ -1,12 +1,12 @@
 //! What happens to ships elsewhere than in a connected client: on the web, by the system.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use exchange_api::types::{ChangeResult, ShipChangeSet};
 use rusqlite::{Connection, params};
 
 use super::super::Backend;
-use super::super::change::{Touched, Writer};
+use super::super::change::{Touched, Writer, told};
 use super::super::journal;
 use super::super::org_stock;
 use super::{NAME, Ship, Ships, table};
@@ -54,12 +54,9 @@ impl Backend {
             connection.prepare_cached(sql)?.execute(params![id, to, after.version])?;
             for (member, before, after) in [(member, Some(before), None), (to, None, Some(after))] {
                 let writer = Writer { by: by.clone(), ..backend.writer(&member, author.clone())? };
-                let stream = Stream::of_member(NAME, &member);
-                let change = Change { key: &id, gone: after.is_none() };
-                feed::record(connection, &stream, &writer.author, writer.now, [change])?;
                 let key = id.clone();
-                let touched = Touched { key, before, after, removal: false, overridden: false };
-                journal::record(connection, &writer, NAME, &[touched])?;
+                let touched = [Touched { key, before, after, removal: false, overridden: false }];
+                told::<Ships>(connection, &writer, &touched, &HashMap::new(), &backend.interruption)?;
                 given(connection, &writer, &id)?;
             }
             Ok(true)
