@@ -66,16 +66,13 @@ impl Backend {
         let (backend, member, key, to) = (self.clone(), member.clone(), lot.to_owned(), to.clone());
         let give = move |connection: &rusqlite::Connection| {
             let Some((lot, before)) = find(connection, &member, &key)? else { return Ok(false) };
-            let (given, kept): (Vec<Row>, Vec<Row>) =
-                before.iter().cloned().partition(|row| row.reserved == 0);
-            let given = given.into_iter().map(|row| Row { offer: None, version: row.version + 1, ..row });
             let giver = backend.writer(&member, author.clone())?;
-            let by = giver.by.clone();
+            // Of both halves the giver knows.
+            let taker = Writer { by: giver.by.clone(), ..backend.writer(&to, author)? };
+            let (kept, given) = parted(&before, &taker);
             backend.arrange(connection, giver, &lot, [&before, &kept])?;
             let had = rows(connection, &to, &key)?;
             let has: Vec<Row> = had.iter().cloned().chain(given).collect();
-            // Of both halves the giver knows.
-            let taker = Writer { by, ..backend.writer(&to, author)? };
             backend.arrange(connection, taker, &lot, [&had, &has])?;
             Ok(true)
         };
@@ -99,4 +96,29 @@ impl Backend {
         let decided = Decided { ends, touched: vec![touched], extras, notices };
         carry_out::<Stock>(connection, &writer, writer.author.channel(), &decided, &self.interruption)
     }
+}
+
+/// What stays of rows because it is reserved, with no more offered than that (STK-17), and what can be given: rows of
+/// which nothing is reserved as they are, of others the rest as a row of its own.
+fn parted(rows: &[Row], taker: &Writer) -> (Vec<Row>, Vec<Row>) {
+    let (mut kept, mut given) = (Vec::new(), Vec::new());
+    for (at, row) in rows.iter().enumerate() {
+        let mut gift = Row { amount: row.free(), reserved: 0, offer: None, ..row.clone() };
+        match (row.reserved, gift.amount) {
+            (0, _) => gift.version += 1,
+            (_, 0) => kept.push(row.clone()),
+            (reserved, _) => {
+                (gift.id, gift.version) = (taker.made(at + 1), 1);
+                let mut rest = Row { amount: reserved, version: row.version + 1, ..row.clone() };
+                if let Some(offer) = &mut rest.offer {
+                    offer.amount = offer.amount.min(reserved);
+                }
+                kept.push(rest);
+            }
+        }
+        if gift.amount > 0 {
+            given.push(gift);
+        }
+    }
+    (kept, given)
 }

@@ -403,6 +403,24 @@ async fn five_hundred_lots_are_booked_at_once() {
     assert_eq!((status, &refused["code"]), (413, &json!("BATCH_TOO_LARGE")));
 }
 
+/// STK-13, STK-17: a gift leaves what is reserved, of a row too, and what is offered of that.
+#[tokio::test]
+async fn a_gift_leaves_what_is_reserved() {
+    let bench = Bench::unguarded().await;
+    bench.check(&first(), SET, vec![METAL.set(0, 10)], &[]).await;
+    offer(&bench, "o-1", "metal", 6000).await;
+    bench.sql("INSERT INTO stock_earmark SELECT id, 'job-order', 'j-1', 3000, 0 FROM stock_row").await;
+    let lot = key(&bench, &first(), METAL).await;
+    for _ in 0..2 {
+        let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
+        assert!(bench.backend().give_stock(&one, Author::Web, &lot, &two).await.expect("a gift"));
+        assert_eq!(rows(&bench).await, ["metal 3000 personal v2"]);
+        let taken = bench.rows("SELECT amount, version FROM stock_row WHERE member = 'm-2'").await;
+        assert_eq!(taken, ["Integer(7000) Integer(1)"]);
+        assert_eq!(bench.rows("SELECT id, amount FROM stock_offer").await, ["Text(\"o-1\") Integer(3000)"]);
+    }
+}
+
 /// TYP-04, STK-10: a gift can make more than a quantity can say; that is shown as the most, and whoever saw that
 /// can set the lot to something.
 #[tokio::test]
