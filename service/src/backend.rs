@@ -33,7 +33,7 @@ mod units;
 pub(crate) mod warehouse;
 
 pub use blueprints::set_defaults;
-pub use change::{Interruption, Step};
+pub use change::{ChangeError, Interruption, Step};
 pub use confirm::{Confirmed, Preview};
 pub(crate) use drafts::{OVERHEAD as DRAFT_OVERHEAD, prune as prune_drafts, prune_reviews};
 pub(crate) use held::prune as prune_held;
@@ -113,13 +113,13 @@ impl Backend {
     /// application, by the system. No guard asks, and nothing is answered twice.
     ///
     /// # Errors
-    /// What the store says; nothing is written then.
+    /// [`ChangeError`]; nothing is written then.
     pub async fn change_blueprints(
         &self,
         member: &MemberId,
         author: Author,
         body: BlueprintChangeSet,
-    ) -> Result<ChangeResult, StoreError> {
+    ) -> Result<ChangeResult, ChangeError> {
         self.change_beside::<blueprints::Blueprints>(member, author, body).await
     }
 }

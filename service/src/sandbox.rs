@@ -36,6 +36,7 @@ use tokio::sync::Mutex;
 use tower::ServiceExt as _;
 
 use crate::app::{App, AppError};
+use crate::backend::ChangeError;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::idp::{Decision, Undecided, UserCode, sessions};
@@ -86,6 +87,9 @@ pub enum SandboxError {
     /// The data cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What was done elsewhere cannot be done.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     /// The parts do not fit together.
     #[error(transparent)]
     App(#[from] AppError),

@@ -36,6 +36,18 @@ use crate::time::Moment;
 /// How long a removal by somebody else counts (BPR-06, A11).
 const REMEMBERED: Duration = feed::cursor::LIFE;
 
+/// Why a change set that no client sent was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// It is valid by its schema, and names a day that there is not (CON-06).
+    #[error("the change set names a day that there is not")]
+    Broken,
+    /// The store could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// For whom, how and when something is written.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
@@ -203,13 +215,16 @@ impl<A: Area> Resolved<A> {
         Self { batch, index, targets, unknown, warnings }
     }
 
-    /// Decides; resolves anew first, should the catalogue have changed meanwhile.
+    /// Decides, unless it is broken; resolves anew first, should the catalogue have changed meanwhile.
     pub(super) fn decide(
         &mut self,
         connection: &Connection,
         catalogue: &Catalogue,
         writer: &Writer,
-    ) -> Result<Decided<A::Entry>, StoreError> {
+    ) -> Result<Decided<A::Entry>, ChangeError> {
+        if self.batch.broken {
+            return Err(ChangeError::Broken);
+        }
         let index = catalogue.at(connection)?;
         if !Arc::ptr_eq(&index, &self.index) {
             self.warnings = self.unknown.clone();
@@ -327,7 +342,7 @@ impl Backend {
         member: &MemberId,
         author: Author,
         body: A::ChangeSet,
-    ) -> Result<ChangeResult, StoreError> {
+    ) -> Result<ChangeResult, ChangeError> {
         let resolved = Resolved::<A>::of(body, self.catalogue.latest());
         let (backend, member) = (self.clone(), member.clone());
         let change = move |connection: &Connection| backend.change_in(connection, &member, author, resolved);
@@ -341,7 +356,7 @@ impl Backend {
         member: &MemberId,
         author: Author,
         mut resolved: Resolved<A>,
-    ) -> Result<ChangeResult, StoreError> {
+    ) -> Result<ChangeResult, ChangeError> {
         let writer = self.writer(member, author)?;
         let decided = resolved.decide(connection, &self.catalogue, &writer)?;
         let dry_run = resolved.batch.dry_run;
@@ -377,15 +392,17 @@ impl Path {
         admitted: &Admitted,
         resolved: &mut Resolved<A>,
     ) -> Result<Came<A::Entry>, Failure> {
-        if resolved.batch.broken {
-            return Ok(Came::Answer(self.asked.refused(PlainCode::SchemaInvalid)?));
-        }
         let mut writer = self.writer(admitted)?;
         if resolved.batch.dry_run {
             // WRT-04: it holds nothing, so that nobody has to know what the client did before.
             writer.guarded_since = None;
         }
-        let decided = resolved.decide(connection, &self.backend.catalogue, &writer)?;
+        let decided = match resolved.decide(connection, &self.backend.catalogue, &writer) {
+            Err(ChangeError::Broken) => {
+                return Ok(Came::Answer(self.asked.refused(PlainCode::SchemaInvalid)?));
+            }
+            decided => decided?,
+        };
         self.interrupted(Step::Decided)?;
         if resolved.batch.dry_run {
             return Ok(Came::To(decided));

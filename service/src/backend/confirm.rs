@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use super::Backend;
 use super::admission::admit;
 use super::blueprints::Blueprints;
-use super::change::{Area, Resolved, Touched, Writer, carry_out};
+use super::change::{Area, ChangeError, Decided, Resolved, Touched, Writer, carry_out};
 use super::held::{self, Held};
 use super::journal;
 use super::refusal::Failure;
@@ -147,7 +147,7 @@ impl Backend {
         let backend = self.clone();
         let preview = move |connection: &Connection| {
             let writer = writer(&backend, &held)?;
-            let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
+            let decided = decided(resolved.decide(connection, &backend.catalogue, &writer))?;
             let client = registry::client(connection, &held.caller.client)?.map(|client| client.name);
             // What is emptied is removed, also where the guard counts it once only or as a move.
             let is_removed = |touched: &&Touched<A::Entry>| {
@@ -184,7 +184,7 @@ impl Backend {
             // Switch, client, scope and disconnects may have changed since it was sent.
             let admitted = admit(connection, &held.caller, A::OPERATION.operation())?;
             let writer = writer(&backend, &held)?;
-            let decided = resolved.decide(connection, &backend.catalogue, &writer)?;
+            let decided = decided(resolved.decide(connection, &backend.catalogue, &writer))?;
             let name = &admitted.client.name;
             carry_out::<A>(connection, &writer, name, &decided, &backend.interruption)?;
             let detail = format!("{name}: confirmed by the member");
@@ -202,9 +202,17 @@ fn writer(backend: &Backend, held: &Held) -> Result<Writer, StoreError> {
     backend.writer(&held.caller.member, author)
 }
 
+/// It was valid when it was held.
+const INVALID: StoreError = StoreError::Corrupt("a held batch that is no change set");
+
+fn decided<E>(decided: Result<Decided<E>, ChangeError>) -> Result<Decided<E>, StoreError> {
+    decided.map_err(|error| match error {
+        ChangeError::Broken => INVALID,
+        ChangeError::Store(error) => error,
+    })
+}
+
 fn resolved<A: Area>(backend: &Backend, held: &Held) -> Result<Resolved<A>, StoreError> {
-    // It was valid when it was held.
-    let body = A::ChangeSet::parse_valid(&held.body);
-    let body = body.map_err(|_| StoreError::Corrupt("a held batch that is no change set"))?;
+    let body = A::ChangeSet::parse_valid(&held.body).map_err(|_| INVALID)?;
     Ok(Resolved::of(body, backend.catalogue.latest()))
 }

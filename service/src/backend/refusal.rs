@@ -9,6 +9,7 @@ use exchange_api::types::{ConfirmationUrl, CorrelationId, Problem};
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
 
+use super::change::ChangeError;
 use crate::caller::Caller;
 use crate::feed::PageError;
 use crate::store::StoreError;
@@ -31,6 +32,15 @@ impl From<StoreError> for Failure {
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
         Self::Store(error.into())
+    }
+}
+
+impl From<ChangeError> for Failure {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Broken => Self::Refused(PlainCode::SchemaInvalid),
+            ChangeError::Store(error) => Self::Store(error),
+        }
     }
 }
 

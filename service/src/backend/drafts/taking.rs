@@ -187,7 +187,7 @@ impl Backend {
         &self,
         member: &MemberId,
         id: &str,
-        write: impl FnOnce(&Self, &Connection, &MemberId, Option<&ClientId>) -> Result<TakenOver, StoreError>
+        write: impl FnOnce(&Self, &Connection, &MemberId, Option<&ClientId>) -> Result<TakenOver, Failure>
         + Send
         + 'static,
     ) -> Result<TakenOver, StoreError> {

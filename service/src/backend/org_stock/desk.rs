@@ -4,7 +4,7 @@ use exchange_api::types::{ChangeResult, OrgStockChangeSet};
 use rusqlite::{Connection, params};
 
 use super::super::Backend;
-use super::super::change::{Decided, Touched, carry_out};
+use super::super::change::{ChangeError, Decided, Touched, carry_out};
 use super::super::warehouse::{Earmark, Earmarks, Purpose, by_id, tell_pools};
 use super::OrgStock;
 use super::entry::{Entry, Record};
@@ -61,13 +61,13 @@ impl Backend {
     /// answered twice.
     ///
     /// # Errors
-    /// What the store says; nothing is written then.
+    /// [`ChangeError`]; nothing is written then.
     pub async fn change_org_stock(
         &self,
         member: &MemberId,
         author: Author,
         body: OrgStockChangeSet,
-    ) -> Result<ChangeResult, StoreError> {
+    ) -> Result<ChangeResult, ChangeError> {
         self.change_beside::<OrgStock>(member, author, body).await
     }
 

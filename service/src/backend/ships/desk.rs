@@ -6,7 +6,7 @@ use exchange_api::types::{ChangeResult, ShipChangeSet};
 use rusqlite::{Connection, params};
 
 use super::super::Backend;
-use super::super::change::{Touched, Writer, told};
+use super::super::change::{ChangeError, Touched, Writer, told};
 use super::super::journal;
 use super::super::org_stock;
 use super::{NAME, Ship, Ships, table};
@@ -20,13 +20,13 @@ impl Backend {
     /// else; no guard asks, no removal has to be overruled, and nothing is answered twice.
     ///
     /// # Errors
-    /// What the store says; nothing is written then.
+    /// [`ChangeError`]; nothing is written then.
     pub async fn change_ships(
         &self,
         member: &MemberId,
         author: Author,
         body: ShipChangeSet,
-    ) -> Result<ChangeResult, StoreError> {
+    ) -> Result<ChangeResult, ChangeError> {
         self.change_beside::<Ships>(member, author, body).await
     }
 

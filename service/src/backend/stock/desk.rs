@@ -3,7 +3,7 @@
 use exchange_api::types::{ChangeResult, StockChangeSet};
 
 use super::super::Backend;
-use super::super::change::{Decided, Touched, Writer, carry_out};
+use super::super::change::{ChangeError, Decided, Touched, Writer, carry_out};
 use super::super::warehouse::{Keeping, Lot, Row, find, rows};
 use super::{Holding, Stock};
 use crate::feed::Author;
@@ -15,13 +15,13 @@ impl Backend {
     /// overruled, and nothing is answered twice.
     ///
     /// # Errors
-    /// What the store says; nothing is written then.
+    /// [`ChangeError`]; nothing is written then.
     pub async fn change_stock(
         &self,
         member: &MemberId,
         author: Author,
         body: StockChangeSet,
-    ) -> Result<ChangeResult, StoreError> {
+    ) -> Result<ChangeResult, ChangeError> {
         self.change_beside::<Stock>(member, author, body).await
     }
 

@@ -2,6 +2,7 @@
 
 use exchange_api::Contract as _;
 use exchange_api::types::BlueprintChangeSet;
+use exchange_service::backend::ChangeError;
 use exchange_service::feed::Author;
 
 use super::*;
@@ -200,6 +201,18 @@ async fn a_long_key_is_shown_by_its_hash() {
     check(&bench, &first(), vec![remove(&key), remove(&key)], &["1 unchanged -"]).await;
     let (_, removed) = page(&bench, &first(), &mut cursor).await;
     assert_eq!(removed[0]["key"], key);
+}
+
+/// CON-06: on the web, too, a day that there is not is refused, and nothing is written.
+#[tokio::test]
+async fn a_day_that_there_is_not_is_written_by_nobody() {
+    let bench = Bench::new().await;
+    let op = json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "acquiredAt": "2026-02-30T00:00:00Z" });
+    let body = json!({ "ops": [add("BP_KNIFE"), op] }).to_string();
+    let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+    let changed = bench.backend().change_blueprints(&MemberId::new("m-1"), Author::Web, body).await;
+    assert!(matches!(changed, Err(ChangeError::Broken)), "{changed:?}");
+    assert_eq!(bench.rows("SELECT * FROM journal").await, [""; 0]);
 }
 
 /// CON-06: a day that there is not is refused by content, without errors, and the refusal is kept.
