@@ -4,7 +4,7 @@ use exchange_api::refusals::PlainCode;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::ids::{MemberId, UnitId};
-use crate::store::StoreError;
+use crate::store::{StoreError, setting};
 
 /// What the exchange goes by; the rest of a member is the web application's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,10 +97,7 @@ pub fn find(connection: &Connection, id: &MemberId) -> Result<Option<Member>, St
 /// what the database says.
 pub fn acting(connection: &Connection, id: &MemberId) -> Result<Result<Member, PlainCode>, StoreError> {
     let Some(member) = find(connection, id)? else { return Ok(Err(PlainCode::ActingMemberRefused)) };
-    let terms: Option<String> = connection
-        .prepare_cached("SELECT value FROM setting WHERE name = 'terms'")?
-        .query_row([], |row| row.get(0))
-        .optional()?;
+    let terms = setting(connection, "terms")?;
     Ok(match member.state {
         State::Disabled | State::Deleted => Err(PlainCode::ActingMemberRefused),
         State::Pending => Err(PlainCode::PendingApproval),

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use semver::Version;
 
 use crate::ids::{ClientId, InstallationId, MemberId};
-use crate::store::StoreError;
+use crate::store::{StoreError, setting};
 use crate::time::Moment;
 
 /// Requests per minute and member that a client may be given at most (LIM-18).
@@ -130,11 +130,7 @@ fn may_call(switched_on: bool, client: Option<&Client>) -> Result<(), PlainCode>
 /// # Errors
 /// What the database says.
 pub fn is_switched_on(connection: &Connection) -> Result<bool, StoreError> {
-    let switch: Option<String> = connection
-        .prepare_cached("SELECT value FROM setting WHERE name = 'exchange'")?
-        .query_row([], |row| row.get(0))
-        .optional()?;
-    Ok(switch.as_deref() == Some("on"))
+    Ok(setting(connection, "exchange")?.as_deref() == Some("on"))
 }
 
 const COLUMNS: &str = "id, name, state, min_version, requests_per_minute, writes_per_day";

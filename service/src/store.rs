@@ -25,18 +25,32 @@ pub use edit::{EditError, edit, inspect};
 pub use error::{OpenError, StoreError};
 pub use queue::{Options, Place, Store};
 
+use rusqlite::{Connection, OptionalExtension as _, Params};
+
 /// A count as `LIMIT` takes it.
 pub(crate) fn limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
 
+/// What a statement counts.
+pub(crate) fn count(connection: &Connection, sql: &str, params: impl Params) -> Result<u64, StoreError> {
+    let count: i64 = connection.prepare_cached(sql)?.query_row(params, |row| row.get(0))?;
+    u64::try_from(count).map_err(|_| StoreError::Corrupt("a count below zero"))
+}
+
+/// What a setting is set to, if it is.
+pub(crate) fn setting(connection: &Connection, name: &str) -> Result<Option<String>, StoreError> {
+    let mut one = connection.prepare_cached("SELECT value FROM setting WHERE name = ?1")?;
+    Ok(one.query_row([name], |row| row.get(0)).optional()?)
+}
+
 /// Has statements planned once, whatever they are asked for: without it SQLite plans one anew each time that a
 /// bound limit or bound differs from the last one's.
-fn plan_once(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
+fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// Runs a statement that begins or ends a transaction; it is prepared once for all of them.
-fn step(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<()> {
+fn step(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::config::Guard;
 use crate::ids::{ClientId, MemberId};
-use crate::store::StoreError;
+use crate::store::{StoreError, count};
 use crate::time::Moment;
 
 /// What the guard goes by.
@@ -51,10 +51,7 @@ pub(super) fn removed(
 ) -> Result<u64, StoreError> {
     let sql = "SELECT count(*) FROM journal \
                WHERE member = ?1 AND area = ?2 AND client = ?3 AND at > ?4 AND removal = 1";
-    let count: i64 = connection
-        .prepare_cached(sql)?
-        .query_row(params![member, area, client, since.millis()], |row| row.get(0))?;
-    u64::try_from(count).map_err(|_| StoreError::Corrupt("a count below zero"))
+    count(connection, sql, params![member, area, client, since.millis()])
 }
 
 #[cfg(test)]

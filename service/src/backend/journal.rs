@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::change::{Touched, Writer};
 use crate::records::{self, Deed};
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, limit, setting};
 use crate::time::Moment;
 
 /// Writes down what became of each entry; of what is set back, from which entry of the journal on its key is again as
@@ -91,8 +91,7 @@ pub(crate) fn prune(connection: &Connection, before: Moment, most: usize) -> Res
 
 /// The moment up to which entries may be gone; none as long as all are there.
 pub(super) fn floor(connection: &Connection) -> Result<Option<Moment>, StoreError> {
-    let sql = "SELECT value FROM setting WHERE name = 'journal-floor'";
-    let found: Option<String> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+    let found = setting(connection, "journal-floor")?;
     let corrupt = |_| StoreError::Corrupt("a floor of the journal that is no time");
     found.map(|text| text.parse().map(Moment::from_millis).map_err(corrupt)).transpose()
 }

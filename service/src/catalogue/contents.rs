@@ -2,10 +2,10 @@
 
 use dpop_bound::Random;
 use exchange_api::types::CatalogKind;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, setting};
 
 /// Everything in the catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -200,7 +200,5 @@ const REVISION: &str = "catalogue";
 
 /// What the contents are known by; empty as long as nothing was ever put there.
 pub(super) fn revision(connection: &Connection) -> Result<String, StoreError> {
-    let sql = "SELECT value FROM setting WHERE name = ?1";
-    let found = connection.prepare_cached(sql)?.query_row([REVISION], |row| row.get(0)).optional()?;
-    Ok(found.unwrap_or_default())
+    Ok(setting(connection, REVISION)?.unwrap_or_default())
 }

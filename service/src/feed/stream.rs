@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::ids::{ClientId, InstallationId, MemberId, UnitId};
 use crate::secrets;
-use crate::store::StoreError;
+use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
 /// The name of one ordered feed.
@@ -223,8 +223,7 @@ pub(super) fn after(
         "SELECT key, seq, gone, changed_at, channel, client, installation FROM feed_entry \
          WHERE stream = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let mut rows = rows.query(params![stream.0, number(seq)?, most])?;
+    let mut rows = rows.query(params![stream.0, number(seq)?, limit(most)])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         let removal = Removal { at: Moment::from_millis(row.get(3)?), by: Author::from_row(row, 4)?? };

@@ -14,7 +14,7 @@ use crate::catalogue::contents::Kind;
 use crate::catalogue::{Index, shown_key};
 use crate::feed::{Collection, Source, Stream};
 use crate::ids::MemberId;
-use crate::store::StoreError;
+use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
 /// What one member reads.
@@ -55,7 +55,7 @@ impl Collection for Mine {
              (SELECT 1 FROM blueprint b WHERE b.member = ?1 AND b.product = d.product) \
              ORDER BY product LIMIT ?3",
         )?;
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let most = limit(most);
         let mut rows = rows.query(params![self.member, behind.unwrap_or_default(), most])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {

@@ -11,7 +11,7 @@ use super::{Held, NAME, Target};
 use crate::catalogue::shown_key;
 use crate::feed::{self, Author, Change, Stream};
 use crate::ids::MemberId;
-use crate::store::StoreError;
+use crate::store::{self, StoreError};
 use crate::time::Moment;
 
 /// A source as it is stored: a default grant is the server's alone (TYP-10).
@@ -112,8 +112,7 @@ pub(super) fn count(connection: &Connection, member: &MemberId) -> Result<u64, S
     let sql = "SELECT (SELECT count(*) FROM default_blueprint) + (SELECT count(*) FROM blueprint b \
                WHERE b.member = ?1 AND NOT EXISTS \
                (SELECT 1 FROM default_blueprint d WHERE d.product = b.product))";
-    let count: i64 = connection.prepare_cached(sql)?.query_row([member], |row| row.get(0))?;
-    u64::try_from(count).map_err(|_| StoreError::Corrupt("a count below zero"))
+    store::count(connection, sql, [member])
 }
 
 /// Writes what was decided.

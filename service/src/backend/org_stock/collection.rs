@@ -28,7 +28,7 @@ use crate::catalogue::{Index, shown_key};
 use crate::feed::{Collection, Source, Stream};
 use crate::ids::{InstallationId, MemberId, UnitId};
 use crate::secrets;
-use crate::store::StoreError;
+use crate::store::{StoreError, limit};
 
 /// The most entries that a lot shows.
 const MOST_ENTRIES: i64 = 10_000;
@@ -90,7 +90,7 @@ impl Collection for Pools {
                 Some((there, last)) if there == tag => last,
                 _ => "",
             };
-            let left = i64::try_from(most.saturating_sub(found.len())).unwrap_or(i64::MAX);
+            let left = limit(most.saturating_sub(found.len()));
             let mut rows = lots.query(params![of.unit.id.as_str(), last, left])?;
             while let Some(row) = rows.next()? {
                 let (key, item) = self.item(connection, of, row)?;

@@ -17,7 +17,7 @@ use crate::catalogue::contents::Kind;
 use crate::catalogue::{Index, shown_key};
 use crate::feed::{Collection, Source, Stream};
 use crate::ids::{InstallationId, MemberId};
-use crate::store::StoreError;
+use crate::store::{StoreError, limit};
 
 /// What one member reads on one installation.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Collection for Mine {
     ) -> Result<Vec<(String, Ship)>, StoreError> {
         let sql = ships("s.id > ?3 ORDER BY s.id LIMIT ?4");
         let mut rows = connection.prepare_cached(&sql)?;
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let most = limit(most);
         let behind = behind.unwrap_or_default();
         let mut rows = rows.query(params![self.installation, self.member, behind, most])?;
         let mut found = Vec::new();

@@ -10,7 +10,7 @@ use super::{NAME, Op, Ship, Wish};
 use crate::feed::{self, Stream};
 use crate::ids::{InstallationId, MemberId};
 use crate::members;
-use crate::store::StoreError;
+use crate::store::{self, StoreError};
 
 /// What is known of the ships that ops name, and of those that the installation links to their ids.
 pub(super) fn known(connection: &Connection, writer: &Writer, ops: &[Op]) -> Result<Known, StoreError> {
@@ -91,8 +91,7 @@ pub(super) fn missions(connection: &Connection, id: &str) -> Result<i64, StoreEr
 /// How many ships the member has.
 pub(super) fn count(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
     let sql = "SELECT count(*) FROM ship WHERE member = ?1";
-    let count: i64 = connection.prepare_cached(sql)?.query_row([member], |row| row.get(0))?;
-    u64::try_from(count).map_err(|_| StoreError::Corrupt("a count below zero"))
+    store::count(connection, sql, [member])
 }
 
 /// Writes what was decided. Ids change ships in any order within a batch, so that all that end go first.

@@ -14,7 +14,7 @@ use crate::catalogue::contents::Kind;
 use crate::catalogue::{Index, shown_key};
 use crate::feed::{Collection, Source, Stream};
 use crate::ids::MemberId;
-use crate::store::StoreError;
+use crate::store::{StoreError, limit};
 
 /// What one member reads.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Collection for Mine {
              GROUP BY lot ORDER BY lot LIMIT ?3"
         );
         let mut rows = connection.prepare_cached(&sql)?;
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let most = limit(most);
         let mut rows = rows.query(params![self.member, behind.unwrap_or_default(), most])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {

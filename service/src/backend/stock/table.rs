@@ -12,7 +12,7 @@ use super::NAME;
 use super::decide::{Known, Shelf, Wish};
 use crate::feed::{self, Stream};
 use crate::ids::MemberId;
-use crate::store::StoreError;
+use crate::store::{self, StoreError};
 
 /// What is known of the lots that ops name.
 pub(super) fn known(
@@ -39,9 +39,7 @@ pub(super) fn known(
 
 /// Whether stock may be marked as stolen; it may, as long as nobody switched it off.
 pub(in crate::backend) fn marking(connection: &Connection) -> Result<bool, StoreError> {
-    let sql = "SELECT value <> 'off' FROM setting WHERE name = 'stolen-marking'";
-    let found = connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
-    Ok(found.unwrap_or(true))
+    Ok(store::setting(connection, "stolen-marking")?.as_deref() != Some("off"))
 }
 
 /// What the client did within the guard's window to the lots that ops lower (STK-22): of each its first change, by
@@ -102,6 +100,5 @@ fn held(holding: &str) -> Result<i64, StoreError> {
 /// How many lots the member has.
 pub(super) fn count(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
     let sql = "SELECT count(DISTINCT lot) FROM stock_row WHERE member = ?1";
-    let count: i64 = connection.prepare_cached(sql)?.query_row([member], |row| row.get(0))?;
-    u64::try_from(count).map_err(|_| StoreError::Corrupt("a count below zero"))
+    store::count(connection, sql, [member])
 }
