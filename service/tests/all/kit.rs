@@ -1,5 +1,5 @@
 //! What the tests of several parts need: an independent judge of requests and answers, the log, the binary as a
-//! command, a router on a port, and how often a model is asked.
+//! command, a router on a port, how often a model is asked, and how large a set of a model's is.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,6 +13,8 @@ use exchange_service::Environment;
 use exchange_service::config::Config;
 use exchange_service::serve::Server;
 use jsonschema::{Registry, Validator};
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, prop_oneof};
 use proptest::test_runner::Config as ModelConfig;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -120,6 +122,11 @@ pub(crate) fn cases(usual: u32) -> ModelConfig {
     let asked = std::env::var("MODEL_CASES").ok();
     let asked = asked.map(|cases| cases.parse().expect("MODEL_CASES is a number"));
     ModelConfig { cases: asked.unwrap_or(usual), ..ModelConfig::default() }
+}
+
+/// The ops of a set: mostly a few, seldom as many as a set may have (LIM-01).
+pub(crate) fn ops<S: Strategy>(op: impl Fn() -> S) -> impl Strategy<Value = Vec<S::Value>> {
+    prop_oneof![60 => vec(op(), 1..7), 1 => vec(op(), 100..=500)]
 }
 
 /// Everything that is logged in this process from now on, whichever thread and whichever test it comes from.

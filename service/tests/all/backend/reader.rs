@@ -13,7 +13,7 @@ pub(super) struct Reader<T> {
     follows: bool,
     /// Which entries a page leaves there.
     keeps: fn(&T, &Value) -> bool,
-    /// The last page, as it was sent.
+    /// The last answer, as it was sent.
     pub(super) last: String,
 }
 
@@ -34,13 +34,13 @@ impl<T> Reader<T> {
     pub(super) async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
         let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
         let answered = bench.get(&self.caller, &format!("{}?limit={limit}{cursor}", self.uri)).await;
+        self.last = String::from_utf8(answered.bytes).expect("text");
         if answered.status == 410 {
             (self.entries, self.cursor, self.follows) = (BTreeMap::new(), None, false);
             return false;
         }
         let page = answered.body;
         assert_eq!(answered.status, 200, "{page}");
-        self.last = String::from_utf8(answered.bytes).expect("text");
         self.entries.retain(|_, entry| (self.keeps)(entry, &page));
         self.entries.extend(page["items"].as_array().expect("a list").iter().map(self.entry));
         for gone in page["removed"].as_array().expect("a list") {

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use super::reader::Reader;
 use super::ships::*;
 use super::*;
-use crate::kit::cases;
+use crate::kit::{cases, ops};
 
 /// One op, before it is known what is there.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ fn wish() -> impl Strategy<Value = Wish> {
 
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
-        12 => (0_usize..4, prop::collection::vec(wish(), 1..6), prop::bool::weighted(0.1))
+        12 => (0_usize..4, ops(wish), prop::bool::weighted(0.1))
             .prop_map(|(who, wishes, dry)| Act::Write { who, wishes, dry }),
         1 => (0_usize..8).prop_map(Act::Give),
         1 => any::<u8>().prop_map(Act::Rename),
@@ -508,7 +508,7 @@ async fn run(acts: Vec<Act>) {
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(500))]
 
     /// SHP-03, SHP-05, SHP-07, SHP-08, SHP-09, SHP-10, SHP-12, SHP-13, SHP-14, SHP-15, SHP-16, SHP-17, SHP-18,
     /// SHP-19, FED-04, FED-06, WRT-02, WRT-04: see the head of this file.

@@ -15,7 +15,7 @@ use proptest::sample::select;
 use super::reader::Reader;
 use super::stock::*;
 use super::*;
-use crate::kit::cases;
+use crate::kit::{cases, ops};
 
 /// Lots that the model knows, twins among them.
 fn all() -> Vec<At> {
@@ -74,7 +74,7 @@ fn wish() -> impl Strategy<Value = Wish> {
 
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
-        10 => (0_usize..4, prop::collection::vec(wish(), 1..7), prop::bool::weighted(0.1))
+        10 => (0_usize..4, ops(wish), prop::bool::weighted(0.1))
             .prop_map(|(who, wishes, dry)| Act::Write { who, wishes, dry }),
         3 => (0_usize..4, 0_usize..10, 0_usize..10).prop_map(|(who, from, to)| Act::Move { who, from, to }),
         3 => (0_usize..10, 0_usize..4).prop_map(|(lot, keeping)| Act::Rebook(lot, keeping)),
@@ -380,7 +380,7 @@ async fn run(acts: Vec<Act>) {
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(500))]
 
     /// STK-02, STK-04, STK-09, STK-10, STK-11, STK-12, STK-13, STK-15, STK-16, STK-17, STK-19, FED-04, FED-06,
     /// WRT-02, WRT-04: see the head of this file.
