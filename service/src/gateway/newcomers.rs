@@ -9,6 +9,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
 use super::ports::Ports;
@@ -37,7 +38,9 @@ impl fmt::Debug for Known {
 impl Known {
     /// At most so many; those that were not seen for longest are forgotten first.
     pub(super) fn new(most: usize) -> Self {
-        Self { proven: Cache::new(most.max(1) as u64) }
+        let proven = Cache::builder().max_capacity(most.max(1) as u64);
+        // Who is new would have to come often, where the usual policy decides who stays.
+        Self { proven: proven.eviction_policy(EvictionPolicy::lru()).build() }
     }
 
     /// A request of the source was proven.

@@ -1,6 +1,7 @@
 //! The control interface under `/_sandbox`: what a person would do elsewhere, for scripts.
 //!
-//! Only requests that name this machine's loopback interface are served, and none that a browser sends for a page.
+//! Only requests that name this machine's loopback interface are served, and nothing that a page in a browser sends is
+//! carried out.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -116,8 +116,8 @@ impl Backend {
         self.store.write(earmark).await
     }
 
-    /// Gives a member another name, which the entries that they hold show (OST-07). Says whether there is such a
-    /// member.
+    /// Gives a member another name, which the entries that they hold show (OST-07). Says whether that
+    /// changed anything.
     ///
     /// # Errors
     /// What the store says; nothing is written then.
