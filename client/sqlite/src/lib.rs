@@ -1,0 +1,2 @@
+//! Replica and outbox of an exchange client in SQLite files: stores for `exchange-client` that outlive the
+//! process.

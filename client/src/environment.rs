@@ -1,0 +1,98 @@
+//! Time, sleep and randomness: everything that is not a decision. Injected, so that a seed repeats a run and
+//! no test waits.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use dpop_bound::{Random, SystemRandom, UnixTime, clock::Reading, random::RandomError};
+
+/// What [`Clock::sleep`] gives.
+pub type Sleep<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// Both local clocks, and waiting by the monotonic one.
+pub trait Clock: Send + Sync {
+    /// Both clocks, read at one moment.
+    fn now(&self) -> Reading;
+
+    /// Waits. Dropping the future ends it.
+    fn sleep(&self, time: Duration) -> Sleep<'_>;
+}
+
+/// The surroundings of a client. Cloning shares them.
+#[derive(Clone)]
+pub struct Environment {
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+}
+
+impl Environment {
+    /// The machine's clocks, tokio's timer and the operating system's random numbers.
+    #[must_use]
+    pub fn system() -> Self {
+        Self::new(SystemClock { begun: Instant::now() }, SystemRandom)
+    }
+
+    /// Surroundings of your own.
+    #[must_use]
+    pub fn new(clock: impl Clock + 'static, random: impl Random + 'static) -> Self {
+        Self { clock: Arc::new(clock), random: Arc::new(random) }
+    }
+
+    /// Both clocks.
+    #[must_use]
+    pub fn now(&self) -> Reading {
+        self.clock.now()
+    }
+
+    /// Waits.
+    pub fn sleep(&self, time: Duration) -> Sleep<'_> {
+        self.clock.sleep(time)
+    }
+
+    /// A number from 0 to below 1, for jitter: the middle when there are no random numbers to be had, since
+    /// no decision hangs on it.
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        let mut bytes = [0; 4];
+        match self.random.fill(&mut bytes) {
+            Ok(()) => f64::from(u32::from_le_bytes(bytes)) / (f64::from(u32::MAX) + 1.0),
+            Err(_) => 0.5,
+        }
+    }
+}
+
+impl Random for Environment {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
+        self.random.fill(bytes)
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment").finish_non_exhaustive()
+    }
+}
+
+/// The machine's clocks. The only place of this crate that reads them.
+struct SystemClock {
+    begun: Instant,
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Reading {
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Reading {
+            wall: UnixTime::from_millis(u64::try_from(wall.as_millis()).unwrap_or(u64::MAX)),
+            monotonic: self.begun.elapsed(),
+        }
+    }
+
+    fn sleep(&self, time: Duration) -> Sleep<'_> {
+        Box::pin(tokio::time::sleep(time))
+    }
+}

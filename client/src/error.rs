@@ -1,0 +1,435 @@
+//! The one error of this crate: what happened, what the exchange called it, and what to do next.
+
+use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
+
+use exchange_api::{
+    Error as CallError, RefusedCall,
+    codes::{Action, Code},
+    oauth_errors::{LoginAction, OauthError},
+    runtime::{
+        client::{Reason, RetryAfter},
+        transport::{Delivery, TransportError, TransportFault},
+        violation::Violations,
+    },
+    types::Problem,
+};
+use http::StatusCode;
+
+use crate::state::{End, Halt};
+
+/// Why something did not happen. Cheap to clone; prints one line, and nothing that a body, an address or a
+/// store holds.
+#[derive(Clone)]
+pub struct Error(Arc<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    what: Cow<'static, str>,
+    code: Option<Code>,
+    oauth: Option<OauthError>,
+    status: Option<StatusCode>,
+    correlation_id: Option<Box<str>>,
+    retry_after: Option<Duration>,
+    problem: Option<Box<Problem>>,
+    violations: Option<Violations>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// What kind of failure it is: what a program decides by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Nobody is signed in here, or the exchange does not take the tokens.
+    SignInNeeded,
+    /// The connection is over (IDP-25): a new device login, when the member asks.
+    Ended(End),
+    /// The client stops altogether until the member did something (CLI-04).
+    Halted(Halt),
+    /// The connection has not this capability: a device login with more scopes, if the member wants it.
+    ScopeMissing,
+    /// The member may not do this; everything else goes on.
+    NotPermitted,
+    /// It breaks the contract, and was not carried out: never to be sent again unchanged.
+    Invalid,
+    /// More than is taken at once.
+    TooLarge,
+    /// Somebody changed it meanwhile: pull, merge, send under a new key.
+    Conflict,
+    /// Held until the member confirms it ([`Error::problem`] has the link, a secret).
+    ConfirmationNeeded,
+    /// The feed goes no further from there: read a snapshot.
+    CursorExpired,
+    /// The exchange asks to wait; nothing was carried out.
+    Busy,
+    /// The day's writes are used up ([`Error::retry_after`] says until when); reads go on.
+    QuotaExceeded,
+    /// There is no way to the server; nothing was sent.
+    Unreachable,
+    /// Nobody can tell whether it was carried out; for a read: there is no answer.
+    OutcomeUnknown,
+    /// The proof was refused, and another would be.
+    Proof,
+    /// The clock of this machine has to be set (DPP-10).
+    Clock,
+    /// An answer that is none of the exchange's: a proxy, another server, a redirection.
+    Protocol,
+    /// The secret store cannot be used.
+    Secrets,
+    /// The local files cannot be used.
+    Storage,
+    /// The member declined the device login (ERR-45).
+    Declined,
+    /// The code of the device login is used up (ERR-46).
+    CodeExpired,
+    /// It was given up on this side.
+    Cancelled,
+    /// This program did what it must not.
+    Bug,
+}
+
+/// What to do next, for the person before the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Advice {
+    /// Sign in.
+    SignIn,
+    /// Sign in again, with the capability that is missing.
+    SignInForMore,
+    /// Ask those who run the exchange.
+    Ask,
+    /// Ask the organisation for a role.
+    AskForRole,
+    /// Wait until the registration is approved.
+    AwaitApproval,
+    /// Accept the terms in the web application.
+    AcceptTerms,
+    /// Update the program.
+    Update,
+    /// Confirm in the browser.
+    Confirm,
+    /// Synchronise, then look again.
+    Synchronise,
+    /// Wait for as long as was asked.
+    Wait,
+    /// Look at the network and try again.
+    Reconnect,
+    /// Nothing: it is tried again until it is known.
+    LeaveItRunning,
+    /// Correct it.
+    Correct,
+    /// Send less at once.
+    SendLess,
+    /// Set the clock of this machine.
+    SetClock,
+    /// Unlock or install the secret store.
+    OpenSecretStore,
+    /// Look at the disk.
+    CheckDisk,
+    /// Begin again.
+    StartAgain,
+    /// Nothing: the member may not.
+    Nothing,
+    /// Tell who makes this program.
+    Report,
+}
+
+impl Advice {
+    /// The same as a sentence.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::SignIn => "sign in",
+            Self::SignInForMore => "sign in again and allow this capability, if you want it",
+            Self::Ask => "ask those who run the exchange",
+            Self::AskForRole => "ask your organisation for a role",
+            Self::AwaitApproval => "wait until your registration is approved",
+            Self::AcceptTerms => "accept the current terms in the web application",
+            Self::Update => "update this program",
+            Self::Confirm => "confirm or discard it in your browser",
+            Self::Synchronise => "synchronise, then look at it again",
+            Self::Wait => "wait, then try again",
+            Self::Reconnect => "check the network, then try again",
+            Self::LeaveItRunning => "it is sent again under the same key until the outcome is known",
+            Self::Correct => "correct it before it is sent again",
+            Self::SendLess => "send less at once",
+            Self::SetClock => "let this computer set its clock from the network",
+            Self::OpenSecretStore => {
+                "unlock the secret store of this computer, or choose another before signing in"
+            }
+            Self::CheckDisk => "check the disk: space, permissions",
+            Self::StartAgain => "start again when you want to",
+            Self::Nothing => "nothing to be done here",
+            Self::Report => "report it to who makes this program",
+        }
+    }
+}
+
+impl Error {
+    /// An error of this side. `what` is one line without anything secret.
+    #[must_use]
+    pub fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
+        Self::of(Inner::new(kind, what))
+    }
+
+    /// With what lies behind it, whose text must hold nothing secret: it is printed.
+    #[must_use]
+    pub fn caused(
+        kind: ErrorKind,
+        what: impl Into<Cow<'static, str>>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self::of(Inner { source: Some(source.into()), ..Inner::new(kind, what) })
+    }
+
+    /// What the identity provider answered.
+    #[must_use]
+    pub fn of_oauth(error: OauthError, status: StatusCode, retry_after: Option<Duration>) -> Self {
+        let kind = match (error.action(), &error) {
+            (_, OauthError::ExpiredToken) => ErrorKind::CodeExpired,
+            (Some(LoginAction::EndConnection), _) => ErrorKind::Ended(End::Grant),
+            (Some(LoginAction::StopLogin), _) => ErrorKind::Declined,
+            (Some(LoginAction::StopClient), _) => ErrorKind::Halted(Halt::NotRegistered),
+            (Some(LoginAction::PollAgain | LoginAction::PollSlower), _) => ErrorKind::Busy,
+            (Some(LoginAction::RetryWithNonce), _) => ErrorKind::Proof,
+            (Some(LoginAction::FixAndRetryOnce), OauthError::InvalidDpopProof) => ErrorKind::Proof,
+            (Some(LoginAction::Bug | LoginAction::FixAndRetryOnce | LoginAction::RestartLogin), _) => {
+                ErrorKind::Bug
+            }
+            (None, _) => by_status(status),
+        };
+        let what = format!("the identity provider refused: {error}");
+        Self::of(Inner { oauth: Some(error), status: Some(status), retry_after, ..Inner::new(kind, what) })
+    }
+
+    fn of(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+
+    /// What a program decides by.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What the exchange called it, also when nobody here knows the code.
+    #[must_use]
+    pub fn code(&self) -> Option<&Code> {
+        self.0.code.as_ref()
+    }
+
+    /// What the identity provider called it.
+    #[must_use]
+    pub fn oauth_error(&self) -> Option<&OauthError> {
+        self.0.oauth.as_ref()
+    }
+
+    /// The status, when there was an answer.
+    #[must_use]
+    pub fn status(&self) -> Option<StatusCode> {
+        self.0.status
+    }
+
+    /// By which those who run the exchange find the call (GW-13).
+    #[must_use]
+    pub fn correlation_id(&self) -> Option<&str> {
+        self.0.correlation_id.as_deref()
+    }
+
+    /// How long the server asked to wait, counted from the answer; never shorter is right (CLI-02).
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// The refusal itself. Its `confirmationUrl` is a secret: open it for the member, never log or keep it
+    /// (WRT-11).
+    #[must_use]
+    pub fn problem(&self) -> Option<&Problem> {
+        self.0.problem.as_deref()
+    }
+
+    /// Where a request breaks the contract, when this side found it.
+    #[must_use]
+    pub fn violations(&self) -> Option<&Violations> {
+        self.0.violations.as_ref()
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn advice(&self) -> Advice {
+        match self.kind() {
+            ErrorKind::SignInNeeded | ErrorKind::Ended(_) => Advice::SignIn,
+            ErrorKind::Halted(halt) => halt.advice(),
+            ErrorKind::ScopeMissing => Advice::SignInForMore,
+            ErrorKind::NotPermitted => Advice::Nothing,
+            ErrorKind::Invalid => Advice::Correct,
+            ErrorKind::TooLarge => Advice::SendLess,
+            ErrorKind::Conflict | ErrorKind::CursorExpired => Advice::Synchronise,
+            ErrorKind::ConfirmationNeeded => Advice::Confirm,
+            ErrorKind::Busy | ErrorKind::QuotaExceeded => Advice::Wait,
+            ErrorKind::Unreachable => Advice::Reconnect,
+            ErrorKind::OutcomeUnknown => Advice::LeaveItRunning,
+            ErrorKind::Clock => Advice::SetClock,
+            ErrorKind::Secrets => Advice::OpenSecretStore,
+            ErrorKind::Storage => Advice::CheckDisk,
+            ErrorKind::Declined | ErrorKind::CodeExpired | ErrorKind::Cancelled => Advice::StartAgain,
+            ErrorKind::Protocol => Advice::Ask,
+            ErrorKind::Proof | ErrorKind::Bug => Advice::Report,
+        }
+    }
+}
+
+impl Inner {
+    fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            kind,
+            what: what.into(),
+            code: None,
+            oauth: None,
+            status: None,
+            correlation_id: None,
+            retry_after: None,
+            problem: None,
+            violations: None,
+            source: None,
+        }
+    }
+}
+
+/// What a code asks of a client (the registry's `action`); a code that nobody here knows goes by its status
+/// (CON-12).
+#[must_use]
+pub fn kind_of(code: Option<&Code>, status: StatusCode) -> ErrorKind {
+    let Some((code, action)) = code.and_then(|code| Some((code, code.action()?))) else {
+        return by_status(status);
+    };
+    match action {
+        Action::RefreshOnce => ErrorKind::SignInNeeded,
+        Action::Bug => ErrorKind::Bug,
+        Action::RetryWithNonceOrStop => ErrorKind::Proof,
+        Action::WaitAndResend => ErrorKind::Busy,
+        Action::NewLoginWithScope => ErrorKind::ScopeMissing,
+        Action::EndConnection => ErrorKind::Ended(End::Client),
+        Action::EndConnectionAndKey => ErrorKind::Ended(End::Installation),
+        Action::StopClient => ErrorKind::Halted(Halt::of(code)),
+        Action::StopArea => match code {
+            Code::SchemaInvalid => ErrorKind::Invalid,
+            Code::PayloadTooLarge | Code::BatchTooLarge => ErrorKind::TooLarge,
+            Code::QuotaExceeded => ErrorKind::QuotaExceeded,
+            _ => ErrorKind::NotPermitted,
+        },
+        Action::PullAndMerge => ErrorKind::Conflict,
+        Action::Confirm => ErrorKind::ConfirmationNeeded,
+        Action::ReadSnapshot => ErrorKind::CursorExpired,
+        Action::OutcomeUnknown => ErrorKind::OutcomeUnknown,
+    }
+}
+
+fn by_status(status: StatusCode) -> ErrorKind {
+    match status.as_u16() {
+        401 => ErrorKind::SignInNeeded,
+        403 => ErrorKind::NotPermitted,
+        408 | 425 | 429 | 503 => ErrorKind::Busy,
+        409 => ErrorKind::Conflict,
+        410 => ErrorKind::CursorExpired,
+        413 => ErrorKind::TooLarge,
+        400..500 => ErrorKind::Invalid,
+        500..600 => ErrorKind::OutcomeUnknown,
+        _ => ErrorKind::Protocol,
+    }
+}
+
+/// Once, where a call of the generated client comes back: everything else of this crate knows [`Error`] alone.
+impl From<CallError<Problem>> for Error {
+    fn from(error: CallError<Problem>) -> Self {
+        let (code, correlation_id) = (error.code(), error.correlation_id().map(String::into_boxed_str));
+        let (status, what) = (error.status(), error.describe());
+        let retry_after = error.retry_after().and_then(|after| match after {
+            RetryAfter::Delay(delay) => Some(delay),
+            // The transport, which knows the server's clock, has made seconds of a date.
+            RetryAfter::At(_) => None,
+        });
+        let about = |kind| Inner {
+            code: code.clone(),
+            status,
+            correlation_id: correlation_id.clone(),
+            retry_after,
+            ..Inner::new(kind, what.clone())
+        };
+        match error {
+            // A refusal of this side, which found its way through the generated client.
+            CallError::Transport(error) => match error.cause::<Self>() {
+                Some(own) => own.clone(),
+                None => Self::of_transport(error),
+            },
+            CallError::Answer(answer) => {
+                let kind = kind_of(code.as_ref(), answer.status);
+                Self::of(Inner { problem: Some(Box::new(answer.into_body())), ..about(kind) })
+            }
+            CallError::Unreadable(answer) => {
+                let kind = match (&code, answer.status) {
+                    (None, status) if status.is_client_error() => match by_status(status) {
+                        kind @ (ErrorKind::Busy | ErrorKind::TooLarge) => kind,
+                        // A proxy's page: nothing that it says is the exchange's word.
+                        _ => ErrorKind::Protocol,
+                    },
+                    (None, status) if status.is_success() => match answer.reason {
+                        Reason::Syntax { .. } | Reason::Missing | Reason::Encoding => {
+                            ErrorKind::OutcomeUnknown
+                        }
+                        _ => ErrorKind::Protocol,
+                    },
+                    _ => kind_of(code.as_ref(), answer.status),
+                };
+                Self::of(about(kind))
+            }
+            CallError::InvalidRequest(violations) => {
+                Self::of(Inner { violations: Some(violations), ..about(ErrorKind::Invalid) })
+            }
+            _ => Self::of(about(ErrorKind::Protocol)),
+        }
+    }
+}
+
+impl Error {
+    /// What became of a request that got no answer.
+    #[must_use]
+    pub fn of_transport(error: TransportError) -> Self {
+        let kind = match (error.fault(), error.delivery()) {
+            (TransportFault::Request, _) => ErrorKind::Bug,
+            (TransportFault::TooLarge, _) => ErrorKind::Protocol,
+            (TransportFault::Declined, _) => ErrorKind::Cancelled,
+            (_, Delivery::NotSent) => ErrorKind::Unreachable,
+            (_, Delivery::Unknown) => ErrorKind::OutcomeUnknown,
+        };
+        let what = error.to_string();
+        Self::caused(kind, what, error)
+    }
+}
+
+/// One line: what happened, the code where the text has it not already, what to do, the id of the call.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { what, code, correlation_id, .. } = &*self.0;
+        f.write_str(what)?;
+        if let Some(code) = code.as_ref().filter(|code| !what.contains(code.as_str())) {
+            write!(f, " ({code})")?;
+        }
+        if let Some(id) = correlation_id.as_deref().filter(|id| !what.contains(*id)) {
+            write!(f, " [correlation id {id}]")?;
+        }
+        write!(f, "; {}", self.advice().text())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({:?}: {self})", self.kind())
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}

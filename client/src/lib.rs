@@ -1,0 +1,17 @@
+//! A client of the exchange: everything between a program and the generated API.
+
+mod backoff;
+mod environment;
+mod error;
+mod identity;
+mod place;
+mod state;
+mod tokens;
+
+pub use backoff::Backoff;
+pub use environment::{Clock, Environment, Sleep};
+pub use error::{Advice, Error, ErrorKind, kind_of};
+pub use exchange_api as api;
+pub use identity::{Identity, UnusableIdentity};
+pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
+pub use state::{End, Halt, SessionState};

@@ -1,0 +1,39 @@
+//! The seam between what sends and who signs: the transport asks for a token and a key, and tells what became
+//! of them; the session refreshes, halts and ends.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use dpop_bound::{AccessToken, ProofSigner, TokenHash};
+
+use crate::{environment::Environment, error::Error};
+
+/// A future in a box.
+pub(crate) type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Nonces, clocks and the key of this installation.
+pub(crate) type Proofs = dpop_bound::Session<Arc<dyn ProofSigner>, Environment>;
+
+/// What a call is signed with.
+#[derive(Clone)]
+pub(crate) struct Grant {
+    /// Bound to the key of `proofs`.
+    pub(crate) token: Arc<AccessToken>,
+    /// Makes its proofs.
+    pub(crate) proofs: Arc<Proofs>,
+}
+
+/// Who has tokens.
+pub(crate) trait Tokens: Send + Sync {
+    /// What to sign a call with now: refreshed before if the token is about to run out.
+    ///
+    /// Fails with the state of the session where there is none: signed out, halted, ended.
+    fn current(&self) -> Later<'_, Result<Grant, Error>>;
+
+    /// Another than the token that the gateway did not take (ERR-05): a newer one if there is one by now, in
+    /// this process or another, else it is refreshed, once for all who ask.
+    fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>>;
+
+    /// A refusal that is about the session and not about the call alone: kinds `Halted` and `Ended`. Deletes
+    /// what the row asks for (ERR-12, ERR-13) before it returns.
+    fn told<'a>(&'a self, refusal: &'a Error) -> Later<'a, ()>;
+}
