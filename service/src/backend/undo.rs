@@ -6,11 +6,13 @@
 //! ```
 //!
 //! Each entry becomes again what it was before the client's first change of the span. An entry that somebody
-//! else changed since stays as it is, and is told as a conflict; nothing is forced. The journal names what each
-//! change undid, so that a second run finds nothing, and one that was cut off goes on where it ended: what a
-//! piece set back is committed, and the next run does not find it any more.
+//! else changed since stays as it is, and is told as a conflict; nothing is forced. Entries between which something
+//! moved are set back together or not at all. The journal names what each change undid, so that a second run finds
+//! nothing, and one that was cut off goes on where it ended: what a piece set back is committed, and the next run
+//! does not find it any more.
 
 mod history;
+pub(super) mod moves;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -21,7 +23,7 @@ use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 
 use super::blueprints::Blueprints;
-use super::change::{Area, Extras, Interruption, Step, Touched, Writer, told};
+use super::change::{Area, Extras, Interruption, Notice, Step, Touched, Writer, told};
 use super::ships::Ships;
 use super::stock::Stock;
 use super::{Backend, journal};
@@ -33,8 +35,9 @@ use crate::records::{self, Deed, Doer};
 use crate::store::StoreError;
 use crate::time::Moment;
 use history::{By, History, Planned, Seen};
+use moves::{Case, Moves, Side, together};
 
-/// How many entries are set back in one transaction.
+/// How many entries are set back in one transaction; more where more of them belong together.
 const PIECE: usize = 200;
 
 /// Whose writes of when are undone.
@@ -156,6 +159,8 @@ pub enum Hindrance {
     UnitLeft,
     /// The client's id of it is another ship's by now.
     LinkTaken,
+    /// Something moved between it and an entry that stays.
+    OtherHalf,
 }
 
 impl Hindrance {
@@ -167,6 +172,7 @@ impl Hindrance {
             Self::Reserved => "reserved",
             Self::UnitLeft => "unit-left",
             Self::LinkTaken => "link-taken",
+            Self::OtherHalf => "other-half",
         }
     }
 }
@@ -179,6 +185,7 @@ impl fmt::Display for Hindrance {
             Self::Reserved => f.write_str("more of it is reserved than there was"),
             Self::UnitLeft => f.write_str("it was in a unit that the member has left"),
             Self::LinkTaken => f.write_str("its id is another ship's by now"),
+            Self::OtherHalf => f.write_str("what moved from or to it stays as it is"),
         }
     }
 }
@@ -214,6 +221,8 @@ pub(super) struct SetBack<E> {
     pub(super) ends: Vec<Result<Option<Touched<E>>, Hindrance>>,
     /// What it did beside.
     pub(super) extras: Extras,
+    /// Whom else it concerns, each once.
+    pub(super) notices: Vec<Notice>,
 }
 
 /// An area whose entries can be set back.
@@ -225,6 +234,14 @@ pub(super) trait Restore: Area<Entry: DeserializeOwned> {
     /// What is known of the entries now.
     type Present;
 
+    /// Whether something can move between entries.
+    const MOVES: bool = false;
+
+    /// What a change gave away or got, by names that both sides of a move within a change set have in common.
+    fn shares(_: &Change<Self::Entry>) -> Vec<(String, Side)> {
+        Vec::new()
+    }
+
     /// What the next change adds to what came before.
     fn follow(past: Option<Self::Past>, change: Change<Self::Entry>) -> Self::Past;
 
@@ -235,13 +252,14 @@ pub(super) trait Restore: Area<Entry: DeserializeOwned> {
     fn present(
         connection: &Connection,
         member: &MemberId,
-        pasts: &[(String, Self::Past)],
+        pasts: &[(&str, &Self::Past)],
     ) -> Result<Self::Present, StoreError>;
 
-    /// What is to become of each of them, of which the journal says that nobody else changed it.
+    /// What is to become of each of them, of which the journal says that nobody else changed it; every other entry
+    /// stays as it is.
     fn set_back(
         present: &Self::Present,
-        pasts: &[(String, Self::Past)],
+        pasts: &[(&str, &Self::Past)],
         writer: &Writer,
     ) -> SetBack<Self::Entry>;
 }
@@ -260,7 +278,8 @@ pub struct Undo {
 #[derive(Clone, Debug)]
 struct Plan {
     area: UndoArea,
-    entries: VecDeque<Planned>,
+    /// Entries in groups, each of which is set back together.
+    groups: VecDeque<Vec<Planned>>,
     /// The last entry of the journal when it was made, or that was looked at since.
     newest: i64,
     /// Keys that were changed since it was made.
@@ -280,32 +299,44 @@ impl Undo {
     /// [`UndoError::Forgotten`], or what the store says.
     pub fn plan(&mut self, connection: &Connection, area: UndoArea) -> Result<(), UndoError> {
         self.remembers(connection)?;
-        let Writes { client, member, from, to } = &self.writes;
         let newest = newest(connection)?;
+        let groups = match area {
+            UndoArea::Blueprints => self.groups::<Blueprints>(connection)?,
+            UndoArea::Stock => self.groups::<Stock>(connection)?,
+            UndoArea::Ships => self.groups::<Ships>(connection)?,
+        };
+        self.plan = Some(Plan { area, groups, newest, meanwhile: BTreeSet::new() });
+        Ok(())
+    }
+
+    fn groups<A: Restore>(&self, connection: &Connection) -> Result<VecDeque<Vec<Planned>>, StoreError> {
+        let Writes { client, member, from, to } = &self.writes;
         let mut rows = connection.prepare_cached(
-            "SELECT id, at, key, channel, client, undoes FROM journal \
+            "SELECT id, at, key, channel, client, undoes, change_set, before, after FROM journal \
              WHERE member = ?1 AND area = ?2 AND at >= ?3 ORDER BY id",
         )?;
-        let mut rows = rows.query(params![member, area.as_str(), from.millis()])?;
-        let mut history = History::default();
+        let mut rows = rows.query(params![member, A::NAME, from.millis()])?;
+        let (mut history, mut moves) = (History::default(), Moves::default());
         while let Some(row) = rows.next()? {
-            let (at, author): (i64, Option<ClientId>) = (row.get(1)?, row.get(4)?);
+            let (id, at, author): (i64, i64, Option<ClientId>) = (row.get(0)?, row.get(1)?, row.get(4)?);
             let by = match author {
                 Some(author) if author == *client && at <= to.millis() => By::Client,
                 Some(author) => By::Other(format!("client {author}")),
                 None => By::Other(row.get(3)?),
             };
-            history.see(Seen { id: row.get(0)?, key: row.get(2)?, by, undoes: row.get(5)? });
+            if A::MOVES && by == By::Client {
+                let change = Change { before: entry(row.get(7)?)?, after: entry(row.get(8)?)? };
+                moves.see(id, &row.get::<_, String>(6)?, A::shares(&change));
+            }
+            history.see(Seen { id, key: row.get(2)?, by, undoes: row.get(5)? });
         }
-        let entries = history.into_planned().into();
-        self.plan = Some(Plan { area, entries, newest, meanwhile: BTreeSet::new() });
-        Ok(())
+        Ok(moves.into_groups(history.into_planned()).into())
     }
 
     /// Whether there is more to do in the area that was planned last.
     #[must_use]
     pub fn has_more(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| !plan.entries.is_empty())
+        self.plan.as_ref().is_some_and(|plan| !plan.groups.is_empty())
     }
 
     /// Does the next piece, or says what it would do; belongs into one transaction.
@@ -352,11 +383,22 @@ impl Undo {
         let Some(plan) = &mut self.plan else { return Ok(Vec::new()) };
         let (connection, area) = (at.connection, plan.area);
         plan.look_again(connection, &self.writes.member)?;
-        let count = plan.entries.len().min(PIECE);
-        let planned: Vec<Planned> = plan.entries.drain(..count).collect();
-        let is_free = |planned: &Planned| planned.other.is_none() && !plan.meanwhile.contains(&planned.key);
-        let (free, hindered): (Vec<_>, Vec<_>) = planned.into_iter().partition(is_free);
         let index = at.catalogue.at(connection)?;
+        let (mut cases, mut undoes) = (Vec::new(), HashMap::new());
+        for group in 0.. {
+            let Some(planned) =
+                plan.groups.pop_front_if(|next| cases.is_empty() || cases.len() + next.len() <= PIECE)
+            else {
+                break;
+            };
+            for Planned { key, ids, other } in planned {
+                let Some(past) = past::<A>(connection, &ids)? else { continue };
+                undoes.extend(ids.first().map(|first| (key.clone(), *first)));
+                let is_other = other.is_some() || plan.meanwhile.contains(&key);
+                let stays = is_other.then_some(Hindrance::ChangedSince(other));
+                cases.push(Case { key, past, group, stays });
+            }
+        }
         let writer = self.writer(at.environment)?;
         let outcome = |key: &str, touched: &Touched<A::Entry>, end| Outcome {
             member: writer.member.clone(),
@@ -365,25 +407,14 @@ impl Undo {
             name: A::name(&index, touched),
             end,
         };
-        let mut outcomes = Vec::new();
-        for Planned { key, ids, other } in &hindered {
-            if let Some(past) = past::<A>(connection, ids)? {
-                let end = Err(Hindrance::ChangedSince(other.clone()));
-                outcomes.push(outcome(key, &A::faded(key, &past), end));
-            }
-        }
-        let (mut pasts, mut undoes) = (Vec::new(), HashMap::new());
-        for Planned { key, ids, .. } in free {
-            let Some(past) = past::<A>(connection, &ids)? else { continue };
-            undoes.extend(ids.first().map(|first| (key.clone(), *first)));
-            pasts.push((key, past));
-        }
+        let free = cases.iter().filter(|case| case.stays.is_none());
+        let pasts: Vec<(&str, &A::Past)> = free.map(|case| (&*case.key, &case.past)).collect();
         let present = A::present(connection, &writer.member, &pasts)?;
-        let SetBack { ends, extras } = A::set_back(&present, &pasts, &writer);
-        let mut touched = Vec::new();
-        for ((key, past), end) in pasts.iter().zip(ends) {
+        let SetBack { ends, extras, notices } = together::<A>(&present, &cases, &writer);
+        let (mut outcomes, mut touched, mut as_before) = (Vec::new(), Vec::new(), Vec::new());
+        for (Case { key, past, .. }, end) in cases.iter().zip(ends) {
             match end {
-                Ok(None) => {}
+                Ok(None) => as_before.push(key.clone()),
                 Err(hindrance) => outcomes.push(outcome(key, &A::faded(key, past), Err(hindrance))),
                 Ok(Some(one)) => {
                     let became = match (&one.before, &one.after) {
@@ -396,8 +427,9 @@ impl Undo {
                 }
             }
         }
-        if at.mode == Mode::Apply && !touched.is_empty() {
-            self.carry_out::<A>(at, &writer, &touched, &undoes, extras)?;
+        if at.mode == Mode::Apply {
+            let done = Done { touched, as_before, undoes, extras, notices };
+            self.carry_out::<A>(at, &writer, done)?;
         }
         Ok(outcomes)
     }
@@ -407,14 +439,37 @@ impl Undo {
         &mut self,
         at: &At<'_>,
         writer: &Writer,
-        touched: &[Touched<A::Entry>],
-        undoes: &HashMap<String, i64>,
-        extras: Extras,
+        done: Done<A::Entry>,
     ) -> Result<(), StoreError> {
         let At { connection, interruption, .. } = *at;
-        A::apply(connection, writer, touched)?;
-        interruption.at(Step::Applied)?;
-        told::<A>(connection, writer, touched, undoes, interruption)?;
+        let Done { touched, as_before, undoes, extras, notices } = done;
+        if !touched.is_empty() {
+            A::apply(connection, writer, &touched)?;
+            interruption.at(Step::Applied)?;
+            told::<A>(connection, writer, &touched, &undoes, interruption)?;
+            for Notice { member, kind } in &notices {
+                records::notice(connection, writer.now, member, kind, &writer.change_set)?;
+            }
+            self.written_down::<A>(connection, writer, &touched, &extras)?;
+        }
+        // What is as it was before counts as set back: else a later run over a part of the span would find that part.
+        let nothing = |key| Touched { key, before: None, after: None, removal: false, overridden: false };
+        let as_before: Vec<Touched<A::Entry>> = as_before.into_iter().map(nothing).collect();
+        journal::record(connection, writer, A::NAME, &as_before, &undoes)?;
+        if let Some(plan) = &mut self.plan {
+            plan.newest = newest(connection)?;
+        }
+        if touched.is_empty() { Ok(()) } else { interruption.at(Step::WrittenDown) }
+    }
+
+    /// Writes down who did how much, and tells the member of what an administrator did.
+    fn written_down<A: Restore>(
+        &mut self,
+        connection: &Connection,
+        writer: &Writer,
+        touched: &[Touched<A::Entry>],
+        extras: &Extras,
+    ) -> Result<(), StoreError> {
         let Writes { client, member, from, to } = &self.writes;
         let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
         let (there, gone, beside) = (there.len(), gone.len(), extras.audited());
@@ -427,11 +482,19 @@ impl Undo {
             records::notice(connection, writer.now, member, "writes-undone", client.as_str())?;
         }
         self.told = true;
-        if let Some(plan) = &mut self.plan {
-            plan.newest = newest(connection)?;
-        }
-        interruption.at(Step::WrittenDown)
+        Ok(())
     }
+}
+
+/// What a piece comes to.
+struct Done<E> {
+    touched: Vec<Touched<E>>,
+    /// Keys of entries that are as they were before.
+    as_before: Vec<String>,
+    /// The first entry of the journal that is undone of each key.
+    undoes: HashMap<String, i64>,
+    extras: Extras,
+    notices: Vec<Notice>,
 }
 
 /// Where and how a piece is done.

@@ -25,6 +25,7 @@ mod stock_bookings;
 mod stock_model;
 mod undo;
 mod undo_model;
+mod undo_moves;
 mod units;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::super::change::{Extras, Touched, Writer};
+use super::super::change::{Touched, Writer};
 use super::super::undo::{Change, Hindrance, Restore, SetBack};
 use super::decide::Known;
 use super::{Blueprints, Held, Target, table};
@@ -27,22 +27,23 @@ impl Restore for Blueprints {
     fn present(
         connection: &Connection,
         member: &MemberId,
-        pasts: &[(String, Change<Held>)],
+        pasts: &[(&str, &Change<Held>)],
     ) -> Result<Known, StoreError> {
-        let targets: Vec<Target> = pasts.iter().map(|(key, _)| Target::Product(key.clone())).collect();
+        let targets: Vec<Target> = pasts.iter().map(|(key, _)| Target::Product((*key).to_owned())).collect();
         table::known(connection, member, &targets)
     }
 
-    fn set_back(present: &Known, pasts: &[(String, Change<Held>)], _: &Writer) -> SetBack<Held> {
-        let one = |(key, past): &(String, Change<Held>)| {
-            let held = present.products.get(key).and_then(|product| product.held.clone());
+    fn set_back(present: &Known, pasts: &[(&str, &Change<Held>)], _: &Writer) -> SetBack<Held> {
+        let one = |(key, past): &(&str, &Change<Held>)| {
+            let held = present.products.get(*key).and_then(|product| product.held.clone());
             match held == past.after {
                 false => Err(Hindrance::ChangedSince(None)),
                 true if held == past.before => Ok(None),
                 true => Ok(Some(touched(key, held, past.before.clone()))),
             }
         };
-        SetBack { ends: pasts.iter().map(one).collect(), extras: Extras::default() }
+        let (extras, notices) = Default::default();
+        SetBack { ends: pasts.iter().map(one).collect(), extras, notices }
     }
 }
 
@@ -67,8 +68,7 @@ mod tests {
             let mut known = Known::default();
             known.products.insert("p".to_owned(), Product { held: held(now), ..Product::default() });
             let past = Change { before: held(before), after: held(after) };
-            let SetBack { mut ends, .. } =
-                Blueprints::set_back(&known, &[("p".to_owned(), past)], &writer("m"));
+            let SetBack { mut ends, .. } = Blueprints::set_back(&known, &[("p", &past)], &writer("m"));
             let end = ends.pop().expect("one").map_err(|hindrance| {
                 assert_eq!(hindrance, Hindrance::ChangedSince(None));
             });

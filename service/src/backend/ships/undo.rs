@@ -54,15 +54,15 @@ impl Restore for Ships {
     fn present(
         connection: &Connection,
         member: &MemberId,
-        pasts: &[(String, Past)],
+        pasts: &[(&str, &Past)],
     ) -> Result<Present, StoreError> {
         let units = members::units(connection, member)?.into_iter().collect();
         let mut present = Present { units, ..Present::default() };
         for (key, past) in pasts {
             if let Some(ship) = table::find(connection, member, key)? {
-                present.ships.insert(key.clone(), ship);
+                present.ships.insert((*key).to_owned(), ship);
             }
-            present.missions.insert(key.clone(), table::missions(connection, key)?);
+            present.missions.insert((*key).to_owned(), table::missions(connection, key)?);
             for (installation, external) in past.change.before.iter().flat_map(|ship| &ship.links) {
                 if let Some(ship) = table::linked(connection, installation, external)? {
                     present.linked.insert((installation.clone(), external.clone()), ship);
@@ -72,7 +72,7 @@ impl Restore for Ships {
         Ok(present)
     }
 
-    fn set_back(present: &Present, pasts: &[(String, Past)], _: &Writer) -> SetBack<Ship> {
+    fn set_back(present: &Present, pasts: &[(&str, &Past)], _: &Writer) -> SetBack<Ship> {
         let mut ends: Vec<_> = pasts.iter().map(|(key, past)| one(present, key, past)).collect();
         // An id can go back when the ship that has it gives it back in turn, which may hang on another one's.
         loop {
@@ -88,7 +88,8 @@ impl Restore for Ships {
         }
         let gone = ends.iter().flatten().flatten().filter(|touched| touched.after.is_none());
         let detached = gone.filter_map(|touched| present.missions.get(&touched.key)).sum();
-        SetBack { ends, extras: Extras { detached_from_missions: Some(detached), ..Extras::default() } }
+        let extras = Extras { detached_from_missions: Some(detached), ..Extras::default() };
+        SetBack { ends, extras, notices: Vec::new() }
     }
 }
 
@@ -211,6 +212,7 @@ mod tests {
                 format!("{name}@{}/{} {unit}{link}", ship.version, ship.unit_version)
             }
         };
+        let pasts: Vec<(&str, &Past)> = pasts.iter().map(|(key, past)| (&**key, past)).collect();
         let SetBack { ends, .. } = Ships::set_back(&present, &pasts, &writer("m"));
         assert_eq!(ends.into_iter().map(shown).collect::<Vec<_>>(), expect, "{ships:?}");
     }

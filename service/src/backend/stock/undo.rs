@@ -1,11 +1,14 @@
 //! Stock set back: what was booked in is booked out again, and what was booked out stands where it stood, with its
-//! keeping, age and note. What was offered of it stays unoffered (STK-17), and what is reserved stays (STK-13).
+//! keeping, age and note. What was offered of it stays unoffered (STK-17), and what is reserved stays (STK-13). A lot
+//! and its twin, between which a change set re-marked stock, are set back together (STK-19).
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
 use super::super::change::{Touched, Writer};
+use super::super::undo::moves::Side;
 use super::super::undo::{Change, Hindrance, Restore, SetBack};
 use super::super::warehouse::{self, Lot, Row, held};
 use super::decide::offers;
@@ -44,19 +47,32 @@ pub(crate) struct Present {
     units: BTreeSet<UnitId>,
 }
 
-/// What a lot is to become, but for the ids of rows that come back.
+/// What a lot is to become, but for the versions of rows that come back.
 struct Draft {
     lot: Lot,
     before: Vec<Row>,
     /// Rows that stay, as they will be.
     stay: Vec<Row>,
-    /// Rows that come back, and the last version of each.
-    back: Vec<(Row, i64)>,
+    /// Rows that come back, as they were.
+    back: Vec<Row>,
 }
 
 impl Restore for Stock {
     type Past = Past;
     type Present = Present;
+
+    const MOVES: bool = true;
+
+    fn shares(Change { before, after }: &Change<Holding>) -> Vec<(String, Side)> {
+        let held = |holding: &Option<Holding>| holding.as_ref().map_or(0, |holding| holding.held);
+        let side = match held(before).cmp(&held(after)) {
+            Ordering::Greater => Side::Gave,
+            Ordering::Less => Side::Got,
+            Ordering::Equal => return Vec::new(),
+        };
+        let lot = before.as_ref().or(after.as_ref()).map(|holding| &holding.lot);
+        lot.map(|lot| (Lot { stolen: false, ..lot.clone() }.key(), side)).into_iter().collect()
+    }
 
     fn follow(past: Option<Past>, change: Change<Holding>) -> Past {
         let Change { before, after } = change;
@@ -87,14 +103,14 @@ impl Restore for Stock {
     fn present(
         connection: &Connection,
         member: &MemberId,
-        pasts: &[(String, Past)],
+        pasts: &[(&str, &Past)],
     ) -> Result<Present, StoreError> {
         let units = members::units(connection, member)?.into_iter().collect();
         let mut present = Present { units, ..Present::default() };
         let mut known = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM stock_row WHERE id = ?1)")?;
         for (key, past) in pasts {
             let rows = warehouse::rows(connection, member, key)?;
-            present.lots.insert(key.clone(), rows);
+            present.lots.insert((*key).to_owned(), rows);
             for (id, _) in past.rows.iter().filter(|(_, trail)| trail.was.is_some() && trail.is.is_none()) {
                 if known.query_row([id], |row| row.get(0))? {
                     present.ids.insert(id.clone());
@@ -104,40 +120,47 @@ impl Restore for Stock {
         Ok(present)
     }
 
-    fn set_back(present: &Present, pasts: &[(String, Past)], writer: &Writer) -> SetBack<Holding> {
+    fn set_back(present: &Present, pasts: &[(&str, &Past)], _: &Writer) -> SetBack<Holding> {
         let drafts: Vec<_> = pasts.iter().map(|(key, past)| draft(present, key, past)).collect();
-        // A row that leaves one lot can come back to another.
-        let mut leaving: BTreeMap<&str, &Row> = BTreeMap::new();
+        // A row that leaves one lot can come back to another; one that stays elsewhere cannot.
+        let mut leaving: BTreeMap<&str, i64> = BTreeMap::new();
         for Draft { before, stay, .. } in drafts.iter().flatten().flatten() {
             let leave = before.iter().filter(|row| stay.iter().all(|stays| stays.id != row.id));
-            leaving.extend(leave.map(|row| (&*row.id, row)));
+            leaving.extend(leave.map(|row| (&*row.id, row.version)));
         }
-        let mut taken: BTreeSet<String> =
-            present.ids.iter().filter(|id| !leaving.contains_key(id.as_str())).cloned().collect();
-        let mut made = 0;
-        let mut settle = |Draft { lot, before, stay, back }: &Draft, key: &str| {
-            let settled = back.iter().map(|(row, version)| {
-                let version = leaving.get(&*row.id).map_or(*version, |row| row.version);
-                if taken.insert(row.id.clone()) {
-                    return Row { version: version + 1, ..row.clone() };
-                }
-                made += 1;
-                Row { id: writer.made(made), version: 1, ..row.clone() }
-            });
-            let after: Vec<Row> = stay.iter().cloned().chain(settled).collect();
+        let mut taken: BTreeSet<&str> =
+            present.ids.iter().map(|id| &**id).filter(|id| !leaving.contains_key(id)).collect();
+        // Its version goes on from the last one that it had, in whichever lot.
+        let mut versions = leaving.clone();
+        for (id, trail) in pasts.iter().flat_map(|(_, past)| &past.rows) {
+            let version = versions.entry(id).or_insert(trail.version);
+            *version = trail.version.max(*version);
+        }
+        let settle = |Draft { lot, before, stay, back }: &Draft, key: &str| {
+            let mut after = stay.clone();
+            for row in back {
+                let version = versions.get(&*row.id).map_or(row.version, |version| version + 1);
+                after.push(Row { version, ..row.clone() });
+            }
             touched(key, Holding::pair(lot, [before, &after]))
         };
-        let end = |((key, _), draft): (&(String, Past), &Result<Option<Draft>, Hindrance>)| match draft {
-            Err(hindrance) => Err(hindrance.clone()),
-            Ok(draft) => Ok(draft.as_ref().map(|draft| settle(draft, key))),
-        };
-        let ends: Vec<_> = pasts.iter().zip(&drafts).map(end).collect();
+        let mut ends = Vec::new();
+        for ((key, _), draft) in pasts.iter().zip(&drafts) {
+            ends.push(match draft {
+                Err(hindrance) => Err(hindrance.clone()),
+                Ok(None) => Ok(None),
+                Ok(Some(draft)) if draft.back.iter().all(|row| taken.insert(&row.id)) => {
+                    Ok(Some(settle(draft, key)))
+                }
+                Ok(Some(_)) => Err(Hindrance::OtherHalf),
+            });
+        }
         let booked: Vec<_> = ends.iter().flatten().flatten().collect();
         let extras = offers(
             booked.iter().filter_map(|touched| touched.before.as_ref()).flat_map(|was| &was.rows),
             booked.iter().filter_map(|touched| touched.after.as_ref()).flat_map(|is| &is.rows),
         );
-        SetBack { ends, extras }
+        SetBack { ends, extras, notices: Vec::new() }
     }
 }
 
@@ -181,7 +204,7 @@ fn draft(present: &Present, key: &str, past: &Past) -> Result<Option<Draft>, Hin
         }
         match (&trail.was, row) {
             (Some(was), None) => {
-                draft.back.push((Row { reserved: 0, offer: None, ..was.clone() }, trail.version));
+                draft.back.push(Row { reserved: 0, offer: None, ..was.clone() });
             }
             (was, Some(_)) => {
                 draft.stay.retain(|stays| stays.id != *id || was.is_some());
@@ -217,6 +240,7 @@ fn touched(key: &str, [before, after]: [Option<Holding>; 2]) -> Touched<Holding>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::undo::moves::{Case, together};
     use crate::backend::undo::tests::writer;
     use crate::backend::warehouse::{Keeping, Measure, Offer};
     use crate::catalogue::contents::Kind;
@@ -288,10 +312,19 @@ mod tests {
     type Lots<'a> = &'a [(&'a [&'a [&'a str]], &'a [&'a str], &'a [&'a str])];
 
     fn check(lots: Lots<'_>, ids: &[&str]) {
+        check_moved(lots, ids, None);
+    }
+
+    /// The same of lots between which stock moved.
+    fn check_halves(lots: Lots<'_>, ids: &[&str]) {
+        check_moved(lots, ids, Some(0));
+    }
+
+    fn check_moved(lots: Lots<'_>, ids: &[&str], together_in: Option<usize>) {
         let units = ["u".into()].into();
         let mut present = Present { units, ..Present::default() };
         present.ids.extend(ids.iter().map(|id| (*id).to_owned()));
-        let (mut pasts, mut expect) = (Vec::new(), Vec::new());
+        let (mut cases, mut expect) = (Vec::new(), Vec::new());
         for (number, (states, now, becomes)) in lots.iter().enumerate() {
             let lot = lot(&format!("m{number}"));
             let change = |pair: &[&[&str]]| {
@@ -300,10 +333,11 @@ mod tests {
             };
             let past = states.windows(2).fold(None, |past, pair| Some(Stock::follow(past, change(pair))));
             present.lots.insert(lot.key(), rows(now));
-            pasts.push((lot.key(), past.expect("a change")));
+            let (key, past, group) = (lot.key(), past.expect("a change"), together_in.unwrap_or(number));
+            cases.push(Case { key, past, group, stays: None });
             expect.push(becomes.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
         }
-        let SetBack { ends, .. } = Stock::set_back(&present, &pasts, &writer("m"));
+        let SetBack { ends, .. } = together::<Stock>(&present, &cases, &writer("m"));
         let told = |(end, (_, now, _)): (Result<Option<Touched<Holding>>, Hindrance>, _)| match end {
             Err(hindrance) => vec![hindrance.as_str().to_owned()],
             Ok(None) => vec!["=".to_owned()],
@@ -356,13 +390,37 @@ mod tests {
         check(&[(&[&["a:3@1 u"], &[]], &[], &["a:3@2 u"])], &[]);
     }
 
-    /// STK-19: a row that was moved goes back as it is, unless the lot that it went to stays as it is.
+    /// STK-19: a row that was moved goes back as it is, and neither lot is set back without the other.
     #[test]
     fn a_row_that_was_moved_goes_back() {
         let (from, to): (&[&[&str]], &[&[&str]]) = (&[&["a:3@1"], &[]], &[&[], &["a:3@2"]]);
-        check(&[(from, &[], &["a:3@3"]), (to, &["a:3@2"], &[])], &["a"]);
-        check(&[(to, &["a:3@2"], &[]), (from, &[], &["a:3@3"])], &["a"]);
-        check(&[(from, &[], &["set.1:3@1"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
-        check(&[(from, &[], &["set.1:3@1"])], &["a"]);
+        check_halves(&[(from, &[], &["a:3@3"]), (to, &["a:3@2"], &[])], &["a"]);
+        check_halves(&[(to, &["a:3@2"], &[]), (from, &[], &["a:3@3"])], &["a"]);
+        // The one that would get it back is hindered, or the one that would give it back.
+        let left: &[&[&str]] = &[&["a:3@1 v"], &[]];
+        check_halves(&[(left, &[], &["unit-left"]), (to, &["a:3@2"], &["other-half"])], &["a"]);
+        check_halves(&[(from, &[], &["other-half"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
+        check_halves(&[(from, &[], &["other-half"]), (to, &["a:3@2 reserved=1"], &["reserved"])], &["a"]);
+        // Whatever the journal says, no row is there twice.
+        check(&[(from, &[], &["other-half"])], &["a"]);
+        check(&[(from, &[], &["other-half"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
+    }
+
+    /// STK-19: the same of a part, which was a row of its own.
+    #[test]
+    fn a_part_that_was_moved_goes_back() {
+        let (from, to): (&[&[&str]], &[&[&str]]) = (&[&["a:5@1"], &["a:3@2"]], &[&[], &["b:2@1"]]);
+        check_halves(&[(from, &["a:3@2"], &["a:5@3"]), (to, &["b:2@1"], &[])], &[]);
+        check_halves(&[(from, &["a:3@2"], &["other-half"]), (to, &["b:1@2"], &["changed-since"])], &[]);
+        check_halves(&[(from, &["a:4@3"], &["changed-since"]), (to, &["b:2@1"], &["other-half"])], &[]);
+    }
+
+    /// A row that moved and then ended has had its version there, too.
+    #[test]
+    fn no_row_has_a_version_twice() {
+        let to: &[&[&str]] = &[&[], &["a:3@2"], &["a:2@3"], &[]];
+        check_halves(&[(&[&["a:3@1"], &[]], &[], &["a:3@4"]), (to, &[], &["="])], &[]);
+        let back: &[&[&str]] = &[&[], &["a:3@7"], &[]];
+        check_halves(&[(back, &[], &["="]), (&[&["a:3@1"], &[], &["a:3@8"], &[]], &[], &["a:3@9"])], &[]);
     }
 }

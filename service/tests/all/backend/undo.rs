@@ -9,7 +9,7 @@ use exchange_service::backend::undo::{
 use exchange_service::feed::Author;
 
 use super::ships::{FLY, SHIPS, ship};
-use super::stock::{ORE, SET, STOCK, key, on_the_web};
+use super::stock::{GUN, ORE, SET, STOCK, key, on_the_web};
 use super::*;
 
 /// What a client wrote for the first member since the beginning.
@@ -229,4 +229,74 @@ async fn what_the_journal_forgot_is_not_guessed() {
     let from = began.plus(Duration::from_millis(1));
     let done = bench.backend().undo(writes(from), &UndoArea::ALL, Mode::Apply).await.expect("an undo");
     assert_eq!(shown(&done), ["blueprints Sandbox rifle: put-back"]);
+}
+
+/// STK-19: what was re-marked is set back on both sides or on neither: nothing is lost and nothing is there twice.
+#[tokio::test]
+async fn what_was_moved_is_set_back_together() {
+    let bench = Bench::unguarded().await;
+    bench.check(&other_client(), SET, vec![ORE.set(0, 5), GUN.set(0, 3)], &[]).await;
+    bench.clock.advance(DAY);
+    // Whole, and a part of it.
+    bench.check(&first(), SET, vec![ORE.set(5, 0), ORE.stolen().set(0, 5)], &[]).await;
+    bench.check(&first(), SET, vec![GUN.set(3, 1), GUN.stolen().set(0, 2)], &[]).await;
+    on_the_web(&bench, "m-1", Author::Web, vec![ORE.stolen().set(5, 4)]).await;
+    bench.sql("INSERT INTO stock_earmark SELECT id, 'mission', 'x', 1, 0 FROM stock_row WHERE material = 'gun' AND stolen = 1").await;
+    let mut done = undo(&bench, Mode::Apply).await;
+    done.sort();
+    let expect = [
+        "stock Quanta Cannon, City, stolen: more of it is reserved than there was",
+        "stock Quanta Cannon, City: what moved from or to it stays as it is",
+        "stock Quanta Ore, City, stolen: changed since by web",
+        "stock Quanta Ore, City: what moved from or to it stays as it is",
+    ];
+    assert_eq!(done, expect);
+    bench.sql("DELETE FROM stock_earmark").await;
+    let mut done = undo(&bench, Mode::Apply).await;
+    done.sort();
+    let expect = ["stock Quanta Cannon, City, stolen: removed", "stock Quanta Cannon, City: changed"];
+    assert_eq!(done[..2], expect);
+    let rows = bench.rows("SELECT amount, stolen FROM stock_row WHERE material = 'gun'").await;
+    assert_eq!(rows, ["Integer(3) Integer(0)"]);
+}
+
+/// Hundreds of halves, of which a piece has 200: none is parted from the other.
+#[tokio::test]
+async fn no_piece_parts_what_moved() {
+    let bench = Bench::unguarded().await;
+    let falls = (1..=250).map(|quality| ORE.quality(quality).set(0, 2));
+    bench.check(&other_client(), SET, falls.collect(), &[]).await;
+    bench.clock.advance(DAY);
+    // One half of each far from the other.
+    let falls = (1..=250).map(|quality| ORE.quality(quality).set(2, 0));
+    let rises = (1..=250).rev().map(|quality| ORE.quality(quality).stolen().set(0, 2));
+    bench.check(&first(), SET, falls.chain(rises).collect(), &[]).await;
+    bench.sql("UPDATE stock_row SET amount = 3000 WHERE quality % 5 = 0").await;
+    let done = undo(&bench, Mode::Apply).await;
+    let stays = done.iter().filter(|line| line.contains("stays as it is")).count();
+    let changed = done.iter().filter(|line| line.contains("changed since")).count();
+    assert_eq!((done.len(), stays, changed), (500, 50, 50));
+    let rows = bench
+        .rows("SELECT stolen, count(*), sum(amount) FROM stock_row GROUP BY stolen ORDER BY stolen")
+        .await;
+    assert_eq!(rows, ["Integer(0) Integer(200) Integer(400000)", "Integer(1) Integer(50) Integer(150000)"]);
+}
+
+/// What is as it was before counts as set back, too: a run over a part of the span finds nothing of it.
+#[tokio::test]
+async fn what_is_as_it_was_is_not_found_again() {
+    let bench = Bench::unguarded().await;
+    bench.check(&other_client(), SET, vec![ORE.set(0, 3)], &[]).await;
+    bench.clock.advance(DAY);
+    bench.check(&first(), SET, vec![ORE.set(3, 0), ORE.stolen().set(0, 3)], &[]).await;
+    bench.clock.advance(DAY);
+    bench.check(&first(), SET, vec![ORE.stolen().set(3, 0)], &[]).await;
+    assert_eq!(undo(&bench, Mode::Apply).await, ["stock Quanta Ore, City: put-back"]);
+    let later = Writes { from: bench.clock.now(), ..writes(&bench, "c-1") };
+    let done = bench.backend().undo(later, &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+    assert_eq!(shown(&done), [""; 0]);
+    assert_eq!(
+        bench.rows("SELECT amount, stolen, version FROM stock_row").await,
+        ["Integer(3000) Integer(0) Integer(3)"]
+    );
 }

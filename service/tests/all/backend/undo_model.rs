@@ -84,6 +84,8 @@ struct Write {
     value: Option<String>,
     client: Option<&'static str>,
     at: Moment,
+    /// What it was part of.
+    act: usize,
 }
 
 struct World {
@@ -92,9 +94,12 @@ struct World {
     log: Vec<Write>,
     /// What the service calls entries, as far as it showed them.
     keys: BTreeMap<String, Name>,
-    /// Lots that were set back: of their rows some may have other ids since.
-    set_back: BTreeSet<Name>,
     made: usize,
+    act: usize,
+}
+
+fn number(value: Option<&String>) -> i64 {
+    value.map_or(0, |amount| amount.parse().expect("a number"))
 }
 
 /// An entry as a reader has it: its own key, and what is to be seen of it.
@@ -145,7 +150,7 @@ impl World {
 
     fn note(&mut self, name: Name, value: Option<String>, client: Option<&'static str>) {
         let at = self.bench.clock.now();
-        self.log.push(Write { name, value, client, at });
+        self.log.push(Write { name, value, client, at, act: self.act });
     }
 
     /// Everything that is there, by what it is called here.
@@ -208,7 +213,7 @@ impl World {
     }
 
     fn amount(&self, name: &Name) -> i64 {
-        self.value(name).map_or(0, |amount| amount.parse().expect("a number"))
+        number(self.value(name).as_ref())
     }
 
     async fn stock(&mut self, number: usize, who: usize, wishes: &BTreeMap<usize, i64>) {
@@ -330,7 +335,9 @@ impl World {
         assert!(again.iter().all(|outcome| outcome.end.is_err()), "{again:?}");
 
         let names: BTreeSet<Name> = self.log.iter().map(|write| write.name.clone()).collect();
-        let (mut clean, mut conflicts) = (BTreeSet::new(), BTreeSet::new());
+        // What is as it was, too, counts as set back: of a lot the rows may be others.
+        let (mut clean, mut same, mut conflicts) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut halves = Vec::new();
         for name in names.into_iter().filter(|name| name.0 == number && areas.contains(&name.1)) {
             let is_meant =
                 |write: &&Write| write.client == Some(client) && write.at >= from && write.at <= to;
@@ -338,8 +345,11 @@ impl World {
             let Some(begin) = mine.iter().position(is_meant) else { continue };
             if mine[begin..].iter().all(is_meant) {
                 let was = begin.checked_sub(1).and_then(|at| mine[at].value.clone());
+                halves.extend(self.halves(&name, &mine[begin..], is_meant));
                 if was != self.value(&name) {
                     clean.insert(name);
+                } else {
+                    same.insert(name);
                 }
             } else {
                 conflicts.insert(name);
@@ -349,28 +359,61 @@ impl World {
             let key = format!("{}@{number}", outcome.key);
             self.keys.get(&key).or_else(|| self.keys.get(&outcome.key)).expect("it was shown").clone()
         };
-        let (mut set_back, mut stayed) = (BTreeSet::new(), BTreeSet::new());
+        let (mut set_back, mut stayed, mut hindered) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for outcome in &done {
-            match &outcome.end {
-                Ok(_) => assert!(set_back.insert(told(outcome)), "each entry once"),
-                Err(Hindrance::ChangedSince(Some(_))) => assert!(stayed.insert(told(outcome))),
-                Err(Hindrance::ChangedSince(None)) => {
-                    let name = told(outcome);
-                    assert!(self.set_back.contains(&name) && clean.remove(&name), "{name:?}");
-                }
+            let name = told(outcome);
+            let is_new = match &outcome.end {
+                Ok(_) => set_back.insert(name),
+                Err(Hindrance::ChangedSince(Some(_))) => stayed.insert(name),
                 // Rebooked by the web, into the pool of a unit that the member is not in.
-                Err(Hindrance::UnitLeft) => assert!(clean.remove(&told(outcome))),
+                Err(Hindrance::UnitLeft) => hindered.insert(name),
+                Err(Hindrance::OtherHalf) => {
+                    let other =
+                        halves.iter().find(|(one, _)| *one == name).expect("the other half").1.clone();
+                    let is_told = |outcome: &&Outcome| told(outcome) == other && outcome.end.is_err();
+                    assert!(done.iter().any(|outcome| is_told(&outcome)), "{name:?} hangs on {other:?}");
+                    hindered.insert(name)
+                }
                 Err(hindrance) => panic!("{hindrance}: {outcome:?}"),
-            }
+            };
+            assert!(is_new, "each entry once");
         }
-        assert_eq!((&set_back, &stayed), (&clean, &conflicts), "{client} {from} {to}");
+        assert_eq!(stayed, conflicts, "{client} {from} {to}");
+        let stays = |name: &Name| stayed.contains(name) || hindered.contains(name);
+        for (one, other) in &halves {
+            assert_eq!(stays(one), stays(other), "{one:?} {other:?}");
+        }
+        clean.retain(|name| !stays(name));
+        same.retain(|name| !stays(name));
+        assert_eq!(&set_back - &same, clean, "{client} {from} {to}");
         self.log.retain(|write| {
-            !(set_back.contains(&write.name)
+            !((clean.contains(&write.name) || same.contains(&write.name))
                 && write.client == Some(client)
                 && write.at >= from
                 && write.at <= to)
         });
-        self.set_back.extend(set_back.into_iter().filter(|name| name.1 == UndoArea::Stock));
+    }
+
+    /// The twin of a lot, when the one gave to the other in one of these writes.
+    fn halves(
+        &self,
+        name: &Name,
+        writes: &[&Write],
+        is_meant: impl Fn(&&Write) -> bool,
+    ) -> Option<(Name, Name)> {
+        let twin =
+            places().into_iter().find(|at| format!("{:?}", At { stolen: !at.stolen, ..*at }) == name.2)?;
+        let twin: Name = (name.0, name.1, format!("{twin:?}"));
+        let rose = |write: &Write| {
+            let mut before = self.log.iter().rev().skip_while(|one| one.act >= write.act);
+            let was = before.find(|one| one.name == write.name).and_then(|one| one.value.clone());
+            number(write.value.as_ref()) > number(was.as_ref())
+        };
+        let gave = |write: &&&Write| {
+            let mut others = self.log.iter().filter(|one| one.act == write.act && one.name == twin);
+            others.any(|other| is_meant(&other) && rose(other) != rose(write))
+        };
+        (name.1 == UndoArea::Stock && writes.iter().any(|write| gave(&write))).then(|| (name.clone(), twin))
     }
 
     /// Everything is as the interpreter has it; learns what the service calls it.
@@ -410,11 +453,12 @@ impl World {
 
 async fn run(acts: Vec<Act>) {
     let bench = Bench::unguarded().await;
-    let (log, keys, set_back) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
-    let mut world = World { bench, log, keys, set_back, made: 0 };
+    let (log, keys) = (Vec::new(), BTreeMap::new());
+    let mut world = World { bench, log, keys, made: 0, act: 0 };
     let mut readers: Vec<Reader<String>> = (0..6).map(reader).collect();
     for act in acts {
         world.bench.clock.advance(Duration::from_secs(1));
+        world.act += 1;
         match act {
             Act::Blueprint { member, who, product, add } => world.blueprint(member, who, product, add).await,
             Act::Stock { member, who, wishes } => world.stock(member, who, &wishes).await,
