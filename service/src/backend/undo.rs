@@ -18,6 +18,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
@@ -194,8 +195,8 @@ impl fmt::Display for Hindrance {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UndoError {
-    /// The span begins before what the journal still has.
-    #[error("the journal is whole from {0} on only: what was before cannot be told any more")]
+    /// The span begins before what the journal still has: it can begin at this moment at the earliest.
+    #[error("the journal is whole from {0} on only: give that moment or a later one")]
     Forgotten(Moment),
     /// The store could not be read or written.
     #[error(transparent)]
@@ -364,7 +365,9 @@ impl Undo {
     /// Whether the journal has all of the span.
     fn remembers(&self, connection: &Connection) -> Result<(), UndoError> {
         match journal::floor(connection)? {
-            Some(floor) if self.writes.from <= floor => Err(UndoError::Forgotten(floor)),
+            Some(floor) if self.writes.from <= floor => {
+                Err(UndoError::Forgotten(floor.plus(Duration::from_millis(1))))
+            }
             _ => Ok(()),
         }
     }
