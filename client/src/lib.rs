@@ -6,6 +6,8 @@ mod error;
 mod identity;
 mod place;
 mod state;
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
 mod tokens;
 
 pub use backoff::Backoff;
