@@ -1,0 +1,137 @@
+//! Which ops go into which batch.
+
+use std::{cmp::Ordering, collections::HashMap};
+
+use exchange_api::types::OpId;
+
+use super::op::Op;
+
+/// Places of ops, batch by batch, each of at most so many; else how many ops belong together that are more.
+///
+/// Ops belong together when they are about the same thing, or when somebody says so. Stock of one material
+/// does so only when it falls here and rises there: that is a move, and its fall alone would count as a
+/// removal (STK-20).
+pub(super) fn split<O: Op>(ops: &[O], together: &[Vec<OpId>], most: usize) -> Result<Vec<Vec<usize>>, usize> {
+    if ops.len() <= most {
+        return Ok(vec![(0..ops.len()).collect()]);
+    }
+    let groups = groups(ops, together);
+    if let Some(parts) = in_order(&groups, most) {
+        return Ok(parts);
+    }
+    let largest = groups.sizes().into_iter().max().unwrap_or(0);
+    match O::INDEPENDENT {
+        true if largest <= most => Ok(gathered(&groups, most)),
+        _ => Err(largest.max(most + 1)),
+    }
+}
+
+/// Which ops belong together: for each its group, by the place of the group's first op.
+struct Groups(Vec<usize>);
+
+impl Groups {
+    fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.0.len()];
+        for group in &self.0 {
+            sizes[*group] += 1;
+        }
+        sizes
+    }
+}
+
+fn groups<O: Op>(ops: &[O], together: &[Vec<OpId>]) -> Groups {
+    let mut sets = Sets((0..ops.len()).collect());
+    let mut first: HashMap<String, usize> = HashMap::new();
+    for (at, op) in ops.iter().enumerate() {
+        for name in op.names() {
+            sets.join(*first.entry(name).or_insert(at), at);
+        }
+    }
+    // What only rises or only falls needs nothing else.
+    let mut directions: HashMap<usize, (bool, bool)> = HashMap::new();
+    for (at, op) in ops.iter().enumerate() {
+        let seen = directions.entry(sets.of(at)).or_default();
+        match op.direction() {
+            Some(Ordering::Less) => seen.0 = true,
+            Some(Ordering::Greater) => seen.1 = true,
+            Some(Ordering::Equal) => {}
+            None => *seen = (true, true),
+        }
+    }
+    let mut tied = Sets((0..ops.len()).collect());
+    for at in 0..ops.len() {
+        let group = sets.of(at);
+        if directions.get(&group) == Some(&(true, true)) {
+            tied.join(group, at);
+        }
+    }
+    let places: HashMap<&OpId, usize> =
+        ops.iter().enumerate().filter_map(|(at, op)| Some((op.id()?, at))).collect();
+    for ids in together {
+        let mut places = ids.iter().filter_map(|id| places.get(id).copied());
+        if let Some(first) = places.next() {
+            places.for_each(|other| tied.join(first, other));
+        }
+    }
+    Groups((0..ops.len()).map(|at| tied.of(at)).collect())
+}
+
+/// Cuts between ops, wherever no group stands on both sides, each as late as can be.
+fn in_order(Groups(groups): &Groups, most: usize) -> Option<Vec<Vec<usize>>> {
+    let mut last = vec![0; groups.len()];
+    for (at, group) in groups.iter().enumerate() {
+        last[*group] = at;
+    }
+    let mut reach = 0;
+    let may_end = |(at, group): (usize, &usize)| {
+        reach = reach.max(last[*group]);
+        reach == at
+    };
+    let may_end: Vec<bool> = groups.iter().enumerate().map(may_end).collect();
+    let mut parts = Vec::new();
+    let mut begin = 0;
+    while begin < groups.len() {
+        let furthest = groups.len().min(begin + most);
+        let end = (begin + 1..=furthest).rev().find(|end| may_end[end - 1])?;
+        parts.push((begin..end).collect());
+        begin = end;
+    }
+    Some(parts)
+}
+
+/// Each group whole, where its first op stands.
+fn gathered(Groups(groups): &Groups, most: usize) -> Vec<Vec<usize>> {
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
+    for (at, group) in groups.iter().enumerate() {
+        members[*group].push(at);
+    }
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for group in members.into_iter().filter(|group| !group.is_empty()) {
+        match parts.last_mut() {
+            Some(part) if part.len() + group.len() <= most => part.extend(group),
+            _ => parts.push(group),
+        }
+    }
+    for part in &mut parts {
+        part.sort_unstable();
+    }
+    parts
+}
+
+/// Disjoint sets of places, each known by its first.
+struct Sets(Vec<usize>);
+
+impl Sets {
+    fn of(&mut self, mut at: usize) -> usize {
+        while self.0[at] != at {
+            self.0[at] = self.0[self.0[at]];
+            at = self.0[at];
+        }
+        at
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.of(one), self.of(other));
+        self.0[one.max(other)] = one.min(other);
+    }
+}
