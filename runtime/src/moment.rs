@@ -142,6 +142,23 @@ pub(crate) const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     year * 365 + leap_days + before_month + day - 719_469
 }
 
+/// The RFC 3339 text of so many seconds since 1970-01-01T00:00:00Z, in UTC: what [`Moment::unix_seconds`]
+/// reads. `None` outside the years 0 to 9999, which no such text has.
+#[must_use]
+pub fn text_of(unix_seconds: i64) -> Option<String> {
+    let (days, second) = (unix_seconds.div_euclid(86_400) + 719_468, unix_seconds.rem_euclid(86_400));
+    // Of 400 years each, which begin on a 1 March.
+    let (cycle, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
+    let year = Some(cycle * 400 + year).filter(|year| (0..=9999).contains(year))?;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::cmp::Ordering::{Equal, Greater, Less};
@@ -254,6 +271,25 @@ mod tests {
             "2026-01-01T00:00:00Zé",
         ] {
             assert_eq!(Moment::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_written_as_they_are_read() {
+        assert_eq!(text_of(0).as_deref(), Some("1970-01-01T00:00:00Z"));
+        assert_eq!(text_of(-1).as_deref(), Some("1969-12-31T23:59:59Z"));
+        assert_eq!(text_of(951_782_400).as_deref(), Some("2000-02-29T00:00:00Z"));
+        assert_eq!(text_of(253_402_300_799).as_deref(), Some("9999-12-31T23:59:59Z"));
+        assert_eq!(text_of(-62_167_219_200).as_deref(), Some("0000-01-01T00:00:00Z"));
+        assert_eq!(
+            (text_of(253_402_300_800), text_of(-62_167_219_201), text_of(i64::MAX)),
+            (None, None, None)
+        );
+        // Every day of two cycles of 400 years, at another time of day each.
+        for day in -150_000_i64..150_000 {
+            let seconds = day * 86_400 + (day * 7919).rem_euclid(86_400);
+            let text = text_of(seconds).unwrap();
+            assert_eq!(Moment::parse(&text).map(|moment| moment.unix_seconds()), Some(seconds), "{text}");
         }
     }
 }
