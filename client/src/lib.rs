@@ -1,9 +1,20 @@
 //! A client of the exchange: everything between a program and the generated API.
 
 mod backoff;
+<<<<<<< HEAD
 pub mod changes;
+=======
+mod catalogue;
+mod connection;
+mod demand;
+#[cfg(test)]
+mod double;
+mod drafts;
+mod envelope;
+>>>>>>> f1e99c1 (Hold connections, handles, references, demand, drafts and envelopes to what the contract asks of a client)
 mod environment;
 mod error;
+mod handles;
 mod identity;
 mod place;
 mod state;
@@ -12,10 +23,22 @@ pub mod testkit;
 mod tokens;
 
 pub use backoff::Backoff;
+<<<<<<< HEAD
 pub use changes::{BlueprintChanges, Lane, OrgStockChanges, ShipChanges, StockChanges};
+=======
+pub use catalogue::{Catalogue, CatalogueMemory, Lookup, MOST_REFERENCES, Resolution, UnreadableMemory};
+pub use connection::{Connection, Label, MachineNames, UnusableLabel, UpdateNeeded, label};
+pub use demand::{ByItems, ByMaterials, Demand, DemandCadence, DemandView, OpenDemand, Withheld};
+pub use drafts::{BlueprintStaging, Drafts, Handoff, RefineryStaging};
+pub use envelope::{
+    CheckedEnvelope, EnvelopeBlueprint, EnvelopeBuilder, EnvelopeFault, MOST_BLUEPRINTS, MOST_BYTES,
+    SealedEnvelope, UnusableEnvelope, check_envelope,
+};
+>>>>>>> f1e99c1 (Hold connections, handles, references, demand, drafts and envelopes to what the contract asks of a client)
 pub use environment::{Clock, Environment, Sleep};
 pub use error::{Advice, Error, ErrorKind, kind_of};
 pub use exchange_api as api;
+pub use handles::{HandleCheck, Handles};
 pub use identity::{Identity, UnusableIdentity};
 pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
 pub use state::{End, Halt, SessionState};

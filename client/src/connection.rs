@@ -1,0 +1,268 @@
+//! The connection of this session: what the service document says of it, and the name that the member gives
+//! the installation (SVC-07, SVC-12).
+
+mod label;
+
+use std::fmt;
+
+use exchange_api::{
+    Client,
+    runtime::operation::Operation,
+    scopes::Scope,
+    types::{
+        Deprecation, Installation, InstallationId, LabelledInstallation, ServiceDocument, ServiceLimits,
+    },
+};
+use semver::Version;
+
+pub use self::label::{Label, MachineNames, UnusableLabel};
+use crate::{error::Error, identity::Identity};
+
+/// What the exchange says of this connection: the service document, read at the start of every session (SVC-07).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    document: ServiceDocument,
+    installation_id: Option<InstallationId>,
+    update: Option<UpdateNeeded>,
+}
+
+/// This version of the program is older than the exchange supports: the member is told to update (SVC-07, CLI-04).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UpdateNeeded {
+    /// The least version that is supported.
+    pub least: String,
+    /// The version of this program.
+    pub own: String,
+}
+
+impl fmt::Display for UpdateNeeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { least, own } = self;
+        write!(f, "update this program: the exchange supports version {least} and later, this is {own}")
+    }
+}
+
+impl Connection {
+    /// Reads the service document. `known` is the installation's id as it was stored before: it holds where
+    /// the exchange could not look it up this time (SVC-03). Store [`Connection::installation_id`] afterwards.
+    ///
+    /// # Errors
+    /// As every call; the refusals that stop a client come from here first (SVC-06).
+    pub async fn read(
+        api: &Client,
+        identity: &Identity,
+        known: Option<&InstallationId>,
+    ) -> Result<Self, Error> {
+        let document = api.service_document().await?.into_body();
+        Ok(Self::of(document, identity, known))
+    }
+
+    /// The same of a document that was read already.
+    #[must_use]
+    pub fn of(document: ServiceDocument, identity: &Identity, known: Option<&InstallationId>) -> Self {
+        let installation_id = document.installation_id.clone().or_else(|| known.cloned());
+        let least = document.min_client_version.value();
+        let update = least
+            .filter(|least| is_older(identity.version(), least))
+            .map(|least| UpdateNeeded { least: least.clone(), own: identity.version().to_owned() });
+        Self { document, installation_id, update }
+    }
+
+    /// By which own removals are told from those of others (TYP-16). `None` until the exchange has said it once.
+    #[must_use]
+    pub const fn installation_id(&self) -> Option<&InstallationId> {
+        self.installation_id.as_ref()
+    }
+
+    /// What both the token and the registry allow, also capabilities that this version does not know: offer the
+    /// member only features that they cover (SVC-07).
+    #[must_use]
+    pub fn capabilities(&self) -> &[Scope] {
+        &self.document.capabilities
+    }
+
+    /// Whether a capability is among them.
+    #[must_use]
+    pub fn can(&self, scope: &Scope) -> bool {
+        self.document.capabilities.contains(scope)
+    }
+
+    /// Whether they cover an operation of the contract ([`exchange_api::operations`]).
+    #[must_use]
+    pub fn covers(&self, operation: &Operation) -> bool {
+        operation.permits(|scope| self.document.capabilities.iter().any(|own| own.as_str() == scope))
+    }
+
+    /// The limits of this client.
+    #[must_use]
+    pub const fn limits(&self) -> &ServiceLimits {
+        &self.document.limits
+    }
+
+    /// How many ops a change set may have: the document's word, and 1 to 500 whatever it says (LIM-01).
+    #[must_use]
+    pub fn most_ops(&self) -> usize {
+        usize::try_from(self.document.limits.batch_max_ops).unwrap_or(1).clamp(1, 500)
+    }
+
+    /// Set when the member has to update this program.
+    #[must_use]
+    pub const fn update_needed(&self) -> Option<&UpdateNeeded> {
+        self.update.as_ref()
+    }
+
+    /// Features that will go.
+    #[must_use]
+    pub fn deprecations(&self) -> &[Deprecation] {
+        &self.document.deprecations
+    }
+
+    /// The documentation's root.
+    #[must_use]
+    pub fn docs_url(&self) -> &str {
+        &self.document.docs_url
+    }
+
+    /// The document itself.
+    #[must_use]
+    pub const fn document(&self) -> &ServiceDocument {
+        &self.document
+    }
+}
+
+/// Names this installation as the member wants it, after sign-in and whenever the member changes it (SVC-12).
+///
+/// # Errors
+/// As every call.
+pub async fn label(api: &Client, label: &Label) -> Result<Installation, Error> {
+    let body = LabelledInstallation {
+        label: label.as_contract().clone(),
+        installation_id: None,
+        first_seen_at: None,
+        last_seen_at: None,
+        extra: exchange_api::Map::new(),
+    };
+    Ok(api.installation_label(&body).await?.into_body())
+}
+
+/// As the gateway compares: a pre-release comes before its release, and build metadata do not count. What is no
+/// version is older than any that is (ERR-16); a minimum that is none says nothing.
+fn is_older(own: &str, least: &str) -> bool {
+    let Ok(least) = Version::parse(least) else { return false };
+    Version::parse(own).map_or(true, |own| own.cmp_precedence(&least).is_lt())
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange_api::Contract as _;
+
+    use super::*;
+    use crate::double::Double;
+
+    fn identity(version: &str) -> Identity {
+        Identity::new("desk", "Desk", version, "https://desk.example").unwrap()
+    }
+
+    fn document(installation: &str, least: &str) -> String {
+        format!(
+            r#"{{"apiVersion": "1.4", "capabilities": ["exchange.connect", "exchange.later.read", "exchange.stock.read"],
+                {installation} "limits": {{"batchMaxOps": 500, "later": 1}}, "deprecations": [],
+                "docsUrl": "https://docs.example", "minClientVersion": {least}, "later": true}}"#
+        )
+    }
+
+    fn connection(installation: &str, least: &str, version: &str, known: Option<&str>) -> Connection {
+        let document = ServiceDocument::parse(document(installation, least).as_bytes()).unwrap();
+        let known = known.map(|id| InstallationId::new(id).unwrap());
+        Connection::of(document, &identity(version), known.as_ref())
+    }
+
+    /// SVC-07: only what the capabilities cover is offered, and one that is not known yet breaks nothing.
+    #[tokio::test]
+    async fn a_session_begins_with_the_service_document() {
+        let double = Double::answering([(200, document(r#""installationId": "i-1","#, "null"))]);
+        let connection = Connection::read(&double.client(), &identity("1.0.0"), None).await.unwrap();
+        assert_eq!(double.requests(), ["GET /exchange/v1"]);
+        assert_eq!(connection.installation_id().unwrap().as_str(), "i-1");
+        assert!(connection.can(&Scope::ExchangeStockRead) && !connection.can(&Scope::ExchangeStockWrite));
+        assert_eq!(connection.capabilities().len(), 3);
+        let offered: Vec<_> = exchange_api::operations::OPERATIONS
+            .iter()
+            .filter(|operation| !operation.anonymous && connection.covers(operation))
+            .map(|operation| operation.id)
+            .collect();
+        assert_eq!(
+            offered,
+            [
+                "service_document",
+                "installation_label",
+                "account_check",
+                "catalog_resolve",
+                "catalog_locations",
+                "stock_read"
+            ]
+        );
+        assert_eq!(connection.update_needed(), None);
+    }
+
+    /// SVC-07: the id is stored, and what was stored holds where the exchange could not look it up.
+    #[test]
+    fn the_installation_keeps_its_id() {
+        let id = |installation, known| {
+            let connection = connection(installation, "null", "1.0.0", known);
+            connection.installation_id().map(|id| id.as_str().to_owned())
+        };
+        assert_eq!(id("", None), None);
+        assert_eq!(id("", Some("i-7")).as_deref(), Some("i-7"));
+        assert_eq!(id(r#""installationId": "i-8","#, Some("i-7")).as_deref(), Some("i-8"));
+    }
+
+    /// SVC-07, ERR-16: versions are compared as the gateway does.
+    #[test]
+    fn the_member_is_told_to_update_an_old_program() {
+        let told = |own, least: &str| connection("", least, own, None).update_needed().cloned();
+        for (own, least) in
+            [("1.4.0", "1.4.1"), ("1.4.0", "2.0.0-rc.1"), ("1.4.0-rc.2", "1.4.0"), ("1.9.0", "1.10.0")]
+        {
+            let update = told(own, &format!("\"{least}\"")).unwrap();
+            assert_eq!((&*update.own, &*update.least), (own, least));
+            assert_eq!(
+                update.to_string(),
+                format!(
+                    "update this program: the exchange supports version {least} and later, this is {own}"
+                )
+            );
+        }
+        for (own, least) in
+            [("1.4.0", "1.4.0"), ("1.4.0+5", "1.4.0+9"), ("2.0.0", "1.99.99"), ("1.0.0", "new")]
+        {
+            assert_eq!(told(own, &format!("\"{least}\"")), None, "{own} {least}");
+        }
+        assert_eq!(told("0.0.1", "null"), None);
+    }
+
+    /// The number of ops that fit one change set is never more than the contract's, and never none.
+    #[test]
+    fn the_limits_stay_within_the_contract() {
+        let most = |ops: &str| {
+            let text =
+                document("", "null").replace("\"batchMaxOps\": 500", &format!("\"batchMaxOps\": {ops}"));
+            let document = ServiceDocument::parse(text.as_bytes()).unwrap();
+            Connection::of(document, &identity("1.0.0"), None).most_ops()
+        };
+        assert_eq!((most("100"), most("500"), most("0"), most("-3"), most("9000")), (100, 500, 1, 1, 500));
+    }
+
+    /// SVC-12: the label goes alone.
+    #[tokio::test]
+    async fn a_label_is_sent_alone() {
+        let answer = r#"{"label": "Desk", "installationId": "i-1", "firstSeenAt": "2026-01-01T00:00:00Z",
+            "lastSeenAt": "2026-01-01T00:00:00Z"}"#;
+        let double = Double::answering([(200, answer.to_owned())]);
+        let wanted = Label::new("Desk", &MachineNames::none()).unwrap();
+        let installation = label(&double.client(), &wanted).await.unwrap();
+        assert_eq!(installation.label.as_str(), "Desk");
+        assert_eq!(double.requests(), [r#"POST /exchange/v1/me/installation {"label":"Desk"}"#]);
+    }
+}

@@ -1,0 +1,318 @@
+//! Drafts that the member confirms in a browser: staged under a key until there is an answer, and anew only under
+//! another (DRF-13, DRF-15).
+
+use std::{fmt, future::Future};
+
+use dpop_bound::Random as _;
+use exchange_api::{
+    Client, Contract,
+    types::{DraftKind, DraftResult, FrontendUrl, HandoffId, RefineryDraft},
+};
+
+use crate::{
+    envelope::{SealedEnvelope, is_path},
+    environment::Environment,
+    error::{Error, ErrorKind},
+};
+
+/// Stages drafts.
+#[derive(Clone, Debug)]
+pub struct Drafts {
+    api: Client,
+    environment: Environment,
+}
+
+/// A draft that was staged: it works once, for 30 minutes. Prints neither its link nor its id, which are secrets:
+/// open the link in the member's browser, never log or share either (DRF-13).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handoff {
+    frontend_url: FrontendUrl,
+    handoff_id: HandoffId,
+    kind: DraftKind,
+}
+
+impl Handoff {
+    /// Where the member looks at the draft and confirms it: for the browser alone.
+    #[must_use]
+    pub const fn frontend_url(&self) -> &FrontendUrl {
+        &self.frontend_url
+    }
+
+    /// What the link leads to.
+    #[must_use]
+    pub const fn handoff_id(&self) -> &HandoffId {
+        &self.handoff_id
+    }
+
+    /// What was staged; kinds may be added.
+    #[must_use]
+    pub const fn kind(&self) -> &DraftKind {
+        &self.kind
+    }
+}
+
+impl From<DraftResult> for Handoff {
+    fn from(result: DraftResult) -> Self {
+        let DraftResult { frontend_url, handoff_id, kind, .. } = result;
+        Self { frontend_url, handoff_id, kind }
+    }
+}
+
+/// Blueprints to be staged.
+#[derive(Debug)]
+pub struct BlueprintStaging {
+    api: Client,
+    envelope: SealedEnvelope,
+    key: Key,
+}
+
+/// A refinery order to be staged.
+#[derive(Debug)]
+pub struct RefineryStaging {
+    api: Client,
+    draft: RefineryDraft,
+    key: Key,
+}
+
+/// The key that a draft is staged under.
+struct Key {
+    environment: Environment,
+    current: Option<String>,
+}
+
+impl Drafts {
+    /// Stages through this client.
+    #[must_use]
+    pub const fn new(api: Client, environment: Environment) -> Self {
+        Self { api, environment }
+    }
+
+    /// Blueprints for the member to take over (DRF-06). Nothing is sent before [`BlueprintStaging::stage`].
+    #[must_use]
+    pub fn blueprints(&self, envelope: SealedEnvelope) -> BlueprintStaging {
+        BlueprintStaging { api: self.api.clone(), envelope, key: Key::new(&self.environment) }
+    }
+
+    /// A refinery order for the member to take over (DRF-08). Nothing is sent before [`RefineryStaging::stage`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when it breaks the contract or what the route asks for by content (DRF-11), or when
+    /// a screenshot is named with its folder: the names of images have none.
+    pub fn refinery(&self, draft: RefineryDraft) -> Result<RefineryStaging, Error> {
+        if let Some(what) = refused_by_content(&draft) {
+            return Err(Error::new(ErrorKind::Invalid, what));
+        }
+        if let Err(violations) = draft.validate() {
+            return Err(Error::caused(ErrorKind::Invalid, "the draft breaks the contract", violations));
+        }
+        Ok(RefineryStaging { api: self.api.clone(), draft, key: Key::new(&self.environment) })
+    }
+}
+
+/// What is wrong with a refinery draft that its schema lets pass (DRF-11), and folders in names of images.
+fn refused_by_content(draft: &RefineryDraft) -> Option<&'static str> {
+    if draft.schema_version != 1 {
+        return Some("the draft's schemaVersion is not 1");
+    }
+    let Some(first) = draft.orders.first() else { return Some("the draft has no order") };
+    if first.panel_type.as_str() != "SETUP" {
+        return Some("the first order of the draft is no SETUP panel");
+    }
+    let named = draft.orders.iter().flat_map(|order| {
+        let of_goods = order.goods.iter().filter_map(|good| good.source_image.as_deref());
+        order.source_images.iter().map(|image| image.name.as_str()).chain(of_goods)
+    });
+    let mut named = named;
+    named
+        .any(|name| is_path(name) || name.contains('/'))
+        .then_some("a screenshot is named with its folder: leave the folder out")
+}
+
+impl BlueprintStaging {
+    /// Stages it. Called again after no answer, or after one that asks to wait, it goes under the same key, so
+    /// that it is staged once; called again after an answer it is staged anew, under another key (DRF-15).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn stage(&mut self) -> Result<Handoff, Error> {
+        let (api, envelope) = (&self.api, self.envelope.as_draft());
+        self.key
+            .stage(|key| async move { Ok(api.drafts_blueprints(&key, envelope).await?.into_body()) })
+            .await
+    }
+}
+
+impl RefineryStaging {
+    /// Stages it, as [`BlueprintStaging::stage`] does.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn stage(&mut self) -> Result<Handoff, Error> {
+        let (api, draft) = (&self.api, &self.draft);
+        self.key.stage(|key| async move { Ok(api.drafts_refinery(&key, draft).await?.into_body()) }).await
+    }
+}
+
+impl Key {
+    fn new(environment: &Environment) -> Self {
+        Self { environment: environment.clone(), current: None }
+    }
+
+    async fn stage<F: Future<Output = Result<DraftResult, Error>>>(
+        &mut self,
+        send: impl FnOnce(String) -> F,
+    ) -> Result<Handoff, Error> {
+        let key = match &self.current {
+            Some(key) => key.clone(),
+            None => self.current.insert(random_key(&self.environment)?).clone(),
+        };
+        let staged = send(key).await;
+        if staged.as_ref().map_or_else(is_remembered, |_| true) {
+            self.current = None;
+        }
+        staged.map(Handoff::from)
+    }
+}
+
+/// Whether the exchange keeps such a refusal under its key, and would only repeat it (A2).
+fn is_remembered(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Busy | ErrorKind::Unreachable | ErrorKind::OutcomeUnknown => false,
+        _ => {
+            error.status().is_some_and(|status| matches!(status.as_u16(), 400 | 404 | 409 | 410 | 413 | 422))
+        }
+    }
+}
+
+/// 128 random bits, as text (GW-12).
+fn random_key(environment: &Environment) -> Result<String, Error> {
+    let mut bytes = [0; 16];
+    environment
+        .fill(&mut bytes)
+        .map_err(|error| Error::caused(ErrorKind::Bug, "this computer gives no random numbers", error))?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key").field("in_use", &self.current.is_some()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dpop_bound::UnixTime;
+    use exchange_api::types::ItemRef;
+
+    use super::*;
+    use crate::{
+        double::{Double, MovedClock, problem},
+        envelope::{EnvelopeBlueprint, EnvelopeBuilder},
+        identity::Identity,
+    };
+
+    fn staged() -> (u16, String) {
+        let body =
+            r#"{"frontendUrl": "https://web.example/hush", "handoffId": "hush-1", "kind": "BLUEPRINT"}"#;
+        (200, body.to_owned())
+    }
+
+    fn drafts(double: &Double) -> Drafts {
+        Drafts::new(double.client(), MovedClock::at(1_000_000).environment())
+    }
+
+    fn envelope() -> SealedEnvelope {
+        let program = Identity::new("desk", "Desk", "1.4.0", "https://desk.example").unwrap();
+        let mut envelope = EnvelopeBuilder::new(&program, UnixTime::from_secs(0)).unwrap();
+        let reference = ItemRef::builder().name("P4-AR").build().unwrap();
+        envelope.add(EnvelopeBlueprint::new(&reference).unwrap()).unwrap();
+        envelope.seal()
+    }
+
+    fn refinery(panel: &str, image: &str) -> RefineryDraft {
+        let json = format!(
+            r#"{{"schemaVersion": 1, "orders": [{{"panelType": "{panel}",
+                "goods": [{{"inputQuantity": 1.5, "rawMaterialName": "Quantanium", "refine": true}}],
+                "sourceImages": [{{"name": "{image}"}}]}}]}}"#
+        );
+        RefineryDraft::parse(json.as_bytes()).unwrap()
+    }
+
+    /// DRF-15: a lost answer is asked for under the same key; what is staged again has another.
+    #[tokio::test]
+    async fn a_draft_is_staged_again_only_under_a_new_key() {
+        let answers = [
+            (0, String::new()),
+            problem(503, "EXCHANGE_BUDGET_EXHAUSTED"),
+            problem(500, "INTERNAL_ERROR"),
+            staged(),
+            staged(),
+        ];
+        let double = Double::answering(answers);
+        let mut staging = drafts(&double).blueprints(envelope());
+        for kind in [ErrorKind::OutcomeUnknown, ErrorKind::Busy, ErrorKind::OutcomeUnknown] {
+            assert_eq!(staging.stage().await.unwrap_err().kind(), kind);
+        }
+        let handoff = staging.stage().await.unwrap();
+        assert_eq!(handoff.kind(), &DraftKind::Blueprint);
+        staging.stage().await.unwrap();
+        let keys = double.keys();
+        assert!(keys[..4].iter().all(|key| *key == keys[0]) && keys[4] != keys[0], "{keys:?}");
+        assert!(
+            keys[0].len() == 32
+                && double.requests()[0].starts_with("POST /exchange/v1/me/drafts/blueprints ")
+        );
+    }
+
+    /// DRF-15, A2: a refusal that the exchange remembers is not asked for twice.
+    #[tokio::test]
+    async fn a_refusal_ends_its_key() {
+        let answers = [problem(413, "PAYLOAD_TOO_LARGE"), problem(401, "UNAUTHENTICATED"), staged()];
+        let double = Double::answering(answers);
+        let mut staging = drafts(&double).refinery(refinery("SETUP", "a.png")).unwrap();
+        for _ in 0..2 {
+            staging.stage().await.unwrap_err();
+        }
+        staging.stage().await.unwrap();
+        let keys = double.keys();
+        assert!(keys[0] != keys[1] && keys[1] == keys[2], "{keys:?}");
+    }
+
+    /// DRF-13, CLI-05: a link and an id that are printed nowhere.
+    #[tokio::test]
+    async fn a_handoff_prints_no_secret() {
+        let double = Double::answering([staged()]);
+        let mut staging = drafts(&double).blueprints(envelope());
+        let handoff = staging.stage().await.unwrap();
+        assert_eq!(handoff.frontend_url().expose(), "https://web.example/hush");
+        assert_eq!(handoff.handoff_id().expose(), "hush-1");
+        let printed = format!("{handoff:?} {staging:?} {:#?}", drafts(&double));
+        assert!(!printed.contains("hush") && !printed.contains(&double.keys()[0]), "{printed}");
+    }
+
+    /// DRF-11, CLI-05: what the route refuses by content is not sent, and no image tells a folder.
+    #[tokio::test]
+    async fn a_refinery_draft_is_checked_before_it_is_sent() {
+        let double = Double::answering([] as [(u16, &str); 0]);
+        let refused = |draft: RefineryDraft| {
+            let error = drafts(&double).refinery(draft).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            error.to_string()
+        };
+        assert!(refused(refinery("OTHER", "a.png")).contains("SETUP"));
+        for image in ["C:\\\\Users\\\\hush\\\\a.png", "/srv/hush/a.png", "hush/a.png"] {
+            let told = refused(refinery("SETUP", image));
+            assert!(told.contains("folder") && !told.contains("hush"), "{told}");
+        }
+        let mut draft = refinery("SETUP", "a.png");
+        draft.schema_version = 2;
+        assert!(refused(draft).contains("schemaVersion"));
+        let mut draft = refinery("SETUP", "a.png");
+        draft.orders.clear();
+        assert!(refused(draft).contains("no order"));
+        let mut draft = refinery("SETUP", "a.png");
+        draft.orders[0].goods.clear();
+        assert!(refused(draft).contains("breaks the contract"));
+        assert!(double.requests().is_empty());
+    }
+}

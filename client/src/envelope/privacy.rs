@@ -1,0 +1,77 @@
+//! What must not leave in a file, as far as a text shows it (DRF-03, CLI-05).
+
+use exchange_api::{Json, runtime::pointer};
+
+/// Whether a text is the path of a file or a folder. Names of the game have slashes in them; none of these forms.
+pub(crate) fn is_path(text: &str) -> bool {
+    let text = text.trim();
+    let bytes = text.as_bytes();
+    let drive = bytes.len() >= 3
+        && bytes[0].is_ascii_alphabetic()
+        && bytes[1] == b':'
+        && matches!(bytes[2], b'/' | b'\\');
+    let begins = ["/", "~/", "./", "../", "file:", "\\"].iter().any(|start| text.starts_with(start));
+    let home = [concat!("/", "home/"), "/Users/", "\\Users\\"].iter().any(|part| text.contains(part));
+    drive || begins || home || text.contains('\\')
+}
+
+/// The pointers of all texts that are paths, in order.
+pub(super) fn paths(json: &Json) -> Vec<String> {
+    let mut found = Vec::new();
+    look(json, &mut String::new(), &mut found);
+    found
+}
+
+fn look(json: &Json, at: &mut String, found: &mut Vec<String>) {
+    let here = at.len();
+    match json {
+        Json::String(text) if is_path(text) => found.push(at.clone()),
+        Json::Array(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                pointer::push_index(at, index);
+                look(element, at, found);
+                at.truncate(here);
+            }
+        }
+        Json::Object(members) => {
+            for (name, member) in members {
+                pointer::push(at, name);
+                look(member, at, found);
+                at.truncate(here);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_told_from_a_name() {
+        for path in [
+            "/srv/ada/game.log",
+            "~/logs",
+            "./x",
+            "../x",
+            "C:\\Games",
+            "c:/games",
+            "\\\\server\\share",
+            "file:///x",
+            "logs\\game.log",
+            "x /Users/ada",
+        ] {
+            assert!(is_path(path), "{path}");
+        }
+        for name in ["P4-AR \"Nightstalker\" Rifle", "FS-9/LMG", "item_Name@x", "50/50", "a: b", ".308", ""] {
+            assert!(!is_path(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn paths_are_found_wherever_they_stand() {
+        let json = Json::parse(br#"{"a": [1, "x", "/y"], "b/c": {"~": "C:\\z"}, "d": null}"#).unwrap();
+        assert_eq!(paths(&json), ["/a/2", "/b~1c/~0"]);
+    }
+}
