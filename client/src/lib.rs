@@ -1,17 +1,14 @@
 //! A client of the exchange: everything between a program and the generated API.
 
 mod backoff;
-<<<<<<< HEAD
-pub mod changes;
-=======
 mod catalogue;
+pub mod changes;
 mod connection;
 mod demand;
 #[cfg(test)]
 mod double;
 mod drafts;
 mod envelope;
->>>>>>> f1e99c1 (Hold connections, handles, references, demand, drafts and envelopes to what the contract asks of a client)
 mod environment;
 mod error;
 mod handles;
@@ -23,10 +20,8 @@ pub mod testkit;
 mod tokens;
 
 pub use backoff::Backoff;
-<<<<<<< HEAD
-pub use changes::{BlueprintChanges, Lane, OrgStockChanges, ShipChanges, StockChanges};
-=======
 pub use catalogue::{Catalogue, CatalogueMemory, Lookup, MOST_REFERENCES, Resolution, UnreadableMemory};
+pub use changes::{BlueprintChanges, Lane, OrgStockChanges, ShipChanges, StockChanges};
 pub use connection::{Connection, Label, MachineNames, UnusableLabel, UpdateNeeded, label};
 pub use demand::{ByItems, ByMaterials, Demand, DemandCadence, DemandView, OpenDemand, Withheld};
 pub use drafts::{BlueprintStaging, Drafts, Handoff, RefineryStaging};
@@ -34,7 +29,6 @@ pub use envelope::{
     CheckedEnvelope, EnvelopeBlueprint, EnvelopeBuilder, EnvelopeFault, MOST_BLUEPRINTS, MOST_BYTES,
     SealedEnvelope, UnusableEnvelope, check_envelope,
 };
->>>>>>> f1e99c1 (Hold connections, handles, references, demand, drafts and envelopes to what the contract asks of a client)
 pub use environment::{Clock, Environment, Sleep};
 pub use error::{Advice, Error, ErrorKind, kind_of};
 pub use exchange_api as api;
