@@ -201,6 +201,16 @@ impl Error {
         Self::of(Inner { oauth: Some(error), status: Some(status), retry_after, ..Inner::new(kind, what) })
     }
 
+    /// An answer that is nobody's refusal in a known form, by its status.
+    pub(crate) fn of_answer(
+        kind: ErrorKind,
+        what: impl Into<Cow<'static, str>>,
+        status: StatusCode,
+        retry_after: Option<Duration>,
+    ) -> Self {
+        Self::of(Inner { status: Some(status), retry_after, ..Inner::new(kind, what) })
+    }
+
     fn of(inner: Inner) -> Self {
         Self(Arc::new(inner))
     }

@@ -4,6 +4,8 @@ mod backoff;
 mod catalogue;
 pub mod changes;
 mod connection;
+#[allow(dead_code, unused_imports, reason = "the session stands on it")]
+mod credentials;
 mod demand;
 #[cfg(test)]
 mod double;
@@ -13,6 +15,12 @@ mod environment;
 mod error;
 mod handles;
 mod identity;
+#[allow(dead_code, unused_imports, reason = "the session stands on it")]
+mod keys;
+#[allow(dead_code, unused_imports, reason = "the session stands on it")]
+mod lock;
+#[allow(dead_code, unused_imports, reason = "the session stands on it")]
+mod oauth;
 mod place;
 mod state;
 #[cfg(any(test, feature = "testkit"))]
@@ -23,6 +31,9 @@ pub use backoff::Backoff;
 pub use catalogue::{Catalogue, CatalogueMemory, Lookup, MOST_REFERENCES, Resolution, UnreadableMemory};
 pub use changes::{BlueprintChanges, Lane, OrgStockChanges, ShipChanges, StockChanges};
 pub use connection::{Connection, Label, MachineNames, UnusableLabel, UpdateNeeded, label};
+pub use credentials::{
+    CredentialError, CredentialStore, Entry, InMemory, InsecureFile, Owner, SecretBytes, UnusableFolder,
+};
 pub use demand::{ByItems, ByMaterials, Demand, DemandCadence, DemandView, OpenDemand, Withheld};
 pub use drafts::{BlueprintStaging, Drafts, Handoff, RefineryStaging};
 pub use envelope::{
@@ -34,5 +45,7 @@ pub use error::{Advice, Error, ErrorKind, kind_of};
 pub use exchange_api as api;
 pub use handles::{HandleCheck, Handles};
 pub use identity::{Identity, UnusableIdentity};
+pub use keys::KeySource;
 pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
 pub use state::{End, Halt, SessionState};
+pub use tokens::Later;

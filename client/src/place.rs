@@ -89,6 +89,11 @@ impl fmt::Debug for Place {
     }
 }
 
+/// Whether an address may be spoken to: it has TLS, or is this machine's.
+pub(crate) fn may_be_used(text: &str) -> bool {
+    address(text).is_ok()
+}
+
 /// The origin of an address that may be spoken to.
 fn address(text: &str) -> Result<String, UnusablePlace> {
     if text.contains(['?', '#']) {

@@ -7,8 +7,8 @@ use dpop_bound::{AccessToken, ProofSigner, TokenHash};
 
 use crate::{environment::Environment, error::Error};
 
-/// A future in a box.
-pub(crate) type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A future in a box: what the traits give that others implement.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Nonces, clocks and the key of this installation.
 pub(crate) type Proofs = dpop_bound::Session<Arc<dyn ProofSigner>, Environment>;

@@ -1,0 +1,361 @@
+//! Where secrets are kept: the key of this installation and its tokens, and nothing else (IDP-18, DPP-07).
+//!
+//! A [`CredentialStore`] is whatever keeps bytes for nobody but the member: the platform's store (feature
+//! `keyring`), [`InMemory`] for tests, or [`InsecureFile`], which is never chosen for anybody. There is no
+//! fallback from one to another: a store that cannot be used is an error that names it.
+
+mod file;
+mod memory;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use zeroize::Zeroizing;
+
+pub use self::{
+    file::{InsecureFile, UnusableFolder},
+    memory::InMemory,
+};
+use crate::{
+    environment::Environment,
+    error::{Error, ErrorKind},
+    identity::Identity,
+    place::Place,
+    tokens::Later,
+};
+
+/// How long a store may take for one answer: a member may have to type the password of a keyring.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Bytes that are cleared when they are dropped.
+pub type SecretBytes = Zeroizing<Vec<u8>>;
+
+/// What is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Entry {
+    /// The private half of this installation's key (DPP-07).
+    DpopKey,
+    /// The refresh token (IDP-18), and which key it is bound to.
+    RefreshToken,
+    /// The access token, until when it holds and what for: so that several processes share one.
+    AccessToken,
+}
+
+impl Entry {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::DpopKey, Self::RefreshToken, Self::AccessToken];
+
+    /// Its name in a store.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DpopKey => "dpop-key",
+            Self::RefreshToken => "refresh-token",
+            Self::AccessToken => "access-token",
+        }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Whose secrets they are: those of a client, at an issuer, under a profile.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Owner {
+    client: Box<str>,
+    issuer: Box<str>,
+    profile: Box<str>,
+}
+
+impl Owner {
+    /// `profile` tells the members of one machine's account apart, and several connections of one member.
+    #[must_use]
+    pub fn new(place: &Place, identity: &Identity, profile: &str) -> Self {
+        Self { client: identity.client_id().into(), issuer: place.issuer().into(), profile: profile.into() }
+    }
+
+    /// The client's id.
+    #[must_use]
+    pub fn client(&self) -> &str {
+        &self.client
+    }
+
+    /// The pinned issuer.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// The profile.
+    #[must_use]
+    pub fn profile(&self) -> &str {
+        &self.profile
+    }
+
+    /// `{client}/{issuer}/{profile}/{entry}`: what an entry is called where one name is all there is.
+    #[must_use]
+    pub fn name_of(&self, entry: Entry) -> String {
+        format!("{}/{}/{}/{entry}", self.client, self.issuer, self.profile)
+    }
+}
+
+/// Keeps secrets. Implement it for a store of your own: a vault, a smart card's memory, a helper program.
+///
+/// What blocks belongs on a thread of its own (`tokio::task::spawn_blocking`): a store is called from async
+/// code. The session gives up a call after 30 seconds.
+pub trait CredentialStore: Send + Sync {
+    /// What it is called in a status and in errors: `Secret Service`.
+    fn name(&self) -> &str;
+
+    /// What is kept under this name; `None` when nothing is.
+    ///
+    /// # Errors
+    /// When nobody can tell, such as of a store that is locked. That an entry does not exist is never said of
+    /// such a one.
+    fn read<'a>(
+        &'a self,
+        owner: &'a Owner,
+        entry: Entry,
+    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>>;
+
+    /// Keeps it in the place of what was there: whole or not at all, and over a loss of power once this
+    /// returns.
+    ///
+    /// # Errors
+    /// When it is not kept.
+    fn write<'a>(
+        &'a self,
+        owner: &'a Owner,
+        entry: Entry,
+        secret: &'a SecretBytes,
+    ) -> Later<'a, Result<(), CredentialError>>;
+
+    /// Forgets it. To forget what is not there is no error.
+    ///
+    /// # Errors
+    /// When it may still be there.
+    fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>>;
+}
+
+impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn read<'a>(
+        &'a self,
+        owner: &'a Owner,
+        entry: Entry,
+    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+        (**self).read(owner, entry)
+    }
+
+    fn write<'a>(
+        &'a self,
+        owner: &'a Owner,
+        entry: Entry,
+        secret: &'a SecretBytes,
+    ) -> Later<'a, Result<(), CredentialError>> {
+        (**self).write(owner, entry, secret)
+    }
+
+    fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
+        (**self).delete(owner, entry)
+    }
+}
+
+/// Why a store did not do it. What it says must hold no secret: it is printed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CredentialError {
+    /// There is no such store here: no service, no session, no keyring.
+    #[error("is not there: {0}")]
+    Missing(String),
+    /// It is locked, and nobody unlocked it.
+    #[error("is locked")]
+    Locked,
+    /// It does not let this program in.
+    #[error("lets this program not in: {0}")]
+    Denied(String),
+    /// It took longer than 30 seconds.
+    #[error("does not answer")]
+    Silent,
+    /// Something else went wrong.
+    #[error("failed: {0}")]
+    Failed(String),
+}
+
+/// The secrets of one owner, with a limit of time for each call.
+#[derive(Clone)]
+pub(crate) struct Vault {
+    store: Arc<dyn CredentialStore>,
+    owner: Owner,
+    environment: Environment,
+}
+
+impl Vault {
+    pub(crate) fn new(store: Arc<dyn CredentialStore>, owner: Owner, environment: Environment) -> Self {
+        Self { store, owner, environment }
+    }
+
+    /// The name of the store.
+    pub(crate) fn name(&self) -> &str {
+        self.store.name()
+    }
+
+    pub(crate) async fn read(&self, entry: Entry) -> Result<Option<SecretBytes>, Error> {
+        self.within(self.store.read(&self.owner, entry)).await
+    }
+
+    pub(crate) async fn write(&self, entry: Entry, secret: &SecretBytes) -> Result<(), Error> {
+        self.within(self.store.write(&self.owner, entry, secret)).await
+    }
+
+    pub(crate) async fn delete(&self, entry: Entry) -> Result<(), Error> {
+        self.within(self.store.delete(&self.owner, entry)).await
+    }
+
+    /// An error of the kind [`ErrorKind::Secrets`] that names the store.
+    pub(crate) fn failed(&self, why: &CredentialError) -> Error {
+        Error::new(ErrorKind::Secrets, format!("the secret store ({}) {why}", self.name()))
+    }
+
+    async fn within<T>(&self, work: Later<'_, Result<T, CredentialError>>) -> Result<T, Error> {
+        let done = tokio::select! {
+            biased;
+            done = work => done,
+            () = self.environment.sleep(LIMIT) => Err(CredentialError::Silent),
+        };
+        done.map_err(|error| self.failed(&error))
+    }
+}
+
+/// Runs what blocks apart from the executor.
+pub(crate) async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CredentialError> + Send + 'static,
+) -> Result<T, CredentialError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => Err(CredentialError::Failed(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn owner(profile: &str) -> Owner {
+        let place = Place::new("https://id.example/realms/x", "https://api.example").unwrap();
+        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        Owner::new(&place, &identity, profile)
+    }
+
+    pub(crate) fn secret(text: &str) -> SecretBytes {
+        Zeroizing::new(text.as_bytes().to_vec())
+    }
+
+    /// What every store has to keep: entries and owners apart, the last write, nothing after a deletion.
+    pub(crate) async fn keeps(store: &dyn CredentialStore) {
+        let (mine, other) = (owner("default"), owner("second"));
+        for entry in Entry::ALL {
+            assert_eq!(store.read(&mine, entry).await, Ok(None));
+            assert_eq!(store.delete(&mine, entry).await, Ok(()));
+            store.write(&mine, entry, &secret("first")).await.unwrap();
+            store.write(&mine, entry, &secret(entry.as_str())).await.unwrap();
+        }
+        store.write(&other, Entry::DpopKey, &secret("\0\u{ff}")).await.unwrap();
+        for entry in Entry::ALL {
+            assert_eq!(store.read(&mine, entry).await, Ok(Some(secret(entry.as_str()))));
+        }
+        store.delete(&mine, Entry::DpopKey).await.unwrap();
+        assert_eq!(store.read(&mine, Entry::DpopKey).await, Ok(None));
+        assert_eq!(store.read(&mine, Entry::RefreshToken).await, Ok(Some(secret("refresh-token"))));
+        assert_eq!(store.read(&other, Entry::DpopKey).await, Ok(Some(secret("\0\u{ff}"))));
+    }
+
+    /// A store whose every call takes so long, then fails so.
+    struct Broken(Duration, CredentialError);
+
+    impl Broken {
+        fn answer<T>(&self) -> Later<'_, Result<T, CredentialError>> {
+            Box::pin(async {
+                tokio::time::sleep(self.0).await;
+                Err(self.1.clone())
+            })
+        }
+    }
+
+    impl CredentialStore for Broken {
+        fn name(&self) -> &'static str {
+            "Broken Store"
+        }
+
+        fn read<'a>(
+            &'a self,
+            _: &'a Owner,
+            _: Entry,
+        ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+            self.answer()
+        }
+
+        fn write<'a>(
+            &'a self,
+            _: &'a Owner,
+            _: Entry,
+            _: &'a SecretBytes,
+        ) -> Later<'a, Result<(), CredentialError>> {
+            self.answer()
+        }
+
+        fn delete<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<(), CredentialError>> {
+            self.answer()
+        }
+    }
+
+    /// IDP-18: a store that is locked, slow or missing is an error that names it and says what to do.
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_cannot_be_used_is_named() {
+        let check = async |slow, error| {
+            let vault = Vault::new(
+                Arc::new(Broken(Duration::from_secs(slow), error)),
+                owner("default"),
+                Environment::system(),
+            );
+            let errors = [
+                vault.read(Entry::DpopKey).await.unwrap_err(),
+                vault.write(Entry::RefreshToken, &secret("hush")).await.unwrap_err(),
+                vault.delete(Entry::AccessToken).await.unwrap_err(),
+            ];
+            for error in &errors {
+                assert_eq!(error.kind(), ErrorKind::Secrets);
+                assert!(!format!("{error} {error:?}").contains("hush"));
+            }
+            errors[0].to_string()
+        };
+        let advice = "; unlock the secret store of this computer, or choose another before signing in";
+        assert_eq!(
+            check(1, CredentialError::Locked).await,
+            format!("the secret store (Broken Store) is locked{advice}")
+        );
+        assert_eq!(
+            check(40, CredentialError::Locked).await,
+            format!("the secret store (Broken Store) does not answer{advice}")
+        );
+        assert_eq!(
+            check(0, CredentialError::Missing("no session bus".into())).await,
+            format!("the secret store (Broken Store) is not there: no session bus{advice}")
+        );
+    }
+
+    #[test]
+    fn names_tell_owner_and_entry() {
+        assert_eq!(
+            owner("default").name_of(Entry::DpopKey),
+            "desk/https://id.example/realms/x/default/dpop-key"
+        );
+        assert_eq!(Entry::ALL.map(Entry::as_str), ["dpop-key", "refresh-token", "access-token"]);
+    }
+}

@@ -1,0 +1,370 @@
+//! The identity provider, as a device client sees it: discovery, device logins, tokens, revocation.
+//!
+//! Requests are forms, sent over a plain [`Transport`] that resends nothing by itself; whatever needs a proof
+//! gets a new one for each transmission. What a request came to is told apart by one question: whether sending
+//! it again later may help ([`Failure`]).
+
+mod answers;
+mod endpoints;
+mod form;
+mod polling;
+mod scopes;
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use dpop_bound::{
+    Htu, Window,
+    clock::parse_date,
+    session::{Answer, Call, GiveUp, Next, Turn, Why},
+};
+use exchange_api::{
+    oauth_errors::{LoginAction, OauthError},
+    runtime::{
+        client::RetryAfter,
+        operation::{Operation, Repeat},
+        transport::{Delivery, Transport, TransportError, TransportFault},
+    },
+};
+use http::{
+    HeaderValue, Request, Response, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE, DATE, USER_AGENT},
+};
+use tokio::sync::Mutex;
+use tracing::Instrument as _;
+
+pub(crate) use self::{
+    answers::{DeviceAnswer, RefreshToken, TokenAnswer},
+    polling::{Polled, Polling, Remark, Step},
+    scopes::asked,
+};
+use self::{
+    answers::{Unacceptable, refusal},
+    endpoints::Endpoints,
+    form::form,
+};
+use crate::{
+    environment::Environment,
+    error::{Error, ErrorKind},
+    identity::Identity,
+    place::Place,
+    tokens::Proofs,
+};
+
+/// How long one transmission may take.
+const LIMIT: Duration = Duration::from_secs(20);
+/// How long a discovery document is used.
+const DOCUMENT: Duration = Duration::from_secs(24 * 3600);
+/// The largest answer that is looked at.
+const LARGEST: usize = 256 << 10;
+/// The provider's window for proofs (LIM-11).
+const WINDOW: Window = Window::seconds(25, 15);
+
+const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
+
+static DISCOVERY: Operation = Operation {
+    id: "oauth.discovery",
+    path: "/.well-known/openid-configuration",
+    anonymous: true,
+    repeat: Repeat::Safe,
+    ..Operation::NONE
+};
+static DEVICE: Operation = posted("oauth.device", "/device_authorization");
+static TOKEN: Operation = posted("oauth.token", "/token");
+static REVOKE: Operation = posted("oauth.revoke", "/revoke");
+
+const fn posted(id: &'static str, path: &'static str) -> Operation {
+    Operation { id, method: "POST", path, anonymous: true, ..Operation::NONE }
+}
+
+/// Why there is no answer of success.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) error: Error,
+    /// Whether the same may succeed later, without anybody doing anything.
+    pub(crate) passes: bool,
+}
+
+impl Failure {
+    fn passing(error: Error) -> Self {
+        Self { error, passes: true }
+    }
+
+    fn lasting(error: Error) -> Self {
+        Self { error, passes: false }
+    }
+
+    /// What a poll came to, unless it ends the login.
+    pub(crate) fn of_poll(&self) -> Option<Polled> {
+        match self.error.oauth_error() {
+            Some(OauthError::AuthorizationPending) => Some(Polled::Pending),
+            Some(OauthError::SlowDown) => Some(Polled::SlowDown),
+            _ => self.passes.then(|| Polled::Failed(self.error.retry_after())),
+        }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        failure.error
+    }
+}
+
+/// The provider of one place, for one client.
+pub(crate) struct Provider {
+    issuer: Box<str>,
+    client_id: Box<str>,
+    user_agent: HeaderValue,
+    transport: Arc<dyn Transport>,
+    environment: Environment,
+    /// And when it was read, by the monotonic clock.
+    endpoints: Mutex<Option<(Arc<Endpoints>, Duration)>>,
+}
+
+impl Provider {
+    pub(crate) fn new(
+        place: &Place,
+        identity: &Identity,
+        transport: Arc<dyn Transport>,
+        environment: Environment,
+    ) -> Self {
+        Self {
+            issuer: place.issuer().into(),
+            client_id: identity.client_id().into(),
+            user_agent: identity.user_agent().clone(),
+            transport,
+            environment,
+            endpoints: Mutex::new(None),
+        }
+    }
+
+    /// Begins a device login (RFC 8628, 3.1; IDP-09).
+    pub(crate) async fn begin(&self, scope: &str) -> Result<DeviceAnswer, Failure> {
+        let endpoints = self.endpoints().await?;
+        let form = form(&[("client_id", &self.client_id), ("scope", scope)]);
+        let answer = self.send(&DEVICE, self.post(&DEVICE, &endpoints.device_authorization, form)?).await?;
+        DeviceAnswer::read(&self.issuer, success(&self.environment, &answer)?).map_err(unacceptable)
+    }
+
+    /// Asks whether the member decided (RFC 8628, 3.4; IDP-14).
+    pub(crate) async fn poll(&self, proofs: &Proofs, device_code: &str) -> Result<TokenAnswer, Failure> {
+        self.token(proofs, &[("grant_type", DEVICE_GRANT), ("device_code", device_code)]).await
+    }
+
+    /// Refreshes (RFC 6749, 6; IDP-19).
+    pub(crate) async fn refresh(
+        &self,
+        proofs: &Proofs,
+        token: &RefreshToken,
+    ) -> Result<TokenAnswer, Failure> {
+        self.token(proofs, &[("grant_type", "refresh_token"), ("refresh_token", token.expose())]).await
+    }
+
+    /// Ends the connection (RFC 7009; IDP-23).
+    pub(crate) async fn revoke(&self, proofs: &Proofs, token: &RefreshToken) -> Result<(), Failure> {
+        let endpoints = self.endpoints().await?;
+        let fields = [("token", token.expose()), ("token_type_hint", "refresh_token")];
+        let answer = self.signed(&REVOKE, proofs, &endpoints.revocation, &fields).await?;
+        success(&self.environment, &answer).map(|_| ())
+    }
+
+    async fn token(&self, proofs: &Proofs, fields: &[(&str, &str)]) -> Result<TokenAnswer, Failure> {
+        let endpoints = self.endpoints().await?;
+        let answer = self.signed(&TOKEN, proofs, &endpoints.token, fields).await?;
+        TokenAnswer::read(success(&self.environment, &answer)?).map_err(unacceptable)
+    }
+
+    /// Where the endpoints are: read once a day. One that was good stays so while no other can be read.
+    async fn endpoints(&self) -> Result<Arc<Endpoints>, Failure> {
+        let mut known = self.endpoints.lock().await;
+        let now = self.environment.now().monotonic;
+        match &*known {
+            Some((endpoints, read)) if now.saturating_sub(*read) < DOCUMENT => {
+                return Ok(Arc::clone(endpoints));
+            }
+            _ => {}
+        }
+        match (self.discover().await, &mut *known) {
+            (Ok(endpoints), known) => {
+                let endpoints = Arc::new(endpoints);
+                *known = Some((Arc::clone(&endpoints), now));
+                Ok(endpoints)
+            }
+            (Err(failure), Some((endpoints, _))) if failure.passes => Ok(Arc::clone(endpoints)),
+            (Err(failure), _) => Err(failure),
+        }
+    }
+
+    async fn discover(&self) -> Result<Endpoints, Failure> {
+        let request = Request::get(endpoints::document_of(&self.issuer)).header(ACCEPT, "application/json");
+        let request = request.header(USER_AGENT, &self.user_agent).body(Bytes::new());
+        let answer = self.send(&DISCOVERY, request.map_err(unusable)?).await?;
+        Endpoints::read(&self.issuer, success(&self.environment, &answer)?).map_err(|why| {
+            let error = Error::new(ErrorKind::Protocol, why.to_string());
+            // Another issuer's document stays one; a page in its place goes away.
+            match why {
+                endpoints::Unusable::Unreadable => Failure::passing(error),
+                _ => Failure::lasting(error),
+            }
+        })
+    }
+
+    fn post(&self, operation: &Operation, endpoint: &Htu, form: Bytes) -> Result<Request<Bytes>, Failure> {
+        let request = Request::builder().method(operation.method).uri(endpoint.as_str());
+        let request = request
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(USER_AGENT, &self.user_agent);
+        request.body(form).map_err(unusable)
+    }
+
+    /// Sends a request with proof: a new one for each transmission. It is sent again for a nonce, once (ERR-50),
+    /// and once for whatever else may have been wrong with the proof (ERR-48, ERR-49).
+    async fn signed(
+        &self,
+        operation: &'static Operation,
+        proofs: &Proofs,
+        endpoint: &Htu,
+        fields: &[(&str, &str)],
+    ) -> Result<Response<Bytes>, Failure> {
+        let mut all = fields.to_vec();
+        all.push(("client_id", &self.client_id));
+        let form = form(&all);
+        let mut call = Call::new(operation.method, endpoint.clone()).within(WINDOW);
+        let mut mended = false;
+        loop {
+            let transmission = match proofs.prepare(&call, self.environment.now()).await {
+                Ok(Turn::Go(transmission)) => transmission,
+                Ok(Turn::Wait(first)) => {
+                    first.await;
+                    continue;
+                }
+                Err(error) => {
+                    let what = format!("the key of this installation does not sign: {error}");
+                    return Err(Failure::lasting(Error::caused(ErrorKind::Secrets, what, error)));
+                }
+            };
+            let mut request = self.post(operation, endpoint, form.clone())?;
+            transmission.apply(None, request.headers_mut());
+            let answer = self.send(operation, request).await?;
+            let seen = Answer::from(&answer).with_body(answer.body());
+            match proofs.answered(&mut call, transmission, &seen, self.environment.now()) {
+                Next::Again(Why::Nonce) => {}
+                Next::Again(Why::Clock) | Next::GiveUp(GiveUp::Proof) if !mended => mended = true,
+                Next::Done if !mended && refusal(answer.body()) == Some(OauthError::InvalidRequest) => {
+                    mended = true;
+                }
+                Next::Done => return Ok(answer),
+                Next::Again(Why::Clock) => return Err(refused_proof(GiveUp::Proof)),
+                Next::GiveUp(why) => return Err(refused_proof(why)),
+            }
+            tracing::debug!(operation = operation.id, "sent again with another proof");
+        }
+    }
+
+    /// One transmission, in its time.
+    async fn send(
+        &self,
+        operation: &'static Operation,
+        request: Request<Bytes>,
+    ) -> Result<Response<Bytes>, Failure> {
+        let span = tracing::debug_span!("exchange.oauth", operation = operation.id);
+        let sending = self.transport.send(operation, request).instrument(span);
+        let answer = tokio::select! {
+            biased;
+            answer = sending => answer,
+            () = self.environment.sleep(LIMIT) => {
+                Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown))
+            }
+        };
+        match answer {
+            Ok(answer) if answer.body().len() > LARGEST => {
+                Err(Failure::passing(foreign("the identity provider's answer is too large", &answer, None)))
+            }
+            Ok(answer) => Ok(answer),
+            Err(error) => {
+                let lasting = error.fault() == TransportFault::Request;
+                Err(Failure { error: Error::of_transport(error), passes: !lasting })
+            }
+        }
+    }
+}
+
+/// The body of a success; a refusal in the provider's words, or in those of whatever stands before it.
+fn success<'a>(environment: &Environment, answer: &'a Response<Bytes>) -> Result<&'a [u8], Failure> {
+    let status = answer.status();
+    if status.is_success() {
+        return Ok(answer.body());
+    }
+    let retry_after = retry_after(environment, answer);
+    let Some(error) = refusal(answer.body()) else {
+        let what = format!("the identity provider's place was answered for by another ({status})");
+        return Err(Failure::passing(foreign(what, answer, retry_after)));
+    };
+    let passes = match error.action() {
+        Some(action) => matches!(action, LoginAction::PollAgain | LoginAction::PollSlower),
+        // Of an error that nobody here knows the status says whether it passes (CON-12).
+        None => waits(status) || status.is_server_error(),
+    };
+    Err(Failure { error: Error::of_oauth(error, status, retry_after), passes })
+}
+
+/// The page of a proxy, a redirection, an answer that is too large.
+fn foreign(
+    what: impl Into<std::borrow::Cow<'static, str>>,
+    answer: &Response<Bytes>,
+    retry_after: Option<Duration>,
+) -> Error {
+    let status = answer.status();
+    let kind = match status {
+        _ if waits(status) => ErrorKind::Busy,
+        _ if status.is_server_error() => ErrorKind::OutcomeUnknown,
+        _ => ErrorKind::Protocol,
+    };
+    Error::of_answer(kind, what, status, retry_after)
+}
+
+/// Whether a status asks to come back later.
+fn waits(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 425 | 429 | 503)
+}
+
+fn retry_after(environment: &Environment, answer: &Response<Bytes>) -> Option<Duration> {
+    let after = RetryAfter::of(answer.headers())?;
+    let date = answer.headers().get(DATE).and_then(|date| parse_date(date.as_bytes()));
+    let now = date.unwrap_or_else(|| environment.now().wall);
+    Some(after.from(SystemTime::UNIX_EPOCH + now.since_epoch()))
+}
+
+fn unacceptable(why: Unacceptable) -> Failure {
+    let error = Error::new(ErrorKind::Protocol, why.to_string());
+    match why {
+        // A page with the status of a success, such as that of a network that wants its own sign-in first.
+        Unacceptable::Unreadable => Failure::passing(error),
+        _ => Failure::lasting(error),
+    }
+}
+
+fn refused_proof(why: GiveUp) -> Failure {
+    let kind = match why {
+        GiveUp::Clock(_) => ErrorKind::Clock,
+        _ => ErrorKind::Proof,
+    };
+    Failure::lasting(Error::new(kind, format!("the identity provider refused the proof: {why}")))
+}
+
+fn unusable(error: http::Error) -> Failure {
+    Failure::lasting(Error::caused(
+        ErrorKind::Bug,
+        "the request to the identity provider cannot be made",
+        error,
+    ))
+}
+
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+mod tests;
