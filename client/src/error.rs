@@ -211,6 +211,51 @@ impl Error {
         Self::of(Inner { status: Some(status), retry_after, ..Inner::new(kind, what) })
     }
 
+    /// A refusal of the exchange, told of by its head.
+    pub(crate) fn refused(
+        kind: ErrorKind,
+        code: Option<Code>,
+        status: StatusCode,
+        correlation_id: &str,
+    ) -> Self {
+        let title = code.as_ref().and_then(Code::title);
+        let what = match (&code, title) {
+            (Some(code), Some(title)) => format!("the server refused: {code} ({}): {title}", status.as_u16()),
+            _ => format!("the server refused: {status}"),
+        };
+        let id = Some(correlation_id).filter(|id| !id.is_empty()).map(Into::into);
+        Self::of(Inner { code, status: Some(status), correlation_id: id, ..Inner::new(kind, what) })
+    }
+
+    /// A call that was not sent: it is too early for it, by so much.
+    pub(crate) fn held(kind: ErrorKind, what: &'static str, code: Option<Code>, wait: Duration) -> Self {
+        Self::of(Inner { code, retry_after: Some(wait), ..Inner::new(kind, what) })
+    }
+
+    /// The same in other words. For an error that nobody else has yet.
+    pub(crate) fn saying(self, what: &'static str) -> Self {
+        self.with(|inner| inner.what = what.into())
+    }
+
+    /// The same with what the server asked for. For an error that nobody else has yet.
+    pub(crate) fn waiting(self, asked: Option<Duration>) -> Self {
+        self.with(|inner| inner.retry_after = asked)
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            change(inner);
+        }
+        self
+    }
+
+    /// A refusal of this side on its way through the generated client, out of which it comes as it went in;
+    /// `maybe_sent`: whether the exchange may have had the request.
+    pub(crate) fn into_transport(self, maybe_sent: bool) -> TransportError {
+        let delivery = if maybe_sent { Delivery::Unknown } else { Delivery::NotSent };
+        TransportError::new(TransportFault::Declined, delivery).with_source(self)
+    }
+
     fn of(inner: Inner) -> Self {
         Self(Arc::new(inner))
     }
@@ -367,11 +412,7 @@ impl From<CallError<Problem>> for Error {
             ..Inner::new(kind, what.clone())
         };
         match error {
-            // A refusal of this side, which found its way through the generated client.
-            CallError::Transport(error) => match error.cause::<Self>() {
-                Some(own) => own.clone(),
-                None => Self::of_transport(error),
-            },
+            CallError::Transport(error) => Self::of_transport(error),
             CallError::Answer(answer) => {
                 let kind = kind_of(code.as_ref(), answer.status);
                 Self::of(Inner { problem: Some(Box::new(answer.into_body())), ..about(kind) })
@@ -402,9 +443,13 @@ impl From<CallError<Problem>> for Error {
 }
 
 impl Error {
-    /// What became of a request that got no answer.
+    /// What became of a request that got no answer. A refusal of this side, which found its way through the
+    /// generated client, comes out as it went in.
     #[must_use]
     pub fn of_transport(error: TransportError) -> Self {
+        if let Some(own) = error.cause::<Self>() {
+            return own.clone();
+        }
         let kind = match (error.fault(), error.delivery()) {
             (TransportFault::Request, _) => ErrorKind::Bug,
             (TransportFault::TooLarge, _) => ErrorKind::Protocol,

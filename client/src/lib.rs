@@ -21,11 +21,14 @@ mod keys;
 mod lock;
 #[allow(dead_code, unused_imports, reason = "the session stands on it")]
 mod oauth;
+mod pace;
 mod place;
 mod state;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 mod tokens;
+mod transport;
+mod verdict;
 
 pub use backoff::Backoff;
 pub use catalogue::{Catalogue, CatalogueMemory, Lookup, MOST_REFERENCES, Resolution, UnreadableMemory};
@@ -49,3 +52,7 @@ pub use keys::KeySource;
 pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
 pub use state::{End, Halt, SessionState};
 pub use tokens::Later;
+pub use pace::{Asked, Budget};
+pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
+pub use state::{End, Halt, SessionState};
+pub use transport::{Effort, Patience, Settings};

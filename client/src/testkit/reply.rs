@@ -18,6 +18,8 @@ pub struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Body,
+    /// So much of the body arrives, as if it were whole.
+    pub(super) cut: Option<usize>,
     pub(super) after: Duration,
     pub(super) fate: Fate,
     pub(super) bare: bool,
@@ -54,6 +56,7 @@ impl Reply {
             status: StatusCode::from_u16(status).expect("a status of three digits"),
             headers,
             body: Body::Bytes(body.into()),
+            cut: None,
             after: Duration::ZERO,
             fate: Fate::Delivered,
             bare: false,
@@ -171,13 +174,10 @@ impl Reply {
         Self { fate: Fate::Stalled, ..self }
     }
 
-    /// The first so many bytes of the body alone, as if it had been whole.
+    /// The first so many bytes of the body alone arrive, as if it had been whole.
     #[must_use]
-    pub fn cut_to(mut self, bytes: usize) -> Self {
-        if let Body::Bytes(body) = &mut self.body {
-            body.truncate(bytes);
-        }
-        self
+    pub fn cut_to(self, bytes: usize) -> Self {
+        Self { cut: Some(bytes), ..self }
     }
 
     /// It takes so long.
@@ -207,8 +207,19 @@ impl Reply {
         Self { bare: true, ..self }
     }
 
-    /// The bytes of the body.
+    /// The same, given a second time for the same key.
+    pub(super) fn again(&self) -> Self {
+        Self { cut: None, fate: Fate::Delivered, after: Duration::ZERO, ..self.clone() }
+    }
+
+    /// The bytes of the body, as far as they arrive.
     pub(super) fn body(&self, correlation_id: &str, path: &str) -> Bytes {
+        let mut body = self.whole_body(correlation_id, path);
+        body.truncate(self.cut.unwrap_or(usize::MAX));
+        body
+    }
+
+    fn whole_body(&self, correlation_id: &str, path: &str) -> Bytes {
         match &self.body {
             Body::Bytes(bytes) => bytes.clone(),
             Body::Problem(code) => {

@@ -238,7 +238,7 @@ impl Inner {
         let reply = self.decide(&mut state, operation, &seen, &mut complaints);
         seen.heard = !matches!(reply.fate, Fate::Refused | Fate::Unheard);
         let id = seen.correlation_id().unwrap_or_default().to_owned();
-        state.ask(&reply, &id, self.machine.elapsed());
+        state.ask(operation, &reply, &id, self.machine.elapsed());
         let which = format!("request {} ({})", state.seen.len(), operation.id);
         state.complaints.extend(complaints.into_iter().map(|complaint| format!("{which}: {complaint}")));
         let path = seen.path().to_owned();
@@ -339,8 +339,7 @@ impl Inner {
                 complaints.push("its idempotency key was used for another request".to_owned());
                 return Reply::problem(Code::IdempotencyKeyReused);
             }
-            let again = Reply { fate: Fate::Delivered, after: Duration::ZERO, ..written.reply.clone() };
-            return again.header("Idempotency-Replayed", "true");
+            return written.reply.again().header("Idempotency-Replayed", "true");
         }
         let fits = |of: &Option<&'static str>| of.is_none_or(|of| of == operation.id);
         let scripted = match state.queue.iter().position(|(of, _)| fits(of)) {
@@ -420,10 +419,12 @@ impl Inner {
 
 impl State {
     /// Remembers how long a reply asks to wait, and whom.
-    fn ask(&mut self, reply: &Reply, id: &str, now: Duration) {
+    fn ask(&mut self, operation: &Operation, reply: &Reply, id: &str, now: Duration) {
         let asked = reply.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let Some(seconds) = asked.filter(|_| reply.fate == Fate::Delivered) else { return };
         let everybody = match &reply.body {
+            // Account checks have limits of their own.
+            _ if operation.id == "account_check" => false,
             super::reply::Body::Problem(code) => matches!(
                 code,
                 Code::RateLimited

@@ -1,0 +1,382 @@
+//! Gets the calls of the generated client there: signs, sends, judges what came, waits, sends again.
+//!
+//! One loop for all operations. What it decides stands in pure modules: [`verdict`](crate::verdict) says what an
+//! answer asks for, `progress` how often, [`pace`](crate::pace) when anything may leave at all, the DPoP library
+//! what a proof has to be. Here they are put together with what waits: tokens, the network, time.
+
+mod course;
+mod progress;
+mod settings;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "reqwest")]
+mod wire;
+
+use std::{
+    fmt,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use dpop_bound::{
+    Origin,
+    session::{self, Answer, GiveUp, Turn},
+};
+use exchange_api::runtime::{
+    operation::{Operation, Repeat},
+    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+};
+use http::{HeaderValue, Request, Response};
+use tokio::sync::Notify;
+use tracing::{Instrument as _, Span, field};
+
+#[cfg(feature = "reqwest")]
+pub(crate) use self::wire::wire;
+pub use self::{
+    course::Effort,
+    settings::{Patience, Settings},
+};
+use self::{
+    course::{Came, Course},
+    progress::Next,
+};
+use crate::{
+    environment::Environment,
+    error::{Error, ErrorKind, kind_of},
+    pace::{Going, Health, Held, Pace, Pass, Scope},
+    tokens::{Grant, Tokens},
+    verdict::{Judged, Verdict},
+};
+
+/// The transport of a client: every call, signed and sent until there is something to say of it. Cloning shares
+/// it.
+///
+/// What it refuses itself is a [`TransportError`] with an [`Error`] in it, which comes out again where a call's
+/// error becomes one of this crate's.
+#[derive(Clone)]
+pub(crate) struct Carrier(Arc<Inner>);
+
+struct Inner {
+    below: Arc<dyn Transport>,
+    tokens: Arc<dyn Tokens>,
+    environment: Environment,
+    user_agent: HeaderValue,
+    gateway: Origin,
+    settings: Settings,
+    pace: Mutex<Pace>,
+    /// The pace became another: whoever waits looks again.
+    changed: Notify,
+}
+
+impl Carrier {
+    /// Sends to this origin alone.
+    pub(crate) fn new(
+        gateway: Origin,
+        user_agent: HeaderValue,
+        below: Arc<dyn Transport>,
+        tokens: Arc<dyn Tokens>,
+        environment: Environment,
+        settings: Settings,
+    ) -> Self {
+        let pace = Pace::new(settings.budget, settings.backoff, environment.now().monotonic);
+        let (pace, changed) = (Mutex::new(pace), Notify::new());
+        Self(Arc::new(Inner { below, tokens, environment, user_agent, gateway, settings, pace, changed }))
+    }
+}
+
+impl Transport for Carrier {
+    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+        let span = tracing::info_span!(
+            "exchange.call",
+            operation = operation.id,
+            area = operation.area(),
+            correlation_id = field::Empty,
+            attempt = field::Empty,
+        );
+        Box::pin(self.0.call(operation, request).instrument(span))
+    }
+}
+
+impl fmt::Debug for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Carrier").field("gateway", &self.0.gateway).finish_non_exhaustive()
+    }
+}
+
+/// Leave to send one request. Whatever becomes of the call, it comes back.
+struct Ticket<'a> {
+    inner: &'a Inner,
+    going: Option<Going>,
+    sent: bool,
+}
+
+impl Ticket<'_> {
+    fn back(mut self, health: Health) {
+        self.give_back(health);
+    }
+
+    fn give_back(&mut self, health: Health) {
+        let Some(going) = self.going.take() else { return };
+        let (now, fraction) = (self.inner.now(), self.inner.environment.fraction());
+        if self.inner.pace().came_back(going, health, now, fraction) {
+            self.inner.changed.notify_waiters();
+        }
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        self.give_back(if self.sent { Health::Unknown } else { Health::Unsent });
+    }
+}
+
+impl Inner {
+    async fn call(
+        &self,
+        operation: &'static Operation,
+        request: Request<Bytes>,
+    ) -> Result<Response<Bytes>, TransportError> {
+        let mut course = Course::begin(operation, request, self)?;
+        Span::current().record("correlation_id", course.correlation_id());
+        let mut renewed = None;
+        loop {
+            Span::current().record("attempt", course.effort.attempts + 1);
+            let (came, grant) = match self.attempt(&mut course, renewed.take()).await {
+                Ok(both) => both,
+                // Nothing left this time. What came before is the better answer.
+                Err(refusal) => return course.give_up(refusal),
+            };
+            course.effort.attempts += 1;
+            let asked = came.answer.as_ref().ok().and_then(|answer| self.asked_to_wait(answer));
+            self.gate(operation, &came, asked);
+            let next = course.progress.after(came.judged.verdict, operation, &course.patience);
+            let (failures, wait) = match next {
+                Next::Stop => return self.end(course, came, asked).await,
+                Next::Renew => {
+                    let Some(grant) = grant else { return self.end(course, came, asked).await };
+                    tracing::debug!("the token was refused, and another is asked for");
+                    match self.tokens.renewed(grant.token.hash()).await {
+                        Ok(grant) => renewed = Some(grant),
+                        Err(refusal) => return Err(refusal.into_transport(course.progress.maybe_done)),
+                    }
+                    continue;
+                }
+                Next::Again { failures } => {
+                    let fraction = self.environment.fraction();
+                    (failures, self.settings.backoff.after(failures, asked, fraction))
+                }
+            };
+            if self.now().saturating_add(wait) > course.deadline {
+                return self.end(course, came, asked).await;
+            }
+            tracing::info!(failures, wait_ms = millis(wait), "the call is sent again after a wait");
+            course.came(came, asked);
+            course.effort.waited += wait;
+            self.environment.sleep(wait).await;
+        }
+    }
+
+    /// One request, and at once another for each thing that a proof was refused for.
+    async fn attempt(
+        &self,
+        course: &mut Course,
+        mut renewed: Option<Grant>,
+    ) -> Result<(Came, Option<Grant>), TransportError> {
+        let mut signing: Option<session::Call> = None;
+        loop {
+            if course.operation.anonymous {
+                let ticket = self.pass(course).await?;
+                let answer = self.exchange(ticket, course, course.request()).await;
+                return Ok((answer, None));
+            }
+            let maybe_done = course.progress.maybe_done;
+            let refused = |refusal: Error| refusal.into_transport(maybe_done);
+            let grant = match renewed.take() {
+                Some(grant) => grant,
+                None => self.tokens.current().await.map_err(refused)?,
+            };
+            let ticket = self.pass(course).await?;
+            let mut call = match signing.take() {
+                Some(call) => call,
+                None => session::Call::new(course.method(), course.htu.clone()),
+            };
+            call = call.with_token(grant.token.hash());
+            let turn = grant.proofs.prepare(&call, self.environment.now()).await.map_err(|error| {
+                refused(Error::caused(ErrorKind::Secrets, format!("no proof could be made: {error}"), error))
+            })?;
+            let transmission = match turn {
+                Turn::Go(transmission) => transmission,
+                Turn::Wait(first) => {
+                    drop(ticket);
+                    first.await;
+                    signing = Some(call);
+                    continue;
+                }
+            };
+            let mut request = course.request();
+            transmission.apply(Some(&grant.token), request.headers_mut());
+            let came = self.exchange(ticket, course, request).await;
+            let Ok(answer) = &came.answer else { return Ok((came, Some(grant))) };
+            let received = self.environment.now();
+            match grant.proofs.answered(&mut call, transmission, &Answer::from(answer), received) {
+                session::Next::Done => return Ok((came, Some(grant))),
+                session::Next::Again(why) => {
+                    tracing::debug!(?why, "the proof was refused, and another is sent at once");
+                    signing = Some(call);
+                }
+                session::Next::GiveUp(GiveUp::Clock(doubt)) => {
+                    let what = format!("the exchange refused the time of the proof: {doubt}");
+                    return Err(refused(Error::caused(ErrorKind::Clock, what, GiveUp::Clock(doubt))));
+                }
+                session::Next::GiveUp(_) => {
+                    let judged = Judged { verdict: Verdict::Done, ..came.judged };
+                    return Ok((Came { judged, ..came }, Some(grant)));
+                }
+            }
+        }
+    }
+
+    /// Sends, and hears the answer out.
+    async fn exchange(&self, mut ticket: Ticket<'_>, course: &mut Course, request: Request<Bytes>) -> Came {
+        let operation = course.operation;
+        let limit = match operation.repeat {
+            Repeat::Safe => self.settings.read_time,
+            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => self.settings.write_time,
+        };
+        let span = tracing::debug_span!(
+            "exchange.request",
+            http.request.method = operation.method,
+            http.request.resend_count = course.effort.requests,
+            http.response.status_code = field::Empty,
+            error.r#type = field::Empty,
+            server.address = course.htu.origin().as_str(),
+        );
+        course.effort.requests += 1;
+        ticket.sent = true;
+        let answer = async {
+            tokio::select! {
+                biased;
+                answer = self.below.send(operation, request) => answer,
+                () = self.environment.sleep(limit) => {
+                    Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown))
+                }
+            }
+        };
+        let answer = answer.instrument(span.clone()).await.and_then(|answer| {
+            if answer.body().len() > self.settings.max_body {
+                return Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown));
+            }
+            Ok(answer)
+        });
+        let came = Came::judge(operation, answer);
+        match &came.answer {
+            Ok(answer) => span.record("http.response.status_code", answer.status().as_u16()),
+            Err(error) => span.record("error.type", field::debug(error.fault())),
+        };
+        ticket.back(came.judged.health);
+        came
+    }
+
+    /// Waits until a request may leave.
+    async fn pass(&self, course: &mut Course) -> Result<Ticket<'_>, TransportError> {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let now = self.now();
+            let passed = self.pace().pass(course.operation, course.patience.asked, now);
+            match passed {
+                Pass::Go(going) => return Ok(Ticket { inner: self, going: Some(going), sent: false }),
+                Pass::Wait(until, held) => {
+                    let wait = until.saturating_sub(now);
+                    if until > course.deadline {
+                        return Err(refusal(held, wait).into_transport(course.progress.maybe_done));
+                    }
+                    tokio::select! {
+                        () = self.environment.sleep(wait) => {}
+                        () = changed => {}
+                    }
+                }
+                Pass::Probing => changed.await,
+            }
+            course.effort.waited += self.now().saturating_sub(now);
+        }
+    }
+
+    /// Remembers for other calls what the server asked this one for.
+    fn gate(&self, operation: &'static Operation, came: &Came, asked: Option<Duration>) {
+        let code = came.said.code.as_ref();
+        let concerns = came.judged.verdict == Verdict::Wait || kind_of_said(came) == ErrorKind::QuotaExceeded;
+        let (Some(asked), true) = (asked, concerns) else { return };
+        if let Some(scope) = Scope::of(code, operation) {
+            let now = self.now();
+            self.pace().asked(scope, code.cloned(), now.saturating_add(asked), now);
+        }
+    }
+
+    /// What came last is what the caller gets; the session hears of it, if it is about that.
+    async fn end(
+        &self,
+        mut course: Course,
+        came: Came,
+        asked: Option<Duration>,
+    ) -> Result<Response<Bytes>, TransportError> {
+        if let (Ok(answer), kind @ (ErrorKind::Halted(_) | ErrorKind::Ended(_))) =
+            (&came.answer, kind_of_said(&came))
+        {
+            let refusal =
+                Error::refused(kind, came.said.code.clone(), answer.status(), course.correlation_id());
+            self.tokens.told(&refusal).await;
+        }
+        course.came(came, asked);
+        course.result()
+    }
+
+    /// How long an answer asks to wait: a date by the clock of who says it.
+    fn asked_to_wait(&self, answer: &Response<Bytes>) -> Option<Duration> {
+        course::retry_after(answer.headers(), self.environment.now().wall)
+    }
+
+    fn now(&self) -> Duration {
+        self.environment.now().monotonic
+    }
+
+    /// Every change is made whole under the lock.
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the code of a refusal means; of an answer without one, nothing.
+fn kind_of_said(came: &Came) -> ErrorKind {
+    match (&came.answer, &came.said.code) {
+        (Ok(answer), Some(code)) => kind_of(Some(code), answer.status()),
+        _ => ErrorKind::Protocol,
+    }
+}
+
+/// Why a call was not sent for which there is no time.
+fn refusal(held: Held, wait: Duration) -> Error {
+    match held {
+        Held::Asked(Some(code)) => {
+            let kind = match kind_of(Some(&code), http::StatusCode::SERVICE_UNAVAILABLE) {
+                ErrorKind::QuotaExceeded => ErrorKind::QuotaExceeded,
+                _ => ErrorKind::Busy,
+            };
+            Error::held(kind, "the exchange asked to wait longer than this call may", Some(code), wait)
+        }
+        Held::Asked(None) => {
+            Error::held(ErrorKind::Busy, "the exchange asked to wait longer than this call may", None, wait)
+        }
+        Held::Down { unreachable } => {
+            let kind = if unreachable { ErrorKind::Unreachable } else { ErrorKind::Busy };
+            Error::held(kind, "nothing got through to the exchange a moment ago", None, wait)
+        }
+        Held::Budget => Error::held(ErrorKind::Busy, "this program sends too much at the moment", None, wait),
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

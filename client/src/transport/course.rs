@@ -1,0 +1,205 @@
+//! One call over all its requests: what is sent each time, what came of it, what the caller gets.
+
+use std::{
+    fmt::Write as _,
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use dpop_bound::{Htu, Random as _, UnixTime, clock::parse_date};
+use exchange_api::runtime::{
+    client::RetryAfter,
+    operation::{Operation, Repeat},
+    transport::{Delivery, TransportError, TransportFault},
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Request, Response,
+    header::{DATE, RETRY_AFTER, USER_AGENT},
+    request::Parts,
+};
+
+use super::{Inner, Patience, progress::Progress};
+use crate::{
+    error::{Error, ErrorKind},
+    verdict::{self, Judged, Said, Verdict},
+};
+
+/// By which those who run the exchange find a call, and all its requests (GW-13).
+const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+
+/// What a call took: among the extensions of its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Effort {
+    /// How many requests were sent.
+    pub requests: u32,
+    /// How many of them counted: not those that were repeated at once for a nonce or a clock.
+    pub attempts: u32,
+    /// How long it waited before sending.
+    pub waited: Duration,
+}
+
+/// One call.
+pub(super) struct Course {
+    pub(super) operation: &'static Operation,
+    pub(super) htu: Htu,
+    pub(super) patience: Patience,
+    /// By the monotonic clock: nothing is sent later.
+    pub(super) deadline: Duration,
+    pub(super) progress: Progress,
+    pub(super) effort: Effort,
+    head: Parts,
+    body: Bytes,
+    last: Option<Last>,
+}
+
+/// What came last.
+struct Last {
+    came: Came,
+    asked: Option<Duration>,
+}
+
+/// What came of one request.
+pub(super) struct Came {
+    pub(super) answer: Result<Response<Bytes>, TransportError>,
+    pub(super) said: Said,
+    pub(super) judged: Judged,
+}
+
+impl Came {
+    pub(super) fn judge(operation: &Operation, answer: Result<Response<Bytes>, TransportError>) -> Self {
+        let (said, judged) = match &answer {
+            Ok(answer) => {
+                let said = Said::of(answer.status(), answer.body());
+                let judged = verdict::of_answer(operation, answer.status(), &said, answer.body());
+                (said, judged)
+            }
+            Err(error) => (Said::default(), verdict::of_fault(operation, error)),
+        };
+        Self { answer, said, judged }
+    }
+}
+
+impl Course {
+    /// A call that begins now.
+    pub(super) fn begin(
+        operation: &'static Operation,
+        request: Request<Bytes>,
+        inner: &Inner,
+    ) -> Result<Self, TransportError> {
+        let unusable = |what: &'static str| {
+            TransportError::new(TransportFault::Request, Delivery::NotSent)
+                .with_source(Error::new(ErrorKind::Bug, what))
+        };
+        let (mut head, body) = request.into_parts();
+        let htu = Htu::try_from(&head.uri).map_err(|_| unusable("the call has no usable address"))?;
+        if htu.origin() != inner.gateway {
+            return Err(unusable("the call is meant for another server than the exchange"));
+        }
+        head.headers.insert(USER_AGENT, inner.user_agent.clone());
+        if !head.headers.contains_key(CORRELATION_ID) {
+            let id =
+                correlation_id(inner).ok_or_else(|| unusable("there are no random numbers to be had"))?;
+            head.headers.insert(CORRELATION_ID, id);
+        }
+        let patience = head.extensions.get::<Patience>().copied().unwrap_or(inner.settings.patience);
+        let deadline = inner.now().saturating_add(patience.time);
+        let (progress, effort) = (Progress::default(), Effort::default());
+        Ok(Self { operation, htu, patience, deadline, progress, effort, head, body, last: None })
+    }
+
+    pub(super) fn method(&self) -> &str {
+        self.head.method.as_str()
+    }
+
+    /// The same over all requests of the call.
+    pub(super) fn correlation_id(&self) -> &str {
+        self.head.headers.get(CORRELATION_ID).and_then(|id| id.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The request, to be signed.
+    pub(super) fn request(&self) -> Request<Bytes> {
+        Request::from_parts(self.head.clone(), self.body.clone())
+    }
+
+    /// Remembers what came.
+    pub(super) fn came(&mut self, came: Came, asked: Option<Duration>) {
+        self.last = Some(Last { came, asked });
+    }
+
+    /// There is no other request: what came last, or why there was none.
+    pub(super) fn give_up(self, refusal: TransportError) -> Result<Response<Bytes>, TransportError> {
+        let own = refusal.cause::<Error>().map(Error::kind);
+        match own {
+            // Held back: what the server said itself says more.
+            Some(ErrorKind::Busy | ErrorKind::Unreachable | ErrorKind::QuotaExceeded)
+                if self.last.is_some() =>
+            {
+                self.result()
+            }
+            _ => Err(refusal),
+        }
+    }
+
+    /// What the caller gets.
+    pub(super) fn result(self) -> Result<Response<Bytes>, TransportError> {
+        let id = self.correlation_id().to_owned();
+        let (operation, maybe_done, effort) = (self.operation, self.progress.maybe_done, self.effort);
+        let Some(Last { came, asked }) = self.last else {
+            return Err(TransportError::new(TransportFault::Other, Delivery::NotSent));
+        };
+        match came.answer {
+            // The last request was not carried out; an earlier one may have been.
+            Ok(answer) if maybe_done && came.judged.verdict == Verdict::Wait => {
+                let what = "the exchange did not say what became of it";
+                let error = Error::refused(ErrorKind::OutcomeUnknown, came.said.code, answer.status(), &id);
+                let error = error.saying(what).waiting(asked);
+                Err(error.into_transport(true))
+            }
+            // It was carried out, and what became of it cannot be read.
+            Ok(answer) if came.judged.verdict == Verdict::Unknown && answer.status().is_success() => {
+                let what = "the exchange gave an answer that cannot be read";
+                let error = Error::refused(ErrorKind::OutcomeUnknown, None, answer.status(), &id);
+                Err(error.saying(what).into_transport(true))
+            }
+            Ok(answer) if came.judged.verdict == Verdict::Garbled => {
+                let what = "what answered is not the exchange";
+                let error = Error::refused(ErrorKind::Protocol, None, answer.status(), &id).saying(what);
+                Err(error.into_transport(operation.repeat != Repeat::Safe))
+            }
+            Ok(mut answer) => {
+                // Whoever reads it has no clock of the server's.
+                if let Some(asked) = asked {
+                    let seconds = asked.as_secs() + u64::from(asked.subsec_nanos() > 0);
+                    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+                }
+                answer.extensions_mut().insert(effort);
+                Ok(answer)
+            }
+            Err(error) if maybe_done && error.delivery() == Delivery::NotSent => {
+                let what = "an answer was lost, and the exchange cannot be reached to ask for it again";
+                Err(Error::caused(ErrorKind::OutcomeUnknown, what, error).into_transport(true))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// 128 random bits.
+fn correlation_id(inner: &Inner) -> Option<HeaderValue> {
+    let mut bytes = [0; 16];
+    inner.environment.fill(&mut bytes).ok()?;
+    let mut text = String::with_capacity(32);
+    for byte in bytes {
+        write!(text, "{byte:02x}").ok()?;
+    }
+    HeaderValue::try_from(text).ok()
+}
+
+/// What `Retry-After` asks for. A date is of the clock that `Date` shows; without that, of ours.
+pub(super) fn retry_after(headers: &HeaderMap, wall: UnixTime) -> Option<Duration> {
+    let after = RetryAfter::of(headers)?;
+    let date = headers.get(DATE).and_then(|date| parse_date(date.as_bytes()));
+    let server = SystemTime::UNIX_EPOCH.checked_add(date.unwrap_or(wall).since_epoch())?;
+    Some(after.from(server))
+}

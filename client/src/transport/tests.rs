@@ -1,0 +1,228 @@
+//! The loop against a scripted gateway, in virtual time.
+
+mod faults;
+mod outage;
+mod proofs;
+mod refusals;
+mod waits;
+#[cfg(feature = "reqwest")]
+mod wire;
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::Poll,
+    time::Duration,
+};
+
+use dpop_bound::{AccessToken, KeyPair, Origin, ProofSigner, TokenHash};
+use exchange_api::{
+    Client, Contract as _,
+    types::{AccountCheckRequest, BlueprintChangeSet},
+};
+
+use super::{Carrier, Effort, Patience, Settings};
+use crate::{
+    environment::Environment,
+    error::{Error, ErrorKind},
+    identity::Identity,
+    testkit::{Reply, ScriptedServer, Seen, VirtualEnvironment},
+    tokens::{Grant, Later, Proofs, Tokens},
+};
+
+/// A client whose transport is the real one, and the gateway that it talks to.
+struct Rig {
+    machine: VirtualEnvironment,
+    gateway: ScriptedServer,
+    tokens: Arc<Double>,
+    carrier: Carrier,
+    api: Client,
+}
+
+impl Rig {
+    fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    fn with(settings: Settings) -> Self {
+        let machine = VirtualEnvironment::new(1);
+        let gateway = ScriptedServer::gateway(&machine);
+        gateway.answer(ok);
+        let tokens = Arc::new(Double::new(&machine.environment()));
+        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        let carrier = Carrier::new(
+            Origin::of(gateway.origin()).unwrap(),
+            identity.user_agent().clone(),
+            Arc::new(gateway.clone()),
+            Arc::clone(&tokens) as Arc<dyn Tokens>,
+            machine.environment(),
+            settings,
+        );
+        let api = Client::new(gateway.origin(), carrier.clone());
+        Self { machine, gateway, tokens, carrier, api }
+    }
+
+    /// A read.
+    async fn read(&self, patience: Patience) -> Result<Effort, Error> {
+        let answer = self.api.org_units_read().with(patience).await?;
+        Ok(answer.extensions.get::<Effort>().cloned().unwrap())
+    }
+
+    /// A write under a key.
+    async fn write(&self, key: &str, patience: Patience) -> Result<Effort, Error> {
+        let answer = self.api.blueprints_write(key, &change_set()).with(patience).await?;
+        Ok(answer.extensions.get::<Effort>().cloned().unwrap())
+    }
+
+    /// What must not be sent twice.
+    async fn check(&self, patience: Patience) -> Result<Effort, Error> {
+        let request = AccountCheckRequest::parse(br#"{"handle": "Nova_Drifter-7"}"#).unwrap();
+        let answer = self.api.account_check(&request).with(patience).await?;
+        Ok(answer.extensions.get::<Effort>().cloned().unwrap())
+    }
+
+    /// When each request came, in seconds.
+    fn times(&self) -> Vec<f64> {
+        self.gateway.requests().iter().map(|seen| seen.at.as_secs_f64()).collect()
+    }
+
+    /// The time between one request and the next, in seconds.
+    fn gaps(&self) -> Vec<f64> {
+        self.times().windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+}
+
+/// Enough for everything.
+const LONG: Patience = Patience::BACKGROUND;
+
+/// Each gap is the one that was expected, or longer by jitter.
+#[track_caller]
+fn assert_gaps(gaps: &[f64], expect: &[f64]) {
+    assert_eq!(gaps.len(), expect.len(), "{gaps:?}");
+    for (gap, expect) in gaps.iter().zip(expect) {
+        assert!(gap + 0.001 >= *expect && *gap <= expect * 1.1 + 0.001, "{gaps:?} is not {expect}");
+    }
+}
+
+fn change_set() -> BlueprintChangeSet {
+    BlueprintChangeSet::parse(br#"{"ops": [{"op": "add", "ref": {"bt": "bp-quartz-lens"}}]}"#).unwrap()
+}
+
+/// What a gateway answers that has nothing to complain of.
+fn ok(seen: &Seen) -> Reply {
+    Reply::json(
+        200,
+        match seen.operation {
+            "org_units_read" => r#"{"items": []}"#,
+            "account_check" => r#"{"result": "match"}"#,
+            "blueprints_write" => {
+                r#"{"dryRun": false, "applied": 1, "unchanged": 0, "notApplied": 0, "results": [], "warnings": []}"#
+            }
+            _ => "{}",
+        },
+    )
+}
+
+fn wrote() -> Reply {
+    Reply::json(
+        200,
+        r#"{"dryRun": false, "applied": 1, "unchanged": 0, "notApplied": 0, "results": [], "warnings": []}"#,
+    )
+}
+
+/// All of them at once.
+async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut futures: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    poll_fn(|context| {
+        for (future, output) in &mut futures {
+            if output.is_none()
+                && let Poll::Ready(ready) = Pin::new(future).poll(context)
+            {
+                *output = Some(ready);
+            }
+        }
+        match futures.iter().all(|(_, output)| output.is_some()) {
+            true => Poll::Ready(futures.iter_mut().filter_map(|(_, output)| output.take()).collect()),
+            false => Poll::Pending,
+        }
+    })
+    .await
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// A session that always has a token, until it hears that it has none.
+struct Double {
+    proofs: Arc<Proofs>,
+    state: Mutex<DoubleState>,
+}
+
+#[derive(Default)]
+struct DoubleState {
+    number: u32,
+    renewals: u32,
+    over: Option<ErrorKind>,
+    told: Vec<ErrorKind>,
+    /// What a refresh fails with.
+    dead: Option<ErrorKind>,
+}
+
+impl Double {
+    fn new(environment: &Environment) -> Self {
+        let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
+        let proofs = Arc::new(Proofs::new(key, environment.clone()));
+        Self { proofs, state: Mutex::default() }
+    }
+
+    fn token(number: u32) -> AccessToken {
+        AccessToken::new(format!("token-{number}")).unwrap()
+    }
+
+    fn grant(&self, number: u32) -> Grant {
+        Grant { token: Arc::new(Self::token(number)), proofs: Arc::clone(&self.proofs) }
+    }
+
+    fn told_of(&self) -> Vec<ErrorKind> {
+        self.state.lock().unwrap().told.clone()
+    }
+
+    fn renewals(&self) -> u32 {
+        self.state.lock().unwrap().renewals
+    }
+}
+
+impl Tokens for Double {
+    fn current(&self) -> Later<'_, Result<Grant, Error>> {
+        let state = self.state.lock().unwrap();
+        let current = match state.over {
+            Some(kind) => Err(Error::new(kind, "the session is over")),
+            None => Ok(self.grant(state.number)),
+        };
+        Box::pin(async { current })
+    }
+
+    fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
+        let mut state = self.state.lock().unwrap();
+        let renewed = match state.dead {
+            Some(kind) => Err(Error::new(kind, "the refresh was refused")),
+            None => {
+                if *Self::token(state.number).hash() == *refused {
+                    state.number += 1;
+                    state.renewals += 1;
+                }
+                Ok(self.grant(state.number))
+            }
+        };
+        Box::pin(async { renewed })
+    }
+
+    fn told<'a>(&'a self, refusal: &'a Error) -> Later<'a, ()> {
+        let mut state = self.state.lock().unwrap();
+        state.told.push(refusal.kind());
+        state.over = Some(refusal.kind());
+        Box::pin(async {})
+    }
+}

@@ -1,0 +1,218 @@
+//! What goes wrong on the way, and that nothing is done twice or lost.
+
+use bytes::Bytes;
+use exchange_api::{
+    codes::Code,
+    operations::OperationId,
+    runtime::transport::{Delivery, Transport as _, TransportFault},
+};
+use http::Request;
+
+use super::*;
+
+const KEY: &str = "key-12345678";
+
+/// LIM-16: no connection: nothing was sent, and the waits are those of the back-off.
+#[tokio::test(start_paused = true)]
+async fn without_a_connection_it_is_tried_again_slowly() {
+    let rig = Rig::new();
+    for _ in 0..3 {
+        rig.gateway.then(Reply::refused());
+    }
+    let effort = rig.write(KEY, LONG).await.unwrap();
+    assert_eq!((effort.requests, effort.attempts), (4, 4));
+    assert_gaps(&rig.gaps(), &[5.0, 10.0, 20.0]);
+    assert!(effort.waited >= seconds(35));
+}
+
+/// ERR-10: what cannot be reached at all is told as that, once there is no more patience.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_reached_is_unreachable() {
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::refused());
+    let error = rig.write(KEY, Patience::INTERACTIVE).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unreachable);
+    assert_eq!(rig.gateway.count(), 3);
+}
+
+/// DPP-01, GW-12: a connection that ends before the answer: reads and writes are sent again, each with a proof
+/// of its own, a write under its key and carried out once; what has no key is not.
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_is_asked_for_again() {
+    let rig = Rig::new();
+    rig.gateway.then_for("org_units_read", Reply::unheard());
+    rig.gateway.then_for("blueprints_write", Reply::unheard());
+    rig.gateway.then_for("blueprints_write", wrote().and_is_lost());
+    rig.read(LONG).await.unwrap();
+    rig.write(KEY, LONG).await.unwrap();
+    assert_eq!(rig.gateway.carried_out(), [KEY]);
+    let requests = rig.gateway.requests();
+    assert_eq!(requests.len(), 5);
+    assert!(requests[2..].iter().all(|seen| seen.body == requests[2].body));
+
+    let rig = Rig::new();
+    rig.gateway.then(Reply::lost());
+    assert_eq!(rig.check(LONG).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!(rig.gateway.count(), 1);
+}
+
+/// GW-12: the outcome of a write that cannot be learnt is unknown, whatever is answered in between.
+#[tokio::test(start_paused = true)]
+async fn an_unknown_outcome_stays_one() {
+    for then in [Reply::refused(), Reply::problem(Code::ServiceUnavailable), Reply::unheard()] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::unheard());
+        rig.gateway.then(then);
+        let patience = Patience::new(2, seconds(3600), crate::pace::Asked::ByProgram);
+        let error = rig.write(KEY, patience).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
+        assert_eq!(rig.gateway.count(), 2);
+    }
+}
+
+/// GW-12: a write whose answers are all lost is sent four times, then the feed has to tell.
+#[tokio::test(start_paused = true)]
+async fn a_write_is_not_sent_for_ever() {
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::unheard());
+    assert_eq!(rig.write(KEY, LONG).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!(rig.gateway.count(), 4);
+}
+
+/// CON-12: an answer that is none: a read is repeated twice, a write goes on under its key.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cannot_be_read_is_no_answer() {
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::garbage());
+    let error = rig.read(LONG).await.unwrap_err();
+    assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::Protocol, 3));
+
+    for bytes in [0, 1, 40] {
+        let rig = Rig::new();
+        rig.gateway.then(wrote().cut_to(bytes));
+        rig.gateway.then(wrote().cut_to(bytes));
+        rig.read(LONG).await.unwrap();
+        assert_eq!(rig.gateway.count(), 3);
+        // The server has the whole answer, and gives it again.
+        rig.gateway.then(wrote().cut_to(bytes));
+        rig.write(KEY, LONG).await.unwrap();
+        assert_eq!((rig.gateway.count(), rig.gateway.carried_out()), (5, vec![KEY.to_owned()]));
+    }
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::garbage());
+    assert_eq!(rig.write(KEY, LONG).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!((rig.gateway.count(), rig.gateway.carried_out()), (4, vec![KEY.to_owned()]));
+}
+
+/// A gateway gives its backend thirty seconds: an answer that takes 35 is waited for, 41 are too many.
+#[tokio::test(start_paused = true)]
+async fn writes_wait_longer_than_the_gateway_does() {
+    let rig = Rig::new();
+    rig.gateway.then(wrote().after(seconds(35)));
+    rig.write(KEY, LONG).await.unwrap();
+    assert_eq!(rig.gateway.count(), 1);
+    rig.gateway.then(wrote().and_stalls());
+    rig.write("key-87654321", LONG).await.unwrap();
+    assert_gaps(&rig.gaps()[1..], &[45.0]);
+    assert_eq!(rig.gateway.carried_out(), [KEY, "key-87654321"]);
+
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::stalled());
+    let error = rig.read(Patience::new(1, seconds(60), crate::pace::Asked::ByMember)).await.unwrap_err();
+    assert_eq!((error.kind(), rig.machine.elapsed()), (ErrorKind::OutcomeUnknown, seconds(30)));
+}
+
+/// CON-12: a page of a proxy goes by its status, and is never the exchange's word.
+#[tokio::test(start_paused = true)]
+async fn a_proxys_page_passes() {
+    for status in [502, 503, 504, 520] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::html(status));
+        rig.write(KEY, LONG).await.unwrap();
+        assert_eq!(rig.gateway.count(), 2, "{status}");
+    }
+    for status in [401, 403, 404] {
+        let rig = Rig::new();
+        rig.gateway.answer(move |_| Reply::html(status));
+        assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Protocol, "{status}");
+        assert_eq!((rig.gateway.count(), rig.tokens.told_of()), (1, vec![]));
+    }
+}
+
+/// DPP-20, CLI-05: a redirection is not followed, so that no token goes elsewhere.
+#[tokio::test(start_paused = true)]
+async fn a_redirection_is_not_followed() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::redirect("https://far.test/exchange/v1/me/org-units"));
+    assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Protocol);
+    assert_eq!(rig.gateway.count(), 1);
+}
+
+/// DPP-20, CON-01: nothing is signed for another server.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_signed_for_another_server() {
+    let rig = Rig::new();
+    for uri in ["https://far.test/exchange/v1", "http://gateway.test/exchange/v1", "/exchange/v1"] {
+        let request = Request::builder().uri(uri).body(Bytes::new()).unwrap();
+        let refused = rig.carrier.send(OperationId::ServiceDocument.operation(), request).await.unwrap_err();
+        assert_eq!((refused.fault(), refused.delivery()), (TransportFault::Request, Delivery::NotSent));
+        assert_eq!(Error::of_transport(refused).kind(), ErrorKind::Bug);
+    }
+    assert_eq!(rig.gateway.count(), 0);
+}
+
+/// An answer that is too large is not kept, and not asked for again.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_too_large_is_refused() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::huge((16 << 20) + 1));
+    assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Protocol);
+    assert_eq!(rig.gateway.count(), 1);
+}
+
+/// CON-12: unknown fields, unknown codes: nothing breaks.
+#[tokio::test(start_paused = true)]
+async fn what_is_not_known_yet_breaks_nothing() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::json(200, r#"{"items": [], "later": {"more": [1]}}"#));
+    rig.read(LONG).await.unwrap();
+    for (status, kind) in [
+        (403, ErrorKind::NotPermitted),
+        (409, ErrorKind::Conflict),
+        (410, ErrorKind::CursorExpired),
+        (422, ErrorKind::Invalid),
+    ] {
+        rig.gateway.then(Reply::unknown_problem(status, "SOMETHING_NEW"));
+        let error = rig.read(LONG).await.unwrap_err();
+        assert_eq!((error.kind(), error.code().unwrap().as_str()), (kind, "SOMETHING_NEW"));
+    }
+    let before = rig.gateway.count();
+    rig.gateway.then(Reply::unknown_problem(503, "SOMETHING_NEW").retry_after("7"));
+    rig.read(LONG).await.unwrap();
+    assert_eq!(rig.gateway.count(), before + 2);
+}
+
+/// A call that is dropped at any moment leaves nothing behind: those that waited for it go on.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_call_holds_up_nobody() {
+    for after in [0, 10, 99, 100, 101, 5_000, 5_050, 5_150, 20_000] {
+        let rig = Rig::new();
+        rig.gateway.ask_for_nonce("n-1");
+        rig.gateway.answer(|seen| ok(seen).after(Duration::from_millis(100)));
+        rig.gateway.then(Reply::refused().after(Duration::from_millis(100)));
+        rig.gateway.then(Reply::refused().after(Duration::from_millis(100)));
+        let dropped = async {
+            let call = rig.write(KEY, LONG);
+            let _ = tokio::time::timeout(Duration::from_millis(after), call).await;
+        };
+        let other = async {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            rig.read(LONG).await
+        };
+        let ((), read) = tokio::join!(dropped, other);
+        read.unwrap();
+        // And again, with nobody to wait for.
+        rig.write(KEY, LONG).await.unwrap();
+        assert_eq!(rig.gateway.carried_out(), [KEY]);
+    }
+}

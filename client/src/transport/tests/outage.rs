@@ -1,0 +1,76 @@
+//! A server that is gone for an hour, and comes back.
+
+use exchange_api::codes::Code;
+
+use super::*;
+use crate::pace::Asked;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// LIM-16, CLI-02: five areas that never stop asking send no more than seventeen requests in an hour together
+/// beyond those of the first moment, and all go on within one step after the server is back.
+#[tokio::test(start_paused = true)]
+async fn an_outage_is_not_stormed() {
+    for gone in [Reply::refused(), Reply::unheard(), Reply::html(502), Reply::problem(Code::ExchangeDisabled)]
+    {
+        let rig = Rig::new();
+        rig.read(LONG).await.unwrap();
+        let machine = rig.machine.clone();
+        rig.gateway.answer(move |seen| if machine.elapsed() < HOUR { gone.clone() } else { ok(seen) });
+        let areas = join_all((0..5).map(|_| async {
+            while rig.read(LONG).await.is_err() {
+                // An area of the application asks again at once.
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            rig.machine.elapsed()
+        }))
+        .await;
+        let times = rig.times();
+        let during = times.iter().filter(|at| **at > 0.0 && **at < 3600.0).count();
+        assert!(during <= 16, "{during}: {times:?}");
+        assert!(areas.iter().all(|at| *at >= HOUR && *at <= HOUR + seconds(301)), "{areas:?}");
+    }
+}
+
+/// A member who asks does not wait for the step: five seconds at the most.
+#[tokio::test(start_paused = true)]
+async fn a_member_who_asks_is_served_at_once() {
+    let rig = Rig::new();
+    let machine = rig.machine.clone();
+    rig.gateway.answer(move |seen| if machine.elapsed() < HOUR { Reply::refused() } else { ok(seen) });
+    let background = async { while rig.read(LONG).await.is_err() {} };
+    let member = async {
+        tokio::time::sleep(HOUR).await;
+        rig.read(Patience::INTERACTIVE).await.unwrap();
+        rig.machine.elapsed()
+    };
+    let ((), served) = tokio::join!(background, member);
+    assert!(served <= HOUR + seconds(5), "{served:?}");
+}
+
+/// One connection that had grown old is no outage: others go on.
+#[tokio::test(start_paused = true)]
+async fn one_lost_connection_holds_up_nobody() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::unheard());
+    let (first, others) = tokio::join!(rig.read(LONG), async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        join_all((0..5).map(|_| rig.read(LONG))).await
+    });
+    assert!(first.is_ok() && others.iter().all(Result::is_ok));
+    assert_eq!(rig.times()[1..6].iter().filter(|at| **at > 0.1).count(), 0, "{:?}", rig.times());
+}
+
+/// LIM-18: no more than 120 requests in the first minute, whatever asks for how much.
+#[tokio::test(start_paused = true)]
+async fn the_client_keeps_below_the_limit_by_itself() {
+    let rig = Rig::new();
+    let patience = Patience::new(1, seconds(300), Asked::ByProgram);
+    let calls = join_all((0..300).map(|_| rig.read(patience))).await;
+    assert!(calls.iter().all(Result::is_ok));
+    let times = rig.times();
+    for (at, from) in times.iter().enumerate() {
+        let minute = times[at..].iter().take_while(|to| **to < from + 60.0).count();
+        assert!(minute <= 120, "{minute} from {from}");
+    }
+}

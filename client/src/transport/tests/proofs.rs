@@ -1,0 +1,258 @@
+//! Proofs, nonces and clocks, as a gateway sees them.
+
+use std::collections::HashSet;
+
+use dpop_bound::{Htu, session};
+use exchange_api::{calls::StockRead, codes::Code, operations::OperationId, runtime::transport::Transport};
+
+use super::*;
+use crate::testkit::START;
+
+/// DPP-01, DPP-02, DPP-03, DPP-04, DPP-06, DPP-20: the gateway looks at every request, and refuses none of
+/// them: one `Authorization`, one proof by the key, for this method, address, time and token, with an id of its
+/// own, whatever the reason of the request.
+#[tokio::test(start_paused = true)]
+async fn every_request_has_a_proof_of_its_own() {
+    let rig = Rig::new();
+    rig.gateway.pin_key(&rig.tokens.proofs.thumbprint());
+    rig.gateway.ask_for_nonce("n-1");
+    rig.gateway.then(Reply::unheard());
+    rig.gateway.then(Reply::problem(Code::RelayBusy));
+    rig.write("key-12345678", LONG).await.unwrap();
+    rig.gateway.refuse_token("token-0");
+    rig.read(LONG).await.unwrap();
+    let requests = rig.gateway.requests();
+    // A challenge, a loss, a wait, a success; a refused token, a success.
+    assert_eq!(requests.len(), 6);
+    let ids: HashSet<_> = requests.iter().map(|seen| seen.proof.clone().unwrap().jti).collect();
+    assert_eq!(ids.len(), 6);
+    assert!(ids.iter().all(|id| id.len() >= 16));
+    for seen in &requests {
+        let token = AccessToken::new(seen.token().unwrap()).unwrap();
+        let proof = seen.proof.clone().unwrap();
+        assert_eq!(proof.ath, Some(token.hash().to_string()));
+        assert_eq!(proof.iat, START.as_secs() + seen.at.as_secs());
+    }
+}
+
+/// DPP-05, DPP-12: the latest nonce goes along, and is kept when an answer has none.
+#[tokio::test(start_paused = true)]
+async fn the_latest_nonce_is_kept() {
+    let rig = Rig::new();
+    let list = |nonce: &str| Reply::json(200, r#"{"items": []}"#).header("DPoP-Nonce", nonce);
+    rig.gateway.then(list("n-1"));
+    rig.gateway.then(Reply::json(200, r#"{"items": []}"#).bare());
+    rig.gateway.then(list("n-2"));
+    rig.gateway.then(Reply::problem(Code::NotPermitted).header("DPoP-Nonce", "n-3"));
+    for _ in 0..5 {
+        let _ = rig.read(LONG).await;
+    }
+    let nonces = rig.gateway.requests().into_iter().map(|seen| seen.proof.unwrap().nonce);
+    let some = |nonce: &str| Some(nonce.to_owned());
+    assert_eq!(nonces.collect::<Vec<_>>(), [None, some("n-1"), some("n-1"), some("n-2"), some("n-3")]);
+}
+
+/// DPP-14, ERR-07, GW-12: a challenge costs one request, at once; a write keeps key and body.
+#[tokio::test(start_paused = true)]
+async fn a_challenge_is_answered_once_in_every_form() {
+    for challenge in [
+        r#"DPoP algs="ES256", error="use_dpop_nonce""#,
+        "DPoP algs=ES256, error=use_dpop_nonce",
+        r#"dpop ERROR="use_dpop_nonce""#,
+        r#"Basic realm="x", DPoP error="use_dpop_nonce", Negotiate"#,
+    ] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::challenge(challenge, Some("n-1")));
+        let effort = rig.write("key-12345678", LONG).await.unwrap();
+        assert_eq!((effort.requests, effort.attempts), (2, 1), "{challenge}");
+        let requests = rig.gateway.requests();
+        assert_eq!(rig.gaps(), [0.0]);
+        assert_eq!(requests[1].proof.clone().unwrap().nonce.as_deref(), Some("n-1"));
+        assert_eq!(requests[0].idempotency_key(), requests[1].idempotency_key());
+        assert_eq!(requests[0].body, requests[1].body);
+        assert_eq!(requests[0].correlation_id(), requests[1].correlation_id());
+    }
+}
+
+/// DPP-14, ERR-07: a challenge that comes again is none of ours to answer.
+#[tokio::test(start_paused = true)]
+async fn a_challenge_that_never_ends_is_an_error() {
+    for again in ["n-2", "n-1"] {
+        let rig = Rig::new();
+        for nonce in ["n-1", again] {
+            rig.gateway.then(Reply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
+        }
+        let error = rig.read(LONG).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Proof, Some(&Code::DpopInvalid)));
+        assert_eq!(rig.gateway.count(), 2);
+    }
+    let rig = Rig::new();
+    rig.gateway.then(Reply::challenge("DPoP error=use_dpop_nonce", None));
+    assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Proof);
+    assert_eq!(rig.gateway.count(), 1);
+}
+
+/// DPP-05: a nonce that came with the answer to the second request is used by the next call.
+#[tokio::test(start_paused = true)]
+async fn the_nonce_of_a_retried_answer_is_kept() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::challenge("DPoP error=use_dpop_nonce", Some("n-1")));
+    rig.gateway.then(Reply::json(200, r#"{"items": []}"#).header("DPoP-Nonce", "n-2"));
+    rig.read(LONG).await.unwrap();
+    rig.read(LONG).await.unwrap();
+    let last = rig.gateway.requests().pop().unwrap();
+    assert_eq!(last.proof.unwrap().nonce.as_deref(), Some("n-2"));
+    assert_eq!(rig.gateway.count(), 3);
+}
+
+/// DPP-05, DPP-14: twenty calls of a cold start cost one challenge, and so many requests.
+#[tokio::test(start_paused = true)]
+async fn a_cold_start_costs_one_challenge() {
+    let rig = Rig::new();
+    rig.gateway.ask_for_nonce("n-1");
+    rig.gateway.answer(|seen| ok(seen).after(Duration::from_millis(50)));
+    let calls = join_all((0..20).map(|_| rig.read(LONG))).await;
+    assert!(calls.iter().all(Result::is_ok));
+    assert_eq!(rig.gateway.count(), 21);
+    rig.read(LONG).await.unwrap();
+    assert_eq!(rig.gateway.count(), 22);
+}
+
+/// DPP-12, DPP-14: a gateway that was started anew challenges each call once, and none is lost.
+#[tokio::test(start_paused = true)]
+async fn a_gateway_started_anew_challenges_each_call_once() {
+    let rig = Rig::new();
+    rig.gateway.ask_for_nonce("n-1");
+    rig.gateway.answer(|seen| ok(seen).after(Duration::from_millis(50)));
+    rig.write("key-before-it", LONG).await.unwrap();
+    tokio::time::sleep(seconds(60)).await;
+    let keys = (0..20).map(|number| format!("key-{number:08}")).collect::<Vec<_>>();
+    rig.gateway.ask_for_nonce("n-2");
+    let calls = join_all(keys.iter().map(|key| rig.write(key, LONG))).await;
+    assert!(calls.iter().all(Result::is_ok));
+    assert!((2 + 21..=2 + 40).contains(&rig.gateway.count()), "{}", rig.gateway.count());
+    let mut carried_out = rig.gateway.carried_out();
+    carried_out.sort();
+    assert_eq!(carried_out[..20], keys[..]);
+}
+
+/// DPP-17: what the gateway handed out never goes to the identity provider.
+#[tokio::test(start_paused = true)]
+async fn a_nonce_belongs_to_one_server() {
+    let rig = Rig::new();
+    rig.gateway.ask_for_nonce("n-1");
+    rig.read(LONG).await.unwrap();
+    let prepare = async |url: &str| {
+        let call = session::Call::new("POST", Htu::of(url).unwrap());
+        let now = rig.machine.environment().now();
+        match rig.tokens.proofs.prepare(&call, now).await.unwrap() {
+            session::Turn::Go(transmission) => transmission.nonce().map(|nonce| nonce.as_str().to_owned()),
+            session::Turn::Wait(_) => panic!("nobody is on the way"),
+        }
+    };
+    assert_eq!(prepare("https://identity.test/token").await, None);
+    assert_eq!(prepare("https://gateway.test/exchange/v1").await.as_deref(), Some("n-1"));
+}
+
+/// DPP-09, DPP-10, ERR-08: a clock that is wrong costs one request and no more.
+#[tokio::test(start_paused = true)]
+async fn a_wrong_clock_costs_one_request() {
+    for wrong_by in [-3600, -60, -31, -25, 25, 31, 60, 3600, 86_400] {
+        let rig = Rig::new();
+        rig.machine.set_wrong_by(wrong_by);
+        rig.write("key-12345678", LONG).await.unwrap();
+        let first = rig.gateway.count();
+        assert!(first <= 2, "{wrong_by}: {first}");
+        tokio::time::sleep(seconds(60)).await;
+        rig.read(LONG).await.unwrap();
+        assert_eq!(rig.gateway.count(), first + 1, "{wrong_by}");
+        let (last, now) = (rig.gateway.requests().pop().unwrap(), rig.machine.true_time().as_secs());
+        assert!(last.proof.unwrap().iat.abs_diff(now) <= 26, "{wrong_by}");
+    }
+}
+
+/// DPP-10, ERR-08, CLI-04: where no time can be had the member is asked to set the clock.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_cannot_be_corrected_is_the_members_to_set() {
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::challenge("DPoP error=invalid_dpop_proof", None).bare());
+    let error = rig.read(LONG).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Clock);
+    assert!(error.to_string().contains("let this computer set its clock from the network"), "{error}");
+    assert_eq!(rig.gateway.count(), 1);
+
+    let rig = Rig::new();
+    rig.machine.set_wrong_by(-3600);
+    rig.gateway.answer(|_| Reply::challenge("DPoP error=invalid_dpop_proof", None));
+    assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Clock);
+    assert_eq!(rig.gateway.count(), 2);
+}
+
+/// ERR-08: a proof that is refused for something else is no reason to go on.
+#[tokio::test(start_paused = true)]
+async fn a_proof_that_is_refused_for_another_reason_is_not_sent_again() {
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::challenge("DPoP error=invalid_dpop_proof", None));
+    let error = rig.read(LONG).await.unwrap_err();
+    assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::Proof, 1));
+}
+
+/// A machine that slept goes by its wall clock.
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_slept_needs_no_other_request() {
+    let rig = Rig::new();
+    rig.read(LONG).await.unwrap();
+    rig.machine.suspend(seconds(8 * 3600));
+    rig.read(LONG).await.unwrap();
+    assert_eq!(rig.gateway.count(), 2);
+}
+
+/// DPP-08, CON-01, CON-07: `htu` is the address without its query, the path is the contract's below the
+/// gateway's origin, and a cursor goes back as it came.
+#[tokio::test(start_paused = true)]
+async fn addresses_are_the_contracts() {
+    let rig = Rig::new();
+    let cursor = "v1.b:9-Z_x/+ =%?&\u{e9}";
+    let _ = rig.api.stock_read(StockRead::new().cursor(cursor).limit(500)).await;
+    let seen = rig.gateway.requests().remove(0);
+    assert_eq!(seen.uri.to_string().split('?').next(), Some("https://gateway.test/exchange/v1/me/stock"));
+    assert_eq!(seen.query("cursor"), Some("v1.b%3A9-Z_x%2F%2B%20%3D%25%3F%26%C3%A9"));
+    // A proof for the address with its query would have been complained of.
+    assert!(seen.proof.is_some());
+}
+
+/// CLI-01: every request names the client, also the second one and one without a token.
+#[tokio::test(start_paused = true)]
+async fn every_request_names_the_client() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::problem(Code::InternalError));
+    rig.read(LONG).await.unwrap();
+    let _ = rig.api.contract_openapi(exchange_api::calls::ContractOpenapi::default()).await;
+    let requests = rig.gateway.requests();
+    assert_eq!(requests.len(), 3);
+    for seen in &requests {
+        assert_eq!(seen.header("User-Agent"), Some("Desk/1.0.0 (+https://desk.example)"));
+    }
+    assert_eq!(requests[2].token(), None);
+}
+
+/// GW-13: one correlation id for each call, over all its requests; the caller's own if it has one.
+#[tokio::test(start_paused = true)]
+async fn a_call_is_found_by_its_id() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::problem(Code::InternalError));
+    rig.gateway.then(Reply::problem(Code::NotPermitted));
+    let error = rig.read(LONG).await.unwrap_err();
+    rig.read(LONG).await.unwrap();
+    let requests = rig.gateway.requests();
+    let ids = requests.iter().map(|seen| seen.correlation_id().unwrap()).collect::<Vec<_>>();
+    assert_eq!((ids[0], error.correlation_id()), (ids[1], Some(ids[1])));
+    assert_ne!(ids[1], ids[2]);
+    assert!(ids.iter().all(|id| id.len() == 32));
+    let own = http::Request::builder()
+        .uri("https://gateway.test/exchange/v1/me/org-units")
+        .header("X-Correlation-Id", "mine");
+    let own = own.body(bytes::Bytes::new()).unwrap();
+    rig.carrier.send(OperationId::OrgUnitsRead.operation(), own).await.unwrap();
+    assert_eq!(rig.gateway.requests()[3].correlation_id(), Some("mine"));
+}

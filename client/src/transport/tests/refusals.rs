@@ -1,0 +1,128 @@
+//! What each refusal makes of the call and of the session.
+
+use exchange_api::codes::Code;
+
+use super::*;
+use crate::state::{End, Halt};
+
+const KEY: &str = "key-12345678";
+
+/// ERR-05: refreshed once and sent again, at once, a write under its key.
+#[tokio::test(start_paused = true)]
+async fn a_refused_token_is_renewed_once() {
+    let rig = Rig::new();
+    rig.gateway.refuse_token("token-0");
+    let effort = rig.write(KEY, LONG).await.unwrap();
+    assert_eq!((effort.requests, rig.tokens.renewals()), (2, 1));
+    let tokens = rig.gateway.requests().into_iter().map(|seen| seen.token().unwrap().to_owned());
+    assert_eq!(tokens.collect::<Vec<_>>(), ["token-0", "token-1"]);
+    assert_eq!(rig.gaps(), [0.0]);
+    // The next call has the new one at once.
+    rig.read(LONG).await.unwrap();
+    assert_eq!(rig.gateway.count(), 3);
+}
+
+/// ERR-05: never in a loop: a second refusal is the caller's, and the session stays as it is.
+#[tokio::test(start_paused = true)]
+async fn a_token_that_is_refused_again_is_not_renewed_for_ever() {
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::problem(Code::Unauthenticated));
+    let error = rig.read(LONG).await.unwrap_err();
+    assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::SignInNeeded, 2));
+    assert_eq!((rig.tokens.renewals(), rig.tokens.told_of()), (1, vec![]));
+}
+
+/// ERR-05: where the refresh says that the connection is over, that is what the caller hears.
+#[tokio::test(start_paused = true)]
+async fn a_refresh_that_is_refused_ends_the_call() {
+    let rig = Rig::new();
+    rig.gateway.refuse_token("token-0");
+    rig.tokens.state.lock().unwrap().dead = Some(ErrorKind::Ended(End::Grant));
+    let error = rig.read(LONG).await.unwrap_err();
+    assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::Ended(End::Grant), 1));
+}
+
+/// ERR-05: twenty calls whose token is refused at once renew it once.
+#[tokio::test(start_paused = true)]
+async fn many_calls_renew_a_token_once() {
+    let rig = Rig::new();
+    rig.gateway.answer(|seen| ok(seen).after(Duration::from_millis(50)));
+    rig.read(LONG).await.unwrap();
+    tokio::time::sleep(seconds(60)).await;
+    rig.gateway.refuse_token("token-0");
+    let calls = join_all((0..10).map(|_| rig.read(LONG))).await;
+    assert!(calls.iter().all(Result::is_ok));
+    assert_eq!(rig.tokens.renewals(), 1);
+}
+
+/// ERR-06, ERR-11, ERR-21, ERR-22, ERR-26, ERR-27, ERR-28: no retry, and an error that says what it is.
+#[tokio::test(start_paused = true)]
+async fn what_is_the_callers_to_decide_is_not_sent_again() {
+    for (code, kind) in [
+        (Code::DpopRequired, ErrorKind::Bug),
+        (Code::ScopeMissing, ErrorKind::ScopeMissing),
+        (Code::NotPermitted, ErrorKind::NotPermitted),
+        (Code::SchemaInvalid, ErrorKind::Invalid),
+        (Code::IdempotencyKeyMissing, ErrorKind::Bug),
+        (Code::IdempotencyKeyReused, ErrorKind::Bug),
+        (Code::VersionConflict, ErrorKind::Conflict),
+        (Code::MassChangeConfirmationRequired, ErrorKind::ConfirmationNeeded),
+        (Code::CursorExpired, ErrorKind::CursorExpired),
+        (Code::NotFound, ErrorKind::Bug),
+        (Code::UnsupportedMediaType, ErrorKind::Bug),
+        (Code::PayloadTooLarge, ErrorKind::TooLarge),
+        (Code::BatchTooLarge, ErrorKind::TooLarge),
+    ] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::problem(code.clone()));
+        let error = rig.write(KEY, LONG).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (kind, Some(&code)));
+        assert!(error.problem().is_some());
+        assert_eq!((rig.gateway.count(), rig.tokens.told_of()), (1, vec![]), "{code}");
+        // Everything else goes on.
+        rig.read(LONG).await.unwrap();
+    }
+}
+
+/// ERR-12, ERR-13, ERR-14, ERR-15, ERR-16, ERR-17, ERR-18, ERR-19, ERR-20: the session hears of it before the
+/// caller does, and not one request leaves afterwards.
+#[tokio::test(start_paused = true)]
+async fn what_stops_the_client_stops_it() {
+    for (code, kind) in [
+        (Code::ClientRevoked, ErrorKind::Ended(End::Client)),
+        (Code::InstallationRevoked, ErrorKind::Ended(End::Installation)),
+        (Code::ClientNotAllowed, ErrorKind::Halted(Halt::NotAllowed)),
+        (Code::ClientSuspended, ErrorKind::Halted(Halt::Suspended)),
+        (Code::ClientVersionUnsupported, ErrorKind::Halted(Halt::Version)),
+        (Code::TermsNotAccepted, ErrorKind::Halted(Halt::Terms)),
+        (Code::PendingApproval, ErrorKind::Halted(Halt::Approval)),
+        (Code::NoRole, ErrorKind::Halted(Halt::Role)),
+        (Code::ActingMemberRefused, ErrorKind::Halted(Halt::Member)),
+    ] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::problem(code.clone()));
+        let error = rig.write(KEY, LONG).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (kind, Some(&code)));
+        assert_eq!(rig.tokens.told_of(), [kind]);
+        for _ in 0..3 {
+            assert_eq!(rig.read(LONG).await.unwrap_err().kind(), kind);
+            tokio::time::sleep(seconds(3600)).await;
+        }
+        assert_eq!(rig.gateway.count(), 1, "{code}");
+    }
+}
+
+/// ERR-15, CLI-03: calls that wait their turn when the client is stopped are not sent either.
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_not_sent_after_a_stop() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::problem(Code::RelayBusy));
+    rig.gateway.then(Reply::problem(Code::ClientSuspended));
+    let (write, read) = tokio::join!(rig.write(KEY, LONG), async {
+        tokio::time::sleep(seconds(1)).await;
+        rig.read(LONG).await
+    });
+    let suspended = ErrorKind::Halted(Halt::Suspended);
+    assert_eq!((write.unwrap_err().kind(), read.unwrap_err().kind()), (suspended, suspended));
+    assert_eq!(rig.gateway.count(), 2);
+}

@@ -1,0 +1,174 @@
+//! How long is waited, for whom, and when not at all.
+
+use exchange_api::codes::Code;
+
+use super::*;
+use crate::pace::Asked;
+
+const KEY: &str = "key-12345678";
+
+/// CLI-02, ERR-33, ERR-09, ERR-10, ERR-35, ERR-36, ERR-39, ERR-40: what the exchange asks to wait is waited,
+/// and then the same is sent again, a write under its key.
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_for_is_waited() {
+    for code in [
+        Code::RateLimited,
+        Code::DpopProofLimit,
+        Code::ServiceUnavailable,
+        Code::ExchangeBudgetExhausted,
+        Code::RelayBusy,
+        Code::ExchangeDisabled,
+        Code::RegistryUnavailable,
+    ] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::problem(code.clone()).retry_after("47"));
+        let effort = rig.write(KEY, LONG).await.unwrap();
+        assert_gaps(&rig.gaps(), &[47.0]);
+        assert_eq!((effort.requests, rig.gateway.carried_out()), (2, vec![KEY.to_owned()]), "{code}");
+        let requests = rig.gateway.requests();
+        assert_eq!(requests[0].idempotency_key(), requests[1].idempotency_key());
+        assert_ne!(requests[0].proof.clone().unwrap().jti, requests[1].proof.clone().unwrap().jti);
+    }
+}
+
+/// CLI-02: seconds, a date of the server's clock, and neither.
+#[tokio::test(start_paused = true)]
+async fn every_form_of_retry_after_is_read() {
+    for (asked, expect) in [
+        ("3600", 3600.0),
+        ("7", 7.0),
+        // Three minutes and twenty seconds after the beginning.
+        ("Mon, 21 Sep 2026 14:18:20 GMT", 200.0),
+        ("Mon, 21 Sep 2026 14:00:00 GMT", 5.0),
+        ("0", 5.0),
+        ("soon", 5.0),
+        ("-3", 5.0),
+    ] {
+        let rig = Rig::new();
+        // The machine's own clock is an hour slow, which the server's date is not read by.
+        rig.read(LONG).await.unwrap();
+        rig.machine.set_wrong_by(-3600);
+        rig.gateway.then(Reply::problem(Code::RelayBusy).retry_after(asked));
+        rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap();
+        assert_gaps(&rig.gaps()[rig.gaps().len() - 1..], &[expect]);
+    }
+}
+
+/// LIM-16: without anything asked for, five seconds, doubled up to five minutes.
+#[tokio::test(start_paused = true)]
+async fn without_anything_asked_for_the_waits_double() {
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::problem(Code::IdempotencyInProgress));
+    let error = rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert_gaps(&rig.gaps(), &[5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0, 300.0]);
+    assert!(rig.gaps().iter().all(|gap| *gap <= 300.002));
+}
+
+/// ERR-33, CLI-02: limits are the member's, so that no call of the client is sent before the time; and the nonce
+/// is kept though the refusal had none.
+#[tokio::test(start_paused = true)]
+async fn a_limit_holds_back_every_call() {
+    for code in [Code::RateLimited, Code::DpopProofLimit] {
+        let rig = Rig::new();
+        rig.gateway.ask_for_nonce("n-1");
+        rig.read(LONG).await.unwrap();
+        rig.gateway.then(Reply::problem(code).retry_after("47").bare());
+        let other = async {
+            tokio::time::sleep(seconds(1)).await;
+            rig.write(KEY, LONG).await
+        };
+        let (read, write) = tokio::join!(rig.read(LONG), other);
+        assert!(read.is_ok() && write.is_ok());
+        // A challenge and the first read; then nothing for 47 seconds, and then both.
+        let times = rig.times();
+        assert_eq!((times.len(), times[2]), (5, 0.0));
+        assert!(times[3] >= 47.0 && times[4] >= 47.0, "{times:?}");
+    }
+}
+
+/// ERR-36, ERR-35: a large change set that has to wait holds back nothing else; a budget of writes no read.
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_of_writes_is_asked_of_writes() {
+    for (code, writes_wait) in [(Code::RelayBusy, false), (Code::ExchangeBudgetExhausted, true)] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::problem(code).retry_after("100"));
+        let second = async {
+            tokio::time::sleep(seconds(1)).await;
+            rig.read(LONG).await.unwrap();
+            rig.write("key-87654321", LONG).await.unwrap();
+        };
+        let (first, ()) = tokio::join!(rig.write(KEY, LONG), second);
+        first.unwrap();
+        let requests = rig.gateway.requests();
+        let at = |key| requests.iter().find(|seen| seen.idempotency_key() == key).unwrap().at;
+        assert_eq!(at(None), seconds(1));
+        assert_eq!(at(Some("key-87654321")) >= seconds(100), writes_wait);
+    }
+}
+
+/// CLI-02: a wait for which there is no time ends the call at once, and says for how long.
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_too_long_ends_the_call_at_once() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("600"));
+    let error = rig.read(Patience::INTERACTIVE).await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
+    assert_eq!((error.retry_after(), rig.machine.elapsed()), (Some(seconds(600)), Duration::ZERO));
+    // The next one is not even sent; it says the same, of the time that is left.
+    tokio::time::sleep(seconds(100)).await;
+    let error = rig.write(KEY, Patience::INTERACTIVE).await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
+    assert_eq!((error.retry_after(), rig.gateway.count()), (Some(seconds(500)), 1));
+    // One that may take its time is.
+    rig.read(LONG).await.unwrap();
+    assert!(rig.times()[1] >= 600.0);
+}
+
+/// A date is told as the seconds that it is.
+#[tokio::test(start_paused = true)]
+async fn a_date_is_told_in_seconds() {
+    let rig = Rig::new();
+    let date = "Mon, 21 Sep 2026 14:25:00 GMT";
+    rig.gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after(date));
+    let error = rig.read(Patience::INTERACTIVE).await.unwrap_err();
+    assert_eq!(error.retry_after(), Some(seconds(600)));
+}
+
+/// LIM-19: the day's writes are used up: reads go on, other writes are not sent.
+#[tokio::test(start_paused = true)]
+async fn a_used_up_quota_stops_writes_alone() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::problem(Code::QuotaExceeded).retry_after("30000"));
+    let refused = rig.write(KEY, LONG).await.unwrap_err();
+    assert_eq!((refused.kind(), refused.retry_after()), (ErrorKind::QuotaExceeded, Some(seconds(30_000))));
+    let held = rig.write("key-87654321", LONG).await.unwrap_err();
+    assert_eq!((held.kind(), held.code()), (ErrorKind::QuotaExceeded, Some(&Code::QuotaExceeded)));
+    rig.read(LONG).await.unwrap();
+    assert_eq!(rig.gateway.count(), 2);
+}
+
+/// ERR-33: the hourly limit of account checks is theirs alone.
+#[tokio::test(start_paused = true)]
+async fn the_limit_of_account_checks_is_theirs() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::problem(Code::RateLimited).retry_after("3000"));
+    assert_eq!(rig.check(Patience::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
+    rig.read(Patience::INTERACTIVE).await.unwrap();
+    assert_eq!(rig.check(Patience::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
+    assert_eq!(rig.gateway.count(), 2);
+}
+
+/// ERR-09: for a minute after a proof limit the client sends half as fast.
+#[tokio::test(start_paused = true)]
+async fn a_proof_limit_slows_the_client_down() {
+    let rig = Rig::new();
+    rig.gateway.then(Reply::problem(Code::DpopProofLimit).retry_after("10"));
+    rig.read(LONG).await.unwrap();
+    let calls = join_all((0..30).map(|_| rig.read(LONG))).await;
+    assert!(calls.iter().all(Result::is_ok));
+    let times = rig.times();
+    // 1.2 s for each, where 20 went at once before.
+    assert!(times[31] - times[1] >= 26.0 - 10.0 / 1.2 * 1.2, "{times:?}");
+    assert!(rig.gaps()[9..].iter().all(|gap| *gap >= 1.19), "{:?}", rig.gaps());
+}
