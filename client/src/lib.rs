@@ -13,6 +13,7 @@ mod drafts;
 mod envelope;
 mod environment;
 mod error;
+mod exchange;
 mod handles;
 mod identity;
 #[allow(dead_code, unused_imports, reason = "the session stands on it")]
@@ -45,14 +46,13 @@ pub use envelope::{
 };
 pub use environment::{Clock, Environment, Sleep};
 pub use error::{Advice, Error, ErrorKind, kind_of};
+pub use exchange::{Exchange, ExchangeBuilder};
 pub use exchange_api as api;
 pub use handles::{HandleCheck, Handles};
 pub use identity::{Identity, UnusableIdentity};
 pub use keys::KeySource;
-pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
-pub use state::{End, Halt, SessionState};
-pub use tokens::Later;
 pub use pace::{Asked, Budget};
 pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
 pub use state::{End, Halt, SessionState};
+pub use tokens::Later;
 pub use transport::{Effort, Patience, Settings};

@@ -1,0 +1,186 @@
+//! The face of the crate: one value through which a program reaches the exchange.
+
+use std::{fmt, sync::Arc};
+
+use dpop_bound::{Origin, TokenHash};
+use exchange_api::{Client, Transport};
+
+use crate::{
+    environment::Environment,
+    error::{Error, ErrorKind},
+    identity::Identity,
+    place::Place,
+    tokens::{Grant, Later, Tokens},
+    transport::{Carrier, Settings},
+};
+
+/// The exchange, as one installation of a client sees it. Cloning is cheap and shares everything.
+#[derive(Clone)]
+pub struct Exchange {
+    place: Place,
+    identity: Identity,
+    environment: Environment,
+    api: Client,
+}
+
+impl Exchange {
+    /// Begins to set one up, for this place and as this client.
+    pub fn builder(place: Place, identity: Identity) -> ExchangeBuilder {
+        ExchangeBuilder { place, identity, environment: None, settings: Settings::default(), below: None }
+    }
+
+    /// Every operation of the contract, signed and sent by this crate's rules. `Patience` and a correlation id
+    /// of a call's own are given with it: `exchange.api().org_units_read().with(Patience::BACKGROUND)`.
+    #[must_use]
+    pub const fn api(&self) -> &Client {
+        &self.api
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Who calls.
+    #[must_use]
+    pub const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Clocks, sleep and random numbers.
+    #[must_use]
+    pub const fn environment(&self) -> &Environment {
+        &self.environment
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, identity, .. } = self;
+        f.debug_struct("Exchange").field("place", place).field("identity", identity).finish_non_exhaustive()
+    }
+}
+
+/// An [`Exchange`] that is being set up.
+#[must_use = "nothing is set up before `build`"]
+pub struct ExchangeBuilder {
+    place: Place,
+    identity: Identity,
+    environment: Option<Environment>,
+    settings: Settings,
+    below: Option<Arc<dyn Transport>>,
+}
+
+impl ExchangeBuilder {
+    /// Other clocks, another sleep, other random numbers than this machine's.
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = Some(environment);
+        self
+    }
+
+    /// Other limits than the usual.
+    pub const fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Another way to the network. It sends each request once, as it is: no redirects, no retries, no cookies.
+    pub fn transport(mut self, below: impl Transport + 'static) -> Self {
+        self.below = Some(Arc::new(below));
+        self
+    }
+
+    /// One in which nobody is signed in: the contract itself can be read, and everything else is refused as
+    /// [`ErrorKind::SignInNeeded`] without being sent.
+    ///
+    /// # Errors
+    /// When there is no way to the network: TLS cannot be set up, or without the feature `reqwest` no other
+    /// transport was given.
+    pub fn build_signed_out(self) -> Result<Exchange, Error> {
+        self.build_with(Arc::new(SignedOut))
+    }
+
+    fn build_with(self, tokens: Arc<dyn Tokens>) -> Result<Exchange, Error> {
+        let Self { place, identity, environment, settings, below } = self;
+        let environment = environment.unwrap_or_else(Environment::system);
+        let below = match below {
+            Some(below) => below,
+            None => network(&settings)?,
+        };
+        let gateway = Origin::of(place.gateway())
+            .map_err(|error| Error::caused(ErrorKind::Bug, "the gateway's address is none", error))?;
+        let agent = identity.user_agent().clone();
+        let carrier = Carrier::new(gateway, agent, below, tokens, environment.clone(), settings);
+        let api = Client::new(place.gateway(), carrier);
+        Ok(Exchange { place, identity, environment, api })
+    }
+}
+
+impl fmt::Debug for ExchangeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExchangeBuilder").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "reqwest")]
+fn network(settings: &Settings) -> Result<Arc<dyn Transport>, Error> {
+    Ok(Arc::new(crate::transport::wire(settings.max_body)?))
+}
+
+#[cfg(not(feature = "reqwest"))]
+fn network(_: &Settings) -> Result<Arc<dyn Transport>, Error> {
+    Err(Error::new(ErrorKind::Bug, "no transport was given, and the feature `reqwest` is off"))
+}
+
+/// Nobody.
+struct SignedOut;
+
+impl SignedOut {
+    fn refusal() -> Error {
+        Error::new(ErrorKind::SignInNeeded, "nobody is signed in")
+    }
+}
+
+impl Tokens for SignedOut {
+    fn current(&self) -> Later<'_, Result<Grant, Error>> {
+        Box::pin(async { Err(Self::refusal()) })
+    }
+
+    fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
+        Box::pin(async { Err(Self::refusal()) })
+    }
+
+    fn told<'a>(&'a self, _: &'a Error) -> Later<'a, ()> {
+        Box::pin(async {})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange_api::calls::ContractOpenapi;
+
+    use super::*;
+    use crate::testkit::{Reply, ScriptedServer, VirtualEnvironment};
+
+    /// CLI-03: without a session nothing is sent that needs one, and the contract can be read.
+    #[tokio::test(start_paused = true)]
+    async fn signed_out_nothing_is_sent_but_what_is_anonymous() {
+        let machine = VirtualEnvironment::new(1);
+        let gateway = ScriptedServer::gateway(&machine);
+        gateway.answer(|_| Reply::json(200, r#"{"openapi": "3.1.0"}"#));
+        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        let place = Place::new("https://identity.test", gateway.origin()).unwrap();
+        let exchange = Exchange::builder(place, identity)
+            .environment(machine.environment())
+            .transport(gateway.clone())
+            .build_signed_out()
+            .unwrap();
+        let refused = exchange.api().org_units_read().await.unwrap_err();
+        assert_eq!(Error::from(refused).kind(), ErrorKind::SignInNeeded);
+        assert_eq!(gateway.count(), 0);
+        exchange.api().contract_openapi(ContractOpenapi::default()).await.unwrap();
+        assert_eq!(gateway.count(), 1);
+        assert!(!format!("{exchange:?}").contains("api"));
+    }
+}
