@@ -6,6 +6,7 @@ mod desk;
 mod entry;
 mod roster;
 mod table;
+mod undo;
 
 pub use desk::Role;
 pub(crate) use desk::tell_of_holder;
@@ -33,7 +34,7 @@ use crate::ids::MemberId;
 use crate::store::StoreError;
 use collection::Pools;
 use decide::{Known, Stuff, Target};
-use entry::{Entry, Record};
+use entry::{Entry, Record, Sale};
 use roster::Pseudonyms;
 
 /// The area.
@@ -103,8 +104,13 @@ impl Area for OrgStock {
     }
 
     fn name(index: &Index, touched: &Touched<Record>) -> String {
-        let entry = touched.after.as_ref().or(touched.before.as_ref()).and_then(Record::entry);
-        entry.map_or_else(|| touched.key.clone(), |entry| entry.lot.name(index))
+        match touched.after.as_ref().or(touched.before.as_ref()) {
+            None => touched.key.clone(),
+            Some(Record::Entry(entry)) => entry.lot.name(index),
+            Some(Record::Sale(Sale { kind, material, terminal, .. })) => {
+                format!("{}, sold at {terminal}", index.name_of(*kind, material))
+            }
+        }
     }
 
     /// A16: nothing here counts as a removal, so that no guard asks for it.

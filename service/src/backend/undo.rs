@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 
 use super::blueprints::Blueprints;
 use super::change::{Area, Extras, Interruption, Notice, Step, Touched, Writer, told};
+use super::org_stock::OrgStock;
 use super::ships::Ships;
 use super::stock::Stock;
 use super::{Backend, journal};
@@ -81,11 +82,13 @@ pub enum UndoArea {
     Stock,
     /// The member's ships, and the clients' ids of them.
     Ships,
+    /// Entries of pools that the member changed as their Logistician, and what was sold out of them.
+    OrgStock,
 }
 
 impl UndoArea {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Blueprints, Self::Stock, Self::Ships];
+    pub const ALL: [Self; 4] = [Self::Blueprints, Self::Stock, Self::Ships, Self::OrgStock];
 
     /// Its name, as in the journal.
     #[must_use]
@@ -94,6 +97,7 @@ impl UndoArea {
             Self::Blueprints => Blueprints::NAME,
             Self::Stock => Stock::NAME,
             Self::Ships => Ships::NAME,
+            Self::OrgStock => OrgStock::NAME,
         }
     }
 }
@@ -162,6 +166,16 @@ pub enum Hindrance {
     LinkTaken,
     /// Something moved between it and an entry that stays.
     OtherHalf,
+    /// More of it is offered than there would be.
+    Offered,
+    /// It would come to a holder who does not belong to its unit any more.
+    HolderLeft,
+    /// It would be earmarked to a mission or a job order that is over.
+    TargetEnded,
+    /// The sale, or what missions received of it, is another one by now.
+    SaleChanged,
+    /// The member is no Logistician of its unit any more.
+    NotPermitted,
 }
 
 impl Hindrance {
@@ -174,6 +188,11 @@ impl Hindrance {
             Self::UnitLeft => "unit-left",
             Self::LinkTaken => "link-taken",
             Self::OtherHalf => "other-half",
+            Self::Offered => "offered",
+            Self::HolderLeft => "holder-left",
+            Self::TargetEnded => "target-ended",
+            Self::SaleChanged => "sale-changed",
+            Self::NotPermitted => "not-permitted",
         }
     }
 }
@@ -187,6 +206,11 @@ impl fmt::Display for Hindrance {
             Self::UnitLeft => f.write_str("it was in a unit that the member has left"),
             Self::LinkTaken => f.write_str("its id is another ship's by now"),
             Self::OtherHalf => f.write_str("what moved from or to it stays as it is"),
+            Self::Offered => f.write_str("more of it is offered than there was"),
+            Self::HolderLeft => f.write_str("its holder does not belong to the unit any more"),
+            Self::TargetEnded => f.write_str("a mission or job order that it stood ready for is over"),
+            Self::SaleChanged => f.write_str("the sale, or what missions received of it, was changed since"),
+            Self::NotPermitted => f.write_str("the member is no Logistician of its unit any more"),
         }
     }
 }
@@ -305,6 +329,7 @@ impl Undo {
             UndoArea::Blueprints => self.groups::<Blueprints>(connection)?,
             UndoArea::Stock => self.groups::<Stock>(connection)?,
             UndoArea::Ships => self.groups::<Ships>(connection)?,
+            UndoArea::OrgStock => self.groups::<OrgStock>(connection)?,
         };
         self.plan = Some(Plan { area, groups, newest, meanwhile: BTreeSet::new() });
         Ok(())
@@ -359,6 +384,7 @@ impl Undo {
             Some(UndoArea::Blueprints) => self.piece::<Blueprints>(&at),
             Some(UndoArea::Stock) => self.piece::<Stock>(&at),
             Some(UndoArea::Ships) => self.piece::<Ships>(&at),
+            Some(UndoArea::OrgStock) => self.piece::<OrgStock>(&at),
         }
     }
 

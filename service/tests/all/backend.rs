@@ -15,6 +15,8 @@ mod model;
 mod org_stock;
 mod org_stock_model;
 mod org_stock_reasons;
+mod org_stock_undo;
+mod org_stock_undo_model;
 mod org_stock_writes;
 mod paths;
 mod reader;

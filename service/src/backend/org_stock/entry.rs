@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::warehouse::{Earmarks, Lot, Placed, Row};
 use crate::catalogue::contents::Kind;
 use crate::ids::{MemberId, UnitId};
 
 /// A row in a pool, with its holder and what it is earmarked to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) holder: MemberId,
     pub(crate) lot: Lot,
@@ -34,7 +34,7 @@ impl Entry {
 }
 
 /// Stock that was sold out of a pool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sale {
     pub(crate) unit: UnitId,
     pub(crate) kind: Kind,
@@ -48,7 +48,7 @@ pub(crate) struct Sale {
 }
 
 /// What the journal keeps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Record {
     Entry(Entry),
@@ -60,6 +60,14 @@ impl Record {
         match self {
             Self::Entry(entry) => Some(entry),
             Self::Sale(_) => None,
+        }
+    }
+
+    /// Whose pool it is in, or was sold out of.
+    pub(crate) const fn unit(&self) -> Option<&UnitId> {
+        match self {
+            Self::Entry(entry) => entry.row.keeping.unit(),
+            Self::Sale(sale) => Some(&sale.unit),
         }
     }
 }

@@ -12,6 +12,7 @@ use super::super::warehouse::{self, Earmarks, Keeping, Lot, Measure, by_id, rows
 use super::decide::{Known, Stuff, Target};
 use super::entry::{Entry, Record, Sale};
 use super::roster::{Pseudonyms, roster};
+use super::undo::delete_sale;
 use super::{booked, entry};
 use crate::catalogue::contents::Kind;
 use crate::ids::MemberId;
@@ -231,8 +232,10 @@ pub(super) fn apply(
         }
     }
     for touched in touched {
-        if let Some(Record::Sale(sale)) = &touched.after {
-            write_sale(connection, writer, &touched.key, sale)?;
+        match (&touched.before, &touched.after) {
+            (_, Some(Record::Sale(sale))) => write_sale(connection, writer, &touched.key, sale)?,
+            (Some(Record::Sale(_)), None) => delete_sale(connection, &touched.key)?,
+            _ => {}
         }
     }
     Ok(())

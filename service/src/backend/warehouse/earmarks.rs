@@ -42,7 +42,7 @@ impl Purpose {
 }
 
 /// A part of a row for one target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Earmark {
     /// More than 0.
     pub(crate) amount: i64,
@@ -51,7 +51,7 @@ pub(crate) struct Earmark {
 }
 
 /// All earmarks of a row.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Earmarks(BTreeMap<Purpose, BTreeMap<String, Earmark>>);
 

@@ -40,7 +40,7 @@ pub(super) struct UndoArgs {
     /// Its writes up to this moment; now, where it is left out.
     #[arg(long, value_name = "TIME")]
     to: Option<Moment>,
-    /// Its writes to this area: blueprints, stock or ships; may be repeated. All of them, where it is left out.
+    /// Its writes to this area: blueprints, stock, ships or org-stock; may be repeated. All of them, where it is left out.
     #[arg(long = "area", value_name = "AREA")]
     areas: Vec<UndoArea>,
     /// Say what would be done, and do nothing.

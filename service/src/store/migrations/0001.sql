@@ -462,6 +462,7 @@ CREATE TABLE mission_income (
     amount INTEGER NOT NULL CHECK (amount > 0),
     PRIMARY KEY (mission, sale)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX mission_income_by_sale ON mission_income (sale);
 -- A part of a mission that flies a ship.
 CREATE TABLE mission_unit (
     id TEXT PRIMARY KEY,

@@ -71,7 +71,7 @@ pub(super) async fn stock_up(bench: &Bench, list: &[(&str, &str, At, i64)]) {
 }
 
 /// Ops on the web, where holders are named by their ids.
-async fn on_the_web(bench: &Bench, member: &str, ops: Vec<Value>) {
+pub(super) async fn on_the_web(bench: &Bench, member: &str, ops: Vec<Value>) {
     let body = json!({ "ops": ops }).to_string();
     let body = OrgStockChangeSet::parse_valid(body.as_bytes()).expect("a change set");
     let changed = bench.backend().change_org_stock(&MemberId::new(member), Author::Web, body).await;

@@ -175,12 +175,14 @@ impl World {
                     let body = exchange_api::types::ShipChangeSet::parse_valid(body.as_bytes());
                     backend.change_ships(&member, Author::Web, body.expect("a change set")).await
                 }
+                UndoArea::OrgStock => unreachable!("it has a model of its own"),
             }
         };
         let uri = match area {
             UndoArea::Blueprints => WRITE,
             UndoArea::Stock => SET,
             UndoArea::Ships => FLY,
+            UndoArea::OrgStock => unreachable!("it has a model of its own"),
         };
         let refused = match writer(number, who) {
             Some(caller) => {
@@ -440,6 +442,7 @@ impl World {
                         Some(name) => name.clone(),
                         None => (of, area, self.log.last().expect("its beginning").name.2.clone()),
                     },
+                    UndoArea::OrgStock => unreachable!("it has a model of its own"),
                 };
                 // Lots and blueprints of two members have one key.
                 let key = if area == UndoArea::Ships { key } else { format!("{key}@{of}") };

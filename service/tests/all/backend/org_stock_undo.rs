@@ -1,0 +1,322 @@
+//! Org stock undone: what goes back, what stays and why, who is told.
+
+use exchange_service::backend::undo::{Hindrance, Mode, Outcome, Undo, UndoArea, Word, Writes};
+use exchange_service::backend::{Purpose, Role};
+
+use super::org_stock::*;
+use super::org_stock_writes::{earmark, of, on, shares};
+use super::stock::{At, GUN, ORE, PARTS, with};
+use super::*;
+
+/// What the first client wrote for a member since the world was stocked up, on somebody's word.
+async fn undo_for(bench: &Bench, member: &str, word: Word, mode: Mode) -> Vec<Outcome> {
+    let to = bench.clock.now();
+    let writes = Writes { client: "c-1".into(), member: MemberId::new(member), from: to.minus(DAY), to };
+    let undo = Undo::new(writes, word);
+    bench.backend().undo_for(undo, &[UndoArea::OrgStock], mode).await.expect("an undo")
+}
+
+fn told(outcomes: &[Outcome]) -> Vec<String> {
+    let one = |Outcome { name, end, .. }: &Outcome| match end {
+        Ok(became) => format!("{name}: {}", became.as_str()),
+        Err(hindrance) => format!("{name}: {}", hindrance.as_str()),
+    };
+    let mut told: Vec<String> = outcomes.iter().map(one).collect();
+    told.sort();
+    told
+}
+
+/// On the member's own word: first what would be, then what is.
+async fn undo(bench: &Bench) -> Vec<String> {
+    let before = bench.everything().await;
+    let promised = undo_for(bench, "m-1", Word::Member, Mode::Preview).await;
+    assert_eq!(bench.everything().await, before, "a preview changes nothing");
+    let done = undo_for(bench, "m-1", Word::Member, Mode::Apply).await;
+    assert_eq!(promised, done);
+    told(&done)
+}
+
+/// Stocked up two days ago.
+async fn stocked(list: &[(&str, &str, At, i64)]) -> Bench {
+    let bench = world().await;
+    stock_up(&bench, list).await;
+    bench.sql("DELETE FROM notice").await;
+    bench.clock.advance(2 * DAY);
+    bench
+}
+
+async fn apply(bench: &Bench, ops: Vec<Value>) {
+    bench.check(&first(), CHANGE, ops, &[]).await;
+}
+
+/// All that is stored of pools and sales, but for versions and the order of rows.
+async fn stored(bench: &Bench) -> Vec<String> {
+    let mut all = bench
+        .rows("SELECT id, member, lot, pool_lot, location, stolen, amount, unit, note, booked_at FROM stock_row ORDER BY id")
+        .await;
+    for table in ["stock_earmark ORDER BY 1, 2, 3", "stock_sale ORDER BY id", "mission_income ORDER BY 1, 2"]
+    {
+        all.extend(bench.rows(format!("SELECT * FROM {table}")).await);
+    }
+    all
+}
+
+async fn notices(bench: &Bench) -> Vec<String> {
+    let told = bench.rows("SELECT member || ' ' || kind FROM notice ORDER BY 1").await;
+    bench.sql("DELETE FROM notice").await;
+    told
+}
+
+/// OST-20 to OST-28: each op goes back, with earmarks, holder, pool, place, marking and note; versions go on, and
+/// holders are told of what was done with their stock (OST-19).
+#[tokio::test]
+async fn every_op_is_set_back() {
+    let bench = stocked(&[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 7)]).await;
+    let (ore, _) = entry(&bench, "u-1", ORE).await;
+    earmark(&bench, &ore, Purpose::JobOrder, "j-1", 3000).await;
+    earmark(&bench, &ore, Purpose::Mission, "mi-1", 2000).await;
+    bench.clock.advance(2 * DAY);
+    let (before, seen) = (stored(&bench).await, lots(&bench, &first()).await);
+    let three = reference(&bench, &first(), "u-1", "Three").await;
+    let two = reference(&bench, &first(), "u-1", "Two").await;
+    let at = |version| (ore.clone(), version);
+    let mut sale = of("sell", "u-1", &at(3), ORE, 2);
+    sale = with(with(sale, "terminal", json!("Port")), "proceeds", json!(999));
+    sale = with(sale, "fromMissions", shares("mission", ORE, &[("mi-1", 1.0)]));
+    let take = with(
+        of("book-out", "u-1", &at(3), ORE, 3),
+        "fromJobOrders",
+        shares("jobOrder", ORE, &[("j-1", 2.0)]),
+    );
+    let station = json!({ "name": "Station" });
+    let (parts, _) = entry(&bench, "u-1", PARTS).await;
+    // What the client does, op by op; what the undo tells.
+    let acts: Vec<(Vec<Value>, Vec<&str>, bool)> = vec![
+        (vec![book_in("u-1", &two, ORE.quality(4), 5)], vec!["Quanta Ore, City, quality 4: removed"], true),
+        (vec![take], vec!["Quanta Ore, City: changed"], true),
+        (vec![sale], vec!["Quanta Ore, City: changed", "Quanta Ore, sold at Port: removed"], true),
+        (
+            vec![with(of("move-location", "u-1", &at(3), ORE, 4), "location", station)],
+            vec!["Quanta Ore, City: changed", "Quanta Ore, Station: removed"],
+            true,
+        ),
+        (
+            vec![with(
+                with(of("move-holder", "u-1", &at(3), ORE, 5), "toUnit", json!("u-1")),
+                "holder",
+                json!(three),
+            )],
+            vec!["Quanta Ore, City: changed", "Quanta Ore, City: removed"],
+            true,
+        ),
+        (
+            vec![with(on("move-pool", "u-1", &at(3)), "toUnit", json!("u-2"))],
+            vec!["Quanta Ore, City: changed"],
+            true,
+        ),
+        (
+            vec![with(of("move-pool", "u-1", &(parts.clone(), 1), PARTS, 4), "toUnit", json!("u-2"))],
+            vec!["Spare Parts, City: changed", "Spare Parts, City: removed"],
+            true,
+        ),
+        (
+            vec![with(on("note", "u-1", &at(3)), "note", json!("hm"))],
+            vec!["Quanta Ore, City: changed"],
+            false,
+        ),
+        (
+            vec![with(on("stolen", "u-1", &at(3)), "stolen", json!(true))],
+            vec!["Quanta Ore, City: changed"],
+            false,
+        ),
+        (
+            vec![with(of("stolen", "u-1", &(parts.clone(), 1), PARTS, 3), "stolen", json!(true))],
+            vec!["Spare Parts, City, stolen: removed", "Spare Parts, City: changed"],
+            true,
+        ),
+    ];
+    for (mut ops, expect, is_told) in acts {
+        // Versions went on meanwhile.
+        for op in &mut ops {
+            if let Some(id) = op.get("entry").and_then(Value::as_str) {
+                let version =
+                    bench.rows(format!("SELECT version FROM stock_row WHERE id = '{id}'")).await.remove(0);
+                let version = version.trim_start_matches("Integer(").trim_end_matches(')');
+                op["version"] = json!(version.parse::<i64>().expect("a number"));
+            }
+        }
+        apply(&bench, ops).await;
+        assert_ne!(stored(&bench).await, before);
+        notices(&bench).await;
+        let mut cursor = String::new();
+        bench.page(&first(), POOLS, &mut cursor).await;
+        assert_eq!(undo(&bench).await, expect);
+        assert_eq!(stored(&bench).await, before, "{expect:?}");
+        let holders = notices(&bench).await;
+        assert_eq!(holders.contains(&"Text(\"m-2 org-stock.undo\")".to_owned()), is_told, "{expect:?}");
+        // FED-04: the feed tells of it.
+        let (items, removed) = bench.page(&first(), POOLS, &mut cursor).await;
+        assert!(items.len() + removed.len() > 0, "{expect:?}");
+        bench.clock.advance(Duration::from_secs(1));
+        assert_eq!(undo(&bench).await, [""; 0], "nothing is left of {expect:?}");
+    }
+    let without_versions = |lots: Vec<String>| -> Vec<String> {
+        lots.iter()
+            .map(|lot| lot.split_whitespace().filter(|word| !word.starts_with('v')).collect())
+            .collect()
+    };
+    assert_eq!(without_versions(lots(&bench, &first()).await), without_versions(seen));
+}
+
+/// OST-20 to OST-26: of what moved, neither side goes back without the other: nothing is lost, nothing is there twice.
+#[tokio::test]
+async fn both_halves_go_back_or_neither() {
+    let bench = stocked(&[("u-1", "Two", ORE, 10), ("u-1", "Two", GUN, 5)]).await;
+    let (ore, gun) = (entry(&bench, "u-1", ORE).await, entry(&bench, "u-1", GUN).await);
+    let station = json!({ "name": "Station" });
+    let to_station =
+        |entry, at, amount| with(of("move-location", "u-1", entry, at, amount), "location", station.clone());
+    apply(&bench, vec![to_station(&ore, ORE, 4), to_station(&gun, GUN, 5)]).await;
+    let part = entry(&bench, "u-1", ORE.place("Station")).await;
+    on_the_web(&bench, "m-1", vec![of("book-out", "u-1", &part, ORE, 1)]).await;
+    let expect = [
+        "Quanta Cannon, City: put-back",
+        "Quanta Cannon, Station: removed",
+        "Quanta Ore, City: other-half",
+        "Quanta Ore, Station: changed-since",
+    ];
+    assert_eq!(undo(&bench).await, expect);
+    let rows = bench.rows("SELECT id, amount, version FROM stock_row WHERE kind = 'ITEM'").await;
+    assert_eq!(
+        rows,
+        [format!("Text(\"{}\") Integer(5) Integer(2)", gun.0)],
+        "under its own id, with a version of its own"
+    );
+    assert_eq!(
+        bench.rows("SELECT sum(amount) FROM stock_row WHERE kind = 'MATERIAL'").await,
+        ["Integer(9000)"]
+    );
+}
+
+/// OST-22: a sale goes back with what missions received of it and with what was sold, or stays with all of it.
+#[tokio::test]
+async fn a_sale_goes_back_whole_or_stays() {
+    for is_changed in [false, true] {
+        let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+        let (id, _) = entry(&bench, "u-1", ORE).await;
+        earmark(&bench, &id, Purpose::Mission, "mi-1", 6000).await;
+        bench.clock.advance(2 * DAY);
+        let before = stored(&bench).await;
+        let mut sale = with(of("sell", "u-1", &(id, 2), ORE, 6), "terminal", json!("Port"));
+        sale = with(
+            with(sale, "proceeds", json!(600)),
+            "fromMissions",
+            shares("mission", ORE, &[("mi-1", 6.0)]),
+        );
+        apply(&bench, vec![sale]).await;
+        assert_eq!(
+            bench.rows("SELECT mission, amount FROM mission_income").await,
+            ["Text(\"mi-1\") Integer(600)"]
+        );
+        if is_changed {
+            bench.sql("UPDATE mission_income SET amount = 500").await;
+            let sold = stored(&bench).await;
+            assert_eq!(
+                undo(&bench).await,
+                ["Quanta Ore, City: other-half", "Quanta Ore, sold at Port: sale-changed"]
+            );
+            assert_eq!(stored(&bench).await, sold);
+        } else {
+            assert_eq!(
+                undo(&bench).await,
+                ["Quanta Ore, City: changed", "Quanta Ore, sold at Port: removed"]
+            );
+            assert_eq!(stored(&bench).await, before);
+        }
+    }
+}
+
+/// OST-31, OST-32, OST-34 to OST-38: what stays, and why.
+#[tokio::test]
+async fn what_cannot_go_back_stays() {
+    let station = || json!({ "name": "Station" });
+    let holder = "DELETE FROM membership WHERE member = 'm-2' AND unit = 'u-1'";
+    let hindered: [(&str, &str, &str); 9] = [
+        ("take", "UPDATE job_order SET state = 'completed'", "target-ended"),
+        ("take", "DELETE FROM stock_earmark WHERE kind = 'mission'", "changed-since"),
+        ("take", "INSERT INTO stock_earmark SELECT id, 'donation', 'd', 1000, 0 FROM stock_row", "reserved"),
+        ("take", "UPDATE stock_row SET amount = amount - 1", "changed-since"),
+        ("take", "UPDATE stock_row SET note = 'mine'", "changed-since"),
+        (
+            "book-in",
+            "INSERT INTO stock_offer SELECT 'o-1', id, 1 FROM stock_row WHERE quality = 9",
+            "offered",
+        ),
+        ("take-all", holder, "holder-left"),
+        ("take-all", "UPDATE member SET state = 'deleted' WHERE id = 'm-2'", "holder-left"),
+        ("take", "UPDATE membership SET logistician = 0 WHERE member = 'm-1'", "not-permitted"),
+    ];
+    for (act, sql, reason) in hindered {
+        let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+        let (id, _) = entry(&bench, "u-1", ORE).await;
+        earmark(&bench, &id, Purpose::JobOrder, "j-1", 5000).await;
+        earmark(&bench, &id, Purpose::Mission, "mi-2", 1000).await;
+        bench.clock.advance(2 * DAY);
+        let two = reference(&bench, &first(), "u-1", "Two").await;
+        let jobs = |amount| shares("jobOrder", ORE, &[("j-1", amount)]);
+        let take = |amount| of("book-out", "u-1", &(id.clone(), 3), ORE, amount);
+        let op = match act {
+            "take" => with(take(4), "fromJobOrders", jobs(2.0)),
+            "take-all" => {
+                let take = with(take(10), "fromJobOrders", jobs(5.0));
+                with(take, "fromMissions", shares("mission", ORE, &[("mi-2", 1.0)]))
+            }
+            _ => book_in("u-1", &two, ORE.quality(9), 2),
+        };
+        apply(&bench, vec![op]).await;
+        bench.sql(sql).await;
+        let before = stored(&bench).await;
+        let done = undo_for(&bench, "m-1", Word::Member, Mode::Apply).await;
+        let ends: Vec<&str> =
+            done.iter().map(|one| one.end.as_ref().err().map_or("done", Hindrance::as_str)).collect();
+        assert_eq!(ends, [reason], "{act}: {sql}");
+        assert_eq!(stored(&bench).await, before, "{act}: {sql}");
+    }
+    // What somebody else did between two changes of the client.
+    let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+    bench
+        .backend()
+        .set_role(&MemberId::new("m-2"), &"u-1".into(), Some(Role::Logistician))
+        .await
+        .expect("a role");
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    apply(&bench, vec![of("book-out", "u-1", &(id.clone(), 1), ORE, 1)]).await;
+    on_the_web(&bench, "m-2", vec![of("book-out", "u-1", &(id.clone(), 2), ORE, 1)]).await;
+    apply(&bench, vec![with(of("move-location", "u-1", &(id, 3), ORE, 1), "location", station())]).await;
+    assert_eq!(undo(&bench).await, ["Quanta Ore, City: changed-since", "Quanta Ore, Station: other-half"]);
+}
+
+/// On an administrator's word it is the system's change, of which the member is told; what the member is by now
+/// hinders nothing.
+#[tokio::test]
+async fn an_administrator_undoes_what_a_logistician_wrote() {
+    let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+    let (id, _) = entry(&bench, "u-1", ORE).await;
+    apply(&bench, vec![of("book-out", "u-1", &(id, 1), ORE, 4)]).await;
+    bench.sql("DELETE FROM notice; DELETE FROM membership WHERE member = 'm-1'").await;
+    let done = undo_for(&bench, "m-1", Word::Administrator("root".to_owned()), Mode::Apply).await;
+    assert_eq!(told(&done), ["Quanta Ore, City: changed"]);
+    assert_eq!(bench.rows("SELECT amount, version FROM stock_row").await, ["Integer(10000) Integer(3)"]);
+    let journal =
+        bench.rows("SELECT area, channel, undoes IS NOT NULL FROM journal ORDER BY id DESC LIMIT 1").await;
+    assert_eq!(journal, ["Text(\"org-stock\") Text(\"system\") Integer(1)"]);
+    let told = notices(&bench).await;
+    assert_eq!(told, ["Text(\"m-1 writes-undone\")", "Text(\"m-2 org-stock.undo\")"]);
+    let audit = bench.rows("SELECT actor, client, detail FROM audit WHERE action = 'org-stock.undo'").await;
+    assert_eq!(audit.len(), 1, "{audit:?}");
+    assert!(
+        audit[0].starts_with("Text(\"administrator:root\") Text(\"c-1\")")
+            && audit[0].contains("1 set back, 0 removed"),
+        "{audit:?}"
+    );
+}

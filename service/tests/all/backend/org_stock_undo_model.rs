@@ -1,0 +1,415 @@
+//! Org stock undone, whatever Logisticians and holders did before, between and since: undoing what a client moved and
+//! sold never changes how much there is and was sold; what stays, stays untouched; nothing stands on more than there
+//! is; readers have it all. And where nobody else wrote, everything is as it was before the client's first op.
+
+use std::collections::BTreeMap;
+
+use exchange_service::backend::Purpose;
+use exchange_service::backend::undo::{Mode, Undo, UndoArea, Word, Writes};
+use exchange_service::feed::Author;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde::Deserialize;
+
+use super::org_stock::*;
+use super::org_stock_writes::{of, on};
+use super::reader::Reader;
+use super::stock::{At, ORE, PARTS, with};
+use super::*;
+use crate::kit::cases;
+
+const PLACES: [&str; 2] = ["City", "Station"];
+const UNITS: [&str; 2] = ["u-1", "u-2"];
+const HOLDERS: [&str; 3] = ["One", "Two", "Three"];
+
+#[derive(Clone, Debug)]
+struct Wish {
+    op: usize,
+    entry: usize,
+    /// Of an entry: so many quarters, at least something.
+    quarters: i64,
+    unit: usize,
+    holder: usize,
+    place: usize,
+    merge: bool,
+    /// Whether what is earmarked of it goes along.
+    shares: bool,
+    stolen: bool,
+    counted: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    /// The first member by the client that is undone, on two installations, or by another; the second member.
+    Write {
+        who: usize,
+        wishes: Vec<Wish>,
+    },
+    Earmark {
+        entry: usize,
+        mission: bool,
+    },
+    Offer {
+        entry: usize,
+    },
+    /// A holder on the web sets what they have of something at a place.
+    Set {
+        holder: usize,
+        place: usize,
+        counted: bool,
+        to: i64,
+    },
+    /// The third member comes or goes, or a job order is done or open.
+    Turn(usize),
+    Undo {
+        from: u8,
+        to: u8,
+        administrator: bool,
+    },
+    Page(u8),
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    let numbers = (0_usize..9, 0_usize..24, 1_i64..5, 0_usize..2, 0_usize..3, 0_usize..2);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (numbers, flags).prop_map(
+        |((op, entry, quarters, unit, holder, place), (merge, shares, stolen, counted))| Wish {
+            op,
+            entry,
+            quarters,
+            unit,
+            holder,
+            place,
+            merge,
+            shares,
+            stolen,
+            counted,
+        },
+    )
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let wishes = || prop::collection::vec(wish(), 1..7);
+    prop_oneof![
+        10 => (0_usize..4, wishes()).prop_map(|(who, wishes)| Act::Write { who, wishes }),
+        2 => (0_usize..24, any::<bool>()).prop_map(|(entry, mission)| Act::Earmark { entry, mission }),
+        1 => (0_usize..24).prop_map(|entry| Act::Offer { entry }),
+        1 => (0_usize..2, 0_usize..2, any::<bool>(), 0_i64..9)
+            .prop_map(|(holder, place, counted, to)| Act::Set { holder, place, counted, to }),
+        1 => (0_usize..4).prop_map(Act::Turn),
+        4 => (0_u8..20, 0_u8..6, any::<bool>())
+            .prop_map(|(from, to, administrator)| Act::Undo { from, to, administrator }),
+        2 => (1_u8..4).prop_map(Act::Page),
+    ]
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    id: String,
+    version: i64,
+    amount: i64,
+    unit: String,
+    material: String,
+    jobs: BTreeMap<String, i64>,
+    missions: BTreeMap<String, i64>,
+}
+
+impl Entry {
+    fn at(&self) -> At {
+        if self.material == "parts" { PARTS } else { ORE }
+    }
+
+    fn one(&self) -> i64 {
+        if self.at().is_counted() { 1 } else { 1000 }
+    }
+}
+
+struct World {
+    bench: Bench,
+    /// By name.
+    holders: BTreeMap<&'static str, BTreeMap<&'static str, String>>,
+}
+
+fn caller_of(who: usize) -> Caller {
+    [first(), second(), other_client(), other_member()][who].clone()
+}
+
+const UNDONE: [usize; 2] = [0, 1];
+
+impl World {
+    async fn new() -> Self {
+        let bench = world().await;
+        bench.sql("UPDATE membership SET logistician = 1 WHERE member = 'm-2'").await;
+        let mut holders: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for (client, caller) in [("c-1", first()), ("c-2", other_client())] {
+            for name in HOLDERS {
+                let reference = reference(&bench, &caller, "u-1", name).await;
+                holders.entry(client).or_default().insert(name, reference);
+            }
+        }
+        Self { bench, holders }
+    }
+
+    async fn entries(&self) -> Vec<Entry> {
+        let marks = |kind: &str| {
+            format!(
+                "(SELECT json_group_object(target, amount) FROM stock_earmark WHERE stock_row = r.id AND kind = '{kind}')"
+            )
+        };
+        let sql = format!(
+            "SELECT json_object('id', id, 'version', version, 'amount', amount, 'unit', unit, 'material', material, \
+             'jobs', json({}), 'missions', json({})) \
+             FROM stock_row r WHERE unit IS NOT NULL ORDER BY number",
+            marks("job-order"),
+            marks("mission")
+        );
+        let read = |row: &String| {
+            let text = row.strip_prefix("Text(").and_then(|text| text.strip_suffix(')')).expect("a text");
+            let text: String = serde_json::from_str(text).expect("a text");
+            serde_json::from_str(&text).expect("an entry")
+        };
+        self.bench.rows(sql).await.iter().map(read).collect()
+    }
+
+    /// What there is and what was sold, of each material.
+    async fn sums(&self) -> Vec<String> {
+        let sql = "SELECT material, sum(amount) FROM (SELECT material, amount FROM stock_row \
+                   UNION ALL SELECT material, amount FROM stock_sale) GROUP BY material ORDER BY material";
+        self.bench.rows(sql).await
+    }
+
+    /// All that is stored of pools and sales, but for versions, ages and offers.
+    async fn stored(&self) -> Vec<String> {
+        let sql = "SELECT id, member, lot, pool_lot, amount, unit, note FROM stock_row ORDER BY id";
+        let mut all = self.bench.rows(sql).await;
+        for table in
+            ["stock_earmark ORDER BY 1, 2, 3", "stock_sale ORDER BY id", "mission_income ORDER BY 1, 2"]
+        {
+            all.extend(self.bench.rows(format!("SELECT * FROM {table}")).await);
+        }
+        all
+    }
+
+    async fn write(&self, who: usize, wishes: &[Wish], moves_only: bool) {
+        let names = &self.holders[if who == 2 { "c-2" } else { "c-1" }];
+        let mut entries = self.entries().await;
+        let mut ops = Vec::new();
+        for wish in wishes {
+            let holder = &names[HOLDERS[wish.holder]];
+            if !moves_only && (wish.op == 0 || entries.is_empty()) {
+                let at = if wish.counted { PARTS } else { ORE }.place(PLACES[wish.place]);
+                let at = if wish.stolen { at.stolen() } else { at };
+                ops.push(with(
+                    book_in(UNITS[wish.unit], holder, at, 4 * wish.quarters),
+                    "mergeScu",
+                    json!(wish.merge),
+                ));
+                continue;
+            }
+            if entries.is_empty() {
+                continue;
+            }
+            let at = wish.entry % entries.len();
+            let Entry { id, version, amount, unit, jobs, missions, .. } = &entries[at];
+            let (lot, one) = (entries[at].at(), entries[at].one());
+            let quantity_of = |amount: i64| quantity(lot, amount / one);
+            let wanted = (amount * wish.quarters / 4 / one * one).max(one);
+            let named = (id.clone(), *version);
+            let part = |op: &str| {
+                let shares = |of: &str, marks: &BTreeMap<String, i64>| {
+                    let marks = marks.iter().filter(|_| wish.shares);
+                    let share = |(target, has): (&String, &i64)| json!({ of: target, "quantity": quantity_of((*has).min(wanted)) });
+                    Value::Array(marks.map(share).collect())
+                };
+                let op = of(op, unit, &named, lot, wanted / one);
+                with(
+                    with(op, "fromJobOrders", shares("jobOrder", jobs)),
+                    "fromMissions",
+                    shares("mission", missions),
+                )
+            };
+            let merged = |op: Value| with(op, "mergeScu", json!(wish.merge));
+            let to_unit = |op: Value| with(op, "toUnit", json!(UNITS[wish.unit]));
+            let op = match wish.op {
+                0 | 1 if !moves_only => part("book-out"),
+                0..=2 => with(
+                    with(part("sell"), "terminal", json!("Port")),
+                    "proceeds",
+                    json!(wish.quarters * 1001),
+                ),
+                3 | 4 => {
+                    merged(with(part("move-location"), "location", json!({ "name": PLACES[wish.place] })))
+                }
+                5 => merged(with(to_unit(part("move-holder")), "holder", json!(holder))),
+                6 if wish.shares => merged(to_unit(on("move-pool", unit, &named))),
+                6 => merged(to_unit(of("move-pool", unit, &named, lot, wanted / one))),
+                7 => with(on("note", unit, &named), "note", json!(format!("note-{}", wish.entry))),
+                _ if wish.shares => with(on("stolen", unit, &named), "stolen", json!(wish.stolen)),
+                _ => with(of("stolen", unit, &named, lot, wanted / one), "stolen", json!(wish.stolen)),
+            };
+            ops.push(op);
+            // Each entry once in a set: its next version is known only when it is written.
+            entries.remove(at);
+        }
+        if !ops.is_empty() {
+            let answered = self.bench.post(&caller_of(who), CHANGE, json!({ "ops": ops })).await;
+            assert_eq!(answered.status, 200, "{}", answered.body);
+        }
+    }
+
+    async fn undo(&self, (from, to): (Moment, Moment), administrator: bool) -> (usize, usize) {
+        let writes = Writes { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
+        let word = if administrator { Word::Administrator("root".to_owned()) } else { Word::Member };
+        let run = async |mode| {
+            let undo = Undo::new(writes.clone(), word.clone());
+            self.bench.backend().undo_for(undo, &[UndoArea::OrgStock], mode).await.expect("an undo")
+        };
+        let everything = self.bench.everything().await;
+        let promised = run(Mode::Preview).await;
+        assert_eq!(self.bench.everything().await, everything, "a preview changes nothing");
+        let rows = async |keys: &[&str]| {
+            let keys: Vec<String> = keys.iter().map(|key| format!("'{key}'")).collect();
+            let keys = keys.join(", ");
+            let mut rows =
+                self.bench.rows(format!("SELECT * FROM stock_row WHERE id IN ({keys}) ORDER BY id")).await;
+            rows.extend(
+                self.bench.rows(format!("SELECT * FROM stock_sale WHERE id IN ({keys}) ORDER BY id")).await,
+            );
+            rows
+        };
+        let stay = promised.iter().filter(|outcome| outcome.end.is_err());
+        let stay: Vec<&str> = stay.map(|outcome| &*outcome.key).collect();
+        let before = rows(&stay).await;
+        let done = run(Mode::Apply).await;
+        assert_eq!(promised, done, "what was told is what is done");
+        assert_eq!(rows(&stay).await, before, "what stays is not touched");
+        let again = run(Mode::Apply).await;
+        assert!(again.iter().all(|outcome| outcome.end.is_err()), "{again:?}");
+        (done.len() - stay.len(), stay.len())
+    }
+
+    async fn act(&self, act: &Act) {
+        match act {
+            Act::Write { who, wishes } if UNDONE.contains(who) => {
+                let sums = self.sums().await;
+                self.write(*who, wishes, true).await;
+                assert_eq!(self.sums().await, sums, "the client only moves and sells");
+            }
+            Act::Write { who, wishes } => self.write(*who, wishes, false).await,
+            Act::Earmark { entry, mission } => {
+                let entries = self.entries().await;
+                if let Some(entry) = entries.get(entry % entries.len().max(1)) {
+                    let target =
+                        if *mission { (Purpose::Mission, "mi-1") } else { (Purpose::JobOrder, "j-1") };
+                    let by = MemberId::new("m-1");
+                    let marked =
+                        self.bench.backend().earmark_stock(&by, Author::Web, &entry.id, target, entry.one());
+                    assert!(marked.await.expect("an earmark"));
+                }
+            }
+            Act::Offer { entry } => {
+                let entries = self.entries().await;
+                if let Some(Entry { id, amount, .. }) = entries.get(entry % entries.len().max(1)) {
+                    self.bench
+                        .sql(format!("INSERT OR IGNORE INTO stock_offer VALUES ('o-{id}', '{id}', {amount})"))
+                        .await;
+                }
+            }
+            Act::Set { holder, place, counted, to } => {
+                let at = if *counted { PARTS } else { ORE }.place(PLACES[*place]);
+                let caller = [first(), other_member()][*holder].clone();
+                let (items, _) = self.bench.page(&caller, super::stock::STOCK, &mut String::new()).await;
+                let is = |item: &&Value| {
+                    item["material"]["bt"] == at.material
+                        && item["location"]["name"] == at.place
+                        && item["stolen"] == false
+                        && item["quality"] == 0
+                };
+                let held = items.iter().find(is).map_or(json!(0), |item| item["quantity"]["amount"].clone());
+                super::stock::on_the_web(
+                    &self.bench,
+                    &format!("m-{}", holder + 1),
+                    Author::Web,
+                    vec![at.set(held, *to)],
+                )
+                .await;
+            }
+            Act::Turn(0) => self.bench.sql("DELETE FROM membership WHERE member = 'm-3'").await,
+            Act::Turn(1) => {
+                self.bench.sql("INSERT OR IGNORE INTO membership (member, unit) VALUES ('m-3', 'u-1')").await
+            }
+            Act::Turn(state) => {
+                let state = ["open", "completed"][state % 2];
+                self.bench.sql(format!("UPDATE job_order SET state = '{state}' WHERE id = 'j-1'")).await;
+            }
+            Act::Undo { from, to, administrator } => {
+                let now = self.bench.clock.now();
+                let ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
+                let sums = self.sums().await;
+                self.undo((ago(*from.max(to)), ago(*from.min(to))), *administrator).await;
+                assert_eq!(self.sums().await, sums, "nothing is lost, nothing is there twice");
+            }
+            Act::Page(_) => {}
+        }
+        let broken = "SELECT id FROM stock_row r WHERE amount < (SELECT coalesce(max(of_kind), 0) FROM \
+                      (SELECT sum(amount) AS of_kind FROM stock_earmark WHERE stock_row = r.id GROUP BY kind)) \
+                      OR amount < (SELECT coalesce(max(amount), 0) FROM stock_offer WHERE stock_row = r.id)";
+        assert_eq!(self.bench.rows(broken).await, [""; 0], "nothing stands on more than there is");
+    }
+}
+
+fn replica() -> Reader<String> {
+    Reader::new(other_member(), POOLS, |lot| (lot["key"].as_str().expect("a key").to_owned(), lot_told(lot)))
+}
+
+fn blocking(run: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(run);
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    /// FED-04, OST-20 to OST-28, OST-34 to OST-36: see the head of this file.
+    #[test]
+    fn what_is_undone_is_neither_lost_nor_doubled(acts in prop::collection::vec(act(), 1..40)) {
+        blocking(async {
+            let (world, mut reader) = (World::new().await, replica());
+            for act in acts {
+                world.bench.clock.advance(Duration::from_secs(1));
+                world.act(&act).await;
+                if let Act::Page(limit) = act {
+                    reader.page(&world.bench, limit).await;
+                }
+            }
+            reader.read_on(&world.bench, 3).await;
+            let mut new = replica();
+            new.read_on(&world.bench, 50).await;
+            assert_eq!(reader.entries, new.entries, "a replica");
+        });
+    }
+
+    /// A14, OST-20 to OST-28: what only the client wrote goes back whole, whatever was there before.
+    #[test]
+    fn all_that_only_the_client_wrote_goes_back(
+        before in prop::collection::vec(act(), 1..12),
+        sets in prop::collection::vec((0_usize..2, prop::collection::vec(wish(), 1..7)), 1..10),
+        administrator in select(vec![false, true]),
+    ) {
+        blocking(async {
+            let world = World::new().await;
+            for act in before.iter().filter(|act| !matches!(act, Act::Undo { .. } | Act::Turn(_))) {
+                world.bench.clock.advance(Duration::from_secs(1));
+                world.act(act).await;
+            }
+            world.bench.clock.advance(DAY);
+            let (from, stored) = (world.bench.clock.now(), world.stored().await);
+            for (who, wishes) in &sets {
+                world.write(*who, wishes, false).await;
+                world.bench.clock.advance(Duration::from_secs(1));
+            }
+            let (_, stay) = world.undo((from, world.bench.clock.now()), administrator).await;
+            assert_eq!(stay, 0, "nobody else wrote");
+            assert_eq!(world.stored().await, stored);
+        });
+    }
+}
