@@ -14,6 +14,7 @@ mod envelope;
 mod environment;
 mod error;
 mod exchange;
+pub mod feed;
 mod handles;
 mod identity;
 #[allow(dead_code, unused_imports, reason = "the session stands on it")]
@@ -24,6 +25,7 @@ mod lock;
 mod oauth;
 mod pace;
 mod place;
+pub mod replica;
 mod state;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
@@ -39,6 +41,7 @@ pub use credentials::{
     CredentialError, CredentialStore, Entry, InMemory, InsecureFile, Owner, SecretBytes, UnusableFolder,
 };
 pub use demand::{ByItems, ByMaterials, Demand, DemandCadence, DemandView, OpenDemand, Withheld};
+pub use dpop_bound::UnixTime;
 pub use drafts::{BlueprintStaging, Drafts, Handoff, RefineryStaging};
 pub use envelope::{
     CheckedEnvelope, EnvelopeBlueprint, EnvelopeBuilder, EnvelopeFault, MOST_BLUEPRINTS, MOST_BYTES,
@@ -48,11 +51,13 @@ pub use environment::{Clock, Environment, Sleep};
 pub use error::{Advice, Error, ErrorKind, kind_of};
 pub use exchange::{Exchange, ExchangeBuilder};
 pub use exchange_api as api;
+pub use feed::Area;
 pub use handles::{HandleCheck, Handles};
 pub use identity::{Identity, UnusableIdentity};
 pub use keys::KeySource;
 pub use pace::{Asked, Budget};
 pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
+pub use replica::{MemoryReplica, Replica};
 pub use state::{End, Halt, SessionState};
 pub use tokens::Later;
 pub use transport::{Effort, Patience, Settings};

@@ -1,2 +1,7 @@
 //! Replica and outbox of an exchange client in SQLite files: stores for `exchange-client` that outlive the
 //! process.
+
+mod database;
+mod replica;
+
+pub use replica::SqliteReplica;

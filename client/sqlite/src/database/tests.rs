@@ -1,0 +1,217 @@
+//! Files that are new, old, newer, foreign, damaged, full and watched by others.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+
+const FIRST: &str = "CREATE TABLE note (text TEXT NOT NULL) STRICT";
+const SECOND: &str = "ALTER TABLE note ADD COLUMN more TEXT";
+
+const fn plan(migrations: &'static [&'static str], damaged: Damaged) -> Plan {
+    Plan { what: "notebook", application: 7, migrations, damaged }
+}
+
+static OLD: Plan = plan(&[FIRST], Damaged::SetAside);
+static NEW: Plan = plan(&[FIRST, SECOND], Damaged::SetAside);
+static ORG: Plan = plan(&[FIRST], Damaged::Delete);
+static KEPT: Plan = plan(&[FIRST], Damaged::Refuse);
+
+fn note(database: &Database, text: &str) -> Result<(), Error> {
+    database.write(|transaction| transaction.execute("INSERT INTO note (text) VALUES (?1)", [text]).map(drop))
+}
+
+fn notes(database: &Database) -> Vec<String> {
+    let read = database.read(|connection| {
+        connection.prepare("SELECT text FROM note ORDER BY rowid")?.query_map([], |row| row.get(0))?.collect()
+    });
+    read.unwrap()
+}
+
+fn file() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.db");
+    (folder, path)
+}
+
+fn why(result: Result<Database, Error>) -> String {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Storage);
+    error.to_string()
+}
+
+#[test]
+fn a_file_outlives_the_process_and_is_brought_up_to_date() {
+    let (_folder, path) = file();
+    note(&Database::open(&path, &OLD).unwrap(), "one").unwrap();
+    let database = Database::open(&path, &NEW).unwrap();
+    note(&database, "two").unwrap();
+    assert_eq!(notes(&database), ["one", "two"]);
+    assert_eq!(notes(&Database::open(&path, &NEW).unwrap()), ["one", "two"]);
+}
+
+/// Nothing is done to what a newer program understands.
+#[test]
+fn a_newer_file_is_left_as_it_is() {
+    let (_folder, path) = file();
+    note(&Database::open(&path, &NEW).unwrap(), "one").unwrap();
+    let before = fs::read(&path).unwrap();
+    assert!(why(Database::open(&path, &OLD)).contains("newer version"));
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(notes(&Database::open(&path, &NEW).unwrap()), ["one"]);
+}
+
+#[test]
+fn the_file_of_another_program_is_left_as_it_is() {
+    let (_folder, path) = file();
+    let other = Plan { application: 8, ..plan(&[FIRST], Damaged::SetAside) };
+    note(&Database::open(&path, Box::leak(Box::new(other))).unwrap(), "one").unwrap();
+    assert!(why(Database::open(&path, &OLD)).contains("another program's"));
+}
+
+/// What is a copy begins anew; what is not stays.
+#[test]
+fn a_damaged_file_is_set_aside_deleted_or_refused() {
+    for (plan, aside) in [(&OLD, Some(true)), (&ORG, Some(false)), (&KEPT, None)] {
+        let (_folder, path) = file();
+        note(&Database::open(&path, plan).unwrap(), "one").unwrap();
+        fs::write(&path, vec![b'x'; 9_000]).unwrap();
+        let opened = Database::open(&path, plan);
+        match aside {
+            Some(aside) => {
+                let database = opened.unwrap();
+                assert_eq!(notes(&database), [""; 0]);
+                note(&database, "two").unwrap();
+                assert_eq!(beside(&path, ".damaged").exists(), aside);
+                delete_aside_twice(&path, plan);
+            }
+            None => {
+                assert!(why(opened).contains("damaged"));
+                assert_eq!(fs::read(&path).unwrap(), vec![b'x'; 9_000]);
+            }
+        }
+    }
+}
+
+fn delete_aside_twice(path: &Path, plan: &Plan) {
+    for _ in 0..2 {
+        damage::delete_aside(path, plan).unwrap();
+        assert!(!beside(path, ".damaged").exists());
+    }
+}
+
+/// Damage that shows itself only later: the error is told, and from then on it works again.
+#[test]
+fn a_file_that_turns_out_to_be_damaged_begins_anew() {
+    let (_folder, path) = file();
+    let database = Database::open(&path, &OLD).unwrap();
+    for at in 0..2_000 {
+        note(&database, &format!("note {at:>100}")).unwrap();
+    }
+    drop(database);
+    let mut bytes = fs::read(&path).unwrap();
+    for byte in bytes.iter_mut().skip(8_192) {
+        *byte = 0xee;
+    }
+    fs::write(&path, bytes).unwrap();
+    let database = Database::open(&path, &OLD).unwrap();
+    let all = |connection: &Connection| -> rusqlite::Result<Vec<String>> {
+        connection.prepare("SELECT text FROM note")?.query_map([], |row| row.get(0))?.collect()
+    };
+    let told = database.read(all).unwrap_err().to_string();
+    assert!(told.contains("begins anew"), "{told}");
+    assert_eq!(notes(&database), [""; 0]);
+    note(&database, "two").unwrap();
+    assert_eq!(notes(&Database::open(&path, &OLD).unwrap()), ["two"]);
+}
+
+/// A full disk is an error without loss: what was written stays, what was not is not there in part, and when there
+/// is room again it goes on.
+#[test]
+fn a_full_disk_loses_nothing() {
+    let (_folder, path) = file();
+    let database = Database::open(&path, &OLD).unwrap();
+    note(&database, "one").unwrap();
+    let limit = |pages: i64| {
+        let writer = locked(&database.writer);
+        writer.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    limit(1);
+    let long = "x".repeat(40_000);
+    let error = database
+        .write(|transaction| {
+            transaction.execute("INSERT INTO note (text) VALUES ('half')", [])?;
+            transaction.execute("INSERT INTO note (text) VALUES (?1)", [&long]).map(drop)
+        })
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Storage);
+    assert!(error.to_string().contains("the disk is full"), "{error}");
+    assert_eq!(notes(&database), ["one"]);
+    limit(1_000_000);
+    note(&database, &long).unwrap();
+    assert_eq!(notes(&database).len(), 2);
+}
+
+/// Two processes: each sees what the other wrote, and writers wait for each other.
+#[test]
+fn two_processes_use_one_file() {
+    let (_folder, path) = file();
+    let (one, other) = (Database::open(&path, &OLD).unwrap(), Database::open(&path, &OLD).unwrap());
+    std::thread::scope(|scope| {
+        for database in [&one, &other] {
+            scope.spawn(|| (0..50).for_each(|at| note(database, &at.to_string()).unwrap()));
+        }
+    });
+    assert_eq!((notes(&one).len(), notes(&other).len()), (100, 100));
+}
+
+/// Deleted bytes are in no file any more, once nobody reads them.
+#[test]
+fn what_is_deleted_is_gone_from_every_file() {
+    let (folder, path) = file();
+    let database = Database::open(&path, &OLD).unwrap();
+    let secret = "geheim".repeat(1_000);
+    note(&database, &secret).unwrap();
+    database.settle().unwrap();
+    note(&database, &secret).unwrap();
+    let found = || {
+        let files = fs::read_dir(folder.path()).unwrap();
+        let bytes = files.map(|file| fs::read(file.unwrap().path()).unwrap());
+        bytes.filter(|bytes| bytes.windows(6).any(|part| part == b"geheim")).count()
+    };
+    assert_eq!(found(), 2);
+    let mut other = connection(&path).unwrap();
+    let reading = other.transaction().unwrap();
+    let _: i64 = reading.query_row("SELECT count(*) FROM note", [], |row| row.get(0)).unwrap();
+    database.write(|transaction| transaction.execute("DELETE FROM note", []).map(drop)).unwrap();
+    // As long as another process reads, it is told, and not taken for done.
+    {
+        locked(&database.writer).busy_timeout(Duration::ZERO).unwrap();
+        assert!(database.settle().unwrap_err().to_string().contains("still reads"));
+    }
+    drop(reading);
+    database.settle().unwrap();
+    assert_eq!(found(), 0);
+    database.settle().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_this_users_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (folder, path) = file();
+    let database = Database::open(&path, &OLD).unwrap();
+    note(&database, "one").unwrap();
+    let mut names = Vec::new();
+    for file in fs::read_dir(folder.path()).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+        names.push(file.file_name().into_string().unwrap());
+    }
+    names.sort_unstable();
+    assert_eq!(names, ["notes.db", "notes.db-shm", "notes.db-wal", "notes.db.lock"]);
+    let sub = folder.path().join("a/b");
+    private_folder(&sub).unwrap();
+    assert_eq!(fs::metadata(sub).unwrap().permissions().mode() & 0o777, 0o700);
+}

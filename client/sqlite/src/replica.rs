@@ -1,0 +1,150 @@
+//! The replica in two files: `replica.db` has the member's own collections, `organisation.db` what is internal data
+//! of the organisation and kept for 7 days at most (OST-14, DEM-10).
+
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::{fs, io, path::Path};
+
+use exchange_client::{
+    Area, Error,
+    feed::{Collection, Kept},
+    replica::{Commit, Document, Forgotten, Outcome, Removal, ReplicaStore, Row},
+};
+
+use crate::database::{Damaged, Database, Plan, delete_aside, private_folder, storage};
+
+/// The marker of a folder that no backup needs: <https://bford.info/cachedir/>.
+const CACHE_TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
+    # What is in this folder is a copy of what the exchange has, and is read anew when it is gone.\n";
+
+static OWN: Plan = Plan {
+    what: "replica",
+    application: 0x4558_5245,
+    migrations: &[include_str!("replica/0001.sql")],
+    damaged: Damaged::SetAside,
+};
+
+static ORGANISATION: Plan = Plan {
+    what: "replica of the organisation's data",
+    application: 0x4558_4f52,
+    migrations: &[include_str!("replica/0001.sql")],
+    damaged: Damaged::Delete,
+};
+
+/// A replica that outlives the process.
+///
+/// Every commit is one transaction that is on the disk when it returns. Several processes may share the folder. What
+/// is deleted is overwritten, in the log beside the file too once [`ReplicaStore::forget`] or
+/// [`ReplicaStore::settle`] returned; what a file system or a disk keeps of its own accord is beyond this.
+///
+/// * A file of a newer program is left as it is, and opening it fails.
+/// * A damaged file is no loss, since the exchange has all of it: it is set aside as `replica.db.damaged`, or deleted
+///   when it is the organisation's, and read anew.
+#[derive(Debug)]
+pub struct SqliteReplica {
+    own: Database,
+    organisation: Database,
+    aside: std::path::PathBuf,
+}
+
+impl SqliteReplica {
+    /// Opens the replica in a folder, or makes both: readable for this user alone, and marked as a cache.
+    ///
+    /// The folder is one for caches, neither synchronised nor roaming, nor in a backup (DEM-10): `XDG_CACHE_HOME` on
+    /// Linux, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows. It holds nothing else.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) when it cannot be made or opened, or was written by
+    /// a newer version.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
+        let folder = folder.as_ref();
+        let told = |error: io::Error| storage(&OWN, &error.kind().to_string());
+        private_folder(folder).map_err(told)?;
+        let tag = folder.join("CACHEDIR.TAG");
+        if !tag.exists() {
+            fs::write(tag, CACHE_TAG).map_err(told)?;
+        }
+        let path = folder.join("replica.db");
+        Ok(Self {
+            own: Database::open(&path, &OWN)?,
+            organisation: Database::open(&folder.join("organisation.db"), &ORGANISATION)?,
+            aside: path,
+        })
+    }
+
+    fn of(&self, area: Area) -> &Database {
+        if area.is_of_organisation() { &self.organisation } else { &self.own }
+    }
+}
+
+impl ReplicaStore for SqliteReplica {
+    fn kept(&self, area: Area) -> Result<Kept, Error> {
+        self.of(area).read(|connection| rows::kept(connection, area))
+    }
+
+    fn commit(&self, commit: &Commit) -> Result<Outcome, Error> {
+        self.of(commit.area).write(|transaction| rows::commit(transaction, commit))
+    }
+
+    fn entry(&self, area: Area, key: &str) -> Result<Option<Row>, Error> {
+        self.of(area).read(|connection| rows::entry(connection, rows::Table::Entry, area, key))
+    }
+
+    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<Row>, Error> {
+        self.of(area).read(|connection| rows::entries(connection, area, after, most))
+    }
+
+    fn count(&self, area: Area) -> Result<u64, Error> {
+        self.of(area).read(|connection| rows::count(connection, area))
+    }
+
+    fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error> {
+        self.of(area).read(|connection| rows::removal(connection, area, key))
+    }
+
+    fn agree(&self, area: Area, keys: &[&str]) -> Result<(), Error> {
+        if area.is_of_organisation() {
+            return Ok(());
+        }
+        self.of(area).write(|transaction| rows::agree(transaction, area, keys))
+    }
+
+    fn agreed(&self, area: Area, key: &str) -> Result<Option<Row>, Error> {
+        self.of(area).read(|connection| rows::entry(connection, rows::Table::Agreed, area, key))
+    }
+
+    fn demand(&self) -> Result<Option<Document>, Error> {
+        self.organisation.read(rows::demand)
+    }
+
+    fn keep_demand(&self, demand: &Document) -> Result<(), Error> {
+        self.organisation.write(|transaction| rows::keep_demand(transaction, demand))
+    }
+
+    fn forget(&self, collections: &[Collection]) -> Result<Vec<Forgotten>, Error> {
+        let told = |collection, entries| Forgotten { collection, entries };
+        let mut forgotten = Vec::new();
+        for collection in collections {
+            let entries = match collection {
+                Collection::Area(area) => {
+                    self.of(*area).write(|transaction| rows::forget(transaction, *area))?
+                }
+                _ => self.organisation.write(rows::forget_demand)?,
+            };
+            forgotten.push(told(*collection, entries));
+        }
+        if collections.iter().any(|collection| !Collection::OF_ORGANISATION.contains(collection)) {
+            delete_aside(&self.aside, &OWN)?;
+            self.own.settle()?;
+        }
+        self.organisation.settle()?;
+        Ok(forgotten)
+    }
+
+    fn settle(&self) -> Result<(), Error> {
+        self.own.settle()?;
+        self.organisation.settle()
+    }
+}

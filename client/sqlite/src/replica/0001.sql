@@ -1,0 +1,52 @@
+-- Areas are numbered as rows.rs says; times are milliseconds since 1970, in UTC.
+
+CREATE TABLE area (
+    area INTEGER PRIMARY KEY,
+    sequence INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    -- 0: start, 1: in a snapshot, 2: in the feed
+    position INTEGER NOT NULL CHECK (position IN (0, 1, 2)),
+    cursor TEXT CHECK ((cursor IS NULL) = (position = 0)),
+    installation TEXT,
+    version TEXT,
+    details INTEGER NOT NULL,
+    as_of INTEGER,
+    read_at INTEGER,
+    since INTEGER
+) STRICT;
+
+CREATE TABLE entry (
+    area INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    unit TEXT,
+    body BLOB NOT NULL,
+    details BLOB,
+    PRIMARY KEY (area, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX entry_of_unit ON entry (area, unit) WHERE unit IS NOT NULL;
+
+CREATE TABLE removal (
+    area INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    own INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (area, key)
+) STRICT, WITHOUT ROWID;
+
+-- What both sides agreed on.
+CREATE TABLE agreed (
+    area INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    unit TEXT,
+    body BLOB NOT NULL,
+    details BLOB,
+    PRIMARY KEY (area, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE demand (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    at INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;

@@ -1,0 +1,204 @@
+//! The replica on disk.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use exchange_client::{
+    Replica, UnixTime,
+    api::types::OrgStockLot,
+    feed::model::{self, Model},
+    replica::{ORGANISATION_FOR, check},
+};
+
+use super::*;
+
+fn open(folder: &tempfile::TempDir) -> SqliteReplica {
+    SqliteReplica::open(folder.path()).unwrap()
+}
+
+/// A store with its folder, which goes with it.
+#[derive(Debug)]
+struct Kept(SqliteReplica, tempfile::TempDir);
+
+macro_rules! delegated {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
+        impl ReplicaStore for Kept {
+            $(fn $name(&self, $($argument: $type),*) -> Result<$answer, Error> { self.0.$name($($argument),*) })*
+        }
+    };
+}
+
+delegated! {
+    kept(area: Area) -> exchange_client::feed::Kept;
+    commit(commit: &Commit) -> Outcome;
+    entry(area: Area, key: &str) -> Option<Row>;
+    entries(area: Area, after: Option<&str>, most: usize) -> Vec<Row>;
+    count(area: Area) -> u64;
+    removal(area: Area, key: &str) -> Option<Removal>;
+    agree(area: Area, keys: &[&str]) -> ();
+    agreed(area: Area, key: &str) -> Option<Row>;
+    demand() -> Option<Document>;
+    keep_demand(demand: &Document) -> ();
+    forget(collections: &[Collection]) -> Vec<Forgotten>;
+    settle() -> ();
+}
+
+/// The same rules as the store in memory, and the same plays, with the program ended and started anew in them.
+#[test]
+fn the_store_does_what_every_store_must() {
+    let folder = || tempfile::tempdir().unwrap();
+    let opened = |folder: tempfile::TempDir| Kept(open(&folder), folder);
+    check::store(
+        || opened(folder()),
+        |Kept(store, folder)| {
+            drop(store);
+            opened(folder)
+        },
+    );
+}
+
+/// OST-14, DEM-10, LIM-38: after 7 days the bytes are in no file, at start and with the process that wrote them.
+#[test]
+fn data_of_the_organisation_leave_no_byte_after_seven_days() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = |what: &[u8]| {
+        let files = fs::read_dir(folder.path()).unwrap();
+        let bytes = files.map(|file| fs::read(file.unwrap().path()).unwrap());
+        bytes.map(|bytes| bytes.windows(what.len()).filter(|part| *part == what).count()).sum::<usize>()
+    };
+    let replica = Replica::new(open(&folder));
+    let mut pools = Model::new(Area::OrgStock);
+    let mut ships = Model::new(Area::Ships);
+    for at in 0..300 {
+        pools.put(&format!("a-geheim-{at}"), at);
+        ships.put(&format!("ship-{at}"), at);
+    }
+    model::read_all::<OrgStockLot>(&replica, &mut pools, 100);
+    model::read_all::<exchange_client::api::types::Ship>(&replica, &mut ships, 100);
+    for at in 0..300 {
+        pools.put(&format!("a-geheim-{at}"), at + 1);
+    }
+    model::read_all::<OrgStockLot>(&replica, &mut pools, 100);
+    let read = UnixTime::from_secs(1_000);
+    let document = Document { at: read, body: (*b"{\"demand\":\"geheim\"}").into() };
+    replica.store().keep_demand(&document).unwrap();
+    assert!(found(b"geheim") > 600);
+
+    // Another process, started 7 days later.
+    let later = Replica::new(open(&folder));
+    let told = later.expire(read + ORGANISATION_FOR).unwrap();
+    assert_eq!(told.iter().map(|gone| gone.entries).collect::<Vec<_>>(), [300, 1]);
+    assert_eq!(found(b"geheim"), 0);
+    assert_eq!((replica.count(Area::OrgStock).unwrap(), replica.count(Area::Ships).unwrap()), (0, 300));
+
+    // CLI-06: the rest goes when the member disconnects.
+    assert!(found(b"ship-") > 0);
+    replica.forget().unwrap();
+    assert_eq!(found(b"ship-"), 0);
+}
+
+/// OST-14: what went by a tombstone is not left in the log either, which a timer sees to.
+#[test]
+fn what_the_feed_removed_leaves_the_log_by_timer() {
+    let folder = tempfile::tempdir().unwrap();
+    let replica = Replica::new(open(&folder));
+    let mut pools = Model::new(Area::OrgStock);
+    pools.put("a-geheim", 1);
+    model::read_all::<OrgStockLot>(&replica, &mut pools, 100);
+    pools.turn_unit('a');
+    model::read_all::<OrgStockLot>(&replica, &mut pools, 100);
+    assert_eq!(replica.expire(UnixTime::from_secs(1_000)).unwrap(), []);
+    for file in fs::read_dir(folder.path()).unwrap() {
+        let bytes = fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(6).any(|part| part == b"geheim"));
+    }
+}
+
+/// DEM-10: a folder that backups leave out, and nobody else reads.
+#[test]
+fn the_folder_is_marked_as_a_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("exchange");
+    drop(SqliteReplica::open(&inner).unwrap());
+    let tag = fs::read_to_string(inner.join("CACHEDIR.TAG")).unwrap();
+    assert!(tag.starts_with("Signature: 8a477f597d28d172789f06886806bc55"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(fs::metadata(inner).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+}
+
+const CHILD: &str = "EXCHANGE_REPLICA_CHILD";
+
+/// What is killed: it commits pages of 40 entries that all say which commit they are of, and tells each when it
+/// returned.
+#[test]
+fn child_that_is_killed() {
+    let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
+    let store = SqliteReplica::open(folder).unwrap();
+    let area = Area::Stock;
+    loop {
+        let before = store.kept(area).unwrap();
+        let now = before.sequence + 1;
+        let mut commit = Commit::of(area, before.sequence, check::kept(now, now, &format!("c{now}")));
+        for key in 0..40 {
+            let body = format!(r#"{{"of":{now:>4000}}}"#).into_bytes().into();
+            commit.upserts.push(Row { body, ..check::row(&key.to_string(), None, None) });
+        }
+        commit.upserts.push(check::row(&format!("only-{now}"), None, None));
+        commit.sweep = true;
+        assert!(matches!(store.commit(&commit).unwrap(), Outcome::Done(_)));
+        let mut out = std::io::stdout();
+        writeln!(out, "committed {now}").unwrap();
+        out.flush().unwrap();
+    }
+}
+
+/// Killed at any moment, a commit is there whole or not at all, and one that was told is there.
+#[test]
+fn a_killed_process_leaves_whole_commits() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..8 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "replica::tests::child_that_is_killed", "--nocapture"])
+            .env(CHILD, folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let told = lines.filter_map(|line| line.strip_prefix("committed ")?.parse::<u64>().ok());
+        let told = told.take(3 + round).last().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let store = open(&folder);
+        let kept = store.kept(Area::Stock).unwrap();
+        assert!(kept.sequence >= told, "{kept:?} was told to be {told}");
+        let rows = store.entries(Area::Stock, None, 100).unwrap();
+        assert_eq!(rows.len(), 41);
+        let (of, only) = (format!(r#"{{"of":{:>4000}}}"#, kept.sequence), format!("only-{}", kept.sequence));
+        assert!(rows.iter().all(|row| *row.body == *of.as_bytes() || *row.key == *only));
+        assert_eq!(kept, check::kept(kept.sequence, kept.sequence, &format!("c{}", kept.sequence)));
+    }
+}
+
+/// FED-03: a snapshot goes on in another process where it was when the first one ended.
+#[test]
+fn a_snapshot_goes_on_in_the_next_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let area = Area::Ships;
+    let mut kept = check::kept(1, 1, "middle:of.it");
+    kept.position = exchange_client::feed::Position::Snapshot(kept.position.cursor().unwrap().clone());
+    kept.as_of = None;
+    let commit = Commit::of(area, 0, kept.clone());
+    assert!(matches!(open(&folder).commit(&commit).unwrap(), Outcome::Done(_)));
+    assert_eq!(open(&folder).kept(area).unwrap(), kept);
+    assert_eq!(kept.since, Some(UnixTime::from_secs(1_000) + Duration::from_secs(1)));
+}

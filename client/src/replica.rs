@@ -1,0 +1,349 @@
+//! The replica: what the exchange has, kept here, so that reading it needs no network.
+//!
+//! [`Replica`] is what a program reads from; a [`ReplicaStore`] is where it lies: [`MemoryReplica`] in this crate,
+//! SQLite files in `exchange-client-sqlite`. Only pages of feeds change it, one [`Commit`] each.
+//!
+//! Reads and commits wait for the disk where there is one. Reads are short and may stand anywhere; this crate's own
+//! commits run on tokio's threads for blocking work.
+
+#[cfg(any(test, feature = "testkit"))]
+pub mod check;
+mod commit;
+mod memory;
+mod merge;
+mod ships;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
+
+use dpop_bound::UnixTime;
+use exchange_api::{
+    Contract,
+    types::{Blueprint, BlueprintKey, LotKey, OrgDemand, OrgLotKey, OrgStockLot, Ship, ShipId, StockLot},
+};
+
+use crate::{
+    error::{Error, ErrorKind},
+    feed::{Area, Collection, Entry},
+};
+
+pub use commit::{Commit, Document, Outcome, Removal, Row, Tally};
+pub use memory::MemoryReplica;
+pub use merge::{Merge, Question, ShipValues, merge_blueprint, merge_lot, merge_ship};
+pub use ships::{FirstShips, LocalShip, Unsure};
+pub use store::{Forgotten, ReplicaStore};
+
+/// How long copies of org stock and demand are kept at most (LIM-38, OST-14, DEM-10).
+pub const ORGANISATION_FOR: Duration = Duration::from_secs(7 * 86_400);
+
+/// How long a cursor lasts (FED-08): each feed is read at least as often (FED-11).
+pub const CURSOR_FOR: Duration = Duration::from_secs(90 * 86_400);
+
+/// A time that lies so far ahead was written by a clock that was wrong, and tells no age.
+const AHEAD: Duration = Duration::from_secs(3600);
+
+/// So many entries are read at once by [`Entries`].
+const AT_ONCE: usize = 512;
+
+/// What a program reads. Cloning shares it.
+#[derive(Clone)]
+pub struct Replica {
+    store: Arc<dyn ReplicaStore>,
+}
+
+/// How much of an area is here, and how old it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Freshness {
+    /// The time that it shows: everything until then is in it. `None` before a snapshot was read to its end.
+    pub as_of: Option<UnixTime>,
+    /// A snapshot was read to its end, and none is being read anew: what is not in it is not at the exchange either,
+    /// as of then.
+    pub is_whole: bool,
+    /// By when it has to be read again, for else it is read from the start (FED-11).
+    pub due_by: Option<UnixTime>,
+    /// When it has to be forgotten unless it is read again before (OST-14). Org stock alone.
+    pub expires_at: Option<UnixTime>,
+}
+
+impl Freshness {
+    /// How old what is shown may be; `None` when it was never whole.
+    #[must_use]
+    pub fn staleness(&self, now: UnixTime) -> Option<Duration> {
+        self.as_of.map(|as_of| now.saturating_since(as_of))
+    }
+}
+
+impl Replica {
+    /// What lies in this store.
+    #[must_use]
+    pub fn new(store: impl ReplicaStore) -> Self {
+        Self { store: Arc::new(store) }
+    }
+
+    /// What lies in memory, and goes with the program.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::new(MemoryReplica::default())
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn store(&self) -> &dyn ReplicaStore {
+        &*self.store
+    }
+
+    /// The member's blueprints, by key.
+    #[must_use]
+    pub fn blueprints(&self) -> Entries<Blueprint> {
+        self.entries()
+    }
+
+    /// The member's lots, by key.
+    #[must_use]
+    pub fn stock(&self) -> Entries<StockLot> {
+        self.entries()
+    }
+
+    /// The member's ships, by id.
+    #[must_use]
+    pub fn ships(&self) -> Entries<Ship> {
+        self.entries()
+    }
+
+    /// The lots of the pools that the member reads, by key. Internal data of the organisation: shown to this member
+    /// and passed on to nobody (OST-14).
+    #[must_use]
+    pub fn org_stock(&self) -> Entries<OrgStockLot> {
+        self.entries()
+    }
+
+    /// The entries of an area, by key.
+    #[must_use]
+    pub fn entries<E: Entry>(&self) -> Entries<E> {
+        Entries {
+            replica: self.clone(),
+            after: None,
+            ahead: Vec::new().into_iter(),
+            more: true,
+            entry: PhantomData,
+        }
+    }
+
+    /// A blueprint.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn blueprint(&self, key: &BlueprintKey) -> Result<Option<Blueprint>, Error> {
+        self.entry(key.as_str())
+    }
+
+    /// A lot.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn lot(&self, key: &LotKey) -> Result<Option<StockLot>, Error> {
+        self.entry(key.as_str())
+    }
+
+    /// A ship.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn ship(&self, id: &ShipId) -> Result<Option<Ship>, Error> {
+        self.entry(id.as_str())
+    }
+
+    /// A lot of a pool.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn org_lot(&self, key: &OrgLotKey) -> Result<Option<OrgStockLot>, Error> {
+        self.entry(key.as_str())
+    }
+
+    /// The entry of a key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn entry<E: Entry>(&self, key: &str) -> Result<Option<E>, Error> {
+        self.store.entry(E::AREA, key)?.map(|row| E::of_row(&row)).transpose()
+    }
+
+    /// How many entries an area has here.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn count(&self, area: Area) -> Result<u64, Error> {
+        self.store.count(area)
+    }
+
+    /// How the feed told that an entry went, as long as its tombstone lasts and the entry did not come back.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error> {
+        self.store.removal(area, key)
+    }
+
+    /// How much of an area is here, and how old it may be.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn freshness(&self, area: Area) -> Result<Freshness, Error> {
+        let kept = self.store.kept(area)?;
+        let since = kept.since.filter(|_| area.is_of_organisation());
+        Ok(Freshness {
+            as_of: kept.as_of,
+            is_whole: kept.position.is_whole(),
+            due_by: kept.read_at.map(|read| read + CURSOR_FOR),
+            expires_at: since.map(|since| since + ORGANISATION_FOR),
+        })
+    }
+
+    /// By when some feed has to be read again at the latest: then the oldest cursor is 90 days old (FED-11). A
+    /// program that seldom runs asks this before it ends, and wakes by then.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn due_by(&self) -> Result<Option<UnixTime>, Error> {
+        let due = Area::ALL.into_iter().map(|area| Ok(self.freshness(area)?.due_by));
+        Ok(due.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten().min())
+    }
+
+    /// What both sides agreed on when an entry was last merged: the baseline of [`merge_ship`] and the others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn agreed<E: Entry>(&self, key: &str) -> Result<Option<E>, Error> {
+        self.store.agreed(E::AREA, key)?.map(|row| E::of_row(&row)).transpose()
+    }
+
+    /// Notes that both sides agree on these entries as they are here now, those that are not here as gone. Nothing is
+    /// noted of org stock, which has versions of its own.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`]: then nothing is noted.
+    pub fn agree(&self, area: Area, keys: &[&str]) -> Result<(), Error> {
+        self.store.agree(area, keys)
+    }
+
+    /// The demand that was read last, and when; `None` when there is none, or it is older than 7 days (DEM-10).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn demand(&self, now: UnixTime) -> Result<Option<(OrgDemand, UnixTime)>, Error> {
+        let Some(document) = self.store.demand()?.filter(|document| !is_expired(Some(document.at), now))
+        else {
+            return Ok(None);
+        };
+        let demand = OrgDemand::parse(&document.body);
+        let demand =
+            demand.map_err(|_| Error::new(ErrorKind::Storage, "the demand that is kept cannot be read"))?;
+        Ok(Some((demand, document.at)))
+    }
+
+    /// Keeps the demand in the place of what was kept of it. One that is withheld has no lines, whatever it holds
+    /// (DEM-07).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn keep_demand(&self, demand: &OrgDemand, now: UnixTime) -> Result<(), Error> {
+        let withheld;
+        let demand = match &demand.reason {
+            None => demand,
+            Some(_) => {
+                withheld = OrgDemand { materials: Vec::new(), items: Vec::new(), ..demand.clone() };
+                &withheld
+            }
+        };
+        let body = serde_json::to_vec(demand)
+            .map_err(|_| Error::new(ErrorKind::Storage, "the demand cannot be written"))?;
+        self.store.keep_demand(&Document { at: now, body: body.into() })
+    }
+
+    /// Forgets what is of the organisation and older than 7 days, its bytes too, and says what that was (LIM-38,
+    /// OST-14, DEM-10). To be called at start and by timer, also while there is no network; [`Sync`](crate::sync::Sync) does.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`]: then it is to be called again.
+    pub fn expire(&self, now: UnixTime) -> Result<Vec<Forgotten>, Error> {
+        let mut expired = Vec::new();
+        for collection in Collection::OF_ORGANISATION {
+            let since = match collection {
+                Collection::Area(area) => self.store.kept(area)?.since,
+                Collection::Demand => self.store.demand()?.map(|document| document.at),
+            };
+            if is_expired(since, now) {
+                expired.push(collection);
+            }
+        }
+        if expired.is_empty() {
+            self.store.settle()?;
+            return Ok(Vec::new());
+        }
+        self.store.forget(&expired)
+    }
+
+    /// Forgets all of it, and says what that was: the member disconnected (CLI-06).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`]: then it is to be called again.
+    pub fn forget(&self) -> Result<Vec<Forgotten>, Error> {
+        self.store.forget(&Collection::ALL)
+    }
+}
+
+/// What came at a time that nobody can tell is taken for old.
+fn is_expired(since: Option<UnixTime>, now: UnixTime) -> bool {
+    since.is_some_and(|since| now.saturating_since(since) >= ORGANISATION_FOR || since > now + AHEAD)
+}
+
+impl fmt::Debug for Replica {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replica").finish_non_exhaustive()
+    }
+}
+
+/// The entries of an area, by key, read from the store some hundred at a time. What is committed meanwhile is seen
+/// or not; no entry is seen twice. After an error it ends.
+#[derive(Clone, Debug)]
+pub struct Entries<E> {
+    replica: Replica,
+    after: Option<Box<str>>,
+    ahead: std::vec::IntoIter<Row>,
+    more: bool,
+    entry: PhantomData<fn() -> E>,
+}
+
+impl<E: Entry> Iterator for Entries<E> {
+    type Item = Result<E, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = match self.ahead.next() {
+            Some(row) => row,
+            None if !self.more => return None,
+            None => {
+                match self.replica.store.entries(E::AREA, self.after.as_deref(), AT_ONCE) {
+                    Ok(rows) => {
+                        self.more = rows.len() == AT_ONCE;
+                        self.after = rows.last().map(|row| row.key.clone());
+                        self.ahead = rows.into_iter();
+                    }
+                    Err(error) => {
+                        self.more = false;
+                        return Some(Err(error));
+                    }
+                }
+                self.ahead.next()?
+            }
+        };
+        let entry = E::of_row(&row);
+        if entry.is_err() {
+            (self.more, self.ahead) = (false, Vec::new().into_iter());
+        }
+        Some(entry)
+    }
+}

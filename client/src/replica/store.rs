@@ -1,0 +1,102 @@
+//! What a place for a replica has to be able to do.
+
+use super::{Commit, Document, Outcome, Removal, Row};
+use crate::{
+    error::Error,
+    feed::{Area, Collection, Kept},
+};
+
+/// A place for a replica. Every method is one transaction: it happens whole or not at all, also when the program is
+/// killed in it, and what it changed is durable when it returns. Several threads, and where it is in files several
+/// processes, use it at once. Methods may wait for the disk.
+///
+/// Every method fails with [`ErrorKind::Storage`](crate::ErrorKind::Storage) alone, and then changed nothing.
+///
+/// What an implementation must do is a test of its own: `exchange_client::replica::check`, with the feature `testkit`.
+pub trait ReplicaStore: Send + Sync + 'static {
+    /// What is kept of an area beside its entries; the default of an area that nothing was committed to.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn kept(&self, area: Area) -> Result<Kept, Error>;
+
+    /// Applies a page.
+    ///
+    /// # Errors
+    /// When it cannot be written, as on a full disk; it may be tried again.
+    fn commit(&self, commit: &Commit) -> Result<Outcome, Error>;
+
+    /// An entry.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn entry(&self, area: Area, key: &str) -> Result<Option<Row>, Error>;
+
+    /// At most `most` entries in the order of the bytes of their keys, those after a key.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<Row>, Error>;
+
+    /// How many entries there are.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    fn count(&self, area: Area) -> Result<u64, Error>;
+
+    /// What is kept in mind of a removal: for 90 days of reading the feed at least, unless the entry came back.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error>;
+
+    /// Notes of these keys that both sides agree on the entry as it is, or on its absence. Nothing is noted of areas
+    /// of the organisation, of which no second copy is kept.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn agree(&self, area: Area, keys: &[&str]) -> Result<(), Error>;
+
+    /// The entry that both sides agreed on last.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn agreed(&self, area: Area, key: &str) -> Result<Option<Row>, Error>;
+
+    /// The demand that is kept.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn demand(&self) -> Result<Option<Document>, Error>;
+
+    /// Keeps the demand, in the place of what was kept of it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn keep_demand(&self, demand: &Document) -> Result<(), Error>;
+
+    /// Forgets these, everything that was kept of them, so that their bytes are in no file of the store any more;
+    /// a feed starts from nothing. Says of each what it had.
+    ///
+    /// # Errors
+    /// When it cannot be done, or another process still reads the old bytes: then [`settle`](Self::settle) is called
+    /// again.
+    fn forget(&self, collections: &[Collection]) -> Result<Vec<Forgotten>, Error>;
+
+    /// Ends what an earlier [`forget`](Self::forget) could not.
+    ///
+    /// # Errors
+    /// When that still cannot be done.
+    fn settle(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Of what.
+    pub collection: Collection,
+    /// How many entries it had; of demand 1 or 0.
+    pub entries: u64,
+}

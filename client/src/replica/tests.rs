@@ -1,0 +1,175 @@
+//! What a program reads, and for how long.
+
+use exchange_api::{
+    Contract,
+    types::{Ship, ShipId},
+};
+
+use super::*;
+use crate::feed::{Kept, Phase, model};
+
+const DAY: u64 = 86_400;
+
+fn days(days: u64) -> UnixTime {
+    UnixTime::from_secs(1_000 * DAY + days * DAY)
+}
+
+fn demand(reason: &str) -> OrgDemand {
+    let text = format!(
+        r#"{{"updatedAt": "2026-01-01T00:00:00Z", "items": [{{"item": {{"name": "Rifle"}}, "openQuantity": {{"amount": 3, "unit": "PIECE"}}, "craftableByMe": true}}], "materials": []{reason}}}"#
+    );
+    OrgDemand::parse(text.as_bytes()).unwrap()
+}
+
+/// One lot of a pool, as it was at a time.
+fn pool(replica: &Replica, since: UnixTime) {
+    let before = replica.store().kept(Area::OrgStock).unwrap().sequence;
+    let kept = Kept { as_of: Some(since), since: Some(since), ..check::kept(before + 1, 1, "one") };
+    let upserts = vec![check::row("1", Some("a"), None)];
+    let commit = Commit { upserts, ..Commit::of(Area::OrgStock, before, kept) };
+    assert!(matches!(replica.store().commit(&commit).unwrap(), Outcome::Done(_)));
+}
+
+/// OST-14, DEM-10, LIM-38: 7 days after a page last reached the end, and not a moment longer.
+#[test]
+fn data_of_the_organisation_go_after_seven_days() {
+    let replica = Replica::in_memory();
+    pool(&replica, days(0));
+    replica.keep_demand(&demand(""), days(1)).unwrap();
+    assert_eq!(replica.freshness(Area::OrgStock).unwrap().expires_at, Some(days(7)));
+    let just_before = days(7).saturating_sub(Duration::from_millis(1));
+    assert_eq!(replica.expire(just_before).unwrap(), []);
+    let told = replica.expire(days(7)).unwrap();
+    assert_eq!(told, [Forgotten { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
+    assert_eq!(replica.count(Area::OrgStock).unwrap(), 0);
+    assert_eq!(replica.expire(days(7)).unwrap(), []);
+
+    assert_eq!(replica.demand(days(7)).unwrap().unwrap().1, days(1));
+    assert_eq!(replica.demand(days(8)).unwrap(), None, "not shown before it is gone");
+    assert_eq!(replica.expire(days(8)).unwrap(), [Forgotten { collection: Collection::Demand, entries: 1 }]);
+    assert_eq!(replica.demand(days(7)).unwrap(), None);
+}
+
+/// OST-14: a snapshot that is never read to its end gives no longer life; a page that reaches the end does.
+#[test]
+fn the_days_count_from_the_last_page_that_reached_the_end() {
+    let (replica, mut model) = (Replica::in_memory(), model::Model::new(Area::OrgStock));
+    for key in ["a1", "a2", "a3"] {
+        model.put(key, 1);
+    }
+    // The model reads at second 1000.
+    model::read_all::<OrgStockLot>(&replica, &mut model, 2);
+    let read = UnixTime::from_secs(1_000);
+    let freshness = replica.freshness(Area::OrgStock).unwrap();
+    assert_eq!((freshness.as_of, freshness.expires_at), (Some(read), Some(read + ORGANISATION_FOR)));
+    assert_eq!(freshness.staleness(read + Duration::from_secs(60)), Some(Duration::from_secs(60)));
+
+    let mut feed = crate::feed::Feed::<OrgStockLot>::new();
+    let mut input = crate::feed::Input::Go {
+        kept: replica.store().kept(Area::OrgStock).unwrap(),
+        reader: crate::feed::Reader::default(),
+    };
+    model.put("b1", 1);
+    model.put("b2", 1);
+    for asked_at in [days(0), days(0), days(0)] {
+        input = match feed.handle(input).unwrap().action {
+            crate::feed::Action::Read(from) => {
+                let page = model.page(from.cursor().map(|cursor| cursor.as_str()), 1, false).unwrap();
+                crate::feed::Input::Page {
+                    page: Box::new(Contract::parse(page.as_bytes()).unwrap()),
+                    asked_at,
+                }
+            }
+            crate::feed::Action::Commit(commit) => match replica.store().commit(&commit).unwrap() {
+                Outcome::Done(tally) => crate::feed::Input::Committed(tally),
+                Outcome::Superseded(_) => panic!("nobody else commits"),
+            },
+            action => panic!("{action:?}: more is there"),
+        };
+    }
+    assert_eq!(replica.freshness(Area::OrgStock).unwrap().expires_at, Some(read + ORGANISATION_FOR));
+    assert_eq!(replica.expire(days(0)).unwrap()[0].entries, 4);
+}
+
+/// OST-14: a time in the future was written by a wrong clock; nobody can tell how old the data are.
+#[test]
+fn what_came_in_the_future_is_old() {
+    let replica = Replica::in_memory();
+    pool(&replica, days(3));
+    let slightly = days(3).saturating_sub(Duration::from_secs(600));
+    assert_eq!(replica.expire(slightly).unwrap(), [], "a clock that was set back a little");
+    assert_eq!(replica.expire(days(2)).unwrap().len(), 1);
+}
+
+/// DEM-07, DEM-10: withheld demand takes the place of what was there, without a line.
+#[test]
+fn withheld_demand_drops_what_was_kept() {
+    let replica = Replica::in_memory();
+    replica.keep_demand(&demand(""), days(0)).unwrap();
+    assert_eq!(replica.demand(days(0)).unwrap().unwrap().0, demand(""));
+    replica.keep_demand(&demand(r#", "reason": "SOMETHING_NEW""#), days(1)).unwrap();
+    let (kept, at) = replica.demand(days(1)).unwrap().unwrap();
+    assert_eq!((kept.items.len(), kept.materials.len(), at), (0, 0, days(1)));
+    assert_eq!(kept.reason.unwrap().as_str(), "SOMETHING_NEW");
+}
+
+/// CLI-06: everything of the connection goes, and it is said what that was.
+#[test]
+fn disconnecting_forgets_all_and_says_what() {
+    let (replica, mut model) = (Replica::in_memory(), model::Model::new(Area::Ships));
+    model.put("s1", 1);
+    model.put("s2", 1);
+    model::read_all::<Ship>(&replica, &mut model, 10);
+    pool(&replica, days(0));
+    let told = replica.forget().unwrap();
+    let told: Vec<_> = told.iter().map(|gone| (gone.collection.name(), gone.entries)).collect();
+    assert_eq!(told, [("blueprints", 0), ("stock", 0), ("ships", 2), ("org-stock", 1), ("demand", 0)]);
+    assert!(Area::ALL.iter().all(|area| replica.count(*area).unwrap() == 0));
+}
+
+/// FED-11: 90 days after the last page was read, of whichever feed that is first.
+#[test]
+fn a_feed_says_by_when_it_has_to_be_read() {
+    let replica = Replica::in_memory();
+    assert_eq!(replica.due_by().unwrap(), None);
+    for (area, day) in [(Area::Stock, 5), (Area::Ships, 3)] {
+        let kept = Kept { read_at: Some(days(day)), ..check::kept(1, 1, "one") };
+        assert!(matches!(replica.store().commit(&Commit::of(area, 0, kept)).unwrap(), Outcome::Done(_)));
+    }
+    assert_eq!(replica.freshness(Area::Stock).unwrap().due_by, Some(days(95)));
+    assert_eq!(replica.due_by().unwrap(), Some(days(93)));
+}
+
+/// CON-07: entries come typed, found by keys that nobody looks into, some hundred at a time.
+#[test]
+fn entries_are_read_typed_and_by_key() {
+    let (replica, mut model) = (Replica::in_memory(), model::Model::new(Area::Ships));
+    for at in 0..1_300 {
+        model.put(&format!("s/{at}%"), at);
+    }
+    let events = model::read_all::<Ship>(&replica, &mut model, 500);
+    assert_eq!((events.len(), events[2].phase, events[3].complete), (4, Phase::Snapshot, true));
+    let ships = replica.ships().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(ships.len(), 1_300);
+    assert!(ships.is_sorted_by_key(|ship| ship.ship_id.clone()));
+    let id = ShipId::new("s/700%").unwrap();
+    assert_eq!(replica.ship(&id).unwrap().unwrap().ship_id, id);
+    assert_eq!(replica.ship(&ShipId::new("s/9999%").unwrap()).unwrap(), None);
+    assert!(replica.freshness(Area::Ships).unwrap().is_whole);
+    assert_eq!(replica.freshness(Area::Ships).unwrap().expires_at, None);
+}
+
+/// A row of somebody else's making is an error that ends the iteration, and shows nothing of what it holds.
+#[test]
+fn a_row_that_cannot_be_read_is_told_once() {
+    let replica = Replica::in_memory();
+    let row = |key: &str| Row { body: (*b"{\"geheim\": 1").into(), ..check::row(key, None, None) };
+    let commit =
+        Commit { upserts: vec![row("1"), row("2")], ..Commit::of(Area::Ships, 0, check::kept(1, 1, "one")) };
+    replica.store().commit(&commit).unwrap();
+    let mut ships = replica.ships();
+    let error = ships.next().unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Storage);
+    assert!(!format!("{error:?}{commit:?}{:?}", commit.upserts).contains("geheim"));
+    assert!(ships.next().is_none());
+}
