@@ -27,6 +27,7 @@ mod pace;
 mod place;
 pub mod replica;
 mod state;
+pub mod sync;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 mod tokens;

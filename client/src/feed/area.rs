@@ -129,7 +129,7 @@ pub trait Entry: Contract + Clone + fmt::Debug + PartialEq + Sync + sealed::Seal
     type Page: FeedPage<Item = Self> + Send;
 
     /// The call for the first page.
-    fn read() -> Self::Read;
+    fn first_page() -> Self::Read;
 
     /// Under which key the feed names it. Opaque (CON-07).
     fn key(&self) -> &str;
@@ -161,7 +161,7 @@ impl Entry for Blueprint {
     type Read = BlueprintsReadCall;
     type Page = exchange_api::types::BlueprintPage;
 
-    fn read() -> Self::Read {
+    fn first_page() -> Self::Read {
         BlueprintsReadCall { options: BlueprintsRead::default() }
     }
 
@@ -175,7 +175,7 @@ impl Entry for StockLot {
     type Read = StockReadCall;
     type Page = exchange_api::types::StockPage;
 
-    fn read() -> Self::Read {
+    fn first_page() -> Self::Read {
         StockReadCall { options: StockRead::default() }
     }
 
@@ -189,7 +189,7 @@ impl Entry for Ship {
     type Read = ShipsReadCall;
     type Page = exchange_api::types::ShipPage;
 
-    fn read() -> Self::Read {
+    fn first_page() -> Self::Read {
         ShipsReadCall { options: ShipsRead::default() }
     }
 
@@ -205,7 +205,7 @@ impl Entry for OrgStockLot {
     type Read = OrgStockReadCall;
     type Page = OrgStockPage;
 
-    fn read() -> Self::Read {
+    fn first_page() -> Self::Read {
         OrgStockReadCall { options: OrgStockRead::default() }
     }
 

@@ -5,10 +5,11 @@ use std::fmt;
 use dpop_bound::UnixTime;
 use exchange_api::{
     scopes::Scope,
-    types::{Cursor, InstallationId, ServiceDocument},
+    types::{Cursor, InstallationId},
 };
 
 use super::Area;
+use crate::connection::Connection;
 
 /// Where to read on. Cursors are opaque: they are sent back as they came, and neither read nor ordered (CON-07).
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -65,11 +66,11 @@ pub struct Reader {
 impl Reader {
     /// What a token can do now (SVC-01).
     #[must_use]
-    pub fn of(document: &ServiceDocument) -> Self {
+    pub fn of(connection: &Connection) -> Self {
         Self {
-            installation: document.installation_id.clone(),
-            version: Some(document.api_version.as_str().into()),
-            details: document.capabilities.contains(&Scope::ExchangeOrgstockDetails),
+            installation: connection.installation_id().cloned(),
+            version: Some(connection.document().api_version.as_str().into()),
+            details: connection.can(&Scope::ExchangeOrgstockDetails),
         }
     }
 

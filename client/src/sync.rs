@@ -1,0 +1,376 @@
+//! Synchronisation: when which feed is read, and what became of it.
+//!
+//! [`Schedule`] decides when (LIM-16, LIM-17) and [`Feed`] what; [`Sync`] is the thin rest: it calls the exchange,
+//! commits, waits, and tells. One area's trouble is that area's alone; only what is about the whole session
+//! stops all of them.
+
+mod schedule;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use dpop_bound::UnixTime;
+use exchange_api::{
+    Client,
+    call_views::FeedRead,
+    scopes::Scope,
+    types::{Blueprint, OrgStockLot, Ship, StockLot},
+};
+use tokio::sync::{Mutex, Notify, broadcast, watch};
+use tracing::Instrument as _;
+
+pub use schedule::{EVERY, Next, Schedule, Trouble};
+pub use status::{AreaStatus, Doing, SyncStatus};
+
+use crate::{
+    connection::Connection,
+    environment::Environment,
+    error::{Error, ErrorKind},
+    feed::{Action, Area, Collection, Entry, Feed, Input, PageEvent, Phase, Reader},
+    pace::Asked,
+    replica::{Forgotten, Outcome, Replica},
+    transport::Patience,
+};
+
+/// So many entries are on a page: one commit each.
+const PAGE: i64 = 500;
+
+/// So many events wait for one who listens slowly, who is told when some were missed.
+const EVENTS: usize = 256;
+
+/// Keeps a replica equal to the exchange. Cloning shares it.
+///
+/// ```no_run
+/// # use exchange_client::{Connection, Environment, Error, Replica, api::Client, sync::Sync};
+/// # async fn example(api: Client, connection: Connection) -> Result<(), Error> {
+/// let sync = Sync::new(api, Replica::in_memory(), Environment::system());
+/// sync.session(&connection).await?;
+/// sync.once().await?;
+/// for ship in sync.replica().ships() {
+///     println!("{}", ship?.ship_type.name);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Sync(Arc<Inner>);
+
+struct Inner {
+    api: Client,
+    replica: Replica,
+    environment: Environment,
+    schedule: std::sync::Mutex<Schedule>,
+    reader: std::sync::Mutex<Reader>,
+    /// One reads at a time: all areas share what the exchange allows.
+    feeds: Mutex<Feeds>,
+    woken: Notify,
+    status: watch::Sender<SyncStatus>,
+    events: broadcast::Sender<PageEvent>,
+}
+
+#[derive(Default)]
+struct Feeds {
+    blueprints: Feed<Blueprint>,
+    stock: Feed<StockLot>,
+    ships: Feed<Ship>,
+    org_stock: Feed<OrgStockLot>,
+}
+
+impl Sync {
+    /// Of this replica, by this client. Nothing is read before [`session`](Self::session) said what the token can do.
+    #[must_use]
+    pub fn new(api: Client, replica: Replica, environment: Environment) -> Self {
+        Self::every(EVERY, api, replica, environment)
+    }
+
+    /// The same with another time between timed synchronisations, which is never less than 5 minutes (LIM-17).
+    #[must_use]
+    pub fn every(every: Duration, api: Client, replica: Replica, environment: Environment) -> Self {
+        Self(Arc::new(Inner {
+            api,
+            replica,
+            environment,
+            schedule: std::sync::Mutex::new(Schedule::new(every)),
+            reader: std::sync::Mutex::default(),
+            feeds: Mutex::default(),
+            woken: Notify::new(),
+            status: watch::Sender::default(),
+            events: broadcast::Sender::new(EVENTS),
+        }))
+    }
+
+    /// What is kept equal.
+    #[must_use]
+    pub fn replica(&self) -> &Replica {
+        &self.0.replica
+    }
+
+    /// What is going on, and every change of it.
+    #[must_use]
+    pub fn status(&self) -> watch::Receiver<SyncStatus> {
+        self.0.status.subscribe()
+    }
+
+    /// What each page brings, from now on, after it is committed.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<PageEvent> {
+        self.0.events.subscribe()
+    }
+
+    /// A session begins: every area that its token can read is due at once (LIM-17), and what is of the organisation
+    /// and too old, or not to be read with this token at all, is forgotten. To be called at every start and whenever
+    /// the capabilities are others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`]: what is too old may be there still; call it again.
+    pub async fn session(&self, connection: &Connection) -> Result<Vec<Forgotten>, Error> {
+        *locked(&self.0.reader) = Reader::of(connection);
+        let areas = Area::ALL.into_iter().filter(|area| connection.can(&area.scope()));
+        locked(&self.0.schedule).session(areas, self.monotonic());
+        let mut lost = Vec::new();
+        if !connection.can(&Area::OrgStock.scope()) {
+            lost.push(Collection::Area(Area::OrgStock));
+        }
+        if !connection.can(&Scope::ExchangeDemandRead) {
+            lost.push(Collection::Demand);
+        }
+        self.0.woken.notify_one();
+        let mut told = self.expire().await?;
+        if !lost.is_empty() {
+            let replica = self.0.replica.clone();
+            told.extend(blocking(move || replica.store().forget(&lost)).await?);
+        }
+        told.retain(|forgotten| forgotten.entries > 0);
+        Ok(told)
+    }
+
+    /// Something was sent to this area: its feed is read at once, for the new position too (WRT-08, LIM-17).
+    pub fn changed(&self, area: Area) {
+        locked(&self.0.schedule).changed(area, self.monotonic());
+        self.0.woken.notify_one();
+    }
+
+    /// The member wants everything read now: areas that stopped too, and without waiting for a back-off, but never
+    /// earlier than the exchange asked (CLI-02).
+    pub fn ask(&self) {
+        locked(&self.0.schedule).asked(self.monotonic());
+        self.0.woken.notify_one();
+    }
+
+    /// Reads every area that is due until it is not, one after the other, and no area twice. For a program that runs
+    /// once; one that stays calls [`run`](Self::run).
+    ///
+    /// # Errors
+    /// The first trouble there was; the other areas were read nevertheless. [`status`](Self::status) has all of them.
+    pub async fn once(&self) -> Result<(), Error> {
+        let mut first = Ok(());
+        for area in Area::ALL {
+            if locked(&self.0.schedule).is_due(area, self.monotonic()) {
+                let read = self.area(area).await;
+                let over = read.as_ref().is_err_and(|error| Trouble::of(error.kind()) == Trouble::Session);
+                first = first.and(read);
+                if over {
+                    break;
+                }
+            }
+        }
+        first
+    }
+
+    /// Reads one area's feed to its end now, as after a push (WRT-08).
+    ///
+    /// # Errors
+    /// As every call; [`ErrorKind::Storage`] when it cannot be kept; [`ErrorKind::Protocol`] when the feed turns in
+    /// circles.
+    pub async fn area(&self, area: Area) -> Result<(), Error> {
+        self.read(area, Asked::ByMember).await
+    }
+
+    async fn read(&self, area: Area, asked: Asked) -> Result<(), Error> {
+        // Once: when it is tried again is decided here, so that no area waits for another's trouble.
+        let patience = Patience::new(1, Duration::from_secs(60), asked);
+        let mut feeds = self.0.feeds.lock().await;
+        locked(&self.0.schedule).begins(area);
+        let begun = Begun { sync: self, area };
+        let span = tracing::debug_span!("exchange.sync", area = area.name());
+        let read = async {
+            match area {
+                Area::Blueprints => self.round(&mut feeds.blueprints, patience).await,
+                Area::Stock => self.round(&mut feeds.stock, patience).await,
+                Area::Ships => self.round(&mut feeds.ships, patience).await,
+                Area::OrgStock => self.round(&mut feeds.org_stock, patience).await,
+            }
+        };
+        let read = read.instrument(span).await;
+        drop(begun);
+        self.ended(area, &read);
+        read
+    }
+
+    /// Reads what is due, when it is due, and forgets what is too old, for as long as it is polled. It never ends of
+    /// its own accord; trouble is in [`status`](Self::status).
+    pub async fn run(&self) {
+        let mut expire_at = Duration::ZERO;
+        loop {
+            let now = self.monotonic();
+            if now >= expire_at {
+                if let Err(error) = self.expire().await {
+                    tracing::warn!(%error, "what is too old could not be forgotten yet");
+                }
+                expire_at = now.saturating_add(EVERY);
+            }
+            let next = locked(&self.0.schedule).next(self.monotonic());
+            let wait = expire_at.saturating_sub(self.monotonic());
+            let wait = match next {
+                Next::Read(area, asked) => {
+                    // Told by `status`.
+                    let _ = self.read(area, asked).await;
+                    continue;
+                }
+                Next::Wait(time) => time.min(wait),
+                Next::Nothing => wait,
+            };
+            tokio::select! {
+                () = self.0.environment.sleep(wait) => {}
+                () = self.0.woken.notified() => {}
+            }
+        }
+    }
+
+    async fn round<E: Entry>(&self, feed: &mut Feed<E>, patience: Patience) -> Result<(), Error> {
+        self.doing(E::AREA, Doing::Reading { phase: None, entries: 0 });
+        let replica = self.0.replica.clone();
+        let kept = blocking(move || replica.store().kept(E::AREA)).await?;
+        let mut input = Input::Go { kept, reader: locked(&self.0.reader).clone() };
+        loop {
+            let step = feed.handle(input)?;
+            if let Some(event) = step.event {
+                self.tell(event);
+            }
+            input = match step.action {
+                Action::Read(from) => {
+                    let asked_at = self.0.environment.now().wall;
+                    let cursor = from.cursor().map(ToString::to_string);
+                    let call = E::first_page().with_cursor(cursor).with_limit(Some(PAGE));
+                    let call = self.0.api.core().call(&call).with(patience);
+                    match call.await.map_err(Error::from) {
+                        Ok(answer) => Input::Page { page: Box::new(answer.into_body()), asked_at },
+                        Err(error) if error.kind() == ErrorKind::CursorExpired => Input::Expired,
+                        Err(error) => return Err(error),
+                    }
+                }
+                Action::Commit(commit) => {
+                    let replica = self.0.replica.clone();
+                    match blocking(move || replica.store().commit(&commit)).await? {
+                        Outcome::Done(tally) => Input::Committed(tally),
+                        Outcome::Superseded(kept) => Input::Superseded(kept),
+                    }
+                }
+                Action::Done => return Ok(()),
+                Action::Stuck(why) => {
+                    let what = format!("the feed of {} turns in circles: {why}", E::AREA);
+                    return Err(Error::new(ErrorKind::Protocol, what));
+                }
+                Action::Ignore => return Err(Error::new(ErrorKind::Bug, "a feed ignored its own answer")),
+            };
+        }
+    }
+
+    fn tell(&self, event: PageEvent) {
+        let (area, phase, entries) = (event.area, event.phase, event.changed.len() as u64);
+        let snapshot = phase == Phase::Snapshot;
+        let (removed, gone) = (event.removed.len(), event.gone.len());
+        tracing::debug!(name: "exchange.page", snapshot, entries, removed, gone, complete = event.complete);
+        self.0.status.send_modify(|status| {
+            let before = match status.of_mut(area).doing {
+                Doing::Reading { phase: Some(before), entries } if before == phase => entries,
+                _ => 0,
+            };
+            status.of_mut(area).doing = Doing::Reading { phase: Some(phase), entries: before + entries };
+        });
+        // Nobody has to listen.
+        let _ = self.0.events.send(event);
+    }
+
+    fn ended(&self, area: Area, read: &Result<(), Error>) {
+        let (now, fraction) = (self.0.environment.now(), self.0.environment.fraction());
+        let doing = {
+            let mut schedule = locked(&self.0.schedule);
+            match read {
+                Ok(()) => schedule.done(area, now.monotonic),
+                Err(error) => {
+                    schedule.failed(area, error.kind(), error.retry_after(), now.monotonic, fraction);
+                }
+            }
+            let next = schedule.due(area).map(|due| now.wall + due.saturating_sub(now.monotonic));
+            match (read, next) {
+                (Ok(()), next) => Doing::Waiting { until: next },
+                (Err(_), Some(until)) => Doing::BackingOff { until },
+                (Err(_), None) => Doing::Stopped,
+            }
+        };
+        if let Err(error) = read {
+            tracing::debug!(area = area.name(), %error, "the feed was not read to its end");
+        }
+        let error = read.as_ref().err().cloned();
+        self.0.status.send_modify(|status| {
+            let status = status.of_mut(area);
+            status.doing = doing;
+            if error.is_none() {
+                status.read_at = Some(now.wall);
+            }
+            status.error = error;
+        });
+    }
+
+    fn doing(&self, area: Area, doing: Doing) {
+        self.0.status.send_modify(|status| status.of_mut(area).doing = doing);
+    }
+
+    async fn expire(&self) -> Result<Vec<Forgotten>, Error> {
+        let (replica, now) = (self.0.replica.clone(), self.now());
+        blocking(move || replica.expire(now)).await
+    }
+
+    fn now(&self) -> UnixTime {
+        self.0.environment.now().wall
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.0.environment.now().monotonic
+    }
+}
+
+/// A round that may be given up at any point: what is committed is, and it begins again where that was.
+struct Begun<'a> {
+    sync: &'a Sync,
+    area: Area,
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        locked(&self.sync.0.schedule).abandoned(self.area);
+        self.sync.doing(self.area, Doing::Nothing);
+    }
+}
+
+/// Nothing that is done under these locks can panic.
+fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Runs what may wait for the disk apart from the executor. Once begun it is done, even if nobody waits any more.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the program ends")))
+}
+
+impl fmt::Debug for Sync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sync").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,352 @@
+//! Synchronisation against a model of the exchange, in virtual time.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use exchange_api::{
+    Contract, Transport, TransportError,
+    runtime::{
+        operation::Operation,
+        transport::{Delivery, Sending, TransportFault},
+    },
+    types::{OrgDemand, ServiceDocument},
+};
+use http::{Request, Response};
+
+use super::*;
+use crate::{
+    feed::model::{Model, THIS},
+    identity::Identity,
+    testkit::VirtualEnvironment,
+};
+
+/// An exchange that consists of feeds.
+#[derive(Clone)]
+struct Exchange(Arc<State>);
+
+struct State {
+    machine: VirtualEnvironment,
+    models: Mutex<BTreeMap<Area, Model>>,
+    refusals: Mutex<BTreeMap<Area, Refusal>>,
+    seen: Mutex<Vec<(u64, Area)>>,
+}
+
+#[derive(Clone, Copy)]
+enum Refusal {
+    Code(u16, &'static str, Option<u64>),
+    Offline,
+    /// An answer that never comes.
+    Silence,
+    /// More, at the same place, with nothing in it.
+    Circle,
+}
+
+impl Exchange {
+    fn new() -> Self {
+        let models = Area::ALL.into_iter().map(|area| (area, Model::new(area))).collect();
+        Self(Arc::new(State {
+            machine: VirtualEnvironment::new(1),
+            models: Mutex::new(models),
+            refusals: Mutex::default(),
+            seen: Mutex::default(),
+        }))
+    }
+
+    fn put(&self, area: Area, key: &str, value: u32) {
+        held(&self.0.models).get_mut(&area).unwrap().put(key, value);
+    }
+
+    fn refuse(&self, area: Area, refusal: Option<Refusal>) {
+        let mut refusals = held(&self.0.refusals);
+        match refusal {
+            Some(refusal) => refusals.insert(area, refusal),
+            None => refusals.remove(&area),
+        };
+    }
+
+    /// What was asked for since, each with the second in which it was.
+    fn seen(&self) -> Vec<(u64, Area)> {
+        std::mem::take(&mut held(&self.0.seen))
+    }
+
+    fn sync(&self) -> Sync {
+        let api = Client::new("https://exchange.example", self.clone());
+        Sync::new(api, Replica::in_memory(), self.0.machine.environment())
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Transport for Exchange {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+        Box::pin(async move {
+            let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+            let area = match path {
+                "/exchange/v1/me/blueprints" => Area::Blueprints,
+                "/exchange/v1/me/stock" => Area::Stock,
+                "/exchange/v1/me/ships" => Area::Ships,
+                "/exchange/v1/org-stock" => Area::OrgStock,
+                other => panic!("{other} is no feed"),
+            };
+            assert!(query.contains("limit=500"), "{query}");
+            held(&self.0.seen).push((self.0.machine.elapsed().as_secs(), area));
+            let cursor = query.split('&').find_map(|pair| pair.strip_prefix("cursor="));
+            let answer = |status: u16, body: String| {
+                let body = Bytes::from(body);
+                let kind = if status == 200 { "application/json" } else { "application/problem+json" };
+                Response::builder().status(status).header("content-type", kind).body(body).unwrap()
+            };
+            let problem = |status: u16, code: &str| {
+                format!(
+                    r#"{{"type":"about:blank","title":"T","status":{status},"code":"{code}","correlationId":"c-1"}}"#
+                )
+            };
+            let refusal = held(&self.0.refusals).get(&area).copied();
+            match refusal {
+                Some(Refusal::Code(status, code, after)) => {
+                    let mut refused = answer(status, problem(status, code));
+                    if let Some(after) = after {
+                        refused.headers_mut().insert("retry-after", after.into());
+                    }
+                    Ok(refused)
+                }
+                Some(Refusal::Offline) => {
+                    Err(TransportError::new(TransportFault::Connect, Delivery::NotSent))
+                }
+                Some(Refusal::Silence) => std::future::pending().await,
+                Some(Refusal::Circle) => {
+                    let page = r#"{"items":[],"removed":[],"nextCursor":"c-0","hasMore":true}"#;
+                    Ok(answer(200, page.to_owned()))
+                }
+                None => {
+                    let page = held(&self.0.models).get_mut(&area).unwrap().page(cursor, 2, false);
+                    Ok(page.map_or_else(
+                        || answer(410, problem(410, "CURSOR_EXPIRED")),
+                        |page| answer(200, page),
+                    ))
+                }
+            }
+        })
+    }
+}
+
+const ALL: &[&str] = &["blueprints.read", "stock.read", "hangar.read", "orgstock.read", "demand.read"];
+
+fn connection(scopes: &[&str]) -> Connection {
+    let scopes: Vec<_> = scopes.iter().map(|scope| format!("\"exchange.{scope}\"")).collect();
+    let document = format!(
+        r#"{{"apiVersion":"1.0","capabilities":[{}],"installationId":"{THIS}","limits":{{"batchMaxOps":500}},"deprecations":[],"docsUrl":"https://docs.example","minClientVersion":null}}"#,
+        scopes.join(",")
+    );
+    let document = ServiceDocument::parse_valid(document.as_bytes()).unwrap();
+    Connection::of(document, &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(), None)
+}
+
+fn areas(seen: &[(u64, Area)]) -> Vec<Area> {
+    seen.iter().map(|(_, area)| *area).collect()
+}
+
+/// FED-03, FED-05, FED-06: what the exchange has is here after one call, typed, and every page was told.
+#[tokio::test(start_paused = true)]
+async fn a_round_brings_everything_that_may_be_read() {
+    let exchange = Exchange::new();
+    for key in ["s1", "s2", "s3"] {
+        exchange.put(Area::Ships, key, 1);
+    }
+    exchange.put(Area::Stock, "l1", 7);
+    let sync = exchange.sync();
+    let mut events = sync.events();
+    sync.once().await.unwrap();
+    assert_eq!(exchange.seen(), [], "nothing is read before a session says what may be");
+
+    sync.session(&connection(&["hangar.read", "stock.read"])).await.unwrap();
+    sync.once().await.unwrap();
+    let ships: Vec<_> = sync.replica().ships().map(|ship| ship.unwrap().ship_id.to_string()).collect();
+    assert_eq!(ships, ["s1", "s2", "s3"]);
+    assert_eq!(sync.replica().stock().count(), 1);
+    use Area::{Ships, Stock};
+    assert_eq!(areas(&exchange.seen()), [Stock, Ships, Ships, Ships]);
+    let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+    let told: Vec<_> = told.iter().map(|event| (event.area, event.changed.len(), event.complete)).collect();
+    assert_eq!(told, [(Stock, 1, true), (Ships, 2, false), (Ships, 1, false), (Ships, 0, true)]);
+
+    // FED-09: a refused cursor is no error.
+    held(&exchange.0.models).get_mut(&Ships).unwrap().remove("s1", false);
+    held(&exchange.0.models).get_mut(&Ships).unwrap().expire();
+    sync.area(Ships).await.unwrap();
+    assert_eq!(sync.replica().count(Ships).unwrap(), 2);
+    let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+    assert!(told[0].restarted && told[0].gone == ["s1".into()]);
+}
+
+/// LIM-17, WRT-08: by timer every 5 minutes, and at once after something was sent.
+#[tokio::test(start_paused = true)]
+async fn feeds_are_read_on_start_by_timer_and_after_a_change() {
+    let exchange = Exchange::new();
+    let sync = exchange.sync();
+    sync.session(&connection(&["hangar.read"])).await.unwrap();
+    let running = sync.clone();
+    let running = tokio::spawn(async move { running.run().await });
+    tokio::time::sleep(Duration::from_secs(899)).await;
+    let times: Vec<_> = exchange.seen().iter().map(|(at, _)| *at).collect();
+    assert_eq!(times, [0, 300, 600]);
+    exchange.put(Area::Ships, "s1", 1);
+    sync.changed(Area::Ships);
+    sync.changed(Area::Stock);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(exchange.seen(), [(899, Area::Ships)]);
+    assert_eq!(sync.replica().count(Area::Ships).unwrap(), 1);
+    let status = sync.status().borrow().of(Area::Ships);
+    assert!(status.error.is_none() && matches!(status.doing, Doing::Waiting { until: Some(_) }));
+    tokio::time::sleep(Duration::from_secs(290)).await;
+    assert_eq!(exchange.seen(), [], "the timer counts from the last time");
+    running.abort();
+}
+
+/// LIM-16, CLI-02: one area's trouble is its own.
+#[tokio::test(start_paused = true)]
+async fn one_areas_trouble_leaves_the_others_alone() {
+    let exchange = Exchange::new();
+    exchange.put(Area::Blueprints, "b1", 1);
+    exchange.refuse(Area::Stock, Some(Refusal::Code(403, "NOT_PERMITTED", None)));
+    exchange.refuse(Area::Ships, Some(Refusal::Code(503, "SERVICE_UNAVAILABLE", Some(700))));
+    exchange.refuse(Area::OrgStock, Some(Refusal::Offline));
+    let sync = exchange.sync();
+    sync.session(&connection(ALL)).await.unwrap();
+    assert_eq!(sync.once().await.unwrap_err().kind(), ErrorKind::NotPermitted);
+    assert_eq!(sync.replica().count(Area::Blueprints).unwrap(), 1);
+    let doing = |area| sync.status().borrow().of(area).doing;
+    assert_eq!(doing(Area::Stock), Doing::Stopped);
+    assert!(matches!(doing(Area::OrgStock), Doing::BackingOff { .. }));
+    exchange.seen();
+
+    let running = sync.clone();
+    let running = tokio::spawn(async move { running.run().await });
+    tokio::time::sleep(Duration::from_secs(1_000)).await;
+    let seen = exchange.seen();
+    let of = |area| seen.iter().filter(|(_, seen)| *seen == area).map(|(at, _)| *at).collect::<Vec<_>>();
+    assert_eq!(of(Area::Stock), [0; 0]);
+    assert_eq!(of(Area::Blueprints), [300, 600, 900]);
+    assert!(of(Area::Ships).iter().all(|at| *at >= 700) && of(Area::Ships).len() == 1, "{seen:?}");
+    // 5, 10, 20, 40, 80, 160, 300 seconds, each a little longer.
+    assert_eq!(of(Area::OrgStock).len(), 8, "{seen:?}");
+
+    // The member asks: what stopped is tried again, and what was asked to wait waits.
+    exchange.refuse(Area::Stock, None);
+    sync.ask();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let seen = areas(&exchange.seen());
+    assert!(seen.contains(&Area::Stock) && !seen.contains(&Area::Ships), "{seen:?}");
+    assert!(matches!(doing(Area::Stock), Doing::Waiting { .. }));
+    running.abort();
+}
+
+/// CLI-04, ERR-15: a halted client sends nothing more, by no timer.
+#[tokio::test(start_paused = true)]
+async fn a_halted_session_sends_nothing_by_timer() {
+    let exchange = Exchange::new();
+    exchange.refuse(Area::Blueprints, Some(Refusal::Code(403, "CLIENT_SUSPENDED", None)));
+    let sync = exchange.sync();
+    sync.session(&connection(ALL)).await.unwrap();
+    assert!(matches!(sync.once().await.unwrap_err().kind(), ErrorKind::Halted(_)));
+    let running = sync.clone();
+    let running = tokio::spawn(async move { running.run().await });
+    tokio::time::sleep(Duration::from_secs(86_400)).await;
+    assert_eq!(areas(&exchange.seen()), [Area::Blueprints]);
+    exchange.refuse(Area::Blueprints, None);
+    sync.session(&connection(ALL)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(areas(&exchange.seen()), Area::ALL);
+    running.abort();
+}
+
+/// FED-09: a feed that turns in circles is seen, and asked with back-off.
+#[tokio::test(start_paused = true)]
+async fn a_feed_that_turns_in_circles_is_seen() {
+    let exchange = Exchange::new();
+    exchange.refuse(Area::Ships, Some(Refusal::Circle));
+    let sync = exchange.sync();
+    sync.session(&connection(&["hangar.read"])).await.unwrap();
+    let error = sync.once().await.unwrap_err();
+    assert!(error.to_string().contains("turns in circles"), "{error}");
+    assert_eq!(exchange.seen().len(), 4);
+    let status = sync.status().borrow().of(Area::Ships);
+    assert!(status.error.is_some() && matches!(status.doing, Doing::BackingOff { .. }));
+    let running = sync.clone();
+    let running = tokio::spawn(async move { running.run().await });
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    let seen = exchange.seen().len();
+    assert!(seen <= 17, "{seen} requests in an hour");
+    exchange.refuse(Area::Ships, None);
+    exchange.put(Area::Ships, "s1", 1);
+    tokio::time::sleep(Duration::from_secs(331)).await;
+    assert_eq!(sync.replica().count(Area::Ships).unwrap(), 1);
+    assert!(sync.status().borrow().of(Area::Ships).error.is_none());
+    running.abort();
+}
+
+/// OST-14, DEM-10, LIM-38: 7 days without a network, and what is the organisation's is gone, with nobody doing
+/// anything.
+#[tokio::test(start_paused = true)]
+async fn data_of_the_organisation_go_without_a_network_too() {
+    let exchange = Exchange::new();
+    exchange.put(Area::OrgStock, "a1", 1);
+    exchange.put(Area::Stock, "l1", 1);
+    let sync = exchange.sync();
+    sync.session(&connection(ALL)).await.unwrap();
+    sync.once().await.unwrap();
+    let demand = br#"{"updatedAt":"2026-01-01T00:00:00Z","items":[],"materials":[]}"#;
+    let demand = OrgDemand::parse_valid(demand).unwrap();
+    sync.replica().keep_demand(&demand, sync.now()).unwrap();
+    Area::ALL.into_iter().for_each(|area| exchange.refuse(area, Some(Refusal::Offline)));
+    let running = sync.clone();
+    let running = tokio::spawn(async move { running.run().await });
+    let week = Duration::from_secs(7 * 86_400);
+    tokio::time::sleep(week - Duration::from_secs(600)).await;
+    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 1);
+    tokio::time::sleep(Duration::from_secs(901)).await;
+    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 0);
+    assert_eq!(sync.replica().store().demand().unwrap(), None);
+    assert_eq!(sync.replica().count(Area::Stock).unwrap(), 1);
+    running.abort();
+}
+
+/// A capability that is gone takes the organisation's data with it, and leaves the member's own.
+#[tokio::test(start_paused = true)]
+async fn what_may_not_be_read_any_more_is_forgotten_where_it_is_not_the_members() {
+    let exchange = Exchange::new();
+    exchange.put(Area::OrgStock, "a1", 1);
+    exchange.put(Area::Stock, "l1", 1);
+    let sync = exchange.sync();
+    assert_eq!(sync.session(&connection(ALL)).await.unwrap(), []);
+    sync.once().await.unwrap();
+    let told = sync.session(&connection(&["demand.read"])).await.unwrap();
+    assert_eq!(told, [Forgotten { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
+    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 0);
+    assert_eq!(sync.replica().count(Area::Stock).unwrap(), 1);
+}
+
+/// A round that is given up in the middle is no harm: the next one goes on.
+#[tokio::test(start_paused = true)]
+async fn a_round_can_be_given_up_at_any_point() {
+    let exchange = Exchange::new();
+    for key in ["s1", "s2", "s3"] {
+        exchange.put(Area::Ships, key, 1);
+    }
+    let sync = exchange.sync();
+    sync.session(&connection(&["hangar.read"])).await.unwrap();
+    exchange.refuse(Area::Ships, Some(Refusal::Silence));
+    assert!(tokio::time::timeout(Duration::from_secs(9), sync.once()).await.is_err());
+    assert_eq!(sync.status().borrow().of(Area::Ships).doing, Doing::Nothing);
+    exchange.refuse(Area::Ships, None);
+    let running = sync.clone();
+    let running = tokio::spawn(async move { running.run().await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(sync.replica().count(Area::Ships).unwrap(), 3);
+    running.abort();
+}
