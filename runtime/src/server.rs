@@ -23,7 +23,7 @@ mod dispatch;
 pub mod media;
 mod rejection;
 
-pub use answer::{Answer, BrokenAnswer, Outcome, Refusal, Refused, Reply, not_implemented};
+pub use answer::{Answer, BrokenAnswer, NotImplemented, Outcome, Refusal, Refused, Reply, not_implemented};
 pub use axum::{Router, response::Response};
 pub use bytes::Bytes;
 pub use call::{Call, Request};

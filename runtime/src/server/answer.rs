@@ -1,7 +1,9 @@
 //! What a handler answers, and what it becomes on the wire.
 
 use std::fmt;
-use std::future::{Ready, ready};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{self, Poll};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
@@ -164,8 +166,23 @@ impl<P> From<Rejection> for Refusal<P> {
 }
 
 /// The default body of every method of a generated service.
-pub fn not_implemented<R, T, P>(_request: R) -> Ready<Result<T, Refusal<P>>> {
-    ready(Err(Rejection::NotImplemented.into()))
+pub fn not_implemented<R, T, P>(_request: R) -> NotImplemented<T, P> {
+    NotImplemented(PhantomData)
+}
+
+/// What a method answers that nobody wrote: [`Rejection::NotImplemented`].
+///
+/// It holds no `T`, so that the compiler need not look into every type that an operation answers to
+/// see that this can be sent to another thread.
+#[derive(Debug)]
+pub struct NotImplemented<T, P>(PhantomData<fn() -> (T, P)>);
+
+impl<T, P> Future for NotImplemented<T, P> {
+    type Output = Result<T, Refusal<P>>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(Err(Rejection::NotImplemented.into()))
+    }
 }
 
 /// An answer ready to be sent, or to be kept for a repetition.
