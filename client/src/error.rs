@@ -17,6 +17,9 @@ use http::StatusCode;
 
 use crate::state::{End, Halt};
 
+#[cfg(test)]
+mod tests;
+
 /// Why something did not happen. Cheap to clone; prints one line, and nothing that a body, an address or a
 /// store holds.
 #[derive(Clone)]
@@ -87,6 +90,25 @@ pub enum ErrorKind {
     Bug,
 }
 
+impl ErrorKind {
+    /// What the member is told, where that is not for the refusal itself to say (CLI-04).
+    #[must_use]
+    pub const fn text(self) -> Option<&'static str> {
+        match self {
+            Self::Halted(halt) => Some(halt.text()),
+            Self::Ended(end) => Some(end.text()),
+            Self::ConfirmationNeeded => {
+                Some("so much would be removed that the exchange waits for you to confirm it")
+            }
+            Self::Clock => Some("the clock of this computer is wrong"),
+            Self::QuotaExceeded => Some("the changes of this day are used up; reading goes on"),
+            Self::Declined => Some("the sign-in was declined"),
+            Self::CodeExpired => Some("the code of the sign-in is too old"),
+            _ => None,
+        }
+    }
+}
+
 /// What to do next, for the person before the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -113,7 +135,7 @@ pub enum Advice {
     Wait,
     /// Look at the network and try again.
     Reconnect,
-    /// Nothing: it is tried again until it is known.
+    /// Try again; a write is sent again under its key until its outcome is known.
     LeaveItRunning,
     /// Correct it.
     Correct,
@@ -149,7 +171,9 @@ impl Advice {
             Self::Synchronise => "synchronise, then look at it again",
             Self::Wait => "wait, then try again",
             Self::Reconnect => "check the network, then try again",
-            Self::LeaveItRunning => "it is sent again under the same key until the outcome is known",
+            Self::LeaveItRunning => {
+                "try again in a while: a change is sent again under its key, and never done twice"
+            }
             Self::Correct => "correct it before it is sent again",
             Self::SendLess => "send less at once",
             Self::SetClock => "let this computer set its clock from the network",
@@ -158,7 +182,7 @@ impl Advice {
             }
             Self::CheckDisk => "check the disk: space, permissions",
             Self::StartAgain => "start again when you want to",
-            Self::Nothing => "nothing to be done here",
+            Self::Nothing => "everything else goes on",
             Self::Report => "report it to who makes this program",
         }
     }
@@ -197,7 +221,15 @@ impl Error {
             }
             (None, _) => by_status(status),
         };
-        let what = format!("the identity provider refused: {error}");
+        // Whatever else stands there is not for a log.
+        let plain = |text: &str| {
+            text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        };
+        let name = Some(error.as_str()).filter(|text| plain(text)).unwrap_or("an error without a name");
+        let what = match kind.text() {
+            Some(text) => format!("{text} ({name})"),
+            None => format!("the identity provider refused: {name}"),
+        };
         Self::of(Inner { oauth: Some(error), status: Some(status), retry_after, ..Inner::new(kind, what) })
     }
 
@@ -218,10 +250,12 @@ impl Error {
         status: StatusCode,
         correlation_id: &str,
     ) -> Self {
-        let title = code.as_ref().and_then(Code::title);
-        let what = match (&code, title) {
-            (Some(code), Some(title)) => format!("the server refused: {code} ({}): {title}", status.as_u16()),
-            _ => format!("the server refused: {status}"),
+        let what: Cow<'static, str> = match (kind.text(), &code, code.as_ref().and_then(Code::title)) {
+            (Some(text), ..) => text.into(),
+            (None, Some(code), Some(title)) => {
+                format!("the server refused: {code} ({}): {title}", status.as_u16()).into()
+            }
+            (None, ..) => format!("the server refused: {status}").into(),
         };
         let id = Some(correlation_id).filter(|id| !id.is_empty()).map(Into::into);
         Self::of(Inner { code, status: Some(status), correlation_id: id, ..Inner::new(kind, what) })
@@ -322,13 +356,13 @@ impl Error {
             ErrorKind::Conflict | ErrorKind::CursorExpired => Advice::Synchronise,
             ErrorKind::ConfirmationNeeded => Advice::Confirm,
             ErrorKind::Busy | ErrorKind::QuotaExceeded => Advice::Wait,
-            ErrorKind::Unreachable => Advice::Reconnect,
+            // What answers in the exchange's place is most often a network that asks for a login of its own.
+            ErrorKind::Unreachable | ErrorKind::Protocol => Advice::Reconnect,
             ErrorKind::OutcomeUnknown => Advice::LeaveItRunning,
             ErrorKind::Clock => Advice::SetClock,
             ErrorKind::Secrets => Advice::OpenSecretStore,
             ErrorKind::Storage => Advice::CheckDisk,
             ErrorKind::Declined | ErrorKind::CodeExpired | ErrorKind::Cancelled => Advice::StartAgain,
-            ErrorKind::Protocol => Advice::Ask,
             ErrorKind::Proof | ErrorKind::Bug => Advice::Report,
         }
     }
@@ -404,12 +438,10 @@ impl From<CallError<Problem>> for Error {
             // The transport, which knows the server's clock, has made seconds of a date.
             RetryAfter::At(_) => None,
         });
-        let about = |kind| Inner {
-            code: code.clone(),
-            status,
-            correlation_id: correlation_id.clone(),
-            retry_after,
-            ..Inner::new(kind, what.clone())
+        let about = |kind: ErrorKind| {
+            let what = kind.text().map_or_else(|| Cow::Owned(what.clone()), Cow::Borrowed);
+            let (code, correlation_id) = (code.clone(), correlation_id.clone());
+            Inner { code, status, correlation_id, retry_after, ..Inner::new(kind, what) }
         };
         match error {
             CallError::Transport(error) => Self::of_transport(error),
@@ -462,18 +494,47 @@ impl Error {
     }
 }
 
-/// One line: what happened, the code where the text has it not already, what to do, the id of the call.
+/// One line: what happened, where, the code where the text has it not already, the id of the call, what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { what, code, correlation_id, .. } = &*self.0;
         f.write_str(what)?;
+        if let Some(pointer) = self.first_pointer() {
+            write!(f, ", first at {pointer}")?;
+        }
         if let Some(code) = code.as_ref().filter(|code| !what.contains(code.as_str())) {
             write!(f, " ({code})")?;
         }
         if let Some(id) = correlation_id.as_deref().filter(|id| !what.contains(*id)) {
             write!(f, " [correlation id {id}]")?;
         }
-        write!(f, "; {}", self.advice().text())
+        match (self.advice(), self.retry_after()) {
+            (Advice::Wait, Some(wait)) => write!(f, "; wait {}, then try again", Span(wait)),
+            (advice, _) => write!(f, "; {}", advice.text()),
+        }
+    }
+}
+
+impl Error {
+    /// The first place that a refusal names, as far as it is made of nothing but names and numbers.
+    fn first_pointer(&self) -> Option<&str> {
+        let pointer = self.problem()?.errors.as_ref()?.first()?.pointer.as_str();
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-".contains(&byte);
+        Some(pointer).filter(|text| (1..=100).contains(&text.len()) && text.bytes().all(plain))
+    }
+}
+
+/// A time as people say it, rounded up.
+struct Span(Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs() + u64::from(self.0.subsec_nanos() > 0);
+        match seconds {
+            0..120 => write!(f, "{seconds} s"),
+            120..7200 => write!(f, "{} min", seconds.div_ceil(60)),
+            _ => write!(f, "{} h", seconds.div_ceil(3600)),
+        }
     }
 }
 

@@ -227,8 +227,9 @@ impl Inner {
                     signing = Some(call);
                 }
                 session::Next::GiveUp(GiveUp::Clock(doubt)) => {
-                    let what = format!("the exchange refused the time of the proof: {doubt}");
-                    return Err(refused(Error::caused(ErrorKind::Clock, what, GiveUp::Clock(doubt))));
+                    let error = GiveUp::Clock(doubt);
+                    let what = format!("the exchange refused the time of the proof, and {error}");
+                    return Err(refused(Error::caused(ErrorKind::Clock, what, error)));
                 }
                 session::Next::GiveUp(_) => {
                     let judged = Judged { verdict: Verdict::Done, ..came.judged };

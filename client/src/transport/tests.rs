@@ -4,6 +4,7 @@ mod faults;
 mod outage;
 mod proofs;
 mod refusals;
+mod secrets;
 mod waits;
 #[cfg(feature = "reqwest")]
 mod wire;

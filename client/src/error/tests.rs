@@ -1,0 +1,279 @@
+//! What every refusal means and says, as a table to be read.
+
+use std::fmt::Write as _;
+
+use exchange_api::{
+    Client,
+    codes::{Action, Code},
+    oauth_errors::OauthError,
+    types::{JsonPointer, Problem, ProblemError},
+};
+use expect_test::expect;
+
+use super::*;
+use crate::testkit::{Reply, ScriptedServer, VirtualEnvironment};
+
+/// What a call comes to that is answered so.
+async fn refused(reply: Reply) -> Error {
+    let gateway = ScriptedServer::gateway(&VirtualEnvironment::new(1)).unsigned();
+    gateway.then(reply);
+    Client::new(gateway.origin(), gateway.clone()).org_units_read().await.map(drop).unwrap_err().into()
+}
+
+/// One line for each: kind, advice, text.
+fn row(table: &mut String, name: &str, error: &Error) {
+    let line = error.to_string();
+    writeln!(table, "{name}: {:?}, {:?}\n    {line}", error.kind(), error.advice()).unwrap();
+    assert!(!line.contains('\n') && line.len() < 300, "{line}");
+}
+
+/// ERR-04: every code of the registry has a kind, an advice and one line.
+#[tokio::test(start_paused = true)]
+async fn every_code_says_what_it_means() {
+    let mut table = String::new();
+    for code in Code::ALL {
+        row(&mut table, code.as_str(), &refused(Reply::problem(code.clone())).await);
+    }
+    expect![[r#"
+        UNAUTHENTICATED: SignInNeeded, SignIn
+            the server refused: UNAUTHENTICATED (401): Not signed in [correlation id none]; sign in
+        DPOP_REQUIRED: Bug, Report
+            the server refused: DPOP_REQUIRED (401): DPoP required [correlation id none]; report it to who makes this program
+        DPOP_INVALID: Proof, Report
+            the server refused: DPOP_INVALID (401): DPoP proof refused [correlation id none]; report it to who makes this program
+        DPOP_PROOF_LIMIT: Busy, Wait
+            the server refused: DPOP_PROOF_LIMIT (429): Too many live proofs [correlation id none]; wait 30 s, then try again
+        SERVICE_UNAVAILABLE: Busy, Wait
+            the server refused: SERVICE_UNAVAILABLE (503): Service unavailable [correlation id none]; wait 60 s, then try again
+        SCOPE_MISSING: ScopeMissing, SignInForMore
+            the server refused: SCOPE_MISSING (403): Scope missing [correlation id none]; sign in again and allow this capability, if you want it
+        CLIENT_REVOKED: Ended(Client), SignIn
+            you disconnected this program on the web (CLIENT_REVOKED) [correlation id none]; sign in
+        INSTALLATION_REVOKED: Ended(Installation), SignIn
+            you disconnected this installation on the web (INSTALLATION_REVOKED) [correlation id none]; sign in
+        CLIENT_NOT_ALLOWED: Halted(NotAllowed), Ask
+            this program is not admitted to the exchange (CLIENT_NOT_ALLOWED) [correlation id none]; ask those who run the exchange
+        CLIENT_SUSPENDED: Halted(Suspended), Ask
+            this program is suspended at the exchange (CLIENT_SUSPENDED) [correlation id none]; ask those who run the exchange
+        CLIENT_VERSION_UNSUPPORTED: Halted(Version), Update
+            this version of the program is no longer supported (CLIENT_VERSION_UNSUPPORTED) [correlation id none]; update this program
+        TERMS_NOT_ACCEPTED: Halted(Terms), AcceptTerms
+            the current terms are not accepted yet (TERMS_NOT_ACCEPTED) [correlation id none]; accept the current terms in the web application
+        PENDING_APPROVAL: Halted(Approval), AwaitApproval
+            your registration awaits approval (PENDING_APPROVAL) [correlation id none]; wait until your registration is approved
+        NO_ROLE: Halted(Role), AskForRole
+            you hold no role in the organisation (NO_ROLE) [correlation id none]; ask your organisation for a role
+        ACTING_MEMBER_REFUSED: Halted(Member), Ask
+            your account is unknown, disabled or deleted (ACTING_MEMBER_REFUSED) [correlation id none]; ask those who run the exchange
+        NOT_PERMITTED: NotPermitted, Nothing
+            the server refused: NOT_PERMITTED (403): Not permitted [correlation id none]; everything else goes on
+        SCHEMA_INVALID: Invalid, Correct
+            the server refused: SCHEMA_INVALID (400): Request invalid [correlation id none]; correct it before it is sent again
+        IDEMPOTENCY_KEY_MISSING: Bug, Report
+            the server refused: IDEMPOTENCY_KEY_MISSING (400): Idempotency key missing [correlation id none]; report it to who makes this program
+        IDEMPOTENCY_KEY_REUSED: Bug, Report
+            the server refused: IDEMPOTENCY_KEY_REUSED (422): Idempotency key reused [correlation id none]; report it to who makes this program
+        IDEMPOTENCY_IN_PROGRESS: Busy, Wait
+            the server refused: IDEMPOTENCY_IN_PROGRESS (409): Request in progress [correlation id none]; wait, then try again
+        VERSION_CONFLICT: Conflict, Synchronise
+            the server refused: VERSION_CONFLICT (409): Version conflict [correlation id none]; synchronise, then look at it again
+        MASS_CHANGE_CONFIRMATION_REQUIRED: ConfirmationNeeded, Confirm
+            so much would be removed that the exchange waits for you to confirm it (MASS_CHANGE_CONFIRMATION_REQUIRED) [correlation id none]; confirm or discard it in your browser
+        CURSOR_EXPIRED: CursorExpired, Synchronise
+            the server refused: CURSOR_EXPIRED (410): Cursor expired [correlation id none]; synchronise, then look at it again
+        NOT_FOUND: Bug, Report
+            the server refused: NOT_FOUND (404): Not found [correlation id none]; report it to who makes this program
+        UNSUPPORTED_MEDIA_TYPE: Bug, Report
+            the server refused: UNSUPPORTED_MEDIA_TYPE (415): Unsupported media type [correlation id none]; report it to who makes this program
+        PAYLOAD_TOO_LARGE: TooLarge, SendLess
+            the server refused: PAYLOAD_TOO_LARGE (413): Payload too large [correlation id none]; send less at once
+        BATCH_TOO_LARGE: TooLarge, SendLess
+            the server refused: BATCH_TOO_LARGE (413): Batch too large [correlation id none]; send less at once
+        RATE_LIMITED: Busy, Wait
+            the server refused: RATE_LIMITED (429): Too many requests [correlation id none]; wait 30 s, then try again
+        QUOTA_EXCEEDED: QuotaExceeded, Wait
+            the changes of this day are used up; reading goes on (QUOTA_EXCEEDED) [correlation id none]; wait 30 s, then try again
+        EXCHANGE_BUDGET_EXHAUSTED: Busy, Wait
+            the server refused: EXCHANGE_BUDGET_EXHAUSTED (503): Write budget exhausted [correlation id none]; wait 30 s, then try again
+        RELAY_BUSY: Busy, Wait
+            the server refused: RELAY_BUSY (503): Busy with large change sets [correlation id none]; wait 10 s, then try again
+        BACKEND_RELAY_FAILED: OutcomeUnknown, LeaveItRunning
+            the server refused: BACKEND_RELAY_FAILED (502): Backend unreachable [correlation id none]; try again in a while: a change is sent again under its key, and never done twice
+        INTERNAL_ERROR: OutcomeUnknown, LeaveItRunning
+            the server refused: INTERNAL_ERROR (500): Internal error [correlation id none]; try again in a while: a change is sent again under its key, and never done twice
+        EXCHANGE_DISABLED: Busy, Wait
+            the server refused: EXCHANGE_DISABLED (503): Exchange switched off [correlation id none]; wait 30 s, then try again
+        REGISTRY_UNAVAILABLE: Busy, Wait
+            the server refused: REGISTRY_UNAVAILABLE (503): Registry unavailable [correlation id none]; wait 30 s, then try again
+        LEGACY_ENDPOINT_GONE: Bug, Report
+            the server refused: LEGACY_ENDPOINT_GONE (410): Endpoint gone [correlation id none]; report it to who makes this program
+    "#]].assert_eq(&table);
+}
+
+/// ERR-43, ERR-44, ERR-45, ERR-46, ERR-47, ERR-48, ERR-49, ERR-50: every error of the identity provider too.
+#[test]
+fn every_oauth_error_says_what_it_means() {
+    let mut table = String::new();
+    for error in OauthError::ALL {
+        let error = Error::of_oauth(error.clone(), StatusCode::BAD_REQUEST, None);
+        row(&mut table, error.oauth_error().unwrap().as_str(), &error);
+    }
+    let unknown = Error::of_oauth("something_new".parse().unwrap(), StatusCode::SERVICE_UNAVAILABLE, None);
+    row(&mut table, "something_new (503)", &unknown);
+    let hidden = Error::of_oauth("Bearer 1234".parse().unwrap(), StatusCode::BAD_REQUEST, None);
+    row(&mut table, "what is no name", &hidden);
+    expect![[r#"
+        authorization_pending: Busy, Wait
+            the identity provider refused: authorization_pending; wait, then try again
+        slow_down: Busy, Wait
+            the identity provider refused: slow_down; wait, then try again
+        access_denied: Declined, StartAgain
+            the sign-in was declined (access_denied); start again when you want to
+        expired_token: CodeExpired, StartAgain
+            the code of the sign-in is too old (expired_token); start again when you want to
+        invalid_grant: Ended(Grant), SignIn
+            the connection is over: disconnected, unused for 30 days, or 90 days old (invalid_grant); sign in
+        invalid_dpop_proof: Proof, Report
+            the identity provider refused: invalid_dpop_proof; report it to who makes this program
+        invalid_request: Bug, Report
+            the identity provider refused: invalid_request; report it to who makes this program
+        use_dpop_nonce: Proof, Report
+            the identity provider refused: use_dpop_nonce; report it to who makes this program
+        invalid_client: Halted(NotRegistered), Ask
+            the identity provider does not know this program (invalid_client); ask those who run the exchange
+        invalid_scope: Bug, Report
+            the identity provider refused: invalid_scope; report it to who makes this program
+        unsupported_grant_type: Bug, Report
+            the identity provider refused: unsupported_grant_type; report it to who makes this program
+        unauthorized_client: Halted(NotRegistered), Ask
+            the identity provider does not know this program (unauthorized_client); ask those who run the exchange
+        something_new (503): Busy, Wait
+            the identity provider refused: something_new; wait, then try again
+        what is no name: Invalid, Correct
+            the identity provider refused: an error without a name; correct it before it is sent again
+    "#]]
+    .assert_eq(&table);
+}
+
+/// CON-12: what nobody knows goes by its status.
+#[tokio::test(start_paused = true)]
+async fn an_unknown_code_goes_by_its_status() {
+    let mut table = String::new();
+    for status in [400, 401, 403, 404, 409, 410, 413, 418, 422, 429, 500, 503] {
+        let error = refused(Reply::unknown_problem(status, "SOMETHING_NEW")).await;
+        row(&mut table, &status.to_string(), &error);
+    }
+    for status in [200, 302, 401, 404, 429, 502] {
+        row(&mut table, &format!("a page, {status}"), &refused(Reply::html(status)).await);
+    }
+    expect![[r#"
+        400: Invalid, Correct
+            the server refused: SOMETHING_NEW (400) [correlation id none]; correct it before it is sent again
+        401: SignInNeeded, SignIn
+            the server refused: SOMETHING_NEW (401) [correlation id none]; sign in
+        403: NotPermitted, Nothing
+            the server refused: SOMETHING_NEW (403) [correlation id none]; everything else goes on
+        404: Invalid, Correct
+            the server refused: SOMETHING_NEW (404) [correlation id none]; correct it before it is sent again
+        409: Conflict, Synchronise
+            the server refused: SOMETHING_NEW (409) [correlation id none]; synchronise, then look at it again
+        410: CursorExpired, Synchronise
+            the server refused: SOMETHING_NEW (410) [correlation id none]; synchronise, then look at it again
+        413: TooLarge, SendLess
+            the server refused: SOMETHING_NEW (413) [correlation id none]; send less at once
+        418: Invalid, Correct
+            the server refused: SOMETHING_NEW (418) [correlation id none]; correct it before it is sent again
+        422: Invalid, Correct
+            the server refused: SOMETHING_NEW (422) [correlation id none]; correct it before it is sent again
+        429: Busy, Wait
+            the server refused: SOMETHING_NEW (429) [correlation id none]; wait, then try again
+        500: OutcomeUnknown, LeaveItRunning
+            the server refused: SOMETHING_NEW (500) [correlation id none]; try again in a while: a change is sent again under its key, and never done twice
+        503: Busy, Wait
+            the server refused: SOMETHING_NEW (503) [correlation id none]; wait, then try again
+        a page, 200: Protocol, Reconnect
+            the server answered 200 OK that cannot be read: the body is of another content type; check the network, then try again
+        a page, 302: Protocol, Reconnect
+            the server answered 302 Found that cannot be read: the contract does not name this status; check the network, then try again
+        a page, 401: Protocol, Reconnect
+            the server answered 401 Unauthorized that cannot be read: the body is of another content type; check the network, then try again
+        a page, 404: Protocol, Reconnect
+            the server answered 404 Not Found that cannot be read: the body is of another content type; check the network, then try again
+        a page, 429: Busy, Wait
+            the server answered 429 Too Many Requests that cannot be read: the body is of another content type; wait, then try again
+        a page, 502: OutcomeUnknown, LeaveItRunning
+            the server answered 502 Bad Gateway that cannot be read: the body is of another content type; try again in a while: a change is sent again under its key, and never done twice
+    "#]].assert_eq(&table);
+}
+
+/// CLI-04: the member is told in words, and what to do; nobody has to know a code.
+#[tokio::test(start_paused = true)]
+async fn the_member_is_told() {
+    for (code, told, to_do) in [
+        (Code::ClientSuspended, "this program is suspended", "ask those who run the exchange"),
+        (Code::NoRole, "you hold no role", "ask your organisation for a role"),
+        (Code::ActingMemberRefused, "your account is unknown, disabled or deleted", "ask those who run"),
+        (Code::TermsNotAccepted, "terms are not accepted", "accept the current terms in the web application"),
+        (Code::ClientVersionUnsupported, "no longer supported", "update this program"),
+        (Code::MassChangeConfirmationRequired, "waits for you to confirm", "confirm or discard it"),
+    ] {
+        let line = refused(Reply::problem(code)).await.to_string();
+        assert!(line.contains(told) && line.contains(to_do), "{line}");
+    }
+}
+
+/// Every action of the registry is an action of the table: nothing falls through to the status.
+#[test]
+fn no_known_code_goes_by_its_status() {
+    for code in Code::ALL {
+        // A status that by itself means something else than every code.
+        let kind = kind_of(Some(code), StatusCode::IM_A_TEAPOT);
+        let invalid = matches!(code, Code::SchemaInvalid);
+        assert_eq!(kind == ErrorKind::Invalid, invalid, "{code}");
+        assert_eq!(kind == ErrorKind::Busy, code.action() == Some(Action::WaitAndResend), "{code}");
+    }
+}
+
+/// ERR-22: the first place that is wrong is named; nothing that could be a value is.
+#[test]
+fn the_first_wrong_place_is_named() {
+    let line = |pointer: &str| {
+        let id = exchange_api::types::CorrelationId::new("c-1").unwrap();
+        let mut problem = Problem::new(Code::SchemaInvalid, id, "/exchange/v1");
+        let error = ProblemError::builder()
+            .pointer(JsonPointer::new(pointer).unwrap())
+            .keyword("type")
+            .build()
+            .unwrap();
+        problem.errors = Some(vec![error]);
+        let kind = ErrorKind::Invalid;
+        Error::of(Inner { problem: Some(Box::new(problem)), ..Inner::new(kind, "refused") }).to_string()
+    };
+    assert_eq!(
+        line("/ops/3/quantity"),
+        "refused, first at /ops/3/quantity; correct it before it is sent again"
+    );
+    for hidden in ["", "/ops/a b", "/\u{e9}"] {
+        assert_eq!(line(hidden), "refused; correct it before it is sent again");
+    }
+}
+
+/// An error is small to pass on, and keeps what lies behind it.
+#[test]
+fn an_error_is_cheap_and_has_a_source() {
+    let error = Error::caused(ErrorKind::Storage, "the folder is gone", std::io::Error::other("behind it"));
+    assert_eq!(error.source().unwrap().to_string(), "behind it");
+    assert_eq!(error.clone().to_string(), "the folder is gone; check the disk: space, permissions");
+    assert_eq!(size_of::<Error>(), size_of::<usize>());
+    let back = Error::of_transport(error.clone().into_transport(false));
+    assert_eq!((back.kind(), back.to_string()), (error.kind(), error.to_string()));
+}
+
+#[test]
+fn waits_are_said_as_people_say_them() {
+    let said = |seconds: u64| Span(Duration::from_millis(seconds * 1000 - 500)).to_string();
+    assert_eq!(
+        [said(1), said(119), said(120), said(3600), said(7200), said(90_000)],
+        ["1 s", "119 s", "2 min", "60 min", "2 h", "25 h"]
+    );
+}
