@@ -101,7 +101,7 @@ impl ExchangeBuilder {
         self.build_with(Arc::new(SignedOut))
     }
 
-    fn build_with(self, tokens: Arc<dyn Tokens>) -> Result<Exchange, Error> {
+    pub(crate) fn build_with(self, tokens: Arc<dyn Tokens>) -> Result<Exchange, Error> {
         let Self { place, identity, environment, settings, below } = self;
         let environment = environment.unwrap_or_else(Environment::system);
         let below = match below {

@@ -28,6 +28,7 @@ mod environment;
 mod reply;
 mod seen;
 mod server;
+mod signed_in;
 mod tcp;
 #[cfg(test)]
 mod tests;
@@ -36,4 +37,5 @@ pub use environment::{START, VirtualEnvironment};
 pub use reply::Reply;
 pub use seen::{Seen, SeenProof};
 pub use server::{Network, ScriptedServer};
+pub use signed_in::signed_in;
 pub use tcp::{Step, Tcp};

@@ -1,0 +1,57 @@
+//! An exchange to which somebody is signed in, without a login: for tests of what stands on the transport.
+
+use std::sync::Arc;
+
+use dpop_bound::{AccessToken, KeyPair, ProofSigner, TokenHash};
+use exchange_api::Transport;
+
+use crate::{
+    environment::Environment,
+    error::{Error, ErrorKind},
+    exchange::{Exchange, ExchangeBuilder},
+    identity::Identity,
+    place::Place,
+    tokens::{Grant, Later, Proofs, Tokens},
+    transport::Settings,
+};
+
+/// The exchange at this origin, with a key and a token that never runs out and is never another.
+///
+/// # Panics
+/// When the origin is none.
+#[must_use]
+pub fn signed_in(
+    origin: &str,
+    below: impl Transport + 'static,
+    environment: &Environment,
+    settings: Settings,
+) -> Exchange {
+    let place = Place::new("https://identity.test", origin).expect("an origin");
+    let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").expect("an identity");
+    let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().expect("a key"));
+    let token = AccessToken::new("token-of-a-test").expect("a token");
+    let grant = Grant { token: Arc::new(token), proofs: Arc::new(Proofs::new(key, environment.clone())) };
+    let builder: ExchangeBuilder = Exchange::builder(place, identity)
+        .environment(environment.clone())
+        .settings(settings)
+        .transport(below);
+    builder.build_with(Arc::new(Fixed(grant))).expect("a transport was given")
+}
+
+/// One token for ever.
+struct Fixed(Grant);
+
+impl Tokens for Fixed {
+    fn current(&self) -> Later<'_, Result<Grant, Error>> {
+        let grant = self.0.clone();
+        Box::pin(async { Ok(grant) })
+    }
+
+    fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
+        Box::pin(async { Err(Error::new(ErrorKind::SignInNeeded, "there is no other token in a test")) })
+    }
+
+    fn told<'a>(&'a self, _: &'a Error) -> Later<'a, ()> {
+        Box::pin(async {})
+    }
+}
