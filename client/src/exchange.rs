@@ -10,6 +10,7 @@ use crate::{
     error::{Error, ErrorKind},
     identity::Identity,
     place::Place,
+    session::Session,
     tokens::{Grant, Later, Tokens},
     transport::{Carrier, Settings},
 };
@@ -20,6 +21,7 @@ pub struct Exchange {
     place: Place,
     identity: Identity,
     environment: Environment,
+    session: Option<Session>,
     api: Client,
 }
 
@@ -27,6 +29,12 @@ impl Exchange {
     /// Begins to set one up, for this place and as this client.
     pub fn builder(place: Place, identity: Identity) -> ExchangeBuilder {
         ExchangeBuilder { place, identity, environment: None, settings: Settings::default(), below: None }
+    }
+
+    /// Who is signed in; `None` where nobody ever is ([`ExchangeBuilder::build_signed_out`]).
+    #[must_use]
+    pub const fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
     }
 
     /// Every operation of the contract, signed and sent by this crate's rules. `Patience` and a correlation id
@@ -91,6 +99,22 @@ impl ExchangeBuilder {
         self
     }
 
+    /// The exchange for whoever is signed in to this session, now or later; with the session's clocks unless others
+    /// were given.
+    ///
+    /// # Errors
+    /// When the session is of another exchange or client, to which its tokens do not belong, or there is no way
+    /// to the network, as in [`build_signed_out`](Self::build_signed_out).
+    pub fn build(mut self, session: &Session) -> Result<Exchange, Error> {
+        if *session.place() != self.place || *session.identity() != self.identity {
+            return Err(Error::new(ErrorKind::Bug, "the session is of another exchange or another client"));
+        }
+        let environment = self.environment.unwrap_or_else(|| session.environment().clone());
+        self.environment = Some(environment);
+        let exchange = self.build_with(Arc::new(session.clone()))?;
+        Ok(Exchange { session: Some(session.clone()), ..exchange })
+    }
+
     /// One in which nobody is signed in: the contract itself can be read, and everything else is refused as
     /// [`ErrorKind::SignInNeeded`] without being sent.
     ///
@@ -113,7 +137,7 @@ impl ExchangeBuilder {
         let agent = identity.user_agent().clone();
         let carrier = Carrier::new(gateway, agent, below, tokens, environment.clone(), settings);
         let api = Client::new(place.gateway(), carrier);
-        Ok(Exchange { place, identity, environment, api })
+        Ok(Exchange { place, identity, environment, session: None, api })
     }
 }
 

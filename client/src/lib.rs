@@ -4,7 +4,6 @@ mod backoff;
 mod catalogue;
 pub mod changes;
 mod connection;
-#[allow(dead_code, unused_imports, reason = "the session stands on it")]
 mod credentials;
 mod demand;
 #[cfg(test)]
@@ -17,15 +16,13 @@ mod exchange;
 pub mod feed;
 mod handles;
 mod identity;
-#[allow(dead_code, unused_imports, reason = "the session stands on it")]
 mod keys;
-#[allow(dead_code, unused_imports, reason = "the session stands on it")]
 mod lock;
-#[allow(dead_code, unused_imports, reason = "the session stands on it")]
 mod oauth;
 mod pace;
 mod place;
 pub mod replica;
+mod session;
 mod state;
 pub mod sync;
 #[cfg(any(test, feature = "testkit"))]
@@ -59,6 +56,7 @@ pub use keys::KeySource;
 pub use pace::{Asked, Budget};
 pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
 pub use replica::{MemoryReplica, Replica};
+pub use session::{DeviceLogin, Disconnected, LocalData, LoginProgress, Session, SessionBuilder, StepTaken};
 pub use state::{End, Halt, SessionState};
 pub use tokens::Later;
 pub use transport::{Effort, Patience, Settings};

@@ -39,7 +39,7 @@ use tracing::Instrument as _;
 pub(crate) use self::{
     answers::{DeviceAnswer, RefreshToken, TokenAnswer},
     polling::{Polled, Polling, Remark, Step},
-    scopes::asked,
+    scopes::{asked, granted},
 };
 use self::{
     answers::{Unacceptable, refusal},

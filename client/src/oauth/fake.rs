@@ -101,9 +101,12 @@ impl Fake {
         self.state().connection = None;
     }
 
-    /// The refresh token that holds.
-    pub(crate) fn current(&self) -> Option<String> {
-        self.state().connection.as_ref().map(|connection| connection.1.clone())
+    /// The connection has another refresh token from now on, as if another process had refreshed.
+    pub(crate) fn rotate(&self) -> String {
+        let mut state = self.state();
+        let (key, current, _) = state.connection.clone().unwrap();
+        state.issue(key, Some(current));
+        state.connection.clone().unwrap().1
     }
 
     async fn answer(

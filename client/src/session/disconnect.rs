@@ -1,0 +1,111 @@
+//! Ending a connection because the member asks (IDP-24, CLI-06).
+
+use std::sync::Arc;
+
+use super::{inside::Inside, refresh::apart};
+use crate::{error::Error, state::SessionState, tokens::Later};
+
+/// Something that is kept of a connection and goes with it: a replica, an outbox.
+pub trait LocalData: Send + Sync {
+    /// What it is called when the member is told that it is gone.
+    fn name(&self) -> &str;
+
+    /// Deletes it, so that nothing of it can be read any more.
+    ///
+    /// # Errors
+    /// When something of it may still be there.
+    fn delete(&self) -> Later<'_, Result<(), Error>>;
+}
+
+/// What became of one step.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum StepTaken {
+    /// It is done.
+    Done,
+    /// There was nothing to do.
+    NotNeeded,
+    /// It is not done.
+    Failed(Error),
+}
+
+impl StepTaken {
+    /// Whether nothing is left to do.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        !matches!(self, Self::Failed(_))
+    }
+
+    fn of(done: Result<(), Error>) -> Self {
+        match done {
+            Ok(()) => Self::Done,
+            Err(error) => Self::Failed(error),
+        }
+    }
+}
+
+/// What became of each step of a disconnection, in their order.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Disconnected {
+    /// The provider ended the connection. If it did not, the connection ends by itself when nobody uses it; the
+    /// member can end it on the web at once.
+    pub revoked: StepTaken,
+    /// The tokens are deleted.
+    pub tokens: StepTaken,
+    /// The key is deleted: whoever signs in next is a new installation.
+    pub key: StepTaken,
+    /// Notes of the connection, and the rest of what was kept, by name.
+    pub data: Vec<(String, StepTaken)>,
+}
+
+impl Disconnected {
+    /// Whether nothing is left on this machine.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.tokens.is_done() && self.key.is_done() && self.data.iter().all(|(_, step)| step.is_done())
+    }
+}
+
+pub(super) async fn disconnect(inside: &Arc<Inside>) -> Disconnected {
+    let inside = Arc::clone(inside);
+    let done = apart(async move { inside.disconnected().await }).await;
+    done.unwrap_or_else(|error| {
+        let failed = || StepTaken::Failed(error.clone());
+        Disconnected { revoked: failed(), tokens: failed(), key: failed(), data: Vec::new() }
+    })
+}
+
+impl Inside {
+    async fn disconnected(&self) -> Disconnected {
+        let alone = self.alone_at_any_rate().await;
+        let revoked = self.revoke().await;
+        let tokens = StepTaken::of(self.delete_tokens().await);
+        let key = StepTaken::of(self.keys.delete().await);
+        self.drop_connection();
+        self.held().keyed = None;
+        self.become_(SessionState::SignedOut);
+        let mut data = vec![("notes".to_owned(), StepTaken::of(self.forget_notes(&alone).await))];
+        for kept in self.local() {
+            data.push((kept.name().to_owned(), StepTaken::of(kept.delete().await)));
+        }
+        Disconnected { revoked, tokens, key, data }
+    }
+
+    /// Best effort: once, and whatever comes of it, the rest follows.
+    async fn revoke(&self) -> StepTaken {
+        let refresh = match self.stored_refresh().await {
+            Ok(Some(refresh)) => refresh,
+            Ok(None) => return StepTaken::NotNeeded,
+            Err(error) => return StepTaken::Failed(error),
+        };
+        match self.has_key(&refresh.jkt).await {
+            Ok(true) => {}
+            // Without the key nobody takes the token, neither to revoke it nor for anything else.
+            Ok(false) => return StepTaken::NotNeeded,
+            Err(error) => return StepTaken::Failed(error),
+        }
+        let Some(keyed) = self.held().keyed.clone() else { return StepTaken::NotNeeded };
+        StepTaken::of(self.provider.revoke(&keyed.provider, &refresh.token).await.map_err(Error::from))
+    }
+}

@@ -1,0 +1,421 @@
+//! What a session holds, and how it reads and writes what outlives it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dpop_bound::{AccessToken, ProofSigner, Random as _};
+use exchange_api::scopes::Scope;
+use tokio::sync::{OwnedMutexGuard, watch};
+
+use super::{
+    LocalData,
+    refresh::{Flight, Pace},
+    stored::{Access, Life, Refresh},
+};
+use crate::{
+    credentials::{Entry, Vault},
+    environment::Environment,
+    error::{Error, ErrorKind},
+    identity::Identity,
+    keys::KeySource,
+    lock::{EndedNote, Folder, Locked, Notes, SavedProofs},
+    oauth::{Provider, RefreshToken, TokenAnswer},
+    place::Place,
+    state::{End, SessionState},
+    tokens::{Grant, Proofs},
+};
+
+pub(super) struct Inside {
+    pub(super) place: Place,
+    pub(super) identity: Identity,
+    pub(super) environment: Environment,
+    pub(super) vault: Vault,
+    pub(super) keys: Arc<dyn KeySource>,
+    pub(super) provider: Provider,
+    folder: Option<Folder>,
+    pub(super) state: watch::Sender<SessionState>,
+    held: Mutex<Held>,
+    /// Held by whoever reads and writes the store for more than one look.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// The refresh that is under way.
+    pub(super) flight: Mutex<Option<Flight>>,
+    local: Mutex<Vec<Arc<dyn LocalData>>>,
+}
+
+/// What is known of the connection. Never locked across an `await`.
+#[derive(Default)]
+pub(super) struct Held {
+    pub(super) keyed: Option<Keyed>,
+    /// The connection's id.
+    pub(super) connection: Option<Box<str>>,
+    pub(super) access: Option<Access>,
+    /// Tokens that the store did not take yet.
+    pub(super) unsaved: Option<Unsaved>,
+    pub(super) notes: Notes,
+    pub(super) pace: Pace,
+}
+
+/// The key of this installation, and what is known of each server with it: apart, so that a nonce of the gateway
+/// never reaches the provider, also where both have one origin (DPP-17).
+#[derive(Clone)]
+pub(super) struct Keyed {
+    pub(super) jkt: Box<str>,
+    pub(super) gateway: Arc<Proofs>,
+    pub(super) provider: Arc<Proofs>,
+}
+
+/// What came in the place of a refresh token that is spent.
+#[derive(Clone)]
+pub(super) struct Unsaved {
+    pub(super) spent: RefreshToken,
+    pub(super) refresh: Refresh,
+    pub(super) access: Access,
+}
+
+/// Being the only one, in this process and among all of this installation.
+pub(super) struct Alone {
+    _turn: OwnedMutexGuard<()>,
+    _locked: Option<Locked>,
+}
+
+impl Inside {
+    pub(super) fn new(
+        place: Place,
+        identity: Identity,
+        environment: Environment,
+        vault: Vault,
+        keys: Arc<dyn KeySource>,
+        provider: Provider,
+        folder: Option<Folder>,
+    ) -> Self {
+        Self {
+            place,
+            identity,
+            environment,
+            vault,
+            keys,
+            provider,
+            folder,
+            state: watch::Sender::new(SessionState::SignedOut),
+            held: Mutex::default(),
+            turn: Arc::default(),
+            flight: Mutex::default(),
+            local: Mutex::default(),
+        }
+    }
+
+    pub(super) fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn keep(&self, data: Arc<dyn LocalData>) {
+        self.local.lock().unwrap_or_else(PoisonError::into_inner).push(data);
+    }
+
+    pub(super) fn local(&self) -> Vec<Arc<dyn LocalData>> {
+        self.local.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn scopes(&self) -> Arc<[Scope]> {
+        let held = self.held();
+        match &held.access {
+            Some(access) => Arc::clone(&access.scopes),
+            None => held.notes.scopes.iter().map(|scope| Scope::from(scope.as_str())).collect(),
+        }
+    }
+
+    pub(super) fn become_(&self, state: SessionState) {
+        let changed = self.state.send_if_modified(|now| std::mem::replace(now, state) != state);
+        if changed {
+            tracing::info!(?state, "the session changed");
+        }
+    }
+
+    /// Fails unless calls can be made.
+    pub(super) fn is_active(&self) -> Result<(), Error> {
+        let state = *self.state.borrow();
+        match state {
+            SessionState::Active => Ok(()),
+            SessionState::SignedOut => Err(Error::new(ErrorKind::SignInNeeded, "nobody is signed in")),
+            SessionState::Halted(halt) => Err(Error::new(ErrorKind::Halted(halt), halt.text())),
+            SessionState::Ended(end) => Err(Error::new(ErrorKind::Ended(end), end.text())),
+        }
+    }
+
+    /// Waits until nobody else is at it.
+    pub(super) async fn alone(&self) -> Result<Alone, Error> {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let locked = match &self.folder {
+            Some(folder) => Some(folder.lock(&self.environment).await?),
+            None => None,
+        };
+        Ok(Alone { _turn: turn, _locked: locked })
+    }
+
+    /// Alone in this process at least, where the lock of all cannot be had.
+    pub(super) async fn alone_at_any_rate(&self) -> Alone {
+        match self.alone().await {
+            Ok(alone) => alone,
+            Err(error) => {
+                tracing::warn!(%error, "goes on without the lock of the session");
+                Alone { _turn: Arc::clone(&self.turn).lock_owned().await, _locked: None }
+            }
+        }
+    }
+
+    /// Takes the state from what is kept.
+    pub(super) async fn open(&self) -> Result<(), Error> {
+        let alone = self.alone().await?;
+        if let Some(folder) = &self.folder {
+            let notes = folder.notes().await?;
+            self.held().notes = notes;
+        }
+        let refresh = self.stored_refresh().await?;
+        let ended = self.held().notes.ended.clone();
+        let Some(refresh) = refresh else {
+            self.drop_connection();
+            self.become_(match ended.as_ref().and_then(|ended| end_of(&ended.why)) {
+                Some(end) => SessionState::Ended(end),
+                None => SessionState::SignedOut,
+            });
+            return Ok(());
+        };
+        if let Some(ended) = ended.filter(|ended| *ended.connection == *refresh.connection) {
+            // The process that learnt it could not delete everything.
+            let end = end_of(&ended.why).unwrap_or(End::Grant);
+            self.end(&alone, end).await;
+            return Ok(());
+        }
+        if !self.has_key(&refresh.jkt).await? {
+            self.become_(SessionState::Ended(End::KeyLost));
+            return Ok(());
+        }
+        let access = self.stored_access(&refresh).await?;
+        {
+            let mut held = self.held();
+            held.pace = Pace::default();
+            held.connection = Some(refresh.connection.clone());
+            held.access = access;
+        }
+        self.become_(SessionState::Active);
+        Ok(())
+    }
+
+    /// The refresh token in the store.
+    pub(super) async fn stored_refresh(&self) -> Result<Option<Refresh>, Error> {
+        let Some(bytes) = self.vault.read(Entry::RefreshToken).await? else { return Ok(None) };
+        let refresh = Refresh::read(&bytes);
+        if refresh.is_none() {
+            tracing::warn!("the secret store holds a refresh token that was not written by this program");
+        }
+        Ok(refresh)
+    }
+
+    /// The access token in the store, when it belongs to this refresh token.
+    pub(super) async fn stored_access(&self, refresh: &Refresh) -> Result<Option<Access>, Error> {
+        let bytes = self.vault.read(Entry::AccessToken).await?;
+        let access = bytes.and_then(|bytes| Access::read(&bytes, self.environment.now()));
+        Ok(access.filter(|access| access.belongs_to(refresh)))
+    }
+
+    /// Whether the key of this name is at hand: loads it when another one is.
+    pub(super) async fn has_key(&self, jkt: &str) -> Result<bool, Error> {
+        if self.held().keyed.as_ref().is_some_and(|keyed| *keyed.jkt == *jkt) {
+            return Ok(true);
+        }
+        let Some(key) = self.keys.load().await? else { return Ok(false) };
+        let keyed = self.keyed(key).await;
+        let is_it = *keyed.jkt == *jkt;
+        self.held().keyed = Some(keyed);
+        Ok(is_it)
+    }
+
+    /// Proofs by a key, with what was learnt of the servers before.
+    pub(super) async fn keyed(&self, key: Arc<dyn ProofSigner>) -> Keyed {
+        let jkt = key.public_key().thumbprint().to_string().into();
+        let gateway = Arc::new(Proofs::new(Arc::clone(&key), self.environment.clone()));
+        let provider = Arc::new(Proofs::new(key, self.environment.clone()));
+        if let Some(folder) = &self.folder {
+            match folder.proofs().await {
+                Ok(saved) => {
+                    let now = self.environment.now();
+                    gateway.restore(saved.gateway, now);
+                    provider.restore(saved.provider, now);
+                }
+                Err(error) => tracing::debug!(%error, "begins without nonces"),
+            }
+        }
+        Keyed { jkt, gateway, provider }
+    }
+
+    pub(super) async fn save_proofs(&self) -> Result<(), Error> {
+        let (Some(folder), Some(keyed)) = (&self.folder, self.held().keyed.clone()) else { return Ok(()) };
+        let now = self.environment.now();
+        let saved = SavedProofs { gateway: keyed.gateway.save(now), provider: keyed.provider.save(now) };
+        folder.save_proofs(&saved).await
+    }
+
+    /// Changes the notes of this process and of all.
+    pub(super) async fn note(&self, change: impl Fn(&mut Notes) + Send) -> Result<(), Error> {
+        change(&mut self.held().notes);
+        let alone = self.alone().await?;
+        self.renote(&alone, change).await
+    }
+
+    /// The same, alone already: what others noted meanwhile stays.
+    pub(super) async fn renote(&self, _: &Alone, change: impl Fn(&mut Notes) + Send) -> Result<(), Error> {
+        change(&mut self.held().notes);
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let before = folder.notes().await?;
+        let mut notes = before.clone();
+        change(&mut notes);
+        let written = if notes == before { Ok(()) } else { folder.note(&notes).await };
+        self.held().notes = notes;
+        written
+    }
+
+    /// Which connection is over, and why, as any process noted it.
+    pub(super) async fn noted_end(&self) -> Option<(String, End)> {
+        let ended = self.folder.as_ref()?.notes().await.ok()?.ended?;
+        let end = end_of(&ended.why)?;
+        Some((ended.connection, end))
+    }
+
+    /// Deletes the notes.
+    pub(super) async fn forget_notes(&self, _: &Alone) -> Result<(), Error> {
+        self.held().notes = Notes::default();
+        match &self.folder {
+            Some(folder) => folder.forget().await,
+            None => Ok(()),
+        }
+    }
+
+    /// What to sign with, once there is a token.
+    pub(super) fn grant(&self) -> Option<Grant> {
+        let held = self.held();
+        let (access, keyed) = (held.access.as_ref()?, held.keyed.as_ref()?);
+        Some(Grant { token: Arc::clone(&access.token), proofs: Arc::clone(&keyed.gateway) })
+    }
+
+    /// Tokens of an answer, for a connection.
+    pub(super) fn accepted(
+        &self,
+        connection: &str,
+        jkt: &str,
+        answer: &TokenAnswer,
+        asked: Arc<[Scope]>,
+    ) -> Access {
+        let life = Life::begin(self.environment.now(), answer.expires_in, self.environment.fraction());
+        Access {
+            connection: connection.into(),
+            jkt: jkt.into(),
+            token: Arc::<AccessToken>::clone(&answer.access),
+            scopes: answer.scopes.clone().map_or(asked, Into::into),
+            life,
+        }
+    }
+
+    /// Keeps tokens: the refresh token first and for good, then the rest, without which there is one refresh
+    /// more.
+    pub(super) async fn adopt(
+        &self,
+        alone: &Alone,
+        refresh: &Refresh,
+        access: Access,
+    ) -> Result<Grant, Error> {
+        self.vault.write(Entry::RefreshToken, &refresh.to_bytes()).await?;
+        if let Err(error) = self.vault.write(Entry::AccessToken, &access.to_bytes()).await {
+            tracing::warn!(%error, "other processes cannot share the access token");
+        }
+        let scopes: Vec<String> = access.scopes.iter().map(ToString::to_string).collect();
+        let noted = self.renote(alone, |notes| {
+            notes.scopes.clone_from(&scopes);
+            notes.ended = None;
+        });
+        if let Err(error) = noted.await {
+            tracing::warn!(%error, "the session's notes are not written");
+        }
+        if let Err(error) = self.save_proofs().await {
+            tracing::warn!(%error, "nonces are not written down");
+        }
+        self.take(refresh, access)
+    }
+
+    /// Uses tokens that are kept.
+    pub(super) fn take(&self, refresh: &Refresh, access: Access) -> Result<Grant, Error> {
+        {
+            let mut held = self.held();
+            held.connection = Some(refresh.connection.clone());
+            held.access = Some(access);
+            held.unsaved = None;
+            held.pace.succeeded();
+        }
+        self.grant().ok_or_else(|| Error::new(ErrorKind::Bug, "there is a token and no key"))
+    }
+
+    /// The connection is over: deletes what its end asks for (ERR-12, ERR-13, ERR-47), and notes it, so that the
+    /// next process finishes what this one could not.
+    pub(super) async fn end(&self, alone: &Alone, end: End) {
+        let connection = self.held().connection.clone();
+        let connection = match connection {
+            Some(connection) => Some(connection),
+            None => self.stored_refresh().await.ok().flatten().map(|refresh| refresh.connection),
+        };
+        self.become_(SessionState::Ended(end));
+        self.drop_connection();
+        let ended = connection
+            .map(|connection| EndedNote { connection: connection.into(), why: name_of(end).to_owned() });
+        let noted = self.renote(alone, |notes| {
+            notes.scopes.clear();
+            notes.ended.clone_from(&ended);
+            if end == End::Installation {
+                notes.installation_id = None;
+            }
+        });
+        let mut done = vec![noted.await];
+        done.push(self.delete_tokens().await);
+        if end == End::Installation {
+            self.held().keyed = None;
+            done.push(self.keys.delete().await);
+        }
+        for error in done.into_iter().filter_map(Result::err) {
+            tracing::warn!(%error, "not everything of the ended connection is deleted; the next start tries again");
+        }
+    }
+
+    /// The access token goes first: what is left of a deletion in halves can be found by the next.
+    pub(super) async fn delete_tokens(&self) -> Result<(), Error> {
+        self.vault.delete(Entry::AccessToken).await?;
+        self.vault.delete(Entry::RefreshToken).await
+    }
+
+    pub(super) fn drop_connection(&self) {
+        let mut held = self.held();
+        held.connection = None;
+        held.access = None;
+        held.unsaved = None;
+        held.pace = Pace::default();
+    }
+
+    /// An id that no other connection of this installation has.
+    pub(super) fn connection_id(&self) -> Result<Box<str>, Error> {
+        let mut bytes = [0; 16];
+        self.environment
+            .fill(&mut bytes)
+            .map_err(|error| Error::caused(ErrorKind::Secrets, "there are no random numbers", error))?;
+        Ok(format!("{:032x}", u128::from_be_bytes(bytes)).into())
+    }
+}
+
+/// How an end is noted.
+const fn name_of(end: End) -> &'static str {
+    match end {
+        End::Client => "client",
+        End::Installation => "installation",
+        End::Grant => "grant",
+        End::KeyLost => "key-lost",
+    }
+}
+
+fn end_of(name: &str) -> Option<End> {
+    [End::Client, End::Installation, End::Grant, End::KeyLost].into_iter().find(|end| name_of(*end) == name)
+}

@@ -1,0 +1,225 @@
+//! Signing in: a device login from the code that the member sees to tokens that are kept.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use exchange_api::{oauth_errors::OauthError, scopes::Scope};
+
+use super::{
+    inside::{Inside, Keyed},
+    refresh::apart,
+    stored::Refresh,
+};
+use crate::{
+    error::{Error, ErrorKind},
+    oauth::{DeviceAnswer, Polling, Remark, Step, TokenAnswer, asked},
+    state::SessionState,
+};
+
+/// A device login that waits for its member.
+///
+/// To be shown: the [code](Self::user_code) and the bare [address](Self::verification_uri), both on the device
+/// that began it and nowhere else (IDP-11, IDP-13). There is no address that has the code in it (IDP-12).
+/// Dropping it gives it up: nothing is left but the key.
+#[must_use = "nobody is signed in before `finish`"]
+pub struct DeviceLogin {
+    inside: Arc<Inside>,
+    keyed: Keyed,
+    answer: DeviceAnswer,
+    polling: Polling,
+    asked: Arc<[Scope]>,
+}
+
+/// How a device login goes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum LoginProgress {
+    /// The member has not decided.
+    Waiting {
+        /// When the provider is asked again.
+        next: Duration,
+        /// How long the code still holds.
+        left: Duration,
+    },
+    /// The provider could not be asked; it is asked again.
+    Unreachable {
+        /// Why.
+        error: Error,
+        /// When the provider is asked again.
+        next: Duration,
+        /// How long the code still holds.
+        left: Duration,
+    },
+    /// The provider finds that it is asked too often, though this program waits longer than it has to: the clock
+    /// of this machine seems to run fast. Said once; the login goes on.
+    ClockRunsFast,
+}
+
+impl DeviceLogin {
+    pub(super) async fn begin(inside: &Arc<Inside>, scopes: &[Scope]) -> Result<Self, Error> {
+        let scope = asked(scopes)?;
+        let keyed = inside.key_for_login().await?;
+        let answer = inside.provider.begin(&scope).await?;
+        let polling = Polling::new(answer.interval, answer.expires_in, inside.environment.now());
+        let asked = crate::oauth::granted(&scope).into();
+        Ok(Self { inside: Arc::clone(inside), keyed, answer, polling, asked })
+    }
+
+    /// The code that the member types.
+    #[must_use]
+    pub fn user_code(&self) -> &str {
+        &self.answer.user_code
+    }
+
+    /// The address that the member opens: in this machine's browser or another's.
+    #[must_use]
+    pub fn verification_uri(&self) -> &str {
+        &self.answer.verification_uri
+    }
+
+    /// How long the code holds.
+    #[must_use]
+    pub fn expires_in(&self) -> Duration {
+        self.polling.left(self.inside.environment.now())
+    }
+
+    /// When the provider is asked next.
+    #[must_use]
+    pub fn next_check(&self) -> Duration {
+        self.polling.next(self.inside.environment.now())
+    }
+
+    /// Waits until the member decided.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Declined`] (ERR-45), [`ErrorKind::CodeExpired`] (ERR-46); what else ends it, such as a clock
+    /// that has to be set or a secret store that does not take the tokens. The session stays what it was.
+    pub async fn finish(self) -> Result<(), Error> {
+        self.finish_with(|_| ()).await
+    }
+
+    /// The same, and tells how it goes: after each poll.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub async fn finish_with(mut self, mut told: impl FnMut(LoginProgress)) -> Result<(), Error> {
+        loop {
+            let now = || self.inside.environment.now();
+            match self.polling.step(now()) {
+                Step::Wait(time) => {
+                    self.inside.environment.sleep(time).await;
+                    continue;
+                }
+                Step::Expired => {
+                    return Err(Error::new(ErrorKind::CodeExpired, "nobody decided while the code held"));
+                }
+                Step::Poll => {}
+            }
+            let failure =
+                match self.inside.provider.poll(&self.keyed.provider, &self.answer.device_code).await {
+                    Ok(tokens) => {
+                        let Self { inside, keyed, asked, .. } = self;
+                        return apart(async move { inside.begin_connection(&keyed, &tokens, asked).await })
+                            .await?;
+                    }
+                    Err(failure) => failure,
+                };
+            let Some(polled) = failure.of_poll() else { return Err(of_login(failure.error)) };
+            if let Some(Remark::ClockRunsFast) = self.polling.answered(polled, now()) {
+                told(LoginProgress::ClockRunsFast);
+            }
+            let (next, left) = (self.polling.next(now()), self.polling.left(now()));
+            told(
+                if failure.passes && failure.error.oauth_error().is_none_or(|error| error.action().is_none())
+                {
+                    LoginProgress::Unreachable { error: failure.error, next, left }
+                } else {
+                    LoginProgress::Waiting { next, left }
+                },
+            );
+        }
+    }
+}
+
+/// A code that is no grant any more was used: by an answer that did not arrive.
+fn of_login(error: Error) -> Error {
+    match error.oauth_error() {
+        Some(OauthError::InvalidGrant) => {
+            Error::new(ErrorKind::CodeExpired, "the code of this device login is used up")
+        }
+        _ => error,
+    }
+}
+
+impl Inside {
+    /// The key to sign in with: the one that there is, else a new one, of which there is one however many
+    /// processes sign in.
+    async fn key_for_login(&self) -> Result<Keyed, Error> {
+        let alone = self.alone().await?;
+        let key = match self.keys.load().await? {
+            Some(key) => key,
+            None => {
+                let key = self.keys.create().await?;
+                // Another installation from now on.
+                self.renote(&alone, |notes| notes.installation_id = None).await?;
+                key
+            }
+        };
+        let jkt = key.public_key().thumbprint().to_string();
+        let known = self.held().keyed.clone().filter(|keyed| *keyed.jkt == *jkt);
+        match known {
+            Some(keyed) => Ok(keyed),
+            None => Ok(self.keyed(key).await),
+        }
+    }
+
+    /// Keeps what a device login came to.
+    async fn begin_connection(
+        &self,
+        keyed: &Keyed,
+        answer: &TokenAnswer,
+        asked: Arc<[Scope]>,
+    ) -> Result<(), Error> {
+        let kept = self.keep_connection(keyed, answer, asked).await;
+        if let (Err(_), Some(token)) = (&kept, &answer.refresh) {
+            // Nobody has it from now on.
+            if let Err(failure) = self.provider.revoke(&keyed.provider, token).await {
+                tracing::warn!(error = %failure.error, "a connection that is not kept could not be revoked");
+            }
+        }
+        kept
+    }
+
+    async fn keep_connection(
+        &self,
+        keyed: &Keyed,
+        answer: &TokenAnswer,
+        asked: Arc<[Scope]>,
+    ) -> Result<(), Error> {
+        let alone = self.alone().await?;
+        let token = answer.refresh.clone().ok_or_else(|| {
+            Error::new(
+                ErrorKind::Protocol,
+                "the identity provider gave no refresh token, which was asked for",
+            )
+        })?;
+        let key = self.keys.load().await?.map(|key| key.public_key().thumbprint().to_string());
+        if key.as_deref() != Some(&*keyed.jkt) {
+            let what = "the key that the tokens are bound to was deleted meanwhile";
+            return Err(Error::new(ErrorKind::Secrets, what));
+        }
+        let refresh = Refresh { connection: self.connection_id()?, jkt: keyed.jkt.clone(), token };
+        let access = self.accepted(&refresh.connection, &keyed.jkt, answer, asked);
+        self.drop_connection();
+        self.held().keyed = Some(keyed.clone());
+        self.adopt(&alone, &refresh, access).await?;
+        self.become_(SessionState::Active);
+        Ok(())
+    }
+}
+
+/// Shows nothing that anybody could use: the code is for its member's eyes.
+impl fmt::Debug for DeviceLogin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceLogin").field("expires_in", &self.expires_in()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,198 @@
+//! Sessions over a provider in memory, in virtual time. Several sessions over one store and one folder are
+//! several processes.
+
+mod ends;
+mod shared;
+mod signing_in;
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use exchange_api::scopes::Scope;
+
+use super::{Session, SessionBuilder};
+use crate::{
+    credentials::{CredentialError, CredentialStore, Entry, InMemory, Owner, SecretBytes},
+    error::{Error, ErrorKind},
+    identity::Identity,
+    oauth::fake::{Fake, ISSUER, PLANTED},
+    place::Place,
+    state::SessionState,
+    testkit::VirtualEnvironment,
+    tokens::{Grant, Later, Tokens as _},
+};
+
+/// One machine: a provider, a secret store, a folder.
+struct Machine {
+    time: VirtualEnvironment,
+    fake: Fake,
+    store: Watched,
+    folder: tempfile::TempDir,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let time = VirtualEnvironment::new(7);
+        let fake = Fake::new(&time);
+        let store = Watched::new(&fake);
+        Self { time, fake, store, folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn builder(&self) -> SessionBuilder {
+        let place = Place::new(ISSUER, "https://api.example").unwrap();
+        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        Session::builder(&place, &identity)
+            .environment(self.time.environment())
+            .credentials(self.store.clone())
+            .state_folder(self.folder.path().join("state"))
+            .transport(self.fake.clone())
+    }
+
+    /// A process.
+    async fn process(&self) -> Session {
+        self.builder().open().await.unwrap()
+    }
+
+    /// One that is signed in.
+    async fn signed_in(&self) -> Session {
+        let session = self.process().await;
+        self.sign_in(&session).await;
+        session
+    }
+
+    async fn sign_in(&self, session: &Session) {
+        let login = session.sign_in(&[Scope::ExchangeStockRead]).await.unwrap();
+        self.fake.state().decision = Some(true);
+        login.finish().await.unwrap();
+        assert_eq!(session.state(), SessionState::Active);
+    }
+
+    async fn kept(&self, entry: Entry) -> bool {
+        let owner = Owner::new(
+            &Place::new(ISSUER, "https://api.example").unwrap(),
+            &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
+            "default",
+        );
+        self.store.inner.read(&owner, entry).await.unwrap().is_some()
+    }
+
+    /// Key, refresh token, access token.
+    async fn all_kept(&self) -> [bool; 3] {
+        [
+            self.kept(Entry::DpopKey).await,
+            self.kept(Entry::RefreshToken).await,
+            self.kept(Entry::AccessToken).await,
+        ]
+    }
+
+    fn refreshes(&self) -> usize {
+        let state = self.fake.state();
+        state.forms.iter().filter(|form| form.contains("grant_type=refresh_token")).count()
+    }
+
+    async fn pass(&self, seconds: u64) {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
+}
+
+/// A token, by what tells it apart.
+async fn token(session: &Session) -> String {
+    name(&session.current().await.unwrap())
+}
+
+fn name(grant: &Grant) -> String {
+    grant.token.hash().to_string()
+}
+
+async fn kind(session: &Session) -> ErrorKind {
+    let error = session.current().await.err().unwrap();
+    is_silent(&error);
+    error.kind()
+}
+
+/// Nothing that was planted is printed.
+fn is_silent(shown: &(impl std::fmt::Debug + ?Sized)) {
+    assert!(!format!("{shown:?}").contains(PLANTED), "{shown:?}");
+}
+
+/// A store in memory that can fail, and remembers what was deleted, and after how many revocations.
+#[derive(Clone)]
+struct Watched {
+    inner: InMemory,
+    fake: Fake,
+    /// Writes of refresh tokens fail.
+    full: Arc<AtomicBool>,
+    slow: Arc<AtomicBool>,
+    deleted: Arc<Mutex<Vec<(Entry, usize)>>>,
+}
+
+impl Watched {
+    fn new(fake: &Fake) -> Self {
+        Self {
+            inner: InMemory::new(),
+            fake: fake.clone(),
+            full: Arc::default(),
+            slow: Arc::default(),
+            deleted: Arc::default(),
+        }
+    }
+
+    fn be_full(&self, full: bool) {
+        self.full.store(full, Ordering::SeqCst);
+    }
+
+    async fn wait(&self) {
+        if self.slow.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_secs(40)).await;
+        }
+    }
+}
+
+impl CredentialStore for Watched {
+    fn name(&self) -> &'static str {
+        "Watched Store"
+    }
+
+    fn read<'a>(
+        &'a self,
+        owner: &'a Owner,
+        entry: Entry,
+    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+        Box::pin(async move {
+            self.wait().await;
+            self.inner.read(owner, entry).await
+        })
+    }
+
+    fn write<'a>(
+        &'a self,
+        owner: &'a Owner,
+        entry: Entry,
+        secret: &'a SecretBytes,
+    ) -> Later<'a, Result<(), CredentialError>> {
+        Box::pin(async move {
+            self.wait().await;
+            if entry == Entry::RefreshToken && self.full.load(Ordering::SeqCst) {
+                return Err(CredentialError::Locked);
+            }
+            self.inner.write(owner, entry, secret).await
+        })
+    }
+
+    fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
+        Box::pin(async move {
+            self.deleted.lock().unwrap().push((entry, self.fake.count("oauth.revoke")));
+            self.inner.delete(owner, entry).await
+        })
+    }
+}
+
+/// As the transport tells it.
+fn refusal(kind: ErrorKind) -> Error {
+    Error::new(kind, "refused")
+}

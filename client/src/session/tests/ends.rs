@@ -1,0 +1,239 @@
+//! How connections end and halt, and what is deleted then.
+
+use super::*;
+use crate::{
+    oauth::fake::Fate,
+    session::{LocalData, StepTaken},
+    state::{End, Halt},
+};
+
+/// ERR-47, CLI-03, IDP-25: the refresh token is deleted, the key stays, and nobody asks again.
+#[tokio::test(start_paused = true)]
+async fn invalid_grant_ends_the_connection() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let other = machine.process().await;
+    machine.fake.disconnect();
+    machine.pass(301).await;
+    assert_eq!(kind(&session).await, ErrorKind::Ended(End::Grant));
+    assert_eq!(session.state(), SessionState::Ended(End::Grant));
+    assert_eq!(machine.all_kept().await, [true, false, false]);
+    for _ in 0..5 {
+        machine.pass(600).await;
+        assert_eq!(kind(&session).await, ErrorKind::Ended(End::Grant));
+    }
+    // The other process learns it from what is noted, the next one too.
+    assert_eq!(kind(&other).await, ErrorKind::Ended(End::Grant));
+    assert_eq!(machine.process().await.state(), SessionState::Ended(End::Grant));
+    assert_eq!(machine.refreshes(), 1);
+    machine.sign_in(&session).await;
+    assert_eq!(machine.process().await.state(), SessionState::Active);
+    assert_eq!(other.resume().await.unwrap(), SessionState::Active);
+}
+
+/// ERR-12, ERR-13, IDP-25: the tokens go, and of an installation the key too.
+#[tokio::test(start_paused = true)]
+async fn what_the_gateway_ends() {
+    for (end, kept) in [(End::Client, true), (End::Installation, false)] {
+        let machine = Machine::new();
+        let session = machine.signed_in().await;
+        session.note_installation("i-1").await.unwrap();
+        session.told(&refusal(ErrorKind::Ended(end))).await;
+        assert_eq!(
+            (session.state(), kind(&session).await),
+            (SessionState::Ended(end), ErrorKind::Ended(end))
+        );
+        assert_eq!(machine.all_kept().await, [kept, false, false], "{end:?}");
+        let next = machine.process().await;
+        assert_eq!(next.state(), SessionState::Ended(end));
+        assert_eq!(next.installation_id().is_some(), kept);
+        assert!(next.scopes().is_empty());
+        assert_eq!(machine.refreshes(), 0);
+        machine.sign_in(&next).await;
+    }
+}
+
+/// A refusal that comes late is not about the connection that another process made meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_late_refusal_does_not_end_a_new_connection() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let other = machine.process().await;
+    machine.sign_in(&other).await;
+    session.told(&refusal(ErrorKind::Ended(End::Client))).await;
+    assert_eq!((session.state(), other.state()), (SessionState::Active, SessionState::Active));
+    assert_eq!(token(&session).await, token(&other).await);
+}
+
+/// A process that ended between noting the end and deleting the tokens: the next one deletes them.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_in_halves_is_finished() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let connection = session.0.held().connection.clone().unwrap();
+    let noted = |of: &str| {
+        let notes = format!(r#"{{"ended":{{"connection":"{of}","why":"client"}}}}"#);
+        std::fs::write(machine.folder.path().join("state/session.json"), notes).unwrap();
+    };
+    noted("another");
+    assert_eq!(machine.process().await.state(), SessionState::Active);
+    noted(&connection);
+    assert_eq!(machine.process().await.state(), SessionState::Ended(End::Client));
+    assert_eq!(machine.all_kept().await, [true, false, false]);
+}
+
+/// ERR-14 to ERR-20: halted until the member says so or the program starts anew; nothing is deleted or sent.
+#[tokio::test(start_paused = true)]
+async fn a_halt_lasts_until_the_member_goes_on() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    session.told(&refusal(ErrorKind::Halted(Halt::Suspended))).await;
+    let asked = machine.fake.state().log.len();
+    for _ in 0..5 {
+        machine.pass(600).await;
+        assert_eq!(kind(&session).await, ErrorKind::Halted(Halt::Suspended));
+    }
+    assert_eq!(machine.fake.state().log.len(), asked);
+    assert_eq!(machine.all_kept().await, [true, true, true]);
+    assert_eq!(machine.process().await.state(), SessionState::Active);
+    assert_eq!(session.resume().await.unwrap(), SessionState::Active);
+    token(&session).await;
+    // A provider that does not know the client halts it too, and the refresh token stays.
+    machine.pass(301).await;
+    machine.fake.next_refused("invalid_client");
+    assert_eq!(kind(&session).await, ErrorKind::Halted(Halt::NotRegistered));
+    assert_eq!(machine.all_kept().await, [true, true, true]);
+    assert_eq!(session.resume().await.unwrap(), SessionState::Active);
+    token(&session).await;
+}
+
+/// DPP-07, IDP-20: the key is gone and a token is there: over, and no new key without the member.
+#[tokio::test(start_paused = true)]
+async fn a_lost_key_ends_the_connection() {
+    let machine = Machine::new();
+    machine.signed_in().await;
+    let owner = Owner::new(
+        &Place::new(ISSUER, "https://api.example").unwrap(),
+        &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
+        "default",
+    );
+    machine.store.inner.delete(&owner, Entry::DpopKey).await.unwrap();
+    let session = machine.process().await;
+    assert_eq!(
+        (session.state(), kind(&session).await),
+        (SessionState::Ended(End::KeyLost), ErrorKind::Ended(End::KeyLost))
+    );
+    assert!(!machine.kept(Entry::DpopKey).await);
+    machine.sign_in(&session).await;
+    assert!(machine.kept(Entry::DpopKey).await);
+    machine.pass(301).await;
+    token(&session).await;
+}
+
+/// What belongs to the connection beside secrets.
+struct Replica(Arc<AtomicBool>);
+
+impl LocalData for Replica {
+    fn name(&self) -> &'static str {
+        "replica"
+    }
+
+    fn delete(&self) -> Later<'_, Result<(), Error>> {
+        self.0.store(true, Ordering::SeqCst);
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// IDP-24, IDP-23, CLI-06: revoked, then the token, then the key, then the rest.
+#[tokio::test(start_paused = true)]
+async fn a_disconnection_keeps_its_order() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let other = machine.process().await;
+    session.note_label("desk").await.unwrap();
+    let gone = Arc::new(AtomicBool::new(false));
+    session.keeps(Replica(Arc::clone(&gone)));
+    let report = session.disconnect().await;
+    assert!(matches!(report.revoked, StepTaken::Done) && report.is_gone(), "{report:?}");
+    let names: Vec<_> = report.data.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["notes", "replica"]);
+    assert!(gone.load(Ordering::SeqCst));
+    assert_eq!(
+        *machine.store.deleted.lock().unwrap(),
+        [(Entry::AccessToken, 1), (Entry::RefreshToken, 1), (Entry::DpopKey, 1)]
+    );
+    assert_eq!(machine.all_kept().await, [false, false, false]);
+    assert_eq!((session.state(), session.label()), (SessionState::SignedOut, None));
+    // The other process finds nothing there.
+    machine.pass(301).await;
+    assert_eq!((kind(&other).await, other.state()), (ErrorKind::SignInNeeded, SessionState::SignedOut));
+    assert_eq!(machine.refreshes(), 0);
+    // Once more: there is nothing to revoke.
+    let report = session.disconnect().await;
+    assert!(matches!(report.revoked, StepTaken::NotNeeded) && report.is_gone());
+}
+
+/// IDP-24: local deletion follows whatever the revocation answers.
+#[tokio::test(start_paused = true)]
+async fn a_disconnection_does_not_wait_for_the_provider() {
+    let fates = [
+        Fate::Refused,
+        Fate::Lost,
+        Fate::Late(Duration::from_secs(60)),
+        Fate::Page(502, "<html>hush"),
+        Fate::Answer(400, serde_json::json!({ "error": "invalid_grant", "error_description": "hush" })),
+    ];
+    for fate in fates {
+        let machine = Machine::new();
+        let session = machine.signed_in().await;
+        machine.fake.next("oauth.revoke", fate);
+        let report = session.disconnect().await;
+        is_silent(&report);
+        assert!(matches!(report.revoked, StepTaken::Failed(_)) && report.is_gone());
+        assert_eq!(machine.fake.count("oauth.revoke"), 1);
+        assert_eq!(machine.all_kept().await, [false, false, false]);
+    }
+}
+
+/// IDP-02: tokens go to the exchange that they are for, and to no other.
+#[tokio::test(start_paused = true)]
+async fn a_session_is_of_one_exchange() {
+    let machine = Machine::new();
+    let session = machine.process().await;
+    let built = |issuer: &str, gateway: &str| {
+        let place = Place::new(issuer, gateway).unwrap();
+        crate::Exchange::builder(place, session.identity().clone())
+            .transport(machine.fake.clone())
+            .build(&session)
+    };
+    assert!(built(ISSUER, "https://api.example").unwrap().session().is_some());
+    for (issuer, gateway) in [(ISSUER, "https://api.other"), ("https://id.example", "https://api.example")] {
+        assert_eq!(built(issuer, gateway).unwrap_err().kind(), ErrorKind::Bug);
+    }
+}
+
+/// Dropping any future at any moment loses no token, leaves no lock, and what follows goes on.
+#[tokio::test(start_paused = true)]
+async fn futures_can_be_dropped_anywhere() {
+    let machine = Machine::new();
+    machine.fake.state().strict = true;
+    let session = machine.signed_in().await;
+    let other = machine.process().await;
+    for millis in (0..120).step_by(5) {
+        machine.pass(301).await;
+        let short = Duration::from_millis(millis);
+        let _ = tokio::time::timeout(short, session.current()).await;
+        let _ = tokio::time::timeout(short, session.note_label("desk")).await;
+        token(&other).await;
+        token(&session).await;
+    }
+    assert_eq!((session.state(), machine.refreshes()), (SessionState::Active, 24));
+    let _ = tokio::time::timeout(
+        Duration::from_millis(10),
+        session.told(&refusal(ErrorKind::Ended(End::Client))),
+    )
+    .await;
+    let _ = tokio::time::timeout(Duration::from_millis(10), session.disconnect()).await;
+    machine.pass(1).await;
+    assert_eq!(machine.all_kept().await, [false, false, false]);
+}

@@ -1,0 +1,302 @@
+//! Refreshing: before the end, once however many ask, and across processes, crashes and lost answers.
+
+use super::*;
+use crate::{oauth::fake::Fate, session::stored::Refresh};
+
+/// IDP-19: before `expires_in` is over, and what came is what is sent the next time.
+#[tokio::test(start_paused = true)]
+async fn a_token_is_refreshed_before_its_end() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let first = token(&session).await;
+    machine.pass(220).await;
+    assert_eq!(token(&session).await, first);
+    assert_eq!(machine.refreshes(), 0);
+    machine.pass(25).await;
+    let second = token(&session).await;
+    assert_ne!(second, first);
+    assert_eq!((token(&session).await, machine.refreshes()), (second, 1));
+    for round in 2..10 {
+        machine.pass(241).await;
+        token(&session).await;
+        assert_eq!(machine.refreshes(), round);
+    }
+    assert_eq!(session.state(), SessionState::Active);
+}
+
+/// IDP-19: one refresh for all who ask, which goes on when the first of them is dropped.
+#[tokio::test(start_paused = true)]
+async fn all_who_ask_share_one_refresh() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    machine.pass(290).await;
+    let first = tokio::spawn({
+        let session = session.clone();
+        async move { session.current().await.map(|_| ()) }
+    });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    first.abort();
+    let all: Vec<_> = (0..20)
+        .map(|_| {
+            let session = session.clone();
+            tokio::spawn(async move { token(&session).await })
+        })
+        .collect();
+    let mut tokens = Vec::new();
+    for task in all {
+        tokens.push(task.await.unwrap());
+    }
+    tokens.dedup();
+    assert_eq!((tokens.len(), machine.refreshes()), (1, 1));
+}
+
+/// IDP-19, ERR-05: a token that the gateway does not take is replaced once, for all whose calls it was.
+#[tokio::test(start_paused = true)]
+async fn a_refused_token_is_replaced_once() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let refused = session.current().await.unwrap();
+    let hash = *refused.token.hash();
+    let (one, two) = tokio::join!(session.renewed(&hash), session.renewed(&hash));
+    assert_eq!(name(&one.unwrap()), name(&two.unwrap()));
+    assert_eq!(machine.refreshes(), 1);
+    // Late refusals of the old one cost nothing.
+    session.renewed(&hash).await.unwrap();
+    assert_eq!(machine.refreshes(), 1);
+    // A gateway that takes none gets few.
+    for _ in 0..20 {
+        let hash = *session.current().await.unwrap().token.hash();
+        if let Err(error) = session.renewed(&hash).await {
+            assert_eq!(error.kind(), ErrorKind::SignInNeeded);
+        }
+        machine.pass(1).await;
+    }
+    assert!((3..=5).contains(&machine.refreshes()), "{}", machine.refreshes());
+}
+
+/// Two processes refresh at once: one request, and both go on.
+#[tokio::test(start_paused = true)]
+async fn processes_share_a_refresh() {
+    let machine = Machine::new();
+    machine.fake.state().strict = true;
+    let one = machine.signed_in().await;
+    let two = machine.process().await;
+    assert_eq!(token(&two).await, token(&one).await);
+    machine.pass(290).await;
+    let (first, second) = tokio::join!(token(&one), token(&two));
+    assert_eq!((first, machine.refreshes()), (second, 1));
+}
+
+/// Eight processes for an hour refresh as often as one.
+#[tokio::test(start_paused = true)]
+async fn eight_processes_refresh_as_often_as_one() {
+    let hour = async |processes: usize| {
+        let machine = Machine::new();
+        machine.fake.state().strict = true;
+        let mut all = vec![machine.signed_in().await];
+        while all.len() < processes {
+            all.push(machine.process().await);
+        }
+        for _ in 0..360 {
+            machine.pass(10).await;
+            let calls = all.iter().map(|session| {
+                let session = session.clone();
+                tokio::spawn(async move { token(&session).await })
+            });
+            for call in calls.collect::<Vec<_>>() {
+                call.await.unwrap();
+            }
+        }
+        machine.refreshes()
+    };
+    let (one, eight) = (hour(1).await, hour(8).await);
+    assert!((15..=16).contains(&one), "{one}");
+    assert_eq!(eight, one);
+}
+
+/// The answer is lost: the same token is tried again, and the connection lives.
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_is_asked_for_again() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    machine.pass(245).await;
+    let old = session.grant_now();
+    machine.fake.next("oauth.token", Fate::Lost);
+    // The old one holds for a while yet.
+    assert_eq!(Some(token(&session).await), old);
+    // And is not asked for at every call.
+    assert_eq!(Some(token(&session).await), old);
+    assert_eq!(machine.refreshes(), 1);
+    machine.pass(6).await;
+    assert_ne!(Some(token(&session).await), old);
+    assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
+}
+
+/// CLI-02: a provider that cannot be reached is asked ever more slowly, and never before `Retry-After`.
+#[tokio::test(start_paused = true)]
+async fn an_unreachable_provider_is_left_alone() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    machine.pass(301).await;
+    for _ in 0..100 {
+        machine.fake.next("oauth.token", Fate::Refused);
+    }
+    for _ in 0..3600 {
+        assert_eq!(kind(&session).await, ErrorKind::Unreachable);
+        machine.pass(1).await;
+    }
+    assert!((12..=18).contains(&machine.refreshes()), "{}", machine.refreshes());
+    assert_eq!(session.state(), SessionState::Active);
+
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    machine.pass(301).await;
+    machine.fake.next("oauth.token", Fate::Headers(429, vec![("retry-after", "100".into())]));
+    for _ in 0..99 {
+        assert_eq!(kind(&session).await, ErrorKind::Busy);
+        machine.pass(1).await;
+    }
+    assert_eq!(machine.refreshes(), 1);
+    machine.pass(12).await;
+    token(&session).await;
+}
+
+/// The store does not take the new token: nothing goes on with it until it does, and then without asking anew.
+#[tokio::test(start_paused = true)]
+async fn a_new_refresh_token_is_kept_before_it_is_used() {
+    let machine = Machine::new();
+    machine.fake.state().strict = true;
+    let session = machine.signed_in().await;
+    machine.pass(301).await;
+    machine.store.be_full(true);
+    for _ in 0..3 {
+        assert_eq!(kind(&session).await, ErrorKind::Secrets);
+    }
+    assert_eq!(machine.refreshes(), 1);
+    machine.store.be_full(false);
+    token(&session).await;
+    assert_eq!(machine.refreshes(), 1);
+    machine.pass(301).await;
+    token(&session).await;
+    assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
+}
+
+/// A crash between the answer and the store: the next process tries the old token once. A provider that gives the
+/// same successor again goes on; one that does not ends the connection cleanly.
+#[tokio::test(start_paused = true)]
+async fn a_crash_before_the_store_is_survived() {
+    for strict in [false, true] {
+        let machine = Machine::new();
+        machine.fake.state().strict = strict;
+        let crashed = machine.signed_in().await;
+        machine.pass(301).await;
+        machine.store.be_full(true);
+        assert_eq!(kind(&crashed).await, ErrorKind::Secrets);
+        drop(crashed);
+        machine.store.be_full(false);
+        let next = machine.process().await;
+        assert_eq!(next.state(), SessionState::Active);
+        if strict {
+            assert_eq!(kind(&next).await, ErrorKind::Ended(crate::End::Grant));
+            assert_eq!(machine.all_kept().await, [true, false, false]);
+            assert_eq!(kind(&next).await, ErrorKind::Ended(crate::End::Grant));
+        } else {
+            token(&next).await;
+        }
+        assert_eq!(machine.refreshes(), 2);
+    }
+}
+
+/// ERR-47: `invalid_grant` for a token that another process replaced meanwhile says nothing.
+#[tokio::test(start_paused = true)]
+async fn a_token_that_was_replaced_meanwhile_ends_nothing() {
+    let machine = Machine::new();
+    machine.fake.state().strict = true;
+    let session = machine.signed_in().await;
+    machine.pass(301).await;
+    machine.fake.next_refused("invalid_grant");
+    let asking = tokio::spawn({
+        let session = session.clone();
+        async move { token(&session).await }
+    });
+    tokio::time::sleep(Duration::from_millis(25)).await;
+    // A program that knows of no lock.
+    let owner = Owner::new(
+        &Place::new(ISSUER, "https://api.example").unwrap(),
+        &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
+        "default",
+    );
+    let kept = machine.store.inner.read(&owner, Entry::RefreshToken).await.unwrap().unwrap();
+    let mut refresh = Refresh::read(&kept).unwrap();
+    refresh.token = crate::oauth::RefreshToken::new(machine.fake.rotate());
+    machine.store.inner.write(&owner, Entry::RefreshToken, &refresh.to_bytes()).await.unwrap();
+    asking.await.unwrap();
+    assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
+}
+
+/// ERR-48, ERR-49, ERR-50: what is about the proof leaves the refresh token where it is, and is tried once more.
+#[tokio::test(start_paused = true)]
+async fn a_refused_proof_keeps_the_token() {
+    for (error, asked) in [
+        ("invalid_dpop_proof", 2),
+        ("invalid_request", 2),
+        ("use_dpop_nonce", 1),
+        ("invalid_scope", 1),
+        ("new_one", 1),
+    ] {
+        let machine = Machine::new();
+        let session = machine.signed_in().await;
+        machine.pass(301).await;
+        for _ in 0..asked {
+            machine.fake.next_refused(error);
+        }
+        kind(&session).await;
+        assert_eq!(machine.refreshes(), asked, "{error}");
+        assert_eq!(machine.all_kept().await, [true, true, true], "{error}");
+        machine.pass(6).await;
+        token(&session).await;
+        assert_eq!(machine.refreshes(), asked + 1, "{error}");
+    }
+}
+
+/// DPP-17: the provider's nonce is kept for the next process, which begins without a challenge.
+#[tokio::test(start_paused = true)]
+async fn nonces_outlive_the_process() {
+    let machine = Machine::new();
+    machine.fake.state().nonce = Some("n-1".into());
+    let session = machine.signed_in().await;
+    machine.pass(290).await;
+    token(&session).await;
+    let asked = machine.refreshes();
+    drop(session);
+    machine.pass(290).await;
+    let next = machine.process().await;
+    token(&next).await;
+    assert_eq!((machine.refreshes(), machine.fake.state().strange), (asked + 1, 0));
+}
+
+/// A wrong clock, also one that was set back while the program ran, costs at most a refresh.
+#[tokio::test(start_paused = true)]
+async fn clocks_may_be_wrong() {
+    for seconds in [-3600, 3600] {
+        let machine = Machine::new();
+        let session = machine.signed_in().await;
+        token(&session).await;
+        machine.time.set_wrong_by(seconds);
+        token(&session).await;
+        assert!(machine.refreshes() <= 2, "{seconds}");
+        for _ in 0..4 {
+            machine.pass(241).await;
+            token(&session).await;
+        }
+        assert!((4..=7).contains(&machine.refreshes()), "{seconds}: {}", machine.refreshes());
+        machine.time.suspend(Duration::from_secs(8 * 3600));
+        token(&session).await;
+    }
+}
+
+impl Session {
+    fn grant_now(&self) -> Option<String> {
+        self.0.grant().as_ref().map(name)
+    }
+}

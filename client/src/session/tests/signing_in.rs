@@ -1,0 +1,218 @@
+//! Device logins: what is shown, when the provider is asked, how each ends, and what is left behind.
+
+use serde_json::json;
+
+use super::*;
+use crate::{oauth::fake::Fate, session::LoginProgress};
+
+fn polls(machine: &Machine) -> Vec<u64> {
+    let state = machine.fake.state();
+    let all = state.log.iter().zip(&state.times);
+    all.filter(|(id, _)| **id == "oauth.token").map(|(_, at)| at.as_secs()).collect()
+}
+
+/// IDP-11, IDP-13, IDP-14, IDP-17, IDP-18, DPP-07: from the code to tokens that are kept.
+#[tokio::test(start_paused = true)]
+async fn a_member_signs_in() {
+    let machine = Machine::new();
+    let session = machine.process().await;
+    assert_eq!((session.state(), kind(&session).await), (SessionState::SignedOut, ErrorKind::SignInNeeded));
+    let mut watch = session.watch();
+    let login = session.sign_in(&[Scope::ExchangeStockRead, Scope::ExchangeStockWrite]).await.unwrap();
+    assert_eq!((login.user_code(), login.verification_uri()), ("BCDF-GHJK", "https://id.example/device"));
+    assert_eq!((login.expires_in().as_secs(), login.next_check().as_secs()), (600, 6));
+    assert!(!format!("{login:?}").contains("BCDF"));
+    assert_eq!(machine.all_kept().await, [true, false, false]);
+
+    let waiting = tokio::spawn(login.finish());
+    machine.pass(20).await;
+    machine.fake.state().decision = Some(true);
+    waiting.await.unwrap().unwrap();
+    assert!(watch.has_changed().unwrap());
+    assert_eq!(*watch.borrow_and_update(), SessionState::Active);
+    assert_eq!(machine.all_kept().await, [true, true, true]);
+    // Granted is what the answer says, not what was asked for.
+    assert_eq!(&*session.scopes(), [Scope::ExchangeConnect, Scope::ExchangeStockRead]);
+    assert!(!session.has(&Scope::ExchangeStockWrite));
+    token(&session).await;
+    assert_eq!(polls(&machine), [6, 12, 18, 24]);
+    assert_eq!(machine.refreshes(), 0);
+}
+
+/// ERR-45, ERR-46, IDP-17, CLI-03: each end, after which nothing is asked and nothing but the key is left.
+#[tokio::test(start_paused = true)]
+async fn a_login_ends() {
+    let check = async |fate: Option<Fate>, kind| {
+        let machine = Machine::new();
+        let session = machine.process().await;
+        let login = session.sign_in(&[]).await.unwrap();
+        if let Some(fate) = fate {
+            machine.fake.next("oauth.token", fate);
+        }
+        let error = login.finish().await.unwrap_err();
+        is_silent(&error);
+        assert_eq!((error.kind(), session.state()), (kind, SessionState::SignedOut));
+        let asked = machine.fake.state().log.len();
+        machine.pass(3600).await;
+        assert_eq!(machine.fake.state().log.len(), asked);
+        assert_eq!(machine.all_kept().await, [true, false, false]);
+    };
+    let refused = |error: &str| Some(Fate::Answer(400, json!({ "error": error })));
+    let tokens = |kind| json!({ "access_token": "hush", "token_type": kind, "refresh_token": "hush" });
+    check(refused("access_denied"), ErrorKind::Declined).await;
+    check(refused("expired_token"), ErrorKind::CodeExpired).await;
+    check(refused("invalid_grant"), ErrorKind::CodeExpired).await;
+    check(refused("invalid_client"), ErrorKind::Halted(crate::Halt::NotRegistered)).await;
+    check(Some(Fate::Answer(200, tokens("Bearer"))), ErrorKind::Protocol).await;
+    check(
+        Some(Fate::Answer(200, json!({ "access_token": "hush", "token_type": "DPoP" }))),
+        ErrorKind::Protocol,
+    )
+    .await;
+    check(None, ErrorKind::CodeExpired).await;
+}
+
+/// ERR-44: slower for good, told once that the clock runs fast, and it goes on.
+#[tokio::test(start_paused = true)]
+async fn a_login_slows_down() {
+    let machine = Machine::new();
+    let session = machine.process().await;
+    let login = session.sign_in(&[]).await.unwrap();
+    for _ in 0..3 {
+        machine.fake.next_refused("slow_down");
+    }
+    let hints = Arc::new(Mutex::new(0));
+    let waiting = tokio::spawn({
+        let hints = Arc::clone(&hints);
+        login.finish_with(move |progress| {
+            is_silent(&progress);
+            if let LoginProgress::ClockRunsFast = progress {
+                *hints.lock().unwrap() += 1;
+            }
+        })
+    });
+    machine.pass(120).await;
+    machine.fake.state().decision = Some(true);
+    waiting.await.unwrap().unwrap();
+    assert_eq!(*hints.lock().unwrap(), 1);
+    assert_eq!(polls(&machine), [6, 20, 41, 69, 97, 125]);
+}
+
+/// A proxy's page, a cut connection and silence do not end a login, nor does a machine that sleeps.
+#[tokio::test(start_paused = true)]
+async fn a_login_outlives_faults() {
+    let machine = Machine::new();
+    let session = machine.process().await;
+    let login = session.sign_in(&[]).await.unwrap();
+    for fate in [Fate::Page(502, "<html>"), Fate::Refused, Fate::Late(Duration::from_secs(60)), Fate::Lost] {
+        machine.fake.next("oauth.token", fate);
+    }
+    let unreachable = Arc::new(Mutex::new(0));
+    let waiting = tokio::spawn({
+        let unreachable = Arc::clone(&unreachable);
+        login.finish_with(move |progress| {
+            if let LoginProgress::Unreachable { .. } = progress {
+                *unreachable.lock().unwrap() += 1;
+            }
+        })
+    });
+    machine.pass(200).await;
+    let before = polls(&machine).len();
+    machine.time.suspend(Duration::from_secs(100));
+    machine.pass(7).await;
+    assert!(polls(&machine).len() <= before + 2, "no burst after a suspend");
+    machine.fake.state().decision = Some(true);
+    waiting.await.unwrap().unwrap();
+    assert_eq!(*unreachable.lock().unwrap(), 4);
+}
+
+/// A login that is dropped leaves nothing but the key, which the next one uses; nobody asks on.
+#[tokio::test(start_paused = true)]
+async fn a_login_is_given_up() {
+    let machine = Machine::new();
+    let session = machine.process().await;
+    for seconds in 0..8 {
+        let login = session.sign_in(&[]).await.unwrap();
+        let waiting = tokio::time::timeout(Duration::from_secs(seconds), login.finish());
+        assert!(waiting.await.is_err());
+        let asked = polls(&machine).len();
+        machine.pass(60).await;
+        assert_eq!(polls(&machine).len(), asked);
+        assert_eq!(machine.all_kept().await, [true, false, false]);
+    }
+    machine.sign_in(&session).await;
+    // It was the first key all the time: the provider's tokens are bound to it.
+    machine.pass(250).await;
+    token(&session).await;
+    assert_eq!(machine.refreshes(), 1);
+}
+
+/// IDP-18: a store that does not take the tokens ends the login, and the connection that nobody has.
+#[tokio::test(start_paused = true)]
+async fn tokens_that_are_not_kept_are_revoked() {
+    let machine = Machine::new();
+    let session = machine.process().await;
+    let login = session.sign_in(&[]).await.unwrap();
+    machine.fake.state().decision = Some(true);
+    machine.store.be_full(true);
+    let error = login.finish().await.unwrap_err();
+    assert_eq!((error.kind(), session.state()), (ErrorKind::Secrets, SessionState::SignedOut));
+    assert!(error.to_string().contains("Watched Store"));
+    assert_eq!(machine.fake.count("oauth.revoke"), 1);
+    assert_eq!(machine.all_kept().await, [true, false, false]);
+}
+
+/// IDP-05, IDP-06: a capability more is a new login; what tells who the member is cannot be asked for.
+#[tokio::test(start_paused = true)]
+async fn a_capability_more_is_a_new_login() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    assert_eq!(session.sign_in(&[Scope::from("email")]).await.err().unwrap().kind(), ErrorKind::Invalid);
+    let login = session.sign_in(&[Scope::ExchangeStockRead, Scope::ExchangeStockWrite]).await.unwrap();
+    assert_eq!(session.state(), SessionState::Active);
+    machine.fake.state().scope = Some("exchange.connect exchange.stock.read exchange.stock.write".into());
+    machine.fake.state().decision = Some(true);
+    login.finish().await.unwrap();
+    assert!(session.has(&Scope::ExchangeStockWrite));
+    let forms = machine.fake.state().forms.clone();
+    let asked: Vec<_> = forms.iter().filter(|form| form.contains("scope=")).collect();
+    assert_eq!(
+        asked[1],
+        "client_id=desk&scope=exchange.connect+exchange.stock.read+exchange.stock.write+offline_access"
+    );
+}
+
+/// A store that is slow or locked is an error that names it, and nothing is sent.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_answer_is_named() {
+    let machine = Machine::new();
+    machine.store.slow.store(true, Ordering::SeqCst);
+    let error = machine.builder().open().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Secrets);
+    assert!(
+        error.to_string().starts_with("the secret store (Watched Store) does not answer; unlock"),
+        "{error}"
+    );
+    machine.store.slow.store(false, Ordering::SeqCst);
+    let session = machine.process().await;
+    machine.store.slow.store(true, Ordering::SeqCst);
+    assert_eq!(session.sign_in(&[]).await.err().unwrap().kind(), ErrorKind::Secrets);
+    assert!(machine.fake.state().log.is_empty());
+    assert_eq!(session.secret_store(), "Watched Store");
+}
+
+/// DPP-07, IDP-13: however many processes sign in at once, there is one key, and each its own code.
+#[tokio::test(start_paused = true)]
+async fn two_processes_sign_in_with_one_key() {
+    let machine = Machine::new();
+    let (one, two) = (machine.process().await, machine.process().await);
+    let (first, second) = tokio::join!(one.sign_in(&[]), two.sign_in(&[]));
+    let (first, second) = (first.unwrap(), second.unwrap());
+    machine.fake.state().decision = Some(true);
+    first.finish().await.unwrap();
+    second.finish().await.unwrap();
+    machine.pass(250).await;
+    token(&one).await;
+    token(&two).await;
+    assert_eq!((one.state(), two.state()), (SessionState::Active, SessionState::Active));
+}
