@@ -39,6 +39,8 @@ pub use credentials::{
     CredentialError, CredentialStore, Entry, InMemory, InsecureFile, Owner, SecretBytes, UnusableFolder,
 };
 pub use demand::{ByItems, ByMaterials, Demand, DemandCadence, DemandView, OpenDemand, Withheld};
+/// Proofs: for keys, clocks and randomness of your own.
+pub use dpop_bound as dpop;
 pub use dpop_bound::UnixTime;
 pub use drafts::{BlueprintStaging, Drafts, Handoff, RefineryStaging};
 pub use envelope::{

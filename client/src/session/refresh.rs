@@ -226,7 +226,7 @@ impl Inside {
         refresh: &Refresh,
         failure: Failure,
     ) -> Result<Option<Grant>, Error> {
-        let error = failure.error;
+        let error = of_refresh(failure.error);
         match error.kind() {
             ErrorKind::Ended(end) => {
                 // ERR-47: only if it is still the stored one. Another process, or an older program that knows of
@@ -289,6 +289,18 @@ impl Inside {
             }
             _ => self.end(&alone, end).await,
         }
+    }
+}
+
+/// Of the call that the token was for nothing was sent, whatever became of the refresh.
+fn of_refresh(error: Error) -> Error {
+    if error.kind() != ErrorKind::OutcomeUnknown {
+        return error;
+    }
+    let what = "the identity provider does not answer";
+    match error.status() {
+        Some(status) => Error::of_answer(ErrorKind::Unreachable, what, status, error.retry_after()),
+        None => Error::caused(ErrorKind::Unreachable, what, error),
     }
 }
 
