@@ -1,0 +1,291 @@
+//! One step of the backend, for `valgrind --tool=callgrind`, which counts instructions: the same number on a machine
+//! that is busy as on one that is not.
+//!
+//! ```text
+//! cargo bench -p exchange-service --bench instructions --no-run      says where the PROGRAM is
+//! valgrind --tool=callgrind --zero-before=instructions::counted --dump-after=instructions::counted PROGRAM raise
+//! ```
+//!
+//! The count is the line `totals` of the file whose name ends in `.1`. The steps are those of [`STEPS`]. Each goes
+//! through the generated endpoints into a store in a folder, so that reading the body, the writer's and the readers'
+//! threads and the answer's bytes are counted, and the gateway is not. What the step wrote to the store's log, page by
+//! page, is printed: no count of instructions knows of it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::print_stdout, reason = "figures are what it is for")]
+
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use contract_runtime::server::{Endpoints, RouterOptions};
+use dpop_bound::SystemRandom;
+use exchange_api::scopes::Scope;
+use exchange_api::server::endpoints;
+use exchange_service::Environment;
+use exchange_service::backend::Backend;
+use exchange_service::caller::Caller;
+use exchange_service::catalogue::contents::{Contents, Kind, NewEntry, NewLocation, replace};
+use exchange_service::config::Config;
+use exchange_service::ids::{InstallationId, MemberId};
+use exchange_service::store::{Options, Place, Store};
+use exchange_service::time::{Clock as _, SystemClock};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// What can be counted: its name, and what asks for all that comes before and says what is asked then.
+type Step = (&'static str, fn(&World) -> Asked);
+
+const STEPS: [Step; 9] = [
+    ("raise", |world| world.set(OWN_STOCK, &stock(1, 2))),
+    ("lower", |world| {
+        world.ask(world.set(OWN_STOCK, &stock(1, 2)));
+        world.set(OWN_STOCK, &stock(2, 1))
+    }),
+    ("book-in", |world| world.set(POOLS, &world.book_in(0))),
+    ("book-out", |world| world.set(POOLS, &world.book_out())),
+    ("add", |world| world.set(BLUEPRINTS, &blueprints("add"))),
+    ("remove", |world| {
+        world.ask(world.set(BLUEPRINTS, &blueprints("add")));
+        world.set(BLUEPRINTS, &blueprints("remove"))
+    }),
+    ("lots", |_| get(&format!("{OWN_STOCK}?limit=500"))),
+    ("pool", |_| get(&format!("{POOLS}?limit=500"))),
+    ("blueprints", |world| {
+        world.ask(world.set(BLUEPRINTS, &blueprints("add")));
+        get(&format!("{BLUEPRINTS}?limit=100"))
+    }),
+];
+
+const BLUEPRINTS: &str = "/exchange/v1/me/blueprints";
+const OWN_STOCK: &str = "/exchange/v1/me/stock";
+const POOLS: &str = "/exchange/v1/org-stock";
+const UNIT: &str = "u";
+/// Ops of a set, and lots of the member.
+const OPS: usize = 500;
+/// Lots of the pool.
+const POOL: usize = 5000;
+const MATERIALS: usize = 100;
+
+/// A request.
+type Asked = http::Request<Body>;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    // Without a step it is one of all benchmarks, and has nothing to say.
+    let [name] = words.as_slice() else { return };
+    let step = STEPS.into_iter().find(|(step, _)| step == name);
+    let Some((_, step)) = step else { panic!("{name} is none of {:?}", STEPS.map(|(step, _)| step)) };
+    let world = World::new();
+    world.furnish();
+    let asked = step(&world);
+    let log = Log::emptied(&world);
+    let answer = counted(&world, asked);
+    println!("{name}: {} pages of the log, an answer of {} bytes", log.pages(), answer.len());
+}
+
+#[inline(never)]
+fn counted(world: &World, asked: Asked) -> Vec<u8> {
+    black_box(world.ask(black_box(asked)))
+}
+
+/// The store's log, which nobody writes back as long as this is looking.
+struct Log {
+    file: PathBuf,
+    _snapshot: Connection,
+}
+
+impl Log {
+    fn emptied(world: &World) -> Self {
+        let file = world.folder.path().join("exchange.db");
+        let snapshot = Connection::open(&file).unwrap();
+        snapshot
+            .execute_batch(
+                "PRAGMA busy_timeout = 5000; PRAGMA wal_checkpoint(TRUNCATE); BEGIN; SELECT * FROM setting",
+            )
+            .unwrap();
+        let log = Self { file: file.with_extension("db-wal"), _snapshot: snapshot };
+        assert_eq!(log.pages(), 0);
+        log
+    }
+
+    /// Pages of 4 KiB, with a head of 24 bytes each.
+    fn pages(&self) -> u64 {
+        std::fs::metadata(&self.file).unwrap().len() / 4120
+    }
+}
+
+struct World {
+    runtime: Runtime,
+    folder: TempDir,
+    store: Store,
+    endpoints: Endpoints<Backend>,
+    caller: Caller,
+}
+
+impl World {
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        // One reader, so that what is prepared once is prepared by the one that is counted.
+        let options = Options { readers: 1, ..Options::new(Place::Folder(folder.path().to_owned())) };
+        let store = Store::open(&options).unwrap();
+        let mut config = Config::default();
+        config.guard.removals = u32::MAX;
+        config.guard.removals_of_share = u32::MAX;
+        let backend = Backend::new(store.clone(), Environment::system(), Arc::new(config));
+        let backend = runtime.block_on(backend).unwrap();
+        let endpoints = endpoints(Arc::new(backend), RouterOptions::default());
+        let caller = Caller {
+            member: MemberId::new("m"),
+            client: "c".into(),
+            installation: Some(InstallationId::new("i")),
+            jkt: "jkt".to_owned(),
+            scopes: Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect(),
+            auth_time: SystemClock.now(),
+            correlation_id: "c-1".to_owned(),
+            claim: None,
+        };
+        Self { runtime, folder, store, endpoints, caller }
+    }
+
+    /// A member, a catalogue, and what everything begins with: lots of the member's own, and a pool. What is
+    /// prepared once is prepared by then.
+    fn furnish(&self) {
+        let seed = |connection: &Connection| {
+            connection.execute_batch(SEED)?;
+            for scope in Scope::ALL {
+                connection.execute("INSERT INTO client_scope VALUES ('c', ?1)", [scope.as_str()])?;
+            }
+            replace(connection, &SystemRandom, &contents())
+        };
+        self.runtime.block_on(self.store.write(seed)).unwrap();
+        self.ask(self.set(OWN_STOCK, &stock(0, 1)));
+        for first in (0..POOL).step_by(OPS) {
+            self.ask(self.set(POOLS, &self.book_in(first)));
+        }
+        for op in ["add", "remove"] {
+            self.ask(self.set(BLUEPRINTS, &blueprints(op)));
+        }
+        for collection in [BLUEPRINTS, OWN_STOCK, POOLS] {
+            self.ask(get(&format!("{collection}?limit=1")));
+        }
+    }
+
+    /// What the service answers.
+    fn ask(&self, mut asked: Asked) -> Vec<u8> {
+        asked.extensions_mut().insert(self.caller.clone());
+        let answer = self.runtime.block_on(async {
+            let response = self.endpoints.serve(asked).await;
+            (response.status(), to_bytes(response.into_body(), 8 << 20).await.unwrap())
+        });
+        let (status, body) = answer;
+        assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
+        body.to_vec()
+    }
+
+    fn json(&self, asked: Asked) -> Value {
+        serde_json::from_slice(&self.ask(asked)).unwrap()
+    }
+
+    /// A change set, every op of which is going to be applied.
+    fn set(&self, collection: &str, ops: &[Value]) -> Asked {
+        let body = json!({ "ops": ops, "dryRun": true }).to_string();
+        let told = self.json(post(collection, body));
+        assert_eq!(told["applied"], ops.len(), "ops that are applied");
+        post(collection, json!({ "ops": ops }).to_string())
+    }
+
+    fn book_in(&self, first: usize) -> Vec<Value> {
+        let roster = self.json(get(&format!("{POOLS}/members?unit={UNIT}")));
+        let op = json!({
+            "op": "book-in", "unit": UNIT, "holder": roster["items"][0]["ref"], "mergeScu": true,
+            "quantity": scu(1),
+        });
+        (first..first + OPS).map(|number| with(lot(number), &op)).collect()
+    }
+
+    fn book_out(&self) -> Vec<Value> {
+        let pool = self.json(get(&format!("{POOLS}?limit={OPS}")));
+        let op = |lot: &Value| {
+            let entry = &lot["entries"][0];
+            json!({
+                "op": "book-out", "unit": UNIT, "entry": entry["id"], "version": entry["version"],
+                "quantity": { "amount": 0.5, "unit": "SCU" },
+            })
+        };
+        pool["items"].as_array().unwrap().iter().map(op).collect()
+    }
+}
+
+fn get(uri: &str) -> Asked {
+    http::Request::get(uri).body(Body::empty()).unwrap()
+}
+
+fn post(collection: &str, body: String) -> Asked {
+    http::Request::post(format!("{collection}/changes"))
+        .header("Content-Type", "application/json")
+        .header("Idempotency-Key", "key-0001")
+        .body(Body::from(body))
+        .unwrap()
+}
+
+const SEED: &str = "
+    INSERT INTO setting (name, value) VALUES ('exchange', 'on');
+    INSERT INTO member (id, name, state, has_role, created_at) VALUES ('m', 'One', 'active', 1, 0);
+    INSERT INTO unit (id, name, shorthand, kind) VALUES ('u', 'First Unit', 'ONE', 'SQUADRON');
+    INSERT INTO membership (member, unit, logistician) VALUES ('m', 'u', 1);
+    INSERT INTO client (id, name, state, created_at) VALUES ('c', 'First client', 'active', 0);
+    INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES ('i', 'c', 'm', 'jkt', 0, 0);";
+
+fn contents() -> Contents {
+    let material = |number: usize| {
+        let entry = NewEntry::new(Kind::Material, format!("metal-{number:03}"), format!("Metal {number:03}"));
+        NewEntry { facts: json!({ "unit": "SCU", "type": "REFINED", "refined": true }), ..entry }
+    };
+    let product = |number: usize| {
+        NewEntry::new(Kind::Blueprint, format!("bp-{number:03}"), format!("Pattern {number:03}"))
+    };
+    let location = |number: i64| NewLocation {
+        id: format!("city-{number}"),
+        name: format!("City {number}"),
+        city: Some(number),
+        station: None,
+        hidden: false,
+    };
+    let entries = (0..MATERIALS).map(material).chain((0..OPS).map(product)).collect();
+    Contents { entries, aliases: Vec::new(), locations: [1, 2].map(location).to_vec() }
+}
+
+/// What names a lot, of as many as there are places, materials and qualities.
+fn lot(number: usize) -> Value {
+    json!({
+        "material": { "bt": format!("metal-{:03}", number % MATERIALS) },
+        "location": { "uex": { "kind": "CITY", "id": number / MATERIALS % 2 + 1 } },
+        "quality": number / MATERIALS / 2,
+        "stolen": false,
+    })
+}
+
+fn with(mut one: Value, more: &Value) -> Value {
+    one.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    one
+}
+
+fn scu(amount: u32) -> Value {
+    json!({ "amount": amount, "unit": "SCU" })
+}
+
+fn stock(before: u32, after: u32) -> Vec<Value> {
+    let op = json!({ "op": "set-quantity", "expectedQuantity": scu(before), "quantity": scu(after) });
+    // Not those of the pool, of which the member has all.
+    (POOL..POOL + OPS).map(|number| with(lot(number), &op)).collect()
+}
+
+fn blueprints(op: &str) -> Vec<Value> {
+    let one = |number| json!({ "op": op, "opId": format!("op-{number}"), "ref": { "bt": format!("bp-{number:03}") } });
+    (0..OPS).map(one).collect()
+}
