@@ -27,7 +27,7 @@ use crate::secrets;
 use crate::time::Moment;
 
 /// What stock is, where, and in which state.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Lot {
     /// A material or an item.
     pub(crate) kind: Kind,

@@ -67,12 +67,13 @@ type End = Result<OpEnd, Reason>;
 
 /// Decides ops in order, each as if those before it had run (WRT-02, OST-17).
 pub(crate) fn decide(
-    known: Known,
+    mut known: Known,
     ops: &[OrgStockOp],
     targets: &[Target],
     writer: &Writer,
 ) -> Decided<Record> {
-    let mut deciding = Deciding { desk: Desk::new(&known.entries, writer), known };
+    let entries = std::mem::take(&mut known.entries);
+    let mut deciding = Deciding { desk: Desk::new(entries, writer), known };
     let end = |(op, target)| deciding.one(op, target).unwrap_or_else(OpEnd::Refused);
     let ends = ops.iter().zip(targets).map(end).collect();
     deciding.desk.close(ends)

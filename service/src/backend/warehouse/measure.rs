@@ -8,7 +8,7 @@ use crate::catalogue::contents::Kind;
 use crate::store::StoreError;
 
 /// What an amount counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Measure {
     /// Thousandths of a standard cargo unit.

@@ -2,7 +2,7 @@
 //!
 //! What comes here is decided: nothing is asked any more, and nothing is refused.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::super::super::change::{Decided, Extras, Notice, OpEnd, Touched, Writer};
 use super::super::super::warehouse::{Earmarks, Keeping, Lot, Purpose, Row};
@@ -26,20 +26,25 @@ pub(super) struct Desk<'w> {
     writer: &'w Writer,
     before: BTreeMap<String, Entry>,
     now: BTreeMap<String, Entry>,
-    /// The ids of the entries in the order of their age; those that are made come last.
-    order: Vec<String>,
+    /// The ids of a holder's entries of a lot and of its twin, in the order of their age; those that are made come
+    /// last. An entry that changes where it stands changes its pool or its stolen state, so it never leaves its list.
+    alike: HashMap<(MemberId, Lot), Vec<String>>,
     sales: Vec<(String, Sale)>,
     notices: BTreeSet<Notice>,
     made: usize,
 }
 
 impl<'w> Desk<'w> {
-    pub(super) fn new(entries: &[Entry], writer: &'w Writer) -> Self {
-        let by_id: BTreeMap<String, Entry> =
-            entries.iter().map(|entry| (entry.row.id.clone(), entry.clone())).collect();
-        let order = entries.iter().map(|entry| entry.row.id.clone()).collect();
+    /// Over entries, the oldest first.
+    pub(super) fn new(entries: Vec<Entry>, writer: &'w Writer) -> Self {
+        let mut alike: HashMap<_, Vec<String>> = HashMap::with_capacity(entries.len());
+        for Entry { holder, lot, row, .. } in &entries {
+            alike.entry(kin(holder, lot)).or_default().push(row.id.clone());
+        }
+        let now: BTreeMap<String, Entry> =
+            entries.into_iter().map(|entry| (entry.row.id.clone(), entry)).collect();
         let (sales, notices) = Default::default();
-        Self { writer, now: by_id.clone(), before: by_id, order, sales, notices, made: 0 }
+        Self { writer, before: now.clone(), now, alike, sales, notices, made: 0 }
     }
 
     pub(super) fn now(&self) -> Moment {
@@ -110,7 +115,7 @@ impl<'w> Desk<'w> {
                 reserved: earmarks.reserved(),
                 offer: None,
             };
-            self.order.push(id.clone());
+            self.alike.entry(kin(&holder, &lot)).or_default().push(id.clone());
             self.now.insert(id, Entry { holder, lot, row, earmarks });
             return;
         };
@@ -159,7 +164,7 @@ impl<'w> Desk<'w> {
                 && entry.row.amount + part.amount <= part.lot.measure.most()
                 && entry.earmarks.fit(&part.earmarks)
         };
-        self.order.iter().find(fits).cloned()
+        self.alike.get(&kin(&part.holder, &part.lot))?.iter().find(fits).cloned()
     }
 
     fn made(&mut self) -> String {
@@ -192,6 +197,11 @@ impl<'w> Desk<'w> {
         let extras = Extras { offers_unsaid, ..Extras::default() };
         Decided { ends, touched, extras, notices: notices.into_iter().collect() }
     }
+}
+
+/// Whose entries of what are looked up together: a lot's and its twin's.
+fn kin(holder: &MemberId, lot: &Lot) -> (MemberId, Lot) {
+    (holder.clone(), Lot { stolen: false, ..lot.clone() })
 }
 
 /// How many offers promise less than before, and how many are gone.
