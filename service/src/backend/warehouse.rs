@@ -12,7 +12,9 @@ mod table;
 pub use earmarks::Purpose;
 pub(crate) use earmarks::{Earmark, Earmarks};
 pub(crate) use measure::Measure;
-pub(crate) use table::{LOT, ORG_STOCK, STOCK, by_id, find, lot, rows, tell, tell_pools, write};
+pub(crate) use table::{
+    LOT, ORG_STOCK, STOCK, by_id, by_ids, find, lot, rows, rows_of, tell, tell_pools, write,
+};
 
 use std::collections::BTreeMap;
 
@@ -72,10 +74,14 @@ impl Lot {
         let quality = quality.to_string();
         let stolen = if *stolen { "stolen" } else { "" };
         let own = [kind.as_str(), material, measure.as_str(), location, &quality, stolen];
-        // Each with its length, so that no two lots are written the same.
-        let parts = own.iter().chain(more).map(|part| format!("{}:{part}", part.len()));
-        let hash = secrets::hash(parts.collect::<String>());
-        URL_SAFE_NO_PAD.encode(secrets::head::<16>(&hash))
+        let mut all = String::with_capacity(128);
+        for part in own.iter().chain(more) {
+            // Each with its length, so that no two lots are written the same.
+            all.push_str(&part.len().to_string());
+            all.push(':');
+            all.push_str(part);
+        }
+        URL_SAFE_NO_PAD.encode(secrets::head::<16>(&secrets::hash(all)))
     }
 }
 
@@ -154,6 +160,13 @@ pub(crate) struct Placed<'a> {
     pub(crate) holder: &'a MemberId,
     pub(crate) lot: &'a Lot,
     pub(crate) row: &'a Row,
+}
+
+impl Placed<'_> {
+    /// Whether both stand in the same place: of one holder, in one lot, in one pool or none.
+    pub(crate) fn is_beside(&self, other: &Placed<'_>) -> bool {
+        (self.holder, self.lot, &self.row.keeping) == (other.holder, other.lot, &other.row.keeping)
+    }
 }
 
 /// What becomes of a row.

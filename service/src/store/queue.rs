@@ -82,6 +82,8 @@ impl Store {
             "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
              PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
         )?;
+        // A large set changes some hundred pages, and the next one most of them again.
+        connection.execute_batch("PRAGMA cache_size = -8192")?;
         connection.set_prepared_statement_cache_capacity(256);
         plan_once(&connection)?;
         migrate::migrate(&mut connection)?;

@@ -13,10 +13,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use contract_runtime::Map;
 use exchange_api::types::{
-    EarmarkSplit, EntryId, EntryVersion, Holder, JobOrderEarmark, JobOrderId, MissionEarmark, MissionId,
-    NamedHolder, OrgLotKey, OrgStockEntry, OrgStockLot, Quality, UnitRef, WithheldHolder,
+    EarmarkSplit, EntryId, EntryVersion, Holder, HolderRef, JobOrderEarmark, JobOrderId, MissionEarmark,
+    MissionId, NamedHolder, OrgLotKey, OrgStockEntry, OrgStockLot, Quality, UnitRef, WithheldHolder,
 };
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Rows, params};
 
 use super::super::catalogue::{location_of, shown};
 use super::super::stock::material_kind;
@@ -28,10 +28,10 @@ use crate::catalogue::{Index, shown_key};
 use crate::feed::{Collection, Source, Stream};
 use crate::ids::{InstallationId, MemberId, UnitId};
 use crate::secrets;
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, limit, list};
 
 /// The most entries that a lot shows.
-const MOST_ENTRIES: i64 = 10_000;
+const MOST_ENTRIES: usize = 10_000;
 
 /// What one member reads through one client.
 #[derive(Debug)]
@@ -91,11 +91,9 @@ impl Collection for Pools {
                 _ => "",
             };
             let left = limit(most.saturating_sub(found.len()));
-            let mut rows = lots.query(params![of.unit.id.as_str(), last, left])?;
-            while let Some(row) = rows.next()? {
-                let (key, item) = self.item(connection, of, row)?;
-                found.push((format!("{tag}{key}"), item));
-            }
+            let lots = Summed::read(lots.query(params![of.unit.id.as_str(), last, left])?)?;
+            let items = self.items(connection, of, lots)?.into_iter();
+            found.extend(items.map(|(key, item)| (format!("{tag}{key}"), item)));
         }
         Ok(found)
     }
@@ -106,20 +104,16 @@ impl Collection for Pools {
         keys: &BTreeSet<String>,
     ) -> Result<HashMap<String, OrgStockLot>, StoreError> {
         let sql = format!(
-            "SELECT pool_lot, sum(amount), {LOT} FROM stock_row WHERE unit = ?1 AND pool_lot = ?2 \
-             GROUP BY pool_lot"
+            "SELECT pool_lot, sum(amount), {LOT} FROM json_each(?2) k CROSS JOIN stock_row \
+             WHERE unit = ?1 AND pool_lot = k.value GROUP BY pool_lot"
         );
-        let mut one = connection.prepare_cached(&sql)?;
+        let mut lots = connection.prepare_cached(&sql)?;
+        let keys = list(keys.iter().map(String::as_str));
         let mut found = HashMap::new();
-        for key in keys {
-            // A key is of one unit only, and only the member's own are asked.
-            for of in &self.units {
-                let mut rows = one.query(params![of.unit.id.as_str(), key])?;
-                if let Some(row) = rows.next()? {
-                    found.extend([self.item(connection, of, row)?]);
-                    break;
-                }
-            }
+        // A key is of one unit only, and only the member's own are asked.
+        for of in &self.units {
+            let lots = Summed::read(lots.query(params![of.unit.id.as_str(), keys])?)?;
+            found.extend(self.items(connection, of, lots)?);
         }
         Ok(found)
     }
@@ -154,6 +148,34 @@ struct Marked {
     mission: Option<String>,
 }
 
+/// A lot, and what all of its entries come to.
+struct Summed {
+    key: String,
+    amount: i64,
+    lot: Lot,
+}
+
+impl Summed {
+    /// From key, sum, and the columns of a lot.
+    fn read(mut rows: Rows<'_>) -> Result<Vec<Self>, StoreError> {
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(Self { key: row.get(0)?, amount: row.get(1)?, lot: lot(row, 2)? });
+        }
+        Ok(found)
+    }
+}
+
+/// What one holder has of a lot.
+struct Held {
+    id: String,
+    version: i64,
+    amount: i64,
+    note: Option<String>,
+    /// Who it is, with their name; none for a holder who withholds it.
+    named: Option<(MemberId, String)>,
+}
+
 impl Pools {
     /// The pools in the order of their places.
     fn in_order(&self) -> Vec<(String, &Membership)> {
@@ -164,89 +186,92 @@ impl Pools {
         pools
     }
 
-    /// A lot by its key; the columns are those of the queries above.
-    fn item(
+    /// Lots of one pool, by their keys.
+    fn items(
         &self,
         connection: &Connection,
         of: &Membership,
-        row: &Row<'_>,
-    ) -> Result<(String, OrgStockLot), StoreError> {
+        lots: Vec<Summed>,
+    ) -> Result<Vec<(String, OrgStockLot)>, StoreError> {
         let corrupt = |_| StoreError::Corrupt("a lot of a pool");
-        let (key, amount): (String, i64) = (row.get(0)?, row.get(1)?);
-        let Lot { kind, material, measure, location, quality, stolen } = lot(row, 2)?;
-        let unit = of.unit.id.as_str();
-        let marked = marked(connection, unit, &key)?;
-        let all = || marked.values().flatten();
-        let entries = if of.logistician && self.details {
-            Some(self.entries(connection, unit, &key, measure, &marked)?)
-        } else {
-            None
+        if lots.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (unit, keys) = (of.unit.id.as_str(), list(lots.iter().map(|lot| lot.key.as_str())));
+        let mut marked = marked(connection, unit, &keys)?;
+        let shows_entries = of.logistician && self.details;
+        let mut held = if shows_entries { held(connection, unit, &keys)? } else { HashMap::new() };
+        let mut refs = HashMap::new();
+        let unit = UnitRef { id: of.unit.id.clone(), name: shown_name(&of.unit.name), extra: Map::new() };
+        let item = |Summed { key, amount, lot }: Summed| {
+            let Lot { kind, material, measure, location, quality, stolen } = lot;
+            let marked = marked.remove(&key).unwrap_or_default();
+            let all = || marked.values().flatten();
+            let entries = shows_entries.then(|| {
+                let held = held.remove(&key).unwrap_or_default().into_iter();
+                held.map(|held| self.entry(held, measure, &marked, &mut refs)).collect()
+            });
+            let item = OrgStockLot {
+                key: OrgLotKey::new(key.as_str()).map_err(corrupt)?,
+                unit: unit.clone(),
+                material: shown(&shown_key(&material), self.index.name_of(kind, &material))?,
+                material_kind: (kind == Kind::Material).then(|| material_kind(&self.index, &material)),
+                location: location_of(&self.index, &location)?,
+                quality: Quality::new(quality).map_err(corrupt)?,
+                stolen,
+                quantity: measure.written(amount)?,
+                earmarked: split(measure, sum(all(), Purpose::JobOrder), sum(all(), Purpose::Mission))?,
+                entries: entries.transpose()?,
+                extra: Map::new(),
+            };
+            Ok((key, item))
         };
-        let item = OrgStockLot {
-            key: OrgLotKey::new(key.as_str()).map_err(corrupt)?,
-            unit: UnitRef { id: of.unit.id.clone(), name: shown_name(&of.unit.name), extra: Map::new() },
-            material: shown(&shown_key(&material), self.index.name_of(kind, &material))?,
-            material_kind: (kind == Kind::Material).then(|| material_kind(&self.index, &material)),
-            location: location_of(&self.index, &location)?,
-            quality: Quality::new(quality).map_err(corrupt)?,
-            stolen,
-            quantity: measure.written(amount)?,
-            earmarked: split(measure, sum(all(), Purpose::JobOrder), sum(all(), Purpose::Mission))?,
-            entries,
-            extra: Map::new(),
-        };
-        Ok((key, item))
+        lots.into_iter().map(item).collect()
     }
 
-    /// What each holder has of a lot, the oldest first.
-    fn entries(
+    /// What one holder has of a lot; what the client calls holders is kept beside, since most have several.
+    fn entry(
         &self,
-        connection: &Connection,
-        unit: &str,
-        key: &str,
+        held: Held,
         measure: Measure,
         marked: &HashMap<String, Vec<Marked>>,
-    ) -> Result<Vec<OrgStockEntry>, StoreError> {
+        refs: &mut HashMap<MemberId, HolderRef>,
+    ) -> Result<OrgStockEntry, StoreError> {
         let corrupt = |_| StoreError::Corrupt("an entry of a pool");
-        // Of whom nothing is known any more, nothing is shown.
-        let mut rows = connection.prepare_cached(
-            "SELECT r.id, r.version, r.amount, r.note, r.member, m.name, \
-             coalesce(m.withholds_name OR m.state = 'deleted' OR m.name = '', 1) \
-             FROM stock_row r LEFT JOIN member m ON m.id = r.member \
-             WHERE r.unit = ?1 AND r.pool_lot = ?2 ORDER BY r.booked_at, r.number LIMIT ?3",
-        )?;
-        let mut rows = rows.query(params![unit, key, MOST_ENTRIES])?;
-        let mut entries = Vec::new();
-        while let Some(row) = rows.next()? {
-            let (id, amount): (String, i64) = (row.get(0)?, row.get(2)?);
-            let withheld: bool = row.get(6)?;
-            let holder = if withheld {
-                Holder::WithheldHolder(WithheldHolder { extra: Map::new() })
-            } else {
-                let (member, name): (MemberId, String) = (row.get(4)?, row.get(5)?);
-                let (name, ref_) = (shown_name(&name), self.names.holder(&member)?);
-                Holder::NamedHolder(NamedHolder { name, ref_, extra: Map::new() })
-            };
-            let marked = marked.get(&id).map_or(&[][..], Vec::as_slice);
-            let free = |purpose| amount - sum(marked.iter(), purpose);
-            entries.push(OrgStockEntry {
-                id: EntryId::new(id.as_str()).map_err(corrupt)?,
-                version: EntryVersion::new(row.get(1)?).map_err(corrupt)?,
-                holder,
-                quantity: measure.written(amount)?,
-                // A note may say whose it is.
-                note: if withheld { None } else { row.get(3)? },
-                job_orders: of(marked, Purpose::JobOrder)
-                    .map(|one| one.job_order(measure))
-                    .collect::<Result<_, _>>()?,
-                missions: of(marked, Purpose::Mission)
-                    .map(|one| one.mission(measure))
-                    .collect::<Result<_, _>>()?,
-                free: split(measure, free(Purpose::JobOrder), free(Purpose::Mission))?,
-                extra: Map::new(),
-            });
-        }
-        Ok(entries)
+        let Held { id, version, amount, note, named } = held;
+        let withheld = named.is_none();
+        let holder = match named {
+            None => Holder::WithheldHolder(WithheldHolder { extra: Map::new() }),
+            Some((member, name)) => {
+                let ref_ = match refs.get(&member) {
+                    Some(known) => known.clone(),
+                    None => {
+                        let made = self.names.holder(&member)?;
+                        refs.insert(member, made.clone());
+                        made
+                    }
+                };
+                Holder::NamedHolder(NamedHolder { name: shown_name(&name), ref_, extra: Map::new() })
+            }
+        };
+        let marked = marked.get(&id).map_or(&[][..], Vec::as_slice);
+        let free = |purpose| amount - sum(marked.iter(), purpose);
+        Ok(OrgStockEntry {
+            id: EntryId::new(id.as_str()).map_err(corrupt)?,
+            version: EntryVersion::new(version).map_err(corrupt)?,
+            holder,
+            quantity: measure.written(amount)?,
+            // A note may say whose it is.
+            note: note.filter(|_| !withheld),
+            job_orders: of(marked, Purpose::JobOrder)
+                .map(|one| one.job_order(measure))
+                .collect::<Result<_, _>>()?,
+            missions: of(marked, Purpose::Mission)
+                .map(|one| one.mission(measure))
+                .collect::<Result<_, _>>()?,
+            free: split(measure, free(Purpose::JobOrder), free(Purpose::Mission))?,
+            extra: Map::new(),
+        })
     }
 }
 
@@ -285,30 +310,58 @@ fn split(measure: Measure, job_orders: i64, missions: i64) -> Result<EarmarkSpli
     Ok(EarmarkSplit { job_orders, missions, extra: Map::new() })
 }
 
-/// The earmarks of a lot's entries, by entry, in the order of their targets.
+/// The earmarks of lots of a pool: by lot, then by entry, in the order of their targets.
 fn marked(
     connection: &Connection,
     unit: &str,
-    key: &str,
-) -> Result<HashMap<String, Vec<Marked>>, StoreError> {
+    lots: &str,
+) -> Result<HashMap<String, HashMap<String, Vec<Marked>>>, StoreError> {
     let mut rows = connection.prepare_cached(
-        "SELECT e.stock_row, e.kind, e.target, e.amount, e.delivered, j.number, m.name \
-         FROM stock_row r JOIN stock_earmark e ON e.stock_row = r.id \
+        "SELECT r.pool_lot, e.stock_row, e.kind, e.target, e.amount, e.delivered, j.number, m.name \
+         FROM json_each(?2) k CROSS JOIN stock_row r CROSS JOIN stock_earmark e ON e.stock_row = r.id \
          LEFT JOIN job_order j ON e.kind = 'job-order' AND j.id = e.target \
          LEFT JOIN mission m ON e.kind = 'mission' AND m.id = e.target \
-         WHERE r.unit = ?1 AND r.pool_lot = ?2 ORDER BY e.stock_row, e.kind, e.target",
+         WHERE r.unit = ?1 AND r.pool_lot = k.value ORDER BY e.stock_row, e.kind, e.target",
     )?;
-    let mut rows = rows.query(params![unit, key])?;
-    let mut found: HashMap<String, Vec<Marked>> = HashMap::new();
+    let mut rows = rows.query(params![unit, lots])?;
+    let mut found: HashMap<String, HashMap<String, Vec<Marked>>> = HashMap::new();
     while let Some(row) = rows.next()? {
-        let kind: String = row.get(1)?;
-        found.entry(row.get(0)?).or_default().push(Marked {
+        let kind: String = row.get(2)?;
+        found.entry(row.get(0)?).or_default().entry(row.get(1)?).or_default().push(Marked {
             purpose: Purpose::named(&kind)?,
-            target: row.get(2)?,
+            target: row.get(3)?,
+            amount: row.get(4)?,
+            delivered: row.get(5)?,
+            number: row.get(6)?,
+            mission: row.get(7)?,
+        });
+    }
+    Ok(found)
+}
+
+/// What each holder has of lots of a pool: by lot, the oldest first.
+fn held(connection: &Connection, unit: &str, lots: &str) -> Result<HashMap<String, Vec<Held>>, StoreError> {
+    // Of whom nothing is known any more, nothing is shown.
+    let mut rows = connection.prepare_cached(
+        "SELECT r.pool_lot, r.id, r.version, r.amount, r.note, r.member, m.name, \
+         coalesce(m.withholds_name OR m.state = 'deleted' OR m.name = '', 1) \
+         FROM json_each(?2) k CROSS JOIN stock_row r LEFT JOIN member m ON m.id = r.member \
+         WHERE r.unit = ?1 AND r.pool_lot = k.value ORDER BY r.booked_at, r.number",
+    )?;
+    let mut rows = rows.query(params![unit, lots])?;
+    let mut found: HashMap<String, Vec<Held>> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let of_lot = found.entry(row.get(0)?).or_default();
+        if of_lot.len() == MOST_ENTRIES {
+            continue;
+        }
+        let withheld: bool = row.get(7)?;
+        of_lot.push(Held {
+            id: row.get(1)?,
+            version: row.get(2)?,
             amount: row.get(3)?,
-            delivered: row.get(4)?,
-            number: row.get(5)?,
-            mission: row.get(6)?,
+            note: row.get(4)?,
+            named: if withheld { None } else { Some((row.get(5)?, row.get(6)?)) },
         });
     }
     Ok(found)

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 use super::super::change::{Touched, Writer};
 use super::super::stock::marking;
 use super::super::units;
-use super::super::warehouse::{self, Earmarks, Keeping, Lot, Measure, by_id, rows};
+use super::super::warehouse::{self, Earmarks, Keeping, Lot, Measure, Row, by_ids, rows_of};
 use super::decide::{Known, Stuff, Target};
 use super::entry::{Entry, Record, Sale};
 use super::roster::{Pseudonyms, roster};
@@ -31,27 +31,69 @@ pub(super) fn known(
         mine: mine.map(|one| one.unit.id.into_string()).collect(),
         ..Known::default()
     };
-    let mut loading = Loading { connection, writer, known, entries: BTreeMap::new() };
+    let entries = entries(connection, ops.iter().filter_map(named))?;
+    let mut loading = Loading { connection, writer, known, entries, alike: BTreeMap::new() };
     for (op, target) in ops.iter().zip(targets) {
         loading.load(op, target)?;
     }
+    loading.join()?;
     let Loading { mut known, entries, .. } = loading;
-    known.entries = entries.into_values().flatten().collect();
+    known.entries = entries.into_values().collect();
     known
         .entries
         .sort_by(|one, other| (one.row.booked_at, &one.row.id).cmp(&(other.row.booked_at, &other.row.id)));
     Ok(known)
 }
 
+/// The entry that an op names.
+fn named(op: &OrgStockOp) -> Option<&str> {
+    let entry = match op {
+        OrgStockOp::BookIn(_) => return None,
+        OrgStockOp::BookOut(op) => &op.entry,
+        OrgStockOp::Sell(op) => &op.entry,
+        OrgStockOp::MoveLocation(op) => &op.entry,
+        OrgStockOp::MoveHolder(op) => &op.entry,
+        OrgStockOp::MovePool(op) => &op.entry,
+        OrgStockOp::Note(op) => &op.entry,
+        OrgStockOp::Stolen(op) => &op.entry,
+    };
+    Some(entry.as_str())
+}
+
+/// Entries of pools by their ids, whosever they are.
+fn entries<'i>(
+    connection: &Connection,
+    ids: impl IntoIterator<Item = &'i str>,
+) -> Result<BTreeMap<String, Entry>, StoreError> {
+    let rows = by_ids(connection, ids)?.into_iter().filter(|(_, _, row)| row.keeping.unit().is_some());
+    marked(connection, rows.collect())
+}
+
+/// Rows with their earmarks.
+fn marked(
+    connection: &Connection,
+    rows: Vec<(MemberId, Lot, Row)>,
+) -> Result<BTreeMap<String, Entry>, StoreError> {
+    let mut earmarks = Earmarks::read_all(connection, rows.iter().map(|(_, _, row)| row.id.as_str()))?;
+    let entry = |(holder, lot, row): (MemberId, Lot, Row)| {
+        let earmarks = earmarks.remove(&row.id).unwrap_or_default();
+        (row.id.clone(), Entry { holder, lot, row, earmarks })
+    };
+    Ok(rows.into_iter().map(entry).collect())
+}
+
 struct Loading<'c> {
     connection: &'c Connection,
     writer: &'c Writer,
     known: Known,
-    /// By id; none for one that is in no pool.
-    entries: BTreeMap<String, Option<Entry>>,
+    /// By id.
+    entries: BTreeMap<String, Entry>,
+    /// Lots of holders, by their keys, that stock may join.
+    alike: BTreeMap<MemberId, BTreeMap<String, Lot>>,
 }
 
 impl Loading<'_> {
+    /// All but entries that stock may join, which are looked up together at the end.
     fn load(&mut self, op: &OrgStockOp, target: &Target) -> Result<(), StoreError> {
         match op {
             OrgStockOp::BookIn(op) => {
@@ -68,73 +110,68 @@ impl Loading<'_> {
                     let quality = if kind == Kind::Item { 0 } else { op.quality.get() };
                     let location = place.clone();
                     let lot = Lot { kind, material, measure, location, quality, stolen: op.stolen };
-                    self.like(&holder, &lot, op.merge_scu)?;
+                    self.like(&holder, &lot, op.merge_scu);
                 }
             }
-            OrgStockOp::BookOut(op) => drop(self.entry(op.entry.as_str())?),
+            OrgStockOp::BookOut(_) | OrgStockOp::Note(_) | OrgStockOp::Stolen(_) => {}
             OrgStockOp::Sell(op) => {
-                self.entry(op.entry.as_str())?;
                 for share in op.from_missions.iter().flatten() {
                     self.part_in(share.mission.as_str())?;
                 }
             }
             OrgStockOp::MoveLocation(op) => {
-                let entry = self.entry(op.entry.as_str())?;
+                let entry = self.entries.get(op.entry.as_str()).cloned();
                 if let (Some(Entry { holder, lot, .. }), Target::Place(Some(location))) = (entry, target) {
                     let lot = Lot { location: location.clone(), ..lot };
-                    self.like(&holder, &lot, op.merge_scu)?;
+                    self.like(&holder, &lot, op.merge_scu);
                 }
             }
             OrgStockOp::MoveHolder(op) => {
                 self.roster(&op.to_unit)?;
-                let entry = self.entry(op.entry.as_str())?;
+                let entry = self.entries.get(op.entry.as_str()).cloned();
                 let to = self.holder(&op.to_unit, op.holder.as_str());
                 if let (Some(Entry { lot, .. }), Some(to)) = (entry, to) {
-                    self.like(&to, &lot, op.merge_scu)?;
+                    self.like(&to, &lot, op.merge_scu);
                 }
             }
             OrgStockOp::MovePool(op) => {
-                if let Some(Entry { holder, lot, .. }) = self.entry(op.entry.as_str())? {
+                let entry = self.entries.get(op.entry.as_str()).cloned();
+                if let Some(Entry { holder, lot, .. }) = entry {
                     self.belongs(&holder, &op.to_unit)?;
-                    self.like(&holder, &lot, op.merge_scu)?;
+                    self.like(&holder, &lot, op.merge_scu);
                 }
             }
-            OrgStockOp::Note(op) => drop(self.entry(op.entry.as_str())?),
-            OrgStockOp::Stolen(op) => drop(self.entry(op.entry.as_str())?),
         }
         Ok(())
     }
 
-    /// An entry of a pool, whosever it is.
-    fn entry(&mut self, id: &str) -> Result<Option<Entry>, StoreError> {
-        if let Some(known) = self.entries.get(id) {
-            return Ok(known.clone());
+    /// Has what a holder has in pools that stock of a lot may join looked up: in either stolen state, since earlier
+    /// ops may change that.
+    fn like(&mut self, holder: &MemberId, lot: &Lot, merge_scu: Option<bool>) {
+        if lot.measure == Measure::Scu && merge_scu != Some(true) {
+            return;
         }
-        let entry = match by_id(self.connection, id)? {
-            Some((holder, lot, row)) if row.keeping.unit().is_some() => {
-                Some(Entry { holder, lot, earmarks: Earmarks::read(self.connection, id)?, row })
-            }
-            _ => None,
-        };
-        self.entries.insert(id.to_owned(), entry.clone());
-        Ok(entry)
+        if !self.alike.contains_key(holder) {
+            self.alike.insert(holder.clone(), BTreeMap::new());
+        }
+        if let Some(lots) = self.alike.get_mut(holder) {
+            lots.extend([lot.clone(), lot.twin()].map(|lot| (lot.key(), lot)));
+        }
     }
 
-    /// What a holder has in pools that stock of a lot may join: in either stolen state, since earlier ops may
-    /// change that.
-    fn like(&mut self, holder: &MemberId, lot: &Lot, merge_scu: Option<bool>) -> Result<(), StoreError> {
-        if lot.measure == Measure::Scu && merge_scu != Some(true) {
-            return Ok(());
-        }
-        for lot in [lot.clone(), lot.twin()] {
-            for row in rows(self.connection, holder, &lot.key())? {
-                if matches!(row.keeping, Keeping::Pool(_)) && !self.entries.contains_key(&row.id) {
-                    let earmarks = Earmarks::read(self.connection, &row.id)?;
-                    let (id, holder, lot) = (row.id.clone(), holder.clone(), lot.clone());
-                    self.entries.insert(id, Some(Entry { holder, lot, row, earmarks }));
-                }
+    /// Looks up what stock may join.
+    fn join(&mut self) -> Result<(), StoreError> {
+        let mut new = Vec::new();
+        for (holder, mut lots) in std::mem::take(&mut self.alike) {
+            for (key, rows) in rows_of(self.connection, &holder, lots.keys().map(String::as_str))? {
+                let Some(lot) = lots.remove(&key) else { continue };
+                let is_new = |row: &Row| {
+                    matches!(row.keeping, Keeping::Pool(_)) && !self.entries.contains_key(&row.id)
+                };
+                new.extend(rows.into_iter().filter(is_new).map(|row| (holder.clone(), lot.clone(), row)));
             }
         }
+        self.entries.extend(marked(self.connection, new)?);
         Ok(())
     }
 

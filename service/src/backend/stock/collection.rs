@@ -14,7 +14,7 @@ use crate::catalogue::contents::Kind;
 use crate::catalogue::{Index, shown_key};
 use crate::feed::{Collection, Source, Stream};
 use crate::ids::MemberId;
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, limit, list};
 
 /// What one member reads.
 #[derive(Debug)]
@@ -63,15 +63,14 @@ impl Collection for Mine {
         keys: &BTreeSet<String>,
     ) -> Result<HashMap<String, StockLot>, StoreError> {
         let sql = format!(
-            "SELECT lot, sum(amount), {LOT} FROM stock_row WHERE member = ?1 AND lot = ?2 GROUP BY lot"
+            "SELECT lot, sum(amount), {LOT} FROM json_each(?2) k CROSS JOIN stock_row \
+             WHERE member = ?1 AND lot = k.value GROUP BY lot"
         );
-        let mut one = connection.prepare_cached(&sql)?;
+        let mut rows = connection.prepare_cached(&sql)?;
+        let mut rows = rows.query(params![self.member, list(keys.iter().map(String::as_str))])?;
         let mut found = HashMap::new();
-        for key in keys {
-            let mut rows = one.query(params![self.member, key])?;
-            if let Some(row) = rows.next()? {
-                found.extend([self.item(row)?]);
-            }
+        while let Some(row) = rows.next()? {
+            found.extend([self.item(row)?]);
         }
         Ok(found)
     }

@@ -1,18 +1,18 @@
 //! What the store knows of lots.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use exchange_api::reasons::Reason;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 use serde::Deserialize;
 
 use super::super::change::Writer;
-use super::super::warehouse::{Lot, rows};
+use super::super::warehouse::{Lot, rows_of};
 use super::NAME;
 use super::decide::{Known, Shelf, Wish};
 use crate::feed::{self, Stream};
 use crate::ids::MemberId;
-use crate::store::{self, StoreError};
+use crate::store::{self, StoreError, list};
 
 /// What is known of the lots that ops name.
 pub(super) fn known(
@@ -22,18 +22,19 @@ pub(super) fn known(
 ) -> Result<Known, StoreError> {
     let mut known = Known { marking: marking(connection)?, ..Known::default() };
     let stream = Stream::of_member(NAME, &writer.member);
+    let mut keys: BTreeMap<&Lot, String> = BTreeMap::new();
     for wish in targets.iter().flatten() {
-        if known.lots.contains_key(&wish.lot) {
-            continue;
-        }
-        let key = wish.lot.key();
-        let mut shelf = Shelf { rows: rows(connection, &writer.member, &key)?, ..Shelf::default() };
-        if shelf.rows.is_empty() {
-            shelf.gone = feed::removal(connection, &stream, &key)?;
-        }
-        known.lots.insert(wish.lot.clone(), shelf);
+        keys.entry(&wish.lot).or_insert_with(|| wish.lot.key());
     }
-    guarded(connection, writer, targets, &mut known.lots)?;
+    let mut rows = rows_of(connection, &writer.member, keys.values().map(String::as_str))?;
+    for (lot, key) in &keys {
+        let mut shelf = Shelf { rows: rows.remove(key).unwrap_or_default(), ..Shelf::default() };
+        if shelf.rows.is_empty() {
+            shelf.gone = feed::removal(connection, &stream, key)?;
+        }
+        known.lots.insert((*lot).clone(), shelf);
+    }
+    guarded(connection, writer, targets, &keys, &mut known.lots)?;
     Ok(known)
 }
 
@@ -49,6 +50,7 @@ fn guarded(
     connection: &Connection,
     writer: &Writer,
     targets: &[Result<Wish, Reason>],
+    keys: &BTreeMap<&Lot, String>,
     lots: &mut BTreeMap<Lot, Shelf>,
 ) -> Result<(), StoreError> {
     let (Some((client, _)), Some(since)) = (writer.author.connected(), writer.guarded_since) else {
@@ -56,10 +58,10 @@ fn guarded(
     };
     let lowered: BTreeSet<&Lot> =
         targets.iter().flatten().filter(|wish| wish.quantity < wish.expected).map(|wish| &wish.lot).collect();
-    let fallen: Vec<(String, &mut Shelf)> = lots
+    let fallen: Vec<(&str, &mut Shelf)> = lots
         .iter_mut()
         .filter(|(lot, shelf)| lowered.contains(lot) && !shelf.rows.is_empty())
-        .map(|(lot, shelf)| (lot.key(), shelf))
+        .filter_map(|(lot, shelf)| Some((keys.get(lot)?.as_str(), shelf)))
         .collect();
     if fallen.is_empty() {
         return Ok(());
@@ -71,16 +73,21 @@ fn guarded(
     let removed = removals.query_map(params![writer.member, client, since.millis()], |row| row.get(0))?;
     let removed: HashSet<String> = removed.collect::<Result<_, _>>()?;
     let mut first = connection.prepare_cached(
-        "SELECT before FROM journal INDEXED BY journal_of_lot \
-         WHERE member = ?1 AND key = ?2 AND client = ?3 AND at > ?4 AND area = 'stock' \
-         ORDER BY at, id LIMIT 1",
+        "SELECT j.key, j.before FROM json_each(?2) k CROSS JOIN journal j ON j.id = \
+         (SELECT id FROM journal INDEXED BY journal_of_lot \
+          WHERE member = ?1 AND key = k.value AND client = ?3 AND at > ?4 AND area = 'stock' \
+          ORDER BY at, id LIMIT 1)",
     )?;
+    let keys = list(fallen.iter().map(|(key, _)| *key));
+    let mut first = first.query(params![writer.member, keys, client, since.millis()])?;
+    let mut bases: HashMap<String, i64> = HashMap::new();
+    while let Some(row) = first.next()? {
+        let before: Option<String> = row.get(1)?;
+        bases.insert(row.get(0)?, before.map_or(Ok(0), |before| held(&before))?);
+    }
     for (key, shelf) in fallen {
-        let before: Option<Option<String>> = first
-            .query_row(params![writer.member, key, client, since.millis()], |row| row.get(0))
-            .optional()?;
-        shelf.base = before.map(|before| before.map_or(Ok(0), |before| held(&before))).transpose()?;
-        shelf.counted = removed.contains(&key);
+        shelf.base = bases.get(key).copied();
+        shelf.counted = removed.contains(key);
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Earmarks: what of a row stands ready for something, and so is not free.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, list};
 
 /// How many targets of one purpose an entry can show.
 const MOST_TARGETS: usize = 1000;
@@ -123,16 +123,27 @@ impl Earmarks {
 
     /// Those of a row.
     pub(crate) fn read(connection: &Connection, row: &str) -> Result<Self, StoreError> {
-        let sql = "SELECT kind, target, amount, delivered FROM stock_earmark WHERE stock_row = ?1";
-        let mut rows = connection.prepare_cached(sql)?;
-        let mut rows = rows.query([row])?;
-        let mut earmarks = Self::default();
-        while let Some(row) = rows.next()? {
-            let (kind, target): (String, String) = (row.get(0)?, row.get(1)?);
-            let earmark = Earmark { amount: row.get(2)?, delivered: row.get(3)? };
-            earmarks.add(Purpose::named(&kind)?, &target, earmark);
+        Ok(Self::read_all(connection, [row])?.remove(row).unwrap_or_default())
+    }
+
+    /// The same of many rows at once, by their ids; rows without any are left out.
+    pub(crate) fn read_all<'r>(
+        connection: &Connection,
+        rows: impl IntoIterator<Item = &'r str>,
+    ) -> Result<HashMap<String, Self>, StoreError> {
+        let mut found = connection.prepare_cached(
+            "SELECT e.stock_row, e.kind, e.target, e.amount, e.delivered \
+             FROM (SELECT DISTINCT value FROM json_each(?1)) k CROSS JOIN stock_earmark e \
+             WHERE e.stock_row = k.value",
+        )?;
+        let mut found = found.query([list(rows)])?;
+        let mut all: HashMap<String, Self> = HashMap::new();
+        while let Some(row) = found.next()? {
+            let (kind, target): (String, String) = (row.get(1)?, row.get(2)?);
+            let earmark = Earmark { amount: row.get(3)?, delivered: row.get(4)? };
+            all.entry(row.get(0)?).or_default().add(Purpose::named(&kind)?, &target, earmark);
         }
-        Ok(earmarks)
+        Ok(all)
     }
 
     /// Writes them for a row that has none.

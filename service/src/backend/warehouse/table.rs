@@ -1,7 +1,7 @@
 //! The tables of the warehouse.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension as _, Row as Columns, params};
 
@@ -9,7 +9,7 @@ use super::{Booking, Keeping, Lot, Measure, Offer, Placed, Row};
 use crate::catalogue::contents::Kind;
 use crate::feed::{self, Author, Change, Stream};
 use crate::ids::{MemberId, UnitId};
-use crate::store::StoreError;
+use crate::store::{StoreError, list};
 use crate::time::Moment;
 
 /// The area of the members' lots, in feeds.
@@ -26,19 +26,49 @@ const ROWS: &str = "stock_row r LEFT JOIN stock_offer o ON o.stock_row = r.id";
 
 /// A member's rows of a lot, the oldest first.
 pub(crate) fn rows(connection: &Connection, member: &MemberId, lot: &str) -> Result<Vec<Row>, StoreError> {
-    let sql =
-        format!("SELECT {ROW} FROM {ROWS} WHERE r.member = ?1 AND r.lot = ?2 ORDER BY r.booked_at, r.number");
-    let mut rows = connection.prepare_cached(&sql)?;
-    let rows = rows.query_map(params![member, lot], row)?.collect::<Result<_, _>>()?;
+    Ok(rows_of(connection, member, [lot])?.remove(lot).unwrap_or_default())
+}
+
+/// The same of many lots at once, by their keys; those that are empty are left out.
+pub(crate) fn rows_of<'k>(
+    connection: &Connection,
+    member: &MemberId,
+    lots: impl IntoIterator<Item = &'k str>,
+) -> Result<HashMap<String, Vec<Row>>, StoreError> {
+    let sql = format!(
+        "SELECT {ROW}, r.lot FROM (SELECT DISTINCT value FROM json_each(?2)) k CROSS JOIN {ROWS} \
+         WHERE r.member = ?1 AND r.lot = k.value ORDER BY r.booked_at, r.number"
+    );
+    let mut found = connection.prepare_cached(&sql)?;
+    let mut found = found.query(params![member, list(lots)])?;
+    let mut rows: HashMap<String, Vec<Row>> = HashMap::new();
+    while let Some(columns) = found.next()? {
+        rows.entry(columns.get(10)?).or_default().push(row(columns)?);
+    }
     Ok(rows)
 }
 
 /// The row of an id, its holder and its lot.
 pub(crate) fn by_id(connection: &Connection, id: &str) -> Result<Option<(MemberId, Lot, Row)>, StoreError> {
-    let sql = format!("SELECT {ROW}, r.member, {LOT} FROM {ROWS} WHERE r.id = ?1");
-    let read = |columns: &Columns<'_>| Ok((row(columns)?, columns.get(10)?, lot(columns, 11)));
-    let found = connection.prepare_cached(&sql)?.query_row([id], read).optional()?;
-    found.map(|(row, holder, lot)| Ok((holder, lot?, row))).transpose()
+    Ok(by_ids(connection, [id])?.pop())
+}
+
+/// The same of many ids at once, in no order.
+pub(crate) fn by_ids<'i>(
+    connection: &Connection,
+    ids: impl IntoIterator<Item = &'i str>,
+) -> Result<Vec<(MemberId, Lot, Row)>, StoreError> {
+    let sql = format!(
+        "SELECT {ROW}, r.member, {LOT} FROM (SELECT DISTINCT value FROM json_each(?1)) k CROSS JOIN {ROWS} \
+         WHERE r.id = k.value"
+    );
+    let mut found = connection.prepare_cached(&sql)?;
+    let mut found = found.query([list(ids)])?;
+    let mut rows = Vec::new();
+    while let Some(columns) = found.next()? {
+        rows.push((columns.get(10)?, lot(columns, 11)?, row(columns)?));
+    }
+    Ok(rows)
 }
 
 fn row(columns: &Columns<'_>) -> rusqlite::Result<Row> {
@@ -113,39 +143,60 @@ pub(crate) fn write(connection: &Connection, bookings: &[Booking<'_>]) -> Result
             delete.execute([&before.row.id])?;
         }
     }
-    let mut put = connection.prepare_cached(
+    let mut insert = connection.prepare_cached(
         "INSERT INTO stock_row (id, member, lot, pool_lot, kind, material, measure, location, quality, \
          stolen, amount, shared, unit, version, note, booked_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) \
-         ON CONFLICT (id) DO UPDATE SET member = excluded.member, lot = excluded.lot, \
-         pool_lot = excluded.pool_lot, location = excluded.location, quality = excluded.quality, \
-         stolen = excluded.stolen, amount = excluded.amount, shared = excluded.shared, \
-         unit = excluded.unit, version = excluded.version, note = excluded.note",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?;
+    let mut place = connection.prepare_cached(
+        "UPDATE stock_row SET member = ?2, lot = ?3, pool_lot = ?4, location = ?5, quality = ?6, stolen = ?7, \
+         shared = ?8, unit = ?9 WHERE id = ?1",
+    )?;
+    // What stands where it stood is in no other place of an index.
+    let mut book = connection
+        .prepare_cached("UPDATE stock_row SET amount = ?2, version = ?3, note = ?4 WHERE id = ?1")?;
     let mut put_offer = connection.prepare_cached(
         "INSERT INTO stock_offer (id, stock_row, amount) VALUES (?1, ?2, ?3) \
          ON CONFLICT (id) DO UPDATE SET amount = excluded.amount",
     )?;
-    for Placed { holder, lot, row } in bookings.iter().filter_map(|booking| booking.after) {
+    for Booking { before, after } in bookings {
+        let Some(Placed { holder, lot, row }) = after else { continue };
         let unit = row.keeping.unit();
-        put.execute(params![
-            row.id,
-            holder,
-            lot.key(),
-            unit.map(|unit| lot.pool_key(unit)),
-            lot.kind.as_str(),
-            lot.material,
-            lot.measure.as_str(),
-            lot.location,
-            lot.quality,
-            lot.stolen,
-            row.amount,
-            row.keeping != Keeping::Personal,
-            unit,
-            row.version,
-            row.note,
-            row.booked_at.millis(),
-        ])?;
+        let shared = row.keeping != Keeping::Personal;
+        let keys = || (lot.key(), unit.map(|unit| lot.pool_key(unit)));
+        match before {
+            None => {
+                let (key, pool_key) = keys();
+                insert.execute(params![
+                    row.id,
+                    holder,
+                    key,
+                    pool_key,
+                    lot.kind.as_str(),
+                    lot.material,
+                    lot.measure.as_str(),
+                    lot.location,
+                    lot.quality,
+                    lot.stolen,
+                    row.amount,
+                    shared,
+                    unit,
+                    row.version,
+                    row.note,
+                    row.booked_at.millis(),
+                ])?;
+            }
+            Some(before) => {
+                if !after.is_some_and(|after| after.is_beside(before)) {
+                    let (key, pool_key) = keys();
+                    let Lot { location, quality, stolen, .. } = lot;
+                    let there =
+                        params![row.id, holder, key, pool_key, location, quality, stolen, shared, unit];
+                    place.execute(there)?;
+                }
+                book.execute(params![row.id, row.amount, row.version, row.note])?;
+            }
+        }
         if let Some(Offer { id, amount }) = &row.offer {
             put_offer.execute(params![id, row.id, amount])?;
         }
@@ -161,29 +212,71 @@ pub(crate) fn tell(
     now: Moment,
     bookings: &[Booking<'_>],
 ) -> Result<(), StoreError> {
-    let mut moved: BTreeMap<&MemberId, BTreeMap<&Lot, i64>> = BTreeMap::new();
-    let mut pools: BTreeMap<&UnitId, BTreeSet<String>> = BTreeMap::new();
+    let mut moved: BTreeMap<&MemberId, BTreeMap<&Lot, (i64, Left)>> = BTreeMap::new();
+    let mut pools: BTreeMap<&UnitId, BTreeMap<&Lot, Left>> = BTreeMap::new();
     for booking in bookings {
-        for (placed, sign) in [(booking.before, -1), (booking.after, 1)] {
+        for (placed, sign, left) in [(booking.before, -1, Left::Perhaps), (booking.after, 1, Left::Surely)] {
             let Some(Placed { holder, lot, row }) = placed else { continue };
-            *moved.entry(holder).or_default().entry(lot).or_default() += sign * row.amount;
+            let (sum, there) = moved.entry(holder).or_default().entry(lot).or_default();
+            *sum += sign * row.amount;
+            *there = left.max(*there);
             if let Some(unit) = row.keeping.unit() {
-                pools.entry(unit).or_default().insert(lot.pool_key(unit));
+                let there = pools.entry(unit).or_default().entry(lot).or_default();
+                *there = left.max(*there);
             }
         }
     }
-    let mut left = connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM stock_row WHERE member = ?1 AND lot = ?2)")?;
     for (holder, lots) in moved {
-        let mut changes = Vec::new();
-        for (lot, _) in lots.into_iter().filter(|(_, sum)| *sum != 0) {
-            let key = lot.key();
-            let there: bool = left.query_row(params![holder, key], |row| row.get(0))?;
-            changes.push((key, !there));
-        }
-        record(connection, &Stream::of_member(STOCK, holder), by, now, &changes)?;
+        let lots = lots.into_iter().filter(|(_, (sum, _))| *sum != 0);
+        let lots = lots.map(|(lot, (_, left))| (lot.key(), left)).collect();
+        tell_member(connection, by, now, holder, lots)?;
     }
-    tell_pools(connection, by, now, pools)
+    for (unit, lots) in pools {
+        let lots = lots.into_iter().map(|(lot, left)| (lot.pool_key(unit), left)).collect();
+        tell_pool(connection, by, now, unit, lots)?;
+    }
+    Ok(())
+}
+
+/// Whether anything is left in a lot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Left {
+    /// Only the store knows.
+    #[default]
+    Perhaps,
+    /// A row was just written there.
+    Surely,
+}
+
+/// Lots by their keys: feeds tell of them in that order, in which they also stand in the store.
+type Told = BTreeMap<String, Left>;
+
+fn tell_member(
+    connection: &Connection,
+    by: &Author,
+    now: Moment,
+    holder: &MemberId,
+    lots: Told,
+) -> Result<(), StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM stock_row WHERE member = ?1 AND lot = ?2)";
+    let mut left = connection.prepare_cached(sql)?;
+    record(connection, &Stream::of_member(STOCK, holder), by, now, lots, |lot| {
+        left.query_row(params![holder, lot], |row| row.get(0))
+    })
+}
+
+fn tell_pool(
+    connection: &Connection,
+    by: &Author,
+    now: Moment,
+    unit: &UnitId,
+    lots: Told,
+) -> Result<(), StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM stock_row WHERE unit = ?1 AND pool_lot = ?2)";
+    let mut left = connection.prepare_cached(sql)?;
+    record(connection, &Stream::of_unit(ORG_STOCK, unit), by, now, lots, |lot| {
+        left.query_row(params![unit, lot], |row| row.get(0))
+    })
 }
 
 /// Tells the feeds of pools that lots of theirs are to be looked at anew, or are gone.
@@ -193,16 +286,9 @@ pub(crate) fn tell_pools<U: Borrow<UnitId>>(
     now: Moment,
     pools: impl IntoIterator<Item = (U, BTreeSet<String>)>,
 ) -> Result<(), StoreError> {
-    let mut left = connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM stock_row WHERE unit = ?1 AND pool_lot = ?2)")?;
     for (unit, keys) in pools {
-        let unit = unit.borrow();
-        let mut changes = Vec::new();
-        for key in keys {
-            let there: bool = left.query_row(params![unit, key], |row| row.get(0))?;
-            changes.push((key, !there));
-        }
-        record(connection, &Stream::of_unit(ORG_STOCK, unit), by, now, &changes)?;
+        let lots = keys.into_iter().map(|key| (key, Left::Perhaps)).collect();
+        tell_pool(connection, by, now, unit.borrow(), lots)?;
     }
     Ok(())
 }
@@ -212,8 +298,13 @@ fn record(
     stream: &Stream,
     by: &Author,
     now: Moment,
-    changes: &[(String, bool)],
+    lots: Told,
+    mut is_left: impl FnMut(&str) -> rusqlite::Result<bool>,
 ) -> Result<(), StoreError> {
-    let changes = changes.iter().map(|(key, gone)| Change { key, gone: *gone });
+    let mut changes = Vec::with_capacity(lots.len());
+    for (key, left) in &lots {
+        let gone = *left == Left::Perhaps && !is_left(key)?;
+        changes.push(Change { key, gone });
+    }
     feed::record(connection, stream, by, now, changes)
 }
