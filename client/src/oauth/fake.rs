@@ -91,6 +91,11 @@ impl Fake {
         self.next("oauth.token", Fate::Answer(400, json!({ "error": error })));
     }
 
+    /// What was to become of requests that nobody made.
+    pub(crate) fn forget_fates(&self) {
+        self.state().fates.clear();
+    }
+
     /// How often this was asked for.
     pub(crate) fn count(&self, operation: &str) -> usize {
         self.state().log.iter().filter(|id| **id == operation).count()

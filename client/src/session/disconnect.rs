@@ -84,7 +84,7 @@ impl Inside {
         let key = StepTaken::of(self.keys.delete().await);
         self.drop_connection();
         self.held().keyed = None;
-        self.become_(SessionState::SignedOut);
+        self.set_state(SessionState::SignedOut);
         let mut data = vec![("notes".to_owned(), StepTaken::of(self.forget_notes(&alone).await))];
         for kept in self.local() {
             data.push((kept.name().to_owned(), StepTaken::of(kept.delete().await)));

@@ -123,7 +123,7 @@ impl Inside {
         }
     }
 
-    pub(super) fn become_(&self, state: SessionState) {
+    pub(super) fn set_state(&self, state: SessionState) {
         let changed = self.state.send_if_modified(|now| std::mem::replace(now, state) != state);
         if changed {
             tracing::info!(?state, "the session changed");
@@ -173,7 +173,7 @@ impl Inside {
         let ended = self.held().notes.ended.clone();
         let Some(refresh) = refresh else {
             self.drop_connection();
-            self.become_(match ended.as_ref().and_then(|ended| end_of(&ended.why)) {
+            self.set_state(match ended.as_ref().and_then(|ended| end_of(&ended.why)) {
                 Some(end) => SessionState::Ended(end),
                 None => SessionState::SignedOut,
             });
@@ -186,7 +186,7 @@ impl Inside {
             return Ok(());
         }
         if !self.has_key(&refresh.jkt).await? {
-            self.become_(SessionState::Ended(End::KeyLost));
+            self.set_state(SessionState::Ended(End::KeyLost));
             return Ok(());
         }
         let access = self.stored_access(&refresh).await?;
@@ -196,7 +196,7 @@ impl Inside {
             held.connection = Some(refresh.connection.clone());
             held.access = access;
         }
-        self.become_(SessionState::Active);
+        self.set_state(SessionState::Active);
         Ok(())
     }
 
@@ -360,7 +360,7 @@ impl Inside {
             Some(connection) => Some(connection),
             None => self.stored_refresh().await.ok().flatten().map(|refresh| refresh.connection),
         };
-        self.become_(SessionState::Ended(end));
+        self.set_state(SessionState::Ended(end));
         self.drop_connection();
         let ended = connection
             .map(|connection| EndedNote { connection: connection.into(), why: name_of(end).to_owned() });

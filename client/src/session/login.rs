@@ -212,7 +212,7 @@ impl Inside {
         self.drop_connection();
         self.held().keyed = Some(keyed.clone());
         self.adopt(&alone, &refresh, access).await?;
-        self.become_(SessionState::Active);
+        self.set_state(SessionState::Active);
         Ok(())
     }
 }

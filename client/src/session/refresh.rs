@@ -145,7 +145,7 @@ impl Inside {
             self.is_active()?;
             let Some(refresh) = self.stored_refresh().await? else { return Err(self.signed_out().await) };
             if !self.has_key(&refresh.jkt).await? {
-                self.become_(SessionState::Ended(End::KeyLost));
+                self.set_state(SessionState::Ended(End::KeyLost));
                 self.is_active()?;
             }
             if let Some(grant) = self.without_asking(&alone, &refresh, refused.as_ref()).await? {
@@ -237,7 +237,7 @@ impl Inside {
                 }
                 self.end(alone, end).await;
             }
-            ErrorKind::Halted(halt) => self.become_(SessionState::Halted(halt)),
+            ErrorKind::Halted(halt) => self.set_state(SessionState::Halted(halt)),
             _ => {
                 let (now, fraction) = (self.environment.now(), self.environment.fraction());
                 self.held().pace.failed(error.clone(), now, fraction);
@@ -255,7 +255,7 @@ impl Inside {
             _ => None,
         };
         self.drop_connection();
-        self.become_(ended.map_or(SessionState::SignedOut, SessionState::Ended));
+        self.set_state(ended.map_or(SessionState::SignedOut, SessionState::Ended));
         self.is_active().err().unwrap_or_else(not_taken)
     }
 
@@ -264,7 +264,7 @@ impl Inside {
         let end = match refusal.kind() {
             ErrorKind::Halted(halt) => {
                 if self.is_active().is_ok() {
-                    self.become_(SessionState::Halted(halt));
+                    self.set_state(SessionState::Halted(halt));
                 }
                 return;
             }

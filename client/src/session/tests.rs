@@ -2,6 +2,7 @@
 //! several processes.
 
 mod ends;
+mod secrets;
 mod shared;
 mod signing_in;
 

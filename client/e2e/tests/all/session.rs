@@ -1,0 +1,424 @@
+//! Device logins, refreshes and ends of connections, against the real identity provider and gateway.
+//!
+//! The client goes by the sandbox's clock, which a test moves: nobody waits.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use exchange_client::{
+    Clock, CredentialStore, DeviceLogin, Disconnected, End, Entry, Environment, Error, ErrorKind, Exchange,
+    Halt, Identity, InMemory, InsecureFile, LoginProgress, Owner, Place, Session, SessionState, Sleep,
+    StepTaken,
+    api::{
+        Transport, TransportError,
+        runtime::{
+            client::ReqwestTransport,
+            operation::Operation,
+            transport::{Delivery, Sending, TransportFault},
+        },
+        scopes::Scope,
+    },
+    dpop::{SystemRandom, UnixTime, clock::Reading},
+};
+use exchange_service::{
+    admin::{self, AdminError, By},
+    config::{Config, Profile},
+    ids::InstallationId,
+    sandbox::{Act, Options, Sandbox},
+    store,
+    time::{Clock as _, MovedClock},
+};
+
+const MEMBER: &str = "sandbox-member";
+
+/// The sandbox's clock. In seconds: by how much the machine's wall clock is wrong, and how far all its clocks are
+/// ahead.
+#[derive(Clone)]
+struct Moved {
+    clock: MovedClock,
+    begun: i64,
+    wrong_by: Arc<AtomicI64>,
+    ahead: Arc<AtomicI64>,
+}
+
+impl Clock for Moved {
+    fn now(&self) -> Reading {
+        let millis = |moment: i64| u64::try_from(moment).unwrap();
+        let now = self.clock.now().millis() + 1000 * self.ahead.load(Ordering::SeqCst);
+        let wall = now + 1000 * self.wrong_by.load(Ordering::SeqCst);
+        Reading {
+            wall: UnixTime::from_millis(millis(wall)),
+            monotonic: Duration::from_millis(millis(now - self.begun)),
+        }
+    }
+
+    fn sleep(&self, time: Duration) -> Sleep<'_> {
+        Box::pin(async move {
+            let end = self.now().monotonic + time;
+            while self.now().monotonic < end {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+    }
+}
+
+/// The network, which can lose an answer after the request arrived.
+#[derive(Clone)]
+struct Lossy {
+    network: ReqwestTransport,
+    loses_token: Arc<AtomicBool>,
+}
+
+impl Transport for Lossy {
+    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+        Box::pin(async move {
+            let answer = self.network.send(operation, request).await;
+            if operation.id == "oauth.token" && self.loses_token.swap(false, Ordering::SeqCst) {
+                return Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown));
+            }
+            answer
+        })
+    }
+}
+
+/// A machine with a client on it.
+struct Desk {
+    sandbox: Sandbox,
+    place: Place,
+    clock: Moved,
+    network: Lossy,
+}
+
+fn identity() -> Identity {
+    Identity::new("sandbox-client", "Desk", "1.0.0", "https://desk.example").unwrap()
+}
+
+impl Desk {
+    async fn new() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    async fn with(options: Options) -> Self {
+        let sandbox = Sandbox::with(options).await.unwrap();
+        let origin = sandbox.origin();
+        let place = Place::of_developer(|_| Some(origin)).unwrap().unwrap();
+        let clock = sandbox.clock().clone();
+        let clock = Moved {
+            begun: clock.now().millis() - 1_000_000,
+            clock,
+            wrong_by: Arc::default(),
+            ahead: Arc::default(),
+        };
+        let network = Lossy { network: ReqwestTransport::new().unwrap(), loses_token: Arc::default() };
+        Self { sandbox, place, clock, network }
+    }
+
+    /// A process with secrets in this store and the rest in this folder.
+    async fn process(&self, store: impl CredentialStore + 'static, folder: Option<&Path>) -> Session {
+        let builder = Session::builder(&self.place, &identity())
+            .environment(Environment::new(self.clock.clone(), SystemRandom))
+            .transport(self.network.clone())
+            .credentials(store);
+        let builder = match folder {
+            Some(folder) => builder.state_folder(folder),
+            None => builder,
+        };
+        builder.open().await.unwrap()
+    }
+
+    /// One that is signed in, and its store.
+    async fn signed_in(&self) -> (Session, InMemory) {
+        let store = InMemory::new();
+        let session = self.process(store.clone(), None).await;
+        self.sign_in(&session, &[Scope::ExchangeStockRead]).await;
+        (session, store)
+    }
+
+    async fn sign_in(&self, session: &Session, scopes: &[Scope]) {
+        let login = session.sign_in(scopes).await.unwrap();
+        self.approve(&login).await;
+        self.sandbox.advance(login.next_check());
+        login.finish().await.unwrap();
+    }
+
+    async fn approve(&self, login: &DeviceLogin) {
+        self.sandbox.approve(login.user_code(), MEMBER).await.unwrap();
+    }
+
+    fn exchange(&self, session: &Session) -> Exchange {
+        Exchange::builder(self.place.clone(), identity()).build(session).unwrap()
+    }
+
+    /// Calls the gateway; the id that it gave the installation.
+    async fn call(&self, session: &Session) -> Result<String, Error> {
+        let answer = self.exchange(session).api().service_document().await?.into_body();
+        Ok(answer.installation_id.unwrap().to_string())
+    }
+
+    fn advance(&self, seconds: u64) {
+        self.sandbox.advance(Duration::from_secs(seconds));
+    }
+
+    async fn has(&self, store: &InMemory, entry: Entry) -> bool {
+        let owner = Owner::new(&self.place, &identity(), "default");
+        store.read(&owner, entry).await.unwrap().is_some()
+    }
+}
+
+/// IDP-05, IDP-09, IDP-11, IDP-14, IDP-17, ERR-43: from the code to a call of the gateway.
+#[tokio::test]
+async fn a_member_approves_a_login() {
+    let desk = Desk::new().await;
+    let session = desk.process(InMemory::new(), None).await;
+    let login = session.sign_in(&[Scope::ExchangeStockRead, Scope::ExchangeHangarRead]).await.unwrap();
+    assert_eq!(login.verification_uri(), desk.sandbox.directory().pages);
+    assert!(login.expires_in() > Duration::from_secs(590));
+    let code = login.user_code().to_owned();
+    desk.sandbox.advance(login.next_check());
+    // Asked once, and approved then.
+    let (told, mut waits) = tokio::sync::mpsc::unbounded_channel();
+    let finish = login.finish_with(move |progress| told.send(progress).unwrap());
+    let approve = async {
+        let Some(LoginProgress::Waiting { next, .. }) = waits.recv().await else {
+            panic!("it does not wait")
+        };
+        desk.sandbox.approve(&code, MEMBER).await.unwrap();
+        desk.sandbox.advance(next);
+    };
+    let (done, ()) = tokio::join!(finish, approve);
+    done.unwrap();
+    assert_eq!(session.state(), SessionState::Active);
+    for scope in [Scope::ExchangeConnect, Scope::ExchangeStockRead, Scope::ExchangeHangarRead] {
+        assert!(session.has(&scope), "{scope}");
+    }
+    assert_eq!(session.scopes().len(), 3);
+    desk.call(&session).await.unwrap();
+}
+
+/// ERR-45, ERR-46: declined and expired leave nobody signed in.
+#[tokio::test]
+async fn a_login_is_declined_or_expires() {
+    let desk = Desk::new().await;
+    let session = desk.process(InMemory::new(), None).await;
+    let login = session.sign_in(&[]).await.unwrap();
+    desk.sandbox.decline(login.user_code(), MEMBER).await.unwrap();
+    desk.sandbox.advance(login.next_check());
+    assert_eq!(login.finish().await.unwrap_err().kind(), ErrorKind::Declined);
+
+    let login = session.sign_in(&[]).await.unwrap();
+    // The machine slept, and its clock does not know: the provider says that the time is over.
+    desk.advance(601);
+    desk.clock.wrong_by.store(-601, Ordering::SeqCst);
+    let error = login.finish().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::CodeExpired);
+    assert_eq!(error.oauth_error().map(ToString::to_string).as_deref(), Some("expired_token"));
+    assert_eq!(session.state(), SessionState::SignedOut);
+    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::SignInNeeded);
+}
+
+/// ERR-44: whom the provider finds too fast waits longer from then on.
+#[tokio::test]
+async fn a_login_slows_down() {
+    let desk = Desk::new().await;
+    let session = desk.process(InMemory::new(), None).await;
+    let login = session.sign_in(&[]).await.unwrap();
+    let code = login.user_code().to_owned();
+    desk.sandbox.advance(login.next_check());
+    let (told, mut waits) = tokio::sync::mpsc::unbounded_channel();
+    let finish = login.finish_with(move |progress| told.send(progress).unwrap());
+    let member = async {
+        let mut wait = async || {
+            let Some(LoginProgress::Waiting { next, .. }) = waits.recv().await else {
+                panic!("it does not wait")
+            };
+            next
+        };
+        assert_eq!(wait().await.as_secs_f64().round(), 6.0);
+        // This machine's timer runs fast.
+        desk.clock.ahead.store(6, Ordering::SeqCst);
+        let next = wait().await;
+        assert_eq!(next.as_secs_f64().round(), 14.0);
+        desk.sandbox.approve(&code, MEMBER).await.unwrap();
+        desk.sandbox.advance(next);
+    };
+    let (done, ()) = tokio::join!(finish, member);
+    done.unwrap();
+}
+
+/// IDP-19, IDP-22: tokens are refreshed in time, and the gateway takes each of them.
+#[tokio::test]
+async fn tokens_are_refreshed() {
+    let desk = Desk::new().await;
+    let (session, _) = desk.signed_in().await;
+    let id = desk.call(&session).await.unwrap();
+    for _ in 0..4 {
+        desk.advance(241);
+        assert_eq!(desk.call(&session).await.unwrap(), id);
+    }
+    assert_eq!(session.state(), SessionState::Active);
+}
+
+/// IDP-19, ERR-47: the answer to a refresh is lost: the same token is sent again, and the connection lives.
+#[tokio::test]
+async fn a_lost_rotation_is_recovered() {
+    let desk = Desk::new().await;
+    let (session, _) = desk.signed_in().await;
+    let id = desk.call(&session).await.unwrap();
+    desk.advance(301);
+    desk.network.loses_token.store(true, Ordering::SeqCst);
+    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Unreachable);
+    assert_eq!(session.state(), SessionState::Active);
+    desk.advance(6);
+    assert_eq!(desk.call(&session).await.unwrap(), id);
+    // The successor is the one that counts from now on.
+    desk.advance(301);
+    assert_eq!(desk.call(&session).await.unwrap(), id);
+}
+
+/// ERR-05, ERR-06: a token that the gateway does not take is refreshed, once, and the call goes on.
+#[tokio::test]
+async fn a_refused_token_is_refreshed() {
+    let desk = Desk::new().await;
+    let (session, _) = desk.signed_in().await;
+    let id = desk.call(&session).await.unwrap();
+    // This machine's clocks stand where they were: it thinks that the token holds.
+    desk.advance(400);
+    desk.clock.ahead.store(-400, Ordering::SeqCst);
+    assert_eq!(desk.call(&session).await.unwrap(), id);
+}
+
+/// IDP-18, IDP-19: two processes share key, tokens and the lock, over files.
+#[tokio::test]
+async fn processes_share_a_connection() {
+    let desk = Desk::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let (secrets, state) = (folder.path().join("secrets"), folder.path().join("state"));
+    let store = || InsecureFile::open(&secrets).unwrap();
+    let one = desk.process(store(), Some(&state)).await;
+    desk.sign_in(&one, &[Scope::ExchangeStockRead]).await;
+    let id = desk.call(&one).await.unwrap();
+    one.note_installation(&id).await.unwrap();
+    let two = desk.process(store(), Some(&state)).await;
+    assert_eq!((two.state(), two.installation_id()), (SessionState::Active, Some(id.clone())));
+    assert!(two.has(&Scope::ExchangeStockRead));
+    for _ in 0..3 {
+        desk.advance(301);
+        let (first, second) = tokio::join!(desk.call(&one), desk.call(&two));
+        assert_eq!((first.unwrap(), second.unwrap()), (id.clone(), id.clone()));
+    }
+    let Disconnected { revoked, .. } = two.disconnect().await;
+    assert!(matches!(revoked, StepTaken::Done), "{revoked:?}");
+    desk.advance(301);
+    assert_eq!(desk.call(&one).await.unwrap_err().kind(), ErrorKind::SignInNeeded);
+    assert_eq!(one.state(), SessionState::SignedOut);
+}
+
+/// IDP-25, ERR-12: the member disconnects the client on the web: the tokens go, the key stays, nobody signs in by
+/// itself.
+#[tokio::test]
+async fn the_member_disconnects_the_client() {
+    let desk = Desk::new().await;
+    let (session, store) = desk.signed_in().await;
+    let id = desk.call(&session).await.unwrap();
+    desk.advance(1);
+    let act = Act::Disconnect { client: "sandbox-client".to_owned() };
+    desk.sandbox.act(MEMBER, act).await.unwrap();
+    let error = desk.call(&session).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Ended(End::Client));
+    assert_eq!(session.state(), SessionState::Ended(End::Client));
+    assert!(desk.has(&store, Entry::DpopKey).await);
+    assert!(!desk.has(&store, Entry::RefreshToken).await && !desk.has(&store, Entry::AccessToken).await);
+    // The same installation, once the member signs in again.
+    desk.advance(1);
+    desk.sign_in(&session, &[]).await;
+    assert_eq!(desk.call(&session).await.unwrap(), id);
+}
+
+/// IDP-25, ERR-47: the same, learnt from a refresh.
+#[tokio::test]
+async fn a_refresh_tells_that_it_is_over() {
+    let desk = Desk::new().await;
+    let (session, store) = desk.signed_in().await;
+    desk.advance(301);
+    let act = Act::Disconnect { client: "sandbox-client".to_owned() };
+    desk.sandbox.act(MEMBER, act).await.unwrap();
+    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Ended(End::Grant));
+    assert_eq!(session.state(), SessionState::Ended(End::Grant));
+    assert!(!desk.has(&store, Entry::RefreshToken).await);
+}
+
+/// ERR-13: this installation is disconnected: its key goes too, and whoever signs in next is another.
+#[tokio::test]
+async fn an_installation_is_disconnected() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { data: Some(folder.path().to_owned()), ..Options::default() };
+    let desk = Desk::with(options).await;
+    let (session, store) = desk.signed_in().await;
+    let id = desk.call(&session).await.unwrap();
+    desk.advance(1);
+    let now = desk.sandbox.clock().now();
+    let installation = InstallationId::new(id.clone());
+    let ended: Result<_, AdminError> = store::edit(folder.path(), |connection| {
+        admin::end_installation(connection, &By { name: "admin", now }, &installation)
+    });
+    ended.unwrap();
+    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Ended(End::Installation));
+    assert!(!desk.has(&store, Entry::DpopKey).await && !desk.has(&store, Entry::RefreshToken).await);
+    desk.sign_in(&session, &[]).await;
+    assert_ne!(desk.call(&session).await.unwrap(), id);
+}
+
+/// ERR-15, CLI-04: a suspended client halts, and sends nothing until the member goes on.
+#[tokio::test]
+async fn a_suspended_client_halts() {
+    let desk = Desk::new().await;
+    let (session, _) = desk.signed_in().await;
+    let suspend =
+        |suspended| desk.sandbox.act(MEMBER, Act::Suspend { client: "sandbox-client".to_owned(), suspended });
+    suspend(true).await.unwrap();
+    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(Halt::Suspended));
+    suspend(false).await.unwrap();
+    // The gateway looks again within five seconds; this client does not.
+    desk.advance(6);
+    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(Halt::Suspended));
+    assert_eq!(session.resume().await.unwrap(), SessionState::Active);
+    desk.call(&session).await.unwrap();
+}
+
+/// DPP-17, ERR-50, IDP-23: a provider that wants nonces gets its own, at the token and the revocation endpoint,
+/// though the gateway has the same origin.
+#[tokio::test]
+async fn a_provider_may_want_nonces() {
+    let mut config = Config::default();
+    config.idp.profile = Profile::Rfc9449;
+    config.idp.password_kib = 64;
+    config.idp.password_passes = 1;
+    let desk = Desk::with(Options { config: Some(config), ..Options::default() }).await;
+    let (session, _) = desk.signed_in().await;
+    for _ in 0..3 {
+        desk.call(&session).await.unwrap();
+        desk.advance(301);
+    }
+    let report = session.disconnect().await;
+    assert!(matches!(report.revoked, StepTaken::Done) && report.is_gone(), "{report:?}");
+}
+
+/// DPP-10, ERR-49: a clock that is wrong by an hour is no obstacle.
+#[tokio::test]
+async fn a_clock_may_be_wrong() {
+    for wrong_by in [-3600, 3600] {
+        let desk = Desk::new().await;
+        desk.clock.wrong_by.store(wrong_by, Ordering::SeqCst);
+        let (session, _) = desk.signed_in().await;
+        desk.call(&session).await.unwrap();
+        desk.advance(301);
+        desk.call(&session).await.unwrap();
+    }
+}

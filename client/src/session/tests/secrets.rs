@@ -1,0 +1,106 @@
+//! Nothing secret leaves the store: no log, no error, no `Debug`, no file beside it.
+
+use std::fmt::{Debug, Write as _};
+
+use serde_json::json;
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+};
+
+use super::*;
+use crate::oauth::fake::Fate;
+
+/// Writes down every span and event, whatever its level.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Visit for Log {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0.lock().unwrap(), " {field}={value:?}").unwrap();
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        span.record(&mut self.clone());
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        values.record(&mut self.clone());
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// IDP-18, IDP-12: a whole life with tokens, codes and answers that have a planted word in them.
+#[tokio::test(start_paused = true)]
+async fn nothing_secret_is_printed_or_left_lying_about() {
+    let log = Log::default();
+    let _guard = tracing::subscriber::set_default(log.clone());
+    let machine = Machine::new();
+    let session = machine.process().await;
+    let mut shown = String::new();
+    let mut show = |what: &dyn Debug| write!(shown, "{what:?} {what:#?}").unwrap();
+
+    let bad = [
+        json!({ "access_token": 5, "refresh_token": "hush", "token_type": "DPoP" }),
+        json!({ "access_token": "hush hush", "refresh_token": "hush", "token_type": "DPoP" }),
+        json!({ "access_token": "hush", "refresh_token": ["hush"], "token_type": "DPoP" }),
+        json!({ "access_token": "hush", "refresh_token": "hush", "token_type": "hush" }),
+        json!({ "error": "hush hush", "error_description": "hush" }),
+    ];
+    for answer in bad {
+        let login = session.sign_in(&[]).await.unwrap();
+        show(&login);
+        machine.fake.next("oauth.token", Fate::Answer(200, answer));
+        machine.fake.next_refused("access_denied");
+        let error = login.finish().await.unwrap_err();
+        show(&(error.to_string(), &error));
+        machine.fake.forget_fates();
+    }
+    for page in [json!({ "device_code": "hush", "user_code": "hush\u{1b}", "verification_uri": "hush:" })] {
+        machine.fake.next("oauth.device", Fate::Answer(200, page));
+        show(&session.sign_in(&[]).await.err());
+    }
+    machine.sign_in(&session).await;
+    show(&(&session, &machine.store.inner, session.watch()));
+    for fate in [
+        Fate::Page(200, "hush"),
+        Fate::Page(502, "hush"),
+        Fate::Answer(400, json!({ "error": "invalid_grant", "error_description": "hush" })),
+    ] {
+        machine.pass(700).await;
+        machine.fake.next("oauth.token", fate);
+        show(&session.current().await.err());
+    }
+    machine.sign_in(&session).await;
+    for file in std::fs::read_dir(machine.folder.path().join("state")).unwrap() {
+        show(&String::from_utf8(std::fs::read(file.unwrap().path()).unwrap()).unwrap());
+    }
+    machine.store.be_full(true);
+    machine.pass(301).await;
+    show(&session.current().await.err());
+    show(&session.disconnect().await);
+
+    let log = log.0.lock().unwrap().clone();
+    assert!(log.contains("oauth.token") && log.contains("Active"), "it is written down");
+    for (what, text) in [("shown", &shown), ("logged", &log)] {
+        let at = text.find(PLANTED).map(|at| &text[at.saturating_sub(200)..(at + 50).min(text.len())]);
+        assert_eq!(at, None, "{what}");
+    }
+}
