@@ -1,8 +1,8 @@
 //! Where secrets are kept: the key of this installation and its tokens, and nothing else (IDP-18, DPP-07).
 //!
-//! A [`CredentialStore`] is whatever keeps bytes for nobody but the member: the platform's store
-//! (`exchange-client-keyring`), [`InMemory`] for tests, or [`InsecureFile`], which is never chosen for anybody.
-//! There is no fallback from one to another: a store that cannot be used is an error that names it.
+//! A [`CredentialStore`] is whatever keeps bytes for nobody but the member: a platform's store, [`InMemory`] for
+//! tests, or [`InsecureFile`], which is never chosen for anybody. There is no fallback from one to another: a
+//! store that cannot be used is an error that names it.
 
 mod file;
 mod memory;

@@ -67,7 +67,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Where secrets are kept: the platform's store, by `exchange-client-keyring`. There is no default.
+    /// Where secrets are kept. There is no default, so that nothing is kept where nobody chose it.
     pub fn credentials(mut self, store: impl CredentialStore + 'static) -> Self {
         self.store = Some(Arc::new(store));
         self
