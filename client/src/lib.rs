@@ -19,6 +19,7 @@ mod identity;
 mod keys;
 mod lock;
 mod oauth;
+pub mod outbox;
 mod pace;
 mod place;
 pub mod replica;
@@ -56,6 +57,8 @@ pub use handles::{HandleCheck, Handles};
 pub use identity::{Identity, UnusableIdentity};
 pub use keys::KeySource;
 pub use pace::{Asked, Budget};
+=======
+pub use outbox::{MemoryOutbox, Outbox, OutboxEvent};
 pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
 pub use replica::{MemoryReplica, Replica};
 pub use session::{DeviceLogin, Disconnected, LocalData, LoginProgress, Session, SessionBuilder, StepTaken};

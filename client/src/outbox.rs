@@ -1,0 +1,80 @@
+//! The outbox: change sets that are on their way, over lost answers, restarts and a member who has to be asked.
+//!
+//! [`Outbox::enqueue`] returns when a set is kept: its exact bytes and its random key (GW-12). From then on it is
+//! sent until it is known what became of it, always the same bytes under the same key, so that the exchange
+//! carries it out once. Sets of one area go one after another; one that cannot go on holds up its own area alone.
+//!
+//! ```text
+//!            ┌──────────── asked to wait, no way there, no answer (three times) ───────────┐
+//!            ▼                                                                             │
+//! enqueue ▶ Pending ──────▶ Sending ──▶ Done         the results are kept until forgotten  │
+//!            ▲                 ├──────▶ Held         the member confirms on the web ───────┼─▶ resolve
+//!            │                 ├──────▶ NeedsRebase  pull, merge, edit                     │
+//!            ├──── edit ───────┼──────▶ Refused      never again unchanged                 │
+//!            ├──── resume ─────┼──────▶ Parked       signed out, halted                    │
+//!            └──── resolve ────┴──────▶ Unknown      pull and compare ◀────────────────────┘
+//! ```
+//!
+//! What decides ([`Entry`]) is a state machine without I/O; [`Outbox`] drives it over an [`OutboxStore`].
+
+mod decide;
+mod drive;
+mod entry;
+mod event;
+mod face;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+pub use self::{
+    drive::Outbox,
+    entry::{Entry, EntryNumber, Found, State, Why},
+    event::{OutboxEvent, Written},
+    store::{Keeping, MemoryOutbox, NewRow, OutboxStore, Row},
+};
+use crate::backoff::Backoff;
+
+/// The numbers of an outbox.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// The most ops of a set: `limits.batchMaxOps` of the service document.
+    pub most_ops: usize,
+    /// The most ops of a set on org stock. Fewer, so that even an answer that refuses every op is short enough
+    /// for the exchange to keep it (LIM-22): a booking that is repeated there is a second one.
+    pub most_org_stock_ops: usize,
+    /// The most ops of sets enqueued within an hour of `RELAY_BUSY` (ERR-36), which concerns larger ones alone.
+    pub most_ops_when_busy: usize,
+    /// How often a set whose outcome is unknown is sent again before the feed has to tell.
+    pub resends: u32,
+    /// How long the exchange surely knows a key (24 hours, LIM-22, less what clocks may be wrong by): a set
+    /// whose outcome is unknown is not sent again under a key older than that.
+    pub key_memory: Duration,
+    /// How long a request may still be on its way to the exchange after its answer was given up; comparing
+    /// earlier says nothing.
+    pub quiet: Duration,
+    /// How long a process that does not say otherwise is believed to be sending.
+    pub lease: Duration,
+    /// How often the store is looked at for sets of other processes.
+    pub look: Duration,
+    /// How long to wait before a set is sent again (LIM-16).
+    pub backoff: Backoff,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            most_ops: 500,
+            most_org_stock_ops: 250,
+            most_ops_when_busy: 100,
+            resends: 3,
+            key_memory: Duration::from_secs(23 * 3600),
+            quiet: Duration::from_secs(60),
+            lease: Duration::from_secs(120),
+            look: Duration::from_secs(60),
+            backoff: Backoff::default(),
+        }
+    }
+}

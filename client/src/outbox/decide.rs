@@ -1,0 +1,244 @@
+//! What is done with an entry: whose turn it is, what an answer makes of it, what the member may do. No I/O, no
+//! clock; times are milliseconds since 1970.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use exchange_api::codes::Code;
+
+use super::{
+    Policy,
+    entry::{Entry, Found, Lease, State, Why},
+};
+use crate::error::{Error, ErrorKind};
+
+/// The longest wait: nothing asks for more than a day, but a clock that was set back may.
+const LONGEST: Duration = Duration::from_secs(25 * 3600);
+
+/// What there is to do with the first entry of an area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Send it.
+    Send,
+    /// Not yet.
+    Wait(Duration),
+    /// The exchange may have forgotten its key: it has to be compared.
+    Compare,
+    /// Nothing, before somebody says something.
+    Wedged,
+}
+
+impl Entry {
+    pub(super) fn turn(&self, holder: &str, now: u64, policy: &Policy) -> Turn {
+        if self.state.is_wedged() || self.state == State::Done {
+            return Turn::Wedged;
+        }
+        let others = self.lease.as_ref().filter(|lease| lease.holder != holder).map(|lease| lease.until);
+        // A lease that lasts longer than any was written by a clock that was set back since.
+        let lease = others.filter(|until| *until > now).map(|until| millis(until - now).min(policy.lease));
+        let asked = self.not_before.filter(|at| *at > now).map(|at| millis(at - now).min(LONGEST));
+        if let Some(wait) = lease.max(asked) {
+            return Turn::Wait(wait);
+        }
+        let age = |at: Option<u64>| at.map_or(Duration::MAX, |at| millis(now.saturating_sub(at)));
+        let tried = self.unknowns > policy.resends || age(self.sent_at) >= policy.key_memory;
+        match policy.quiet.saturating_sub(age(self.last_sent_at)) {
+            _ if !(tried && self.may_be_applied()) => Turn::Send,
+            Duration::ZERO => Turn::Compare,
+            rest => Turn::Wait(rest),
+        }
+    }
+
+    /// About to be sent: kept before the first byte leaves.
+    pub(super) fn begin(&mut self, holder: &str, now: u64, policy: &Policy) {
+        // Somebody was sending it and never said what became of it.
+        self.uncertain |= self.state == State::Sending;
+        self.state = State::Sending;
+        self.sent_at.get_or_insert(now);
+        self.not_before = None;
+        self.extend(holder, now, policy);
+    }
+
+    /// Still being sent.
+    pub(super) fn extend(&mut self, holder: &str, now: u64, policy: &Policy) {
+        let until = now.saturating_add(as_millis(policy.lease));
+        self.last_sent_at = Some(now);
+        self.lease = Some(Lease { holder: holder.to_owned(), until });
+    }
+
+    /// Its key may be forgotten by now.
+    pub(super) fn expire(&mut self) {
+        self.lease = None;
+        self.uncertain = true;
+        self.state = State::Unknown;
+    }
+
+    /// The exchange decided it.
+    pub(super) fn decided(&mut self, result: Bytes, replayed: bool) {
+        self.settle(State::Done);
+        (self.result, self.replayed, self.code) = (Some(result), replayed, None);
+    }
+
+    /// What a failure makes of it. `fraction` is a random number from 0 to below 1.
+    pub(super) fn failed(&mut self, error: &Error, now: u64, fraction: f64, policy: &Policy) {
+        self.lease = None;
+        self.state = State::Pending;
+        self.code = error.code().map(|code| code.as_str().to_owned());
+        match error.kind() {
+            ErrorKind::Busy => {
+                // Its first sending is still being carried out.
+                self.uncertain |= error.code() == Some(&Code::IdempotencyInProgress);
+                self.wait(error, now, fraction, policy);
+            }
+            ErrorKind::QuotaExceeded | ErrorKind::Unreachable => self.wait(error, now, fraction, policy),
+            ErrorKind::Cancelled => {
+                self.uncertain = true;
+                self.wait(error, now, fraction, policy);
+            }
+            ErrorKind::OutcomeUnknown | ErrorKind::Protocol => {
+                self.uncertain = true;
+                self.unknowns = self.unknowns.saturating_add(1);
+                self.wait(error, now, fraction, policy);
+            }
+            // Had it been carried out, its key would have been answered with that.
+            ErrorKind::Conflict if error.code() == Some(&Code::VersionConflict) => {
+                self.settle(State::NeedsRebase);
+            }
+            ErrorKind::ConfirmationNeeded => self.settle(State::Held),
+            // A refusal of something that may have been carried out before says nothing of that.
+            ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::NotPermitted
+                if self.uncertain =>
+            {
+                self.unknowns = policy.resends.saturating_add(1);
+            }
+            ErrorKind::Conflict => self.settle(State::NeedsRebase),
+            ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::NotPermitted => {
+                self.settle(State::Refused);
+            }
+            ErrorKind::SignInNeeded | ErrorKind::Ended(_) => self.park(Why::SignedOut),
+            ErrorKind::Halted(_) => self.park(Why::Halted),
+            ErrorKind::ScopeMissing => self.park(Why::Scope),
+            ErrorKind::Bug if error.code() == Some(&Code::IdempotencyKeyReused) => self.park(Why::KeyReused),
+            ErrorKind::CursorExpired
+            | ErrorKind::Proof
+            | ErrorKind::Clock
+            | ErrorKind::Secrets
+            | ErrorKind::Storage
+            | ErrorKind::Declined
+            | ErrorKind::CodeExpired
+            | ErrorKind::Bug => self.park(Why::Fault),
+        }
+        self.last_sent_at = self.uncertain.then_some(now);
+        self.sent_at = self.sent_at.filter(|_| self.uncertain);
+    }
+
+    fn wait(&mut self, error: &Error, now: u64, fraction: f64, policy: &Policy) {
+        self.failures = self.failures.saturating_add(1);
+        let wait = policy.backoff.after(self.failures, error.retry_after(), fraction);
+        self.not_before = Some(now.saturating_add(as_millis(wait.min(LONGEST))));
+    }
+
+    fn park(&mut self, why: Why) {
+        self.state = State::Parked(why);
+    }
+
+    fn settle(&mut self, state: State) {
+        self.state = state;
+        (self.uncertain, self.failures, self.unknowns) = (false, 0, 0);
+        (self.sent_at, self.last_sent_at) = (None, None);
+        (self.not_before, self.lease) = (None, None);
+    }
+
+    /// Whether it may say something else: it is known not to be carried out.
+    pub(super) fn may_change(&self) -> Result<(), Error> {
+        match self.state {
+            State::Pending | State::NeedsRebase | State::Refused | State::Parked(_) if !self.uncertain => {
+                Ok(())
+            }
+            State::Held => Err(cannot("the member may still confirm it: discard it on the web first")),
+            State::Done => Err(cannot("it is decided already")),
+            _ => Err(cannot("it may have been carried out: synchronise and compare first")),
+        }
+    }
+
+    /// Whether it may go: nobody is sending it at the moment. `idle` says that this process sends nothing of
+    /// its area.
+    pub(super) fn may_go(&self, holder: &str, now: u64, idle: bool) -> Result<(), Error> {
+        let is_sent = |lease: &Lease| match lease.holder == holder {
+            true => !idle,
+            false => lease.until > now,
+        };
+        match self.state == State::Sending && self.lease.as_ref().is_some_and(is_sent) {
+            true => Err(Error::new(ErrorKind::Busy, "the entry of the outbox is being sent")),
+            false => Ok(()),
+        }
+    }
+
+    /// Says something else: it is a new write from now on, whose key is new too.
+    pub(super) fn anew(&mut self) {
+        self.settle(State::Pending);
+        self.code = None;
+    }
+
+    /// It is to be tried again; says whether that is a new write, which needs a new key.
+    pub(super) fn retry(&mut self) -> Result<NewKey, Error> {
+        match self.state {
+            State::Pending => {
+                (self.not_before, self.failures, self.unknowns) = (None, 0, 0);
+                Ok(NewKey::No)
+            }
+            // The same key for as long as the exchange knows it; then it is compared after all.
+            State::Unknown => {
+                (self.state, self.unknowns, self.failures) = (State::Pending, 0, 0);
+                Ok(NewKey::No)
+            }
+            State::Parked(Why::SignedOut | Why::Halted | Why::Scope | Why::Fault) | State::Held => {
+                self.state = State::Pending;
+                Ok(NewKey::No)
+            }
+            State::Refused | State::NeedsRebase | State::Parked(Why::KeyReused) => {
+                self.may_change()?;
+                self.anew();
+                Ok(NewKey::Yes)
+            }
+            State::Sending => Err(Error::new(ErrorKind::Busy, "the entry of the outbox is being sent")),
+            State::Done => Err(cannot("it is decided already")),
+        }
+    }
+
+    /// The feed was pulled, and somebody compared.
+    pub(super) fn resolve(&mut self, found: Found) -> Result<NewKey, Error> {
+        let waits = matches!(self.state, State::Unknown | State::Held)
+            || self.uncertain && matches!(self.state, State::Pending | State::Parked(_));
+        match (waits, found) {
+            (false, _) => Err(cannot("there is nothing about it to be compared")),
+            (true, Found::Applied) => {
+                self.settle(State::Done);
+                Ok(NewKey::No)
+            }
+            (true, Found::Missing) => {
+                self.anew();
+                Ok(NewKey::Yes)
+            }
+        }
+    }
+}
+
+/// Whether what is sent next is another write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NewKey {
+    Yes,
+    No,
+}
+
+fn cannot(why: &'static str) -> Error {
+    Error::new(ErrorKind::Invalid, why)
+}
+
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+pub(super) fn as_millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,325 @@
+//! Sends what is due: the thin loop around [`decide`](super::decide).
+
+use std::{
+    fmt,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use dpop_bound::Random as _;
+use exchange_api::{
+    calls::{BlueprintsWriteCall, OrgStockWriteCall, ShipsWriteCall, StockWriteCall},
+    client::Call,
+    codes::Code,
+    runtime::client::Core,
+    types::{ChangeResult, Problem},
+};
+use tokio::sync::{Mutex, MutexGuard, Notify, broadcast};
+
+use super::{
+    Policy,
+    decide::{Turn, as_millis},
+    entry::{Entry, damaged},
+    event::{OutboxEvent, Written},
+    store::OutboxStore,
+};
+use crate::{
+    changes::Lane,
+    environment::Environment,
+    error::{Error, ErrorKind},
+};
+
+/// How many events wait for who listens slowly.
+const EVENTS: usize = 256;
+
+/// For how long sets are made smaller after `RELAY_BUSY`.
+const BUSY: Duration = Duration::from_secs(3600);
+
+/// An outbox of one member's changes, over a store that several processes may share. Cloning shares it.
+///
+/// Every future of it can be dropped at any time: what was kept stays kept, and what was on its way is sent
+/// again under its own key.
+#[derive(Clone)]
+pub struct Outbox(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) core: Core,
+    pub(super) store: Arc<dyn OutboxStore>,
+    pub(super) environment: Environment,
+    pub(super) policy: Policy,
+    pub(super) owner: String,
+    /// This process, in leases.
+    pub(super) holder: String,
+    events: broadcast::Sender<OutboxEvent>,
+    lanes: [OneLane; Lane::ALL.len()],
+    /// Writes of all areas wait until then: the day's quota is used up.
+    quota: AtomicU64,
+    /// Sets are made smaller until then.
+    busy: AtomicU64,
+}
+
+#[derive(Default)]
+struct OneLane {
+    /// Held by who sends.
+    sending: Mutex<()>,
+    /// There may be something to send.
+    woken: Notify,
+}
+
+impl Outbox {
+    /// An outbox that sends with this client's [`core`](exchange_api::Client::core). `owner` says whose changes
+    /// they are, with nothing in it that has to be kept secret: the installation id of the service document.
+    /// What others left in the store is neither sent nor shown.
+    ///
+    /// # Errors
+    /// `Bug` when there are no random numbers to be had.
+    pub fn new(
+        core: &Core,
+        store: impl OutboxStore + 'static,
+        environment: Environment,
+        owner: impl Into<String>,
+        policy: Policy,
+    ) -> Result<Self, Error> {
+        let holder = random(&environment)?;
+        Ok(Self(Arc::new(Inner {
+            core: core.clone(),
+            store: Arc::new(store),
+            environment,
+            policy,
+            owner: owner.into(),
+            holder,
+            events: broadcast::Sender::new(EVENTS),
+            lanes: Default::default(),
+            quota: AtomicU64::new(0),
+            busy: AtomicU64::new(0),
+        })))
+    }
+
+    /// What happens from now on. Who listens too slowly loses the oldest events, and nothing else:
+    /// [`Outbox::entries`] has the truth.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<OutboxEvent> {
+        self.0.events.subscribe()
+    }
+
+    /// Sends whatever is due, for as long as it is polled: as soon as it is enqueued, and again when it was
+    /// asked to wait. Dropping it ends it.
+    pub async fn run(&self) {
+        let [blueprints, stock, ships, org_stock] = Lane::ALL.map(|lane| self.0.keep_going(lane));
+        tokio::join!(blueprints, stock, ships, org_stock);
+    }
+
+    /// Sends what is due now, and says what became of it: until every area has nothing left, has to wait, or
+    /// needs somebody's word.
+    ///
+    /// # Errors
+    /// `Storage` when the store fails in an area; what is due in others was sent all the same.
+    pub async fn flush(&self) -> Result<Vec<OutboxEvent>, Error> {
+        let [blueprints, stock, ships, org_stock] = Lane::ALL.map(|lane| self.0.drain(lane));
+        let lanes = tokio::join!(blueprints, stock, ships, org_stock);
+        let mut told = Vec::new();
+        for (events, left) in [lanes.0, lanes.1, lanes.2, lanes.3] {
+            left?;
+            told.extend(events);
+        }
+        Ok(told)
+    }
+}
+
+impl Inner {
+    pub(super) fn now(&self) -> u64 {
+        as_millis(self.environment.now().wall.since_epoch())
+    }
+
+    /// A key that nobody guesses (GW-12).
+    pub(super) fn key(&self) -> Result<String, Error> {
+        random(&self.environment)
+    }
+
+    pub(super) fn wake(&self, lane: Lane) {
+        self.lanes[lane as usize].woken.notify_one();
+    }
+
+    /// Keeps this process from sending anything of an area; nothing when it is just doing so.
+    pub(super) fn idle(&self, lane: Lane) -> Option<MutexGuard<'_, ()>> {
+        self.lanes[lane as usize].sending.try_lock().ok()
+    }
+
+    /// The most ops of a set that is enqueued now.
+    pub(super) fn most_ops(&self, lane: Lane) -> usize {
+        let Policy { most_ops, most_org_stock_ops, most_ops_when_busy, .. } = self.policy;
+        let usual = if lane == Lane::OrgStock { most_ops.min(most_org_stock_ops) } else { most_ops };
+        match self.busy.load(Ordering::Relaxed) > self.now() {
+            true => usual.min(most_ops_when_busy),
+            false => usual,
+        }
+    }
+
+    async fn keep_going(&self, lane: Lane) {
+        let mut failures = 0;
+        loop {
+            let wait = match self.drain(lane).await.1 {
+                Ok(left) => {
+                    failures = 0;
+                    left.map_or(self.policy.look, |left| left.min(self.policy.look))
+                }
+                Err(error) => {
+                    failures += 1;
+                    self.tell(OutboxEvent::Stuck { error });
+                    self.policy.backoff.after(failures, None, self.environment.fraction())
+                }
+            };
+            tokio::select! {
+                () = self.lanes[lane as usize].woken.notified() => {}
+                () = self.environment.sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Sends an area's entries one after another, until there is nothing to be sent now: says when there is
+    /// again.
+    pub(super) async fn drain(&self, lane: Lane) -> (Vec<OutboxEvent>, Result<Option<Duration>, Error>) {
+        let mut told = Vec::new();
+        let _alone = self.lanes[lane as usize].sending.lock().await;
+        let left = self.send_all(lane, &mut told).await;
+        (told, left)
+    }
+
+    async fn send_all(&self, lane: Lane, told: &mut Vec<OutboxEvent>) -> Result<Option<Duration>, Error> {
+        loop {
+            let Some(row) = self.store.first(&self.owner, lane).await? else { return Ok(None) };
+            let mut entry = Entry::of(row)?;
+            let now = self.now();
+            match entry.turn(&self.holder, now, &self.policy) {
+                Turn::Wedged => return Ok(None),
+                Turn::Wait(left) => return Ok(Some(left)),
+                Turn::Compare => {
+                    entry.expire();
+                    if self.keep(&mut entry).await? {
+                        let event = OutboxEvent::CompareAfterPull { entry: entry.number(), lane };
+                        self.record(told, event);
+                    }
+                }
+                Turn::Send => {
+                    let quota = self.quota.load(Ordering::Relaxed);
+                    if quota > now {
+                        return Ok(Some(Duration::from_millis(quota - now)));
+                    }
+                    entry.begin(&self.holder, now, &self.policy);
+                    // Another process was faster otherwise: look again.
+                    if self.keep(&mut entry).await?
+                        && let Some(event) = self.send(entry).await?
+                    {
+                        self.record(told, event);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends an entry and keeps what became of it; nothing when another process took it over.
+    async fn send(&self, mut entry: Entry) -> Result<Option<OutboxEvent>, Error> {
+        let answer = match entry.lane {
+            Lane::Blueprints => self.call::<BlueprintsWriteCall>(&mut entry).await?,
+            Lane::Stock => self.call::<StockWriteCall>(&mut entry).await?,
+            Lane::Ships => self.call::<ShipsWriteCall>(&mut entry).await?,
+            Lane::OrgStock => self.call::<OrgStockWriteCall>(&mut entry).await?,
+        };
+        let Some(answer) = answer else { return Ok(None) };
+        let event = match answer {
+            Ok((result, replayed)) => {
+                entry.decided(result, replayed);
+                let (lane, written) = (entry.lane, Written::of(&entry)?);
+                OutboxEvent::Decided { entry: entry.number(), lane, written, replayed }
+            }
+            Err(error) => {
+                let now = self.now();
+                entry.failed(&error, now, self.environment.fraction(), &self.policy);
+                self.learn(&error, entry.not_before, now);
+                OutboxEvent::of_failure(&entry, &error, now)
+            }
+        };
+        tracing::debug!(area = %entry.lane, entry = entry.number, state = ?entry.state, "outbox");
+        Ok(self.keep(&mut entry).await?.then_some(event))
+    }
+
+    /// One sending, during which the entry stays this process's. Nothing when it did not.
+    async fn call<C>(&self, entry: &mut Entry) -> Result<Option<Answered>, Error>
+    where
+        C: Call<Success = ChangeResult, Refusal = Problem>,
+    {
+        let stored = entry.stored()?;
+        let mut call = pin!(self.core.repeat::<C>(&stored));
+        let answer = loop {
+            tokio::select! {
+                biased;
+                answer = &mut call => break answer,
+                () = self.environment.sleep(self.policy.lease / 3) => {
+                    entry.extend(&self.holder, self.now(), &self.policy);
+                    if !self.keep(entry).await? {
+                        return Ok(None);
+                    }
+                }
+            }
+        };
+        Ok(Some(match answer {
+            Ok(answer) => {
+                let replayed = answer.header("idempotency-replayed") == Some("true");
+                let result = serde_json::to_vec(&answer.body).map_err(|_| damaged())?;
+                Ok((result.into(), replayed))
+            }
+            Err(error) => Err(error.into()),
+        }))
+    }
+
+    /// Keeps an entry, unless another process did meanwhile.
+    pub(super) async fn keep(&self, entry: &mut Entry) -> Result<bool, Error> {
+        let kept = self.store.replace(entry.row()?).await?;
+        entry.revision += u64::from(kept);
+        Ok(kept)
+    }
+
+    /// What a refusal says about other entries.
+    fn learn(&self, error: &Error, not_before: Option<u64>, now: u64) {
+        if error.kind() == ErrorKind::QuotaExceeded {
+            self.quota.store(not_before.unwrap_or(now), Ordering::Relaxed);
+        }
+        if error.code() == Some(&Code::RelayBusy) {
+            self.busy.store(now.saturating_add(as_millis(BUSY)), Ordering::Relaxed);
+        }
+    }
+
+    fn record(&self, told: &mut Vec<OutboxEvent>, event: OutboxEvent) {
+        told.push(event.clone());
+        self.tell(event);
+    }
+
+    pub(super) fn tell(&self, event: OutboxEvent) {
+        // Nobody has to listen.
+        let _ = self.events.send(event);
+    }
+}
+
+/// The bytes of the answer, and whether it is a repetition.
+type Answered = Result<(Bytes, bool), Error>;
+
+/// 128 random bits in hexadecimal digits.
+fn random(environment: &Environment) -> Result<String, Error> {
+    let mut bytes = [0; 16];
+    environment
+        .fill(&mut bytes)
+        .map_err(|error| Error::caused(ErrorKind::Bug, "an idempotency key needs random numbers", error))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Whose it is not, nor what it holds.
+impl fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbox").field("policy", &self.0.policy).finish_non_exhaustive()
+    }
+}

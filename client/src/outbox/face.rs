@@ -1,0 +1,254 @@
+//! What a program does with an outbox: enqueue, look, and say what only a person can.
+
+use exchange_api::types::ConfirmationUrl;
+
+use super::{
+    decide::NewKey,
+    drive::Outbox,
+    entry::{Entry, EntryNumber, Found, State, Why},
+    event::{OutboxEvent, Written},
+};
+use crate::{
+    changes::{Batch, Changes, Op, Outcome},
+    error::{Error, ErrorKind},
+};
+
+/// How often a change is tried again that another process comes in between.
+const TRIES: usize = 16;
+
+impl Outbox {
+    /// Keeps changes to be sent, in as many sets as they need, and gives their numbers. When this returns they
+    /// are never lost; a program that ends meanwhile sends them when it is started again.
+    ///
+    /// # Errors
+    /// As [`Changes::batches`], and `Storage`: then nothing of them was kept, unless the store cannot tell.
+    pub async fn enqueue<O: Op>(&self, changes: Changes<O>) -> Result<Vec<EntryNumber>, Error> {
+        let inner = &self.0;
+        let fewer = changes.clone().batches(inner.most_ops(O::LANE));
+        let batches = match fewer {
+            Err(error) if error.kind() == ErrorKind::TooLarge => changes.batches(inner.policy.most_ops),
+            batches => batches,
+        }?;
+        let now = inner.now();
+        let row = |batch: Batch<O>| {
+            let stored = batch.stored(&inner.core, &inner.key()?)?;
+            Entry::new(&inner.owner, O::LANE, &stored, batch.ops().len(), now)?.new_row()
+        };
+        let rows = batches.into_iter().map(row).collect::<Result<_, _>>()?;
+        let numbers = inner.store.append(rows).await?;
+        inner.wake(O::LANE);
+        Ok(numbers.into_iter().map(EntryNumber).collect())
+    }
+
+    /// What would become of changes if they were sent now, set by set; nothing is written, and nothing kept.
+    /// It costs a write of the daily quota for each set.
+    ///
+    /// # Errors
+    /// As [`Changes::batches`] and any call.
+    pub async fn preview<O: Op>(&self, changes: Changes<O>) -> Result<Vec<Outcome<O>>, Error> {
+        let mut outcomes = Vec::new();
+        for batch in changes.batches(self.0.most_ops(O::LANE))? {
+            let batch = batch.as_dry_run();
+            let stored = batch.stored(&self.0.core, &self.0.key()?)?;
+            let answer = self.0.core.repeat::<O::Call>(&stored).await?;
+            outcomes.push(batch.outcome(answer.into_body()));
+        }
+        Ok(outcomes)
+    }
+
+    /// All entries, also the decided ones that were not forgotten, by their numbers.
+    ///
+    /// # Errors
+    /// `Storage`.
+    pub async fn entries(&self) -> Result<Vec<Entry>, Error> {
+        let rows = self.0.store.rows(&self.0.owner).await?;
+        rows.into_iter().map(Entry::of).collect()
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// `Invalid` when there is none of this number, or `Storage`.
+    pub async fn entry(&self, number: EntryNumber) -> Result<Entry, Error> {
+        let row = self.0.store.row(number.0).await?;
+        let row = row.filter(|row| row.owner == self.0.owner);
+        Entry::of(row.ok_or_else(|| Error::new(ErrorKind::Invalid, "the outbox has no such entry"))?)
+    }
+
+    /// What an entry asks for, to be shown, merged or edited. It holds changes of the type of its area.
+    ///
+    /// # Errors
+    /// As [`Outbox::entry`], and `Invalid` for an entry of another area.
+    pub async fn changes<O: Op>(&self, number: EntryNumber) -> Result<Changes<O>, Error> {
+        let entry = self.entry(number).await?;
+        of_lane::<O>(&entry)?;
+        Ok(Batch::<O>::read(&entry.body)?.into_changes())
+    }
+
+    /// What became of the ops of a decided entry; nothing while it is not decided, or when it was the feed
+    /// that told.
+    ///
+    /// # Errors
+    /// As [`Outbox::entry`].
+    pub async fn outcome(&self, number: EntryNumber) -> Result<Option<Written>, Error> {
+        Written::of(&self.entry(number).await?)
+    }
+
+    /// Puts other changes in the place of an entry's: merged ones after a conflict, corrected ones after a
+    /// refusal. They are a new write, under a new key.
+    ///
+    /// # Errors
+    /// `Invalid` for an entry that may have been carried out, or that the member may still confirm; `TooLarge`
+    /// when they need more than one set; as [`Outbox::entry`].
+    pub async fn edit<O: Op>(&self, number: EntryNumber, changes: Changes<O>) -> Result<(), Error> {
+        let mut batches = changes.batches(self.0.policy.most_ops)?;
+        let (Some(batch), true) = (batches.pop(), batches.is_empty()) else {
+            return Err(Error::new(ErrorKind::TooLarge, "the changes need more than one set"));
+        };
+        let stored = batch.stored(&self.0.core, &self.0.key()?)?;
+        self.change(number, |entry| {
+            of_lane::<O>(entry)?;
+            entry.may_change()?;
+            entry.anew();
+            entry.say(&stored, batch.ops().len())
+        })
+        .await
+    }
+
+    /// Tries an entry again: at once, one that waits; under its own key, one whose outcome is unknown, one that
+    /// is held and one that was parked; under a new key, by this very word, one that was refused and is known not
+    /// to be carried out.
+    ///
+    /// # Errors
+    /// `Invalid` for one that is decided, `Busy` for one that is being sent, and as [`Outbox::entry`].
+    pub async fn retry(&self, number: EntryNumber) -> Result<(), Error> {
+        let key = self.0.key()?;
+        self.change(number, |entry| {
+            if entry.retry()? == NewKey::Yes {
+                entry.rekey(&key);
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Takes up what was parked, after a sign-in or what else the member did; says how many entries.
+    ///
+    /// # Errors
+    /// `Storage`.
+    pub async fn resume(&self) -> Result<usize, Error> {
+        let mut resumed = 0;
+        for entry in self.entries().await? {
+            let parked = matches!(entry.state, State::Parked(why) if why != Why::KeyReused);
+            if parked && self.retry(entry.number()).await.is_ok() {
+                resumed += 1;
+            }
+        }
+        Ok(resumed)
+    }
+
+    /// Gets the link of a held entry anew, by sending it again under its own key; nothing when it is not held
+    /// any more. Only when the member asks: each time the exchange makes a new link, and the old one ends.
+    ///
+    /// # Errors
+    /// What the exchange says instead, `Invalid` for an entry that is not held, and as [`Outbox::entry`].
+    pub async fn confirmation(&self, number: EntryNumber) -> Result<Option<ConfirmationUrl>, Error> {
+        let lane = self
+            .change(number, |entry| match entry.state {
+                State::Held => entry.retry().map(|_| entry.lane),
+                _ => Err(Error::new(ErrorKind::Invalid, "the entry is not held for confirmation")),
+            })
+            .await?;
+        let (told, left) = self.0.drain(lane).await;
+        left?;
+        for event in told.into_iter().filter(|event| event.entry() == Some(number)) {
+            match event {
+                OutboxEvent::Confirm { link, .. } => return Ok(link),
+                OutboxEvent::Waiting { error, .. }
+                | OutboxEvent::Parked { error, .. }
+                | OutboxEvent::Rebase { error, .. }
+                | OutboxEvent::Refused { error, .. } => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says what the pulled feed shows of an entry whose outcome is unknown, or that was held: what it asked for
+    /// is there, and it is decided; or it is not, and it is sent as a new write, under a new key.
+    ///
+    /// # Errors
+    /// `Invalid` for an entry about which there is no question, and as [`Outbox::entry`].
+    pub async fn resolve(&self, number: EntryNumber, found: Found) -> Result<(), Error> {
+        let key = self.0.key()?;
+        let lane = self
+            .change(number, |entry| {
+                if entry.resolve(found)? == NewKey::Yes {
+                    entry.rekey(&key);
+                }
+                Ok(entry.lane)
+            })
+            .await?;
+        if found == Found::Applied {
+            self.0.tell(OutboxEvent::Decided { entry: number, lane, written: None, replayed: false });
+        }
+        Ok(())
+    }
+
+    /// Takes an entry out, decided or not. One that may have been carried out may still show in the feed.
+    ///
+    /// # Errors
+    /// `Busy` for one that is being sent, and as [`Outbox::entry`].
+    pub async fn discard(&self, number: EntryNumber) -> Result<(), Error> {
+        for _ in 0..TRIES {
+            let entry = self.entry(number).await?;
+            let idle = self.0.idle(entry.lane);
+            entry.may_go(&self.0.holder, self.0.now(), idle.is_some())?;
+            if self.0.store.remove(entry.number, entry.revision).await? {
+                self.0.wake(entry.lane);
+                return Ok(());
+            }
+        }
+        Err(contended())
+    }
+
+    /// Forgets the entries that were decided; says how many.
+    ///
+    /// # Errors
+    /// `Storage`.
+    pub async fn forget_decided(&self) -> Result<usize, Error> {
+        let mut forgotten = 0;
+        for entry in self.entries().await?.into_iter().filter(|entry| entry.state == State::Done) {
+            forgotten += usize::from(self.0.store.remove(entry.number, entry.revision).await?);
+        }
+        Ok(forgotten)
+    }
+
+    /// Changes an entry as it is now, whatever other processes do, and sees to it that it is looked at.
+    async fn change<T>(
+        &self,
+        number: EntryNumber,
+        change: impl Fn(&mut Entry) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        for _ in 0..TRIES {
+            let mut entry = self.entry(number).await?;
+            let changed = change(&mut entry)?;
+            if self.0.keep(&mut entry).await? {
+                self.0.wake(entry.lane);
+                return Ok(changed);
+            }
+        }
+        Err(contended())
+    }
+}
+
+fn of_lane<O: Op>(entry: &Entry) -> Result<(), Error> {
+    match entry.lane == O::LANE {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Invalid, "the entry is of another area")),
+    }
+}
+
+fn contended() -> Error {
+    Error::new(ErrorKind::Busy, "other processes keep changing the entry")
+}
