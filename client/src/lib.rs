@@ -56,9 +56,8 @@ pub use feed::Area;
 pub use handles::{HandleCheck, Handles};
 pub use identity::{Identity, UnusableIdentity};
 pub use keys::KeySource;
-pub use pace::{Asked, Budget};
-=======
 pub use outbox::{MemoryOutbox, Outbox, OutboxEvent};
+pub use pace::{Asked, Budget};
 pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
 pub use replica::{MemoryReplica, Replica};
 pub use session::{DeviceLogin, Disconnected, LocalData, LoginProgress, Session, SessionBuilder, StepTaken};

@@ -2,6 +2,8 @@
 //! process.
 
 mod database;
+mod outbox;
 mod replica;
 
+pub use outbox::SqliteOutbox;
 pub use replica::SqliteReplica;

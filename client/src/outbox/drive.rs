@@ -32,6 +32,8 @@ use crate::{
     changes::Lane,
     environment::Environment,
     error::{Error, ErrorKind},
+    pace::Asked,
+    transport::Patience,
 };
 
 /// How many events wait for who listens slowly.
@@ -39,6 +41,9 @@ const EVENTS: usize = 256;
 
 /// For how long sets are made smaller after `RELAY_BUSY`.
 const BUSY: Duration = Duration::from_secs(3600);
+
+/// The outbox waits by itself, over restarts too: a call of its own ends with the first answer.
+const ONCE: Patience = Patience::new(1, Duration::from_secs(120), Asked::ByProgram);
 
 /// An outbox of one member's changes, over a store that several processes may share. Cloning shares it.
 ///
@@ -254,7 +259,7 @@ impl Inner {
         C: Call<Success = ChangeResult, Refusal = Problem>,
     {
         let stored = entry.stored()?;
-        let mut call = pin!(self.core.repeat::<C>(&stored));
+        let mut call = pin!(self.core.repeat::<C>(&stored).with(ONCE));
         let answer = loop {
             tokio::select! {
                 biased;

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     changes::{Batch, Changes, Op, Outcome},
     error::{Error, ErrorKind},
+    transport::Patience,
 };
 
 /// How often a change is tried again that another process comes in between.
@@ -50,7 +51,7 @@ impl Outbox {
         for batch in changes.batches(self.0.most_ops(O::LANE))? {
             let batch = batch.as_dry_run();
             let stored = batch.stored(&self.0.core, &self.0.key()?)?;
-            let answer = self.0.core.repeat::<O::Call>(&stored).await?;
+            let answer = self.0.core.repeat::<O::Call>(&stored).with(Patience::INTERACTIVE).await?;
             outcomes.push(batch.outcome(answer.into_body()));
         }
         Ok(outcomes)

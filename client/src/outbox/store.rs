@@ -3,17 +3,16 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    future::{Future, ready},
-    pin::Pin,
+    future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::Bytes;
 
-use crate::{changes::Lane, error::Error};
+use crate::{changes::Lane, error::Error, tokens::Later};
 
 /// What a store gives: a future that fails with `Storage`.
-pub type Keeping<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+pub type Keeping<'a, T> = Later<'a, Result<T, Error>>;
 
 /// An entry that no store has yet.
 #[derive(Clone, PartialEq)]

@@ -11,7 +11,6 @@ use super::{Fault, Plan, beside};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Damaged {
     /// It is left as it is, and cannot be used: nobody else has what it holds.
-    #[allow(dead_code, reason = "for what is no copy of something else")]
     Refuse,
     /// It is kept under another name, the last one that was; another begins.
     SetAside,

@@ -1,0 +1,13 @@
+-- Change sets that are on their way. Numbers are never given twice.
+CREATE TABLE entry (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    revision INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    lane TEXT NOT NULL,
+    done INTEGER NOT NULL,
+    head TEXT NOT NULL,
+    body BLOB NOT NULL,
+    result BLOB
+) STRICT;
+CREATE INDEX entry_waiting ON entry (owner, lane, number) WHERE done = 0;
+CREATE INDEX entry_of_owner ON entry (owner, number);

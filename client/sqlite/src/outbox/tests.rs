@@ -1,0 +1,237 @@
+//! The outbox over processes that are killed, full disks, newer files, and others that use it at once.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use exchange_client::{
+    BlueprintChanges, Environment, ErrorKind, MemoryOutbox, Outbox,
+    api::{
+        Client, Transport,
+        runtime::{operation::Operation, transport::Sending},
+    },
+    changes::known::Known,
+    outbox::{Policy, State},
+};
+
+use super::*;
+
+/// Where a child finds its folder, and that it is one.
+const CHILD: &str = "EXCHANGE_OUTBOX_TEST_FOLDER";
+
+fn new_row(owner: &str, lane: Lane, body: &str) -> NewRow {
+    NewRow { owner: owner.to_owned(), lane, head: "{}".to_owned(), body: body.to_owned().into() }
+}
+
+/// SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+}
+
+/// Both stores do the same, whatever is asked of them, and a file that is opened anew has all of it.
+#[tokio::test]
+async fn it_does_what_the_store_in_memory_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, mut file) = (MemoryOutbox::new(), SqliteOutbox::open(folder.path()).unwrap());
+    let mut dice = Dice(1);
+    let owners = ["me", "somebody else"];
+    for step in 0..400 {
+        let owner = owners[dice.roll(2) as usize];
+        let lane = Lane::ALL[dice.roll(4) as usize];
+        let number = dice.roll(40);
+        match dice.roll(6) {
+            0 => {
+                let rows: Vec<_> =
+                    (0..dice.roll(4)).map(|at| new_row(owner, lane, &format!("{step}.{at}"))).collect();
+                assert_eq!(memory.append(rows.clone()).await.unwrap(), file.append(rows).await.unwrap());
+            }
+            1 | 2 => {
+                if let Some(mut row) = memory.row(number).await.unwrap() {
+                    // Sometimes of a revision that is over.
+                    row.revision = row.revision.saturating_sub(dice.roll(2));
+                    row.done = dice.roll(2) == 0;
+                    row.head = format!("{{\"step\": {step}}}");
+                    row.result = (dice.roll(2) == 0).then(|| format!("result {step}").into());
+                    assert_eq!(memory.replace(row.clone()).await.unwrap(), file.replace(row).await.unwrap());
+                }
+            }
+            3 => {
+                let revision = dice.roll(3);
+                let removed = memory.remove(number, revision).await.unwrap();
+                assert_eq!(removed, file.remove(number, revision).await.unwrap());
+            }
+            4 => assert_eq!(memory.first(owner, lane).await.unwrap(), file.first(owner, lane).await.unwrap()),
+            _ => file = SqliteOutbox::open(folder.path()).unwrap(),
+        }
+        assert_eq!(memory.row(number).await.unwrap(), file.row(number).await.unwrap());
+    }
+    for owner in owners {
+        assert!(!memory.rows(owner).await.unwrap().is_empty());
+        assert_eq!(memory.rows(owner).await.unwrap(), file.rows(owner).await.unwrap());
+    }
+}
+
+/// Of two that replace one revision, one does.
+#[tokio::test]
+async fn one_of_two_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores = [(); 2].map(|()| SqliteOutbox::open(folder.path()).unwrap());
+    let number = stores[0].append(vec![new_row("me", Lane::Stock, "")]).await.unwrap()[0];
+    for _ in 0..50 {
+        let row = stores[0].row(number).await.unwrap().unwrap();
+        let (one, two) = tokio::join!(stores[0].replace(row.clone()), stores[1].replace(row));
+        assert_ne!(one.unwrap(), two.unwrap());
+    }
+    assert_eq!(stores[1].row(number).await.unwrap().unwrap().revision, 50);
+}
+
+/// A full disk keeps nothing of what was to be enqueued, and all that was.
+#[tokio::test]
+async fn a_full_disk_refuses_whole_sets() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteOutbox::open(folder.path()).unwrap();
+    store.append(vec![new_row("me", Lane::Stock, "kept")]).await.unwrap();
+    let limit = |pages: u32| {
+        let limit = format!("PRAGMA max_page_count = {pages}");
+        store.0.write(|transaction| transaction.query_row(&limit, [], |row| row.get::<_, i64>(0))).unwrap()
+    };
+    limit(1);
+    let long = "x".repeat(20_000);
+    let rows = || vec![new_row("me", Lane::Stock, "half"), new_row("me", Lane::Stock, &long)];
+    let error = store.append(rows()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Storage);
+    assert!(error.to_string().contains("the disk is full"), "{error}");
+    assert_eq!(store.rows("me").await.unwrap().len(), 1);
+    limit(100_000);
+    assert_eq!(store.append(rows()).await.unwrap().len(), 2);
+}
+
+/// What nobody else has is neither read by half nor begun anew.
+#[tokio::test]
+async fn a_newer_and_a_damaged_file_stay_as_they_are() {
+    for newer in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("outbox.db");
+        let store = SqliteOutbox::open(folder.path()).unwrap();
+        store.append(vec![new_row("me", Lane::Stock, "kept")]).await.unwrap();
+        store.0.settle().unwrap();
+        drop(store);
+        if newer {
+            Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        } else {
+            fs::write(&path, vec![b'x'; 9_000]).unwrap();
+        }
+        let before = fs::read(&path).unwrap();
+        let error = SqliteOutbox::open(folder.path()).unwrap_err();
+        let why = if newer { "newer version" } else { "damaged" };
+        assert!(error.kind() == ErrorKind::Storage && error.to_string().contains(why), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+}
+
+/// What was removed is in no file any more: change sets of the organisation's stock are its internal data.
+#[tokio::test]
+async fn what_is_removed_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteOutbox::open(folder.path()).unwrap();
+    let number = store.append(vec![new_row("me", Lane::OrgStock, &"geheim".repeat(500))]).await.unwrap()[0];
+    let found = || {
+        let files = fs::read_dir(folder.path()).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap());
+        files.filter(|bytes| bytes.windows(6).any(|part| part == b"geheim")).count()
+    };
+    assert!(found() > 0);
+    assert!(store.remove(number, 0).await.unwrap());
+    assert_eq!(found(), 0);
+}
+
+/// An exchange that remembers keys in a file, as durable as that: each line a key and what it carried out.
+struct FileExchange(PathBuf);
+
+impl Transport for FileExchange {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<bytes::Bytes>) -> Sending<'a> {
+        let key = request.headers()["idempotency-key"].to_str().unwrap();
+        let json: serde_json::Value = serde_json::from_slice(request.body()).unwrap();
+        let line = format!("{key} {}\n", json["ops"][0]["ref"]["bt"].as_str().unwrap());
+        if !fs::read_to_string(&self.0).unwrap_or_default().contains(key) {
+            let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.0).unwrap();
+            file.write_all(line.as_bytes()).unwrap();
+        }
+        let body = r#"{"dryRun": false, "applied": 1, "unchanged": 0, "notApplied": 0, "results": [], "warnings": []}"#;
+        let answer = http::Response::builder().header("content-type", "application/json");
+        let answer = answer.body(bytes::Bytes::from_static(body.as_bytes())).unwrap();
+        Box::pin(async move { Ok(answer) })
+    }
+}
+
+fn outbox(folder: &Path) -> Outbox {
+    let client = Client::new("https://gateway.test", FileExchange(folder.join("carried-out")));
+    let store = SqliteOutbox::open(folder).unwrap();
+    // Whoever was killed is given up at once.
+    let mut policy = Policy::default();
+    policy.lease = std::time::Duration::ZERO;
+    Outbox::new(client.core(), store, Environment::system(), "me", policy).unwrap()
+}
+
+/// Enqueues and sends until it is killed, and says what was kept.
+async fn until_killed(folder: &Path) {
+    let outbox = outbox(folder);
+    let begun = outbox.entries().await.unwrap().len();
+    for number in begun.. {
+        let product = format!("bp-{number}");
+        let known = Known { bt: Some(product.parse().unwrap()), ..Known::default() };
+        let mut changes = BlueprintChanges::new();
+        changes.add(known.item_ref().unwrap()).unwrap();
+        outbox.enqueue(changes).await.unwrap();
+        println!("kept {product}");
+        outbox.flush().await.unwrap();
+    }
+}
+
+/// GW-12: a process that is killed at any moment loses nothing that it was told is kept, and nothing is carried
+/// out twice.
+#[tokio::test]
+async fn a_killed_process_loses_nothing() {
+    if let Some(folder) = std::env::var_os(CHILD) {
+        return until_killed(Path::new(&folder)).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut kept = Vec::new();
+    for lines in 1..=8 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["outbox::tests::a_killed_process_loses_nothing", "--exact", "--nocapture"])
+            .env(CHILD, folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let told = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let told = told.filter_map(|line| Some(line.split_once("kept ")?.1.to_owned()));
+        kept.extend(told.take(lines));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let outbox = outbox(folder.path());
+    outbox.flush().await.unwrap();
+    let entries = outbox.entries().await.unwrap();
+    assert!(entries.iter().all(|entry| entry.state() == State::Done), "{entries:?}");
+    let carried_out = fs::read_to_string(folder.path().join("carried-out")).unwrap();
+    let mut products: Vec<_> = carried_out.lines().map(|line| line.split_once(' ').unwrap().1).collect();
+    assert_eq!(products.len(), entries.len());
+    products.sort_unstable();
+    assert!(products.windows(2).all(|two| two[0] != two[1]), "{products:?}");
+    assert_eq!(kept.len(), (1..=8).sum::<usize>());
+    for product in kept {
+        assert!(products.contains(&product.as_str()), "{product} was lost");
+    }
+}
