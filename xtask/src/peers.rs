@@ -48,20 +48,24 @@ pub(crate) enum Peer {
     /// An issuer for JavaScript, in place of ours.
     #[value(name = "oidc-provider")]
     OidcProvider,
+    /// A client of every area, by hand from the text of the contract.
+    #[value(name = "httpx")]
+    Httpx,
     /// What asks a service everything that its contract has.
     #[value(name = "schemathesis")]
     Schemathesis,
 }
 
 impl Peer {
-    const ALL: [Self; 4] =
-        [Self::OpenidClient, Self::RequestsOauth2client, Self::OidcProvider, Self::Schemathesis];
+    const ALL: [Self; 5] =
+        [Self::OpenidClient, Self::RequestsOauth2client, Self::OidcProvider, Self::Httpx, Self::Schemathesis];
 
     const fn name(self) -> &'static str {
         match self {
             Self::OpenidClient => "openid-client",
             Self::RequestsOauth2client => "requests_oauth2client",
             Self::OidcProvider => "oidc-provider",
+            Self::Httpx => "httpx",
             Self::Schemathesis => "schemathesis",
         }
     }
@@ -71,6 +75,9 @@ impl Peer {
         const OPENID_CLIENT: Package = Package::npm("openid-client", "6.8.9");
         const REQUESTS_OAUTH2CLIENT: Package = Package::pypi("requests_oauth2client", "1.8.0");
         const OIDC_PROVIDER: Package = Package::npm("oidc-provider", "9.13.3");
+        const HTTPX: Package = Package::pypi("httpx", "0.28.1");
+        // What signs there; `httpx` has no part in it.
+        const CRYPTOGRAPHY: Package = Package::pypi("cryptography", "50.0.2");
         const SCHEMATHESIS: Package = Package::pypi("schemathesis", "4.32.5");
         // What it draws from; the same seed draws the same from the same version.
         const HYPOTHESIS: Package = Package::pypi("hypothesis", "6.170.15");
@@ -78,6 +85,7 @@ impl Peer {
             Self::OpenidClient => &[OPENID_CLIENT],
             Self::RequestsOauth2client => &[REQUESTS_OAUTH2CLIENT],
             Self::OidcProvider => &[OIDC_PROVIDER, OPENID_CLIENT],
+            Self::Httpx => &[HTTPX, CRYPTOGRAPHY],
             Self::Schemathesis => &[SCHEMATHESIS, HYPOTHESIS, REQUESTS_OAUTH2CLIENT],
         }
     }
@@ -87,6 +95,7 @@ impl Peer {
         match self {
             Self::OpenidClient | Self::OidcProvider => "openid-client.mjs",
             Self::RequestsOauth2client => "requests_oauth2client.py",
+            Self::Httpx => "by_hand.py",
             Self::Schemathesis => "schemathesis.py",
         }
     }
@@ -94,7 +103,9 @@ impl Peer {
     /// How long its client may take: several times what it takes alone on a small machine.
     const fn longest(self) -> Duration {
         match self {
-            Self::OpenidClient | Self::RequestsOauth2client | Self::OidcProvider => Duration::from_secs(120),
+            Self::OpenidClient | Self::RequestsOauth2client | Self::OidcProvider | Self::Httpx => {
+                Duration::from_secs(120)
+            }
             Self::Schemathesis => Duration::from_secs(600),
         }
     }
@@ -180,7 +191,7 @@ impl Asking<'_> {
 
     fn ask(&self) -> Result<Vec<Step>, String> {
         match self.peer {
-            Peer::OpenidClient | Peer::RequestsOauth2client | Peer::Schemathesis => {
+            Peer::OpenidClient | Peer::RequestsOauth2client | Peer::Httpx | Peer::Schemathesis => {
                 let (_sandbox, directory) = self.sandbox(&[])?;
                 self.client(&directory)
             }
