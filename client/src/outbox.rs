@@ -55,6 +55,9 @@ pub struct Policy {
     /// How long a request may still be on its way to the exchange after its answer was given up; comparing
     /// earlier says nothing.
     pub quiet: Duration,
+    /// How long decided sets are kept that nobody forgot before: those on org stock hold internal data of the
+    /// organisation, which is kept 7 days at most (OST-14).
+    pub keep_decided: Duration,
     /// How long a process that does not say otherwise is believed to be sending.
     pub lease: Duration,
     /// How often the store is looked at for sets of other processes.
@@ -72,6 +75,7 @@ impl Default for Policy {
             resends: 3,
             key_memory: Duration::from_secs(23 * 3600),
             quiet: Duration::from_secs(60),
+            keep_decided: Duration::from_secs(7 * 86_400),
             lease: Duration::from_secs(120),
             look: Duration::from_secs(60),
             backoff: Backoff::default(),

@@ -42,6 +42,9 @@ const EVENTS: usize = 256;
 /// For how long sets are made smaller after `RELAY_BUSY`.
 const BUSY: Duration = Duration::from_secs(3600);
 
+/// How often what was decided long ago is looked for.
+const SWEEP: Duration = Duration::from_secs(3600);
+
 /// The outbox waits by itself, over restarts too: a call of its own ends with the first answer.
 const ONCE: Patience = Patience::new(1, Duration::from_secs(120), Asked::ByProgram);
 
@@ -66,6 +69,8 @@ pub(super) struct Inner {
     quota: AtomicU64,
     /// Sets are made smaller until then.
     busy: AtomicU64,
+    /// What was decided long ago is looked for then.
+    sweep: AtomicU64,
 }
 
 #[derive(Default)]
@@ -102,6 +107,7 @@ impl Outbox {
             lanes: Default::default(),
             quota: AtomicU64::new(0),
             busy: AtomicU64::new(0),
+            sweep: AtomicU64::new(0),
         })))
     }
 
@@ -192,7 +198,26 @@ impl Inner {
         let mut told = Vec::new();
         let _alone = self.lanes[lane as usize].sending.lock().await;
         let left = self.send_all(lane, &mut told).await;
-        (told, left)
+        let swept = self.sweep().await;
+        (told, left.and_then(|left| swept.map(|()| left)))
+    }
+
+    /// Forgets what was decided long ago, when it is time to look for that.
+    async fn sweep(&self) -> Result<(), Error> {
+        let now = self.now();
+        let due = self.sweep.load(Ordering::Relaxed);
+        // A clock that was set back is no reason to wait longer.
+        if due > now && due - now <= as_millis(SWEEP) {
+            return Ok(());
+        }
+        self.sweep.store(now.saturating_add(as_millis(SWEEP)), Ordering::Relaxed);
+        for row in self.store.rows(&self.owner).await?.into_iter().filter(|row| row.done) {
+            let entry = Entry::of(row)?;
+            if now.saturating_sub(entry.created_at) >= as_millis(self.policy.keep_decided) {
+                self.store.remove(entry.number, entry.revision).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn send_all(&self, lane: Lane, told: &mut Vec<OutboxEvent>) -> Result<Option<Duration>, Error> {

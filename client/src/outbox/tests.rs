@@ -449,6 +449,20 @@ async fn two_processes_send_one_set_once() {
     assert_eq!(other.entries().await.unwrap().iter().filter(|entry| entry.state() == State::Done).count(), 2);
 }
 
+/// OST-14: what was decided is forgotten after seven days at the latest; what is not decided never is.
+#[tokio::test(start_paused = true)]
+async fn decided_sets_are_forgotten() {
+    let bench = Bench::new();
+    bench.server.then_for("stock_write", Reply::problem(Code::VersionConflict));
+    bench.enqueue("bp-1").await;
+    bench.outbox.enqueue(stock()).await.unwrap();
+    bench.run_for(seconds(6 * 86_400)).await;
+    assert_eq!(bench.outbox.entries().await.unwrap().len(), 2);
+    bench.run_for(seconds(86_400 + 7200)).await;
+    let left = bench.outbox.entries().await.unwrap();
+    assert_eq!(left.iter().map(Entry::state).collect::<Vec<_>>(), [State::NeedsRebase]);
+}
+
 /// What others left in the store is neither sent nor shown.
 #[tokio::test(start_paused = true)]
 async fn the_sets_of_others_stay_where_they_are() {
