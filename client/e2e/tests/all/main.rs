@@ -3,3 +3,4 @@
 
 mod session;
 mod transport;
+mod writes;

@@ -1,0 +1,285 @@
+//! Every op of every change set through the outbox, its file and the real service; and what can come in between.
+
+mod desk;
+
+use exchange_client::{
+    BlueprintChanges, Lane, OrgStockChanges, OutboxEvent, ShipChanges, StockChanges,
+    api::{
+        Map, Nullable,
+        types::{
+            BookIn, ItemRef, LocationRef, MonthlyInsurance, OrgStockEntry, Quality, Ship, StockLot, UnitId,
+            UpsertShip,
+        },
+    },
+    changes::{Held, Lot, Notice, Remedy, Take, Verdict, as_it_is, known::Known, place, quantity},
+    outbox::{Found, State, Written},
+};
+use exchange_service::{backend::Role, sandbox::Act};
+
+use desk::{Desk, outcome};
+
+fn named(name: &str) -> ItemRef {
+    Known { name: Some(name.to_owned()), ..Known::default() }.item_ref().unwrap()
+}
+
+fn hangar() -> LocationRef {
+    place("Sandbox City Hangar").unwrap()
+}
+
+fn storage() -> LocationRef {
+    place("Sandbox Station Storage").unwrap()
+}
+
+fn scu(text: &str) -> exchange_client::api::types::Quantity {
+    quantity::scu(text).unwrap()
+}
+
+fn lot<'a>(lots: &'a [StockLot], material: &str, stolen: bool) -> &'a StockLot {
+    lots.iter().find(|lot| lot.material.bt.as_str() == material && lot.stolen == stolen).unwrap()
+}
+
+fn unit() -> UnitId {
+    "unit-squadron".parse().unwrap()
+}
+
+/// RES-14, WRT-08, WRT-14: a product is named without resolving it first; what was removed on the web comes back
+/// only with the member's word; the feed has it all afterwards.
+#[tokio::test]
+async fn blueprints_are_added_removed_and_brought_back() {
+    let desk = Desk::open().await;
+    let mut changes = BlueprintChanges::new();
+    changes.add(named("Sandbox Knife")).unwrap();
+    changes.add(named("SBX Rifle")).unwrap();
+    changes.add(named("No such thing")).unwrap();
+    let outcome = outcome!(desk.written(changes).await, Blueprints);
+    let verdicts: Vec<_> = outcome.ops.iter().map(|op| op.verdict.clone()).collect();
+    assert_eq!(verdicts[..2], [Verdict::Applied, Verdict::Unchanged]);
+    assert_eq!(verdicts[2].remedy(), Some(Remedy::ShowMember));
+    assert_eq!(outcome.notices(), [Notice::Unmatched { ops: 1 }]);
+
+    let held = desk.blueprints().await;
+    let helmet = held.iter().find(|blueprint| blueprint.ref_.name == "Sandbox Helmet").unwrap();
+    let act = Act::Blueprints { add: Vec::new(), remove: vec![helmet.key.as_str().to_owned()] };
+    desk.sandbox.act("sandbox-member", act).await.unwrap();
+    let mut changes = BlueprintChanges::new();
+    changes.add(named("Sandbox Helmet")).unwrap();
+    let knife = held.iter().find(|blueprint| blueprint.ref_.name == "Sandbox Knife").unwrap();
+    changes.remove(knife.key.clone()).unwrap();
+    let outcome = outcome!(desk.written(changes).await, Blueprints);
+    assert_eq!(outcome.ops[0].verdict.remedy(), Some(Remedy::AskThenOverride));
+    assert_eq!(outcome.ops[1].verdict, Verdict::Applied);
+    let wanted = outcome.overridden(|_| true).unwrap();
+    assert!(outcome!(desk.written(wanted).await, Blueprints).is_as_asked());
+    let names: Vec<_> = desk.blueprints().await.into_iter().map(|held| held.ref_.name).collect();
+    assert!(names.contains(&"Sandbox Helmet".to_owned()) && !names.contains(&"Sandbox Knife".to_owned()));
+}
+
+/// STK-05, STK-13, STK-18, STK-20, TYP-06, TYP-07: lots are set, moved and marked as stolen; what is reserved stays;
+/// lowered offers are told; the amounts compare as the exchange's do.
+#[tokio::test]
+async fn stock_is_set_moved_and_marked() {
+    let desk = Desk::open().await;
+    let lots = desk.stock().await;
+    let (ore, goods) =
+        (lot(&lots, "material-sandbox-ore", false), lot(&lots, "material-sandbox-goods", false));
+    let metal = lot(&lots, "material-sandbox-metal", false);
+    let mut changes = StockChanges::new();
+    let new = Lot::new(named("Sandbox Component"), hangar());
+    changes.set(new.empty(), quantity::pieces(3).unwrap()).unwrap();
+    let there = Lot::of(ore).unwrap().at(storage());
+    changes.shift(Held::of(ore).unwrap(), there.empty(), &scu("2.3456")).unwrap();
+    changes.shift(Held::of(metal).unwrap(), Lot::of(metal).unwrap().twin().empty(), &scu("1")).unwrap();
+    changes.set(Held::of(goods).unwrap(), scu("2")).unwrap();
+    let outcome = outcome!(desk.written(changes).await, Stock);
+    assert!(outcome.is_as_asked(), "{:?}", outcome.open().collect::<Vec<_>>());
+    assert_eq!(outcome.notices(), [Notice::OffersLowered { reduced: 1, removed: 0 }]);
+
+    let lots = desk.stock().await;
+    let at = |material: &str, name: &str| {
+        let mut found = lots.iter().filter(|lot| lot.material.bt.as_str() == material && !lot.stolen);
+        found.find(|lot| lot.location.name.as_str() == name).map(|lot| lot.quantity.clone())
+    };
+    let ores =
+        ["Sandbox City Hangar", "Sandbox Station Storage"].map(|name| at("material-sandbox-ore", name));
+    assert!(quantity::is_same(ores[0].as_ref().unwrap(), &scu("10.1544")));
+    assert!(quantity::is_same(ores[1].as_ref().unwrap(), &scu("2.3456")));
+    assert!(quantity::is_same(&lot(&lots, "material-sandbox-metal", true).quantity, &scu("1")));
+
+    // Eight of it are reserved; and whoever saw another amount is told to look again.
+    let metal = lot(&lots, "material-sandbox-metal", false);
+    let mut changes = StockChanges::new();
+    changes.set(Held::of(metal).unwrap(), scu("0")).unwrap();
+    changes.set(Lot::of(lot(&lots, "material-sandbox-goods", false)).unwrap().empty(), scu("1")).unwrap();
+    let outcome = outcome!(desk.written(changes).await, Stock);
+    let remedies: Vec<_> = outcome.open().map(|(_, remedy)| remedy).collect();
+    assert_eq!(remedies, [Remedy::ReleaseReservation, Remedy::PullAndMerge]);
+}
+
+/// SHP-11, SHP-20: ships are created, linked, updated with all their current values, and removed; each refusal says
+/// what comes next.
+#[tokio::test]
+async fn ships_are_created_linked_updated_and_removed() {
+    let desk = Desk::open().await;
+    let ships = desk.ships().await;
+    let hauler =
+        ships.iter().find(|ship| ship.name.as_ref().is_some_and(|name| name == "Long Haul")).unwrap();
+    let own = |id: &str| id.parse::<exchange_client::api::types::ExternalId>().unwrap();
+    let mut changes = ShipChanges::new();
+    changes.link(own("own-1"), hauler.ship_id.clone()).unwrap();
+    let mut update = as_it_is(hauler, own("own-1")).unwrap();
+    update.fitted = Some(false);
+    changes.push(update).unwrap();
+    let new = UpsertShip::builder().external_id(own("own-2")).ship_type(named("Sandbox Miner"));
+    let new = new.insurance(MonthlyInsurance { months: 6, extra: Map::new() }).location(hangar());
+    changes.push(new.build().unwrap()).unwrap();
+    let outcome = outcome!(desk.written(changes).await, Ships);
+    assert!(outcome.is_as_asked(), "{:?}", outcome.open().collect::<Vec<_>>());
+
+    let ships = desk.ships().await;
+    let of = |id: &str| -> &Ship {
+        ships.iter().find(|ship| ship.external_id.as_ref().is_some_and(|own| own == id)).unwrap()
+    };
+    let now = of("own-1");
+    assert!(!now.fitted);
+    assert_eq!((&now.name, &now.location, &now.org_unit), (&hauler.name, &hauler.location, &hauler.org_unit));
+    let mut changes = ShipChanges::new();
+    // The version of before, a unit that is not the member's, a counter that is over, another ship's link.
+    changes.push(as_it_is(hauler, own("own-1")).unwrap()).unwrap();
+    let miner = of("own-2");
+    let mut moved = as_it_is(miner, own("own-2")).unwrap();
+    moved.org_unit = Some(Nullable::Value("unit-elsewhere".parse().unwrap()));
+    changes.push(moved.clone()).unwrap();
+    changes.link(own("own-3"), miner.ship_id.clone()).unwrap();
+    let outcome = outcome!(desk.written(changes).await, Ships);
+    let remedies: Vec<_> = outcome.open().map(|(_, remedy)| remedy).collect();
+    assert_eq!(remedies, [Remedy::PullAndMerge, Remedy::ReadUnits, Remedy::PullAndRelink]);
+    let mut changes = ShipChanges::new();
+    moved.org_unit = Some(Nullable::Value(unit()));
+    changes.push(moved).unwrap();
+    let outcome = outcome!(desk.written(changes).await, Ships);
+    let remedies: Vec<_> = outcome.open().map(|(_, remedy)| remedy).collect();
+    assert_eq!(remedies, [Remedy::AskForUnitAgain]);
+
+    let mut changes = ShipChanges::new();
+    changes.remove(of("own-1")).unwrap();
+    let outcome = outcome!(desk.written(changes).await, Ships);
+    assert!(outcome.is_as_asked());
+    assert_eq!(outcome.notices(), [Notice::Detached { missions: 1 }]);
+    assert_eq!(desk.ships().await.len(), ships.len() - 1);
+}
+
+/// OST-30, OST-32, OST-33: all eight ops on a pool; ids and versions are the feed's, also those of what was just
+/// booked in; a stale one is pulled anew, and a holder who is not on the roster read anew.
+#[tokio::test]
+async fn pools_are_kept() {
+    let desk = Desk::open().await;
+    desk.sandbox
+        .act("sandbox-member", Act::Role { unit: "unit-iridium".to_owned(), role: Some(Role::Logistician) })
+        .await
+        .unwrap();
+    let roster = desk.api().org_stock_members(&unit()).await.unwrap().into_body();
+    let holder = |name: &str| {
+        let member = roster.items.iter().find(|member| member.name == name).unwrap();
+        member.ref_.clone()
+    };
+    let book_in = |holder| {
+        BookIn::builder()
+            .unit(unit())
+            .holder(holder)
+            .material(named("Sandbox Ore"))
+            .location(hangar())
+            .quality(Quality::new(111).unwrap())
+            .stolen(false)
+            .quantity(scu("10"))
+            .build()
+            .unwrap()
+    };
+    let mut changes = OrgStockChanges::new();
+    changes.push(book_in(holder("Sandbox Member"))).unwrap();
+    changes.push(book_in("nobody".parse().unwrap())).unwrap();
+    let outcome = outcome!(desk.written(changes).await, OrgStock);
+    assert_eq!(outcome.ops[0].verdict, Verdict::Applied);
+    assert_eq!(outcome.ops[1].verdict.remedy(), Some(Remedy::ReadRoster));
+
+    let entry = desk.entry(111).await;
+    let mut changes = OrgStockChanges::new();
+    let mut on = changes.on_entry(unit(), &entry);
+    on.note(Some("fresh".to_owned())).unwrap();
+    on.book_out(Take::of(scu("1"))).unwrap();
+    on.sell(Take::of(scu("1")), "TDD Area 18", 12_000).unwrap();
+    on.move_to(Take::of(scu("1")), storage()).unwrap();
+    on.hand_to(Take::of(scu("1")), unit(), holder("Sandbox Member 2")).unwrap();
+    on.mark_stolen(true, Some(scu("1"))).unwrap();
+    on.move_into("unit-iridium".parse().unwrap(), None).unwrap();
+    let outcome = outcome!(desk.written(changes).await, OrgStock);
+    assert!(outcome.is_as_asked(), "{:?}", outcome.open().collect::<Vec<_>>());
+
+    let mut changes = OrgStockChanges::new();
+    let stale = OrgStockEntry { version: entry.version, ..desk.entry(111).await };
+    changes.on_entry("unit-iridium".parse().unwrap(), &stale).note(None).unwrap();
+    let outcome = outcome!(desk.written(changes).await, OrgStock);
+    assert_eq!(outcome.ops[0].verdict.remedy(), Some(Remedy::PullAndMerge));
+}
+
+/// GW-12: an answer that is lost on its way is had again under the same key, and the set is carried out once.
+#[tokio::test]
+async fn a_lost_answer_is_replayed() {
+    let desk = Desk::open().await;
+    let lots = desk.stock().await;
+    let ore = lot(&lots, "material-sandbox-ore", false);
+    let mut changes = StockChanges::new();
+    changes.set(Held::of(ore).unwrap(), scu("20")).unwrap();
+    let entry = desk.outbox.enqueue(changes).await.unwrap()[0];
+    desk.lose_next_answer();
+    let told = desk.outbox.flush().await.unwrap();
+    assert!(matches!(told[..], [OutboxEvent::Waiting { .. }]), "{told:?}");
+    // The program ends and is started again.
+    let desk = desk.restarted().await;
+    desk.outbox.retry(entry).await.unwrap();
+    let told = desk.outbox.flush().await.unwrap();
+    let [OutboxEvent::Decided { replayed: true, written: Some(written), .. }] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert!(written.is_as_asked());
+    assert!(quantity::is_same(&lot(&desk.stock().await, "material-sandbox-ore", false).quantity, &scu("20")));
+}
+
+/// ERR-27, WRT-11, WRT-08: a set that removes much waits until the member confirms it on the web; its link is had
+/// again by the same key, and the feed tells the rest.
+#[tokio::test]
+async fn a_mass_change_is_confirmed_by_the_member() {
+    let desk = Desk::open().await;
+    let lots = desk.stock().await;
+    let mut changes = StockChanges::new();
+    for lot in lots.iter().filter(|lot| lot.material.bt.as_str() != "material-sandbox-metal") {
+        let nothing = quantity::scu("0").unwrap();
+        let nothing = exchange_client::api::types::Quantity { unit: lot.quantity.unit.clone(), ..nothing };
+        changes.set(Held::of(lot).unwrap(), nothing).unwrap();
+    }
+    let entry = desk.outbox.enqueue(changes).await.unwrap()[0];
+    let told = desk.outbox.flush().await.unwrap();
+    let [OutboxEvent::Confirm { link: Some(first), .. }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(desk.outbox.entry(entry).await.unwrap().state(), State::Held);
+    let again = desk.outbox.confirmation(entry).await.unwrap().unwrap();
+    assert_ne!(first.expose(), again.expose());
+    assert!(!desk.confirm(first.expose()).await, "the old link is over");
+    assert!(desk.confirm(again.expose()).await);
+    let left = desk.stock().await;
+    assert!(left.iter().all(|lot| lot.material.bt.as_str() == "material-sandbox-metal"), "{left:?}");
+    let mut events = desk.outbox.events();
+    desk.outbox.resolve(entry, Found::Applied).await.unwrap();
+    assert_eq!(events.recv().await.unwrap().pulls(), Some(Lane::Stock));
+    assert_eq!(desk.outbox.entry(entry).await.unwrap().state(), State::Done);
+}
+
+/// WRT-04: a preview says what would become of changes, and nothing of them is there afterwards.
+#[tokio::test]
+async fn a_preview_writes_nothing() {
+    let desk = Desk::open().await;
+    let before = desk.blueprints().await.len();
+    let mut changes = BlueprintChanges::new();
+    changes.add(named("Sandbox Knife")).unwrap();
+    let outcomes = desk.outbox.preview(changes).await.unwrap();
+    assert!(outcomes[0].dry_run && outcomes[0].is_as_asked());
+    assert_eq!(desk.blueprints().await.len(), before);
+}
