@@ -142,14 +142,16 @@ fn locked(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
 /// Both connections; the first brings the file up to date.
 fn pair(path: &Path, plan: &Plan) -> Result<(Connection, Connection), Fault> {
     create(path)?;
-    let mut writer = connection(path)?;
+    let mut writer = connection(path, plan)?;
     migrate(&mut writer, plan)?;
-    Ok((connection(path)?, writer))
+    Ok((connection(path, plan)?, writer))
 }
 
-fn connection(path: &Path) -> rusqlite::Result<Connection> {
+fn connection(path: &Path, plan: &Plan) -> Result<Connection, Fault> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
+    // First of all, since what follows may change the file.
+    version(&connection, plan)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "secure_delete", "ON")?;

@@ -68,6 +68,12 @@ fn the_file_of_another_program_is_left_as_it_is() {
     let other = Plan { application: 8, ..plan(&[FIRST], Damaged::SetAside) };
     note(&Database::open(&path, Box::leak(Box::new(other))).unwrap(), "one").unwrap();
     assert!(why(Database::open(&path, &OLD)).contains("another program's"));
+
+    let path = path.with_file_name("plain.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
+    let before = fs::read(&path).unwrap();
+    assert!(why(Database::open(&path, &OLD)).contains("another program's"));
+    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 /// What is a copy begins anew; what is not stays.
@@ -181,7 +187,7 @@ fn what_is_deleted_is_gone_from_every_file() {
         bytes.filter(|bytes| bytes.windows(6).any(|part| part == b"geheim")).count()
     };
     assert_eq!(found(), 2);
-    let mut other = connection(&path).unwrap();
+    let mut other = connection(&path, &OLD).unwrap();
     let reading = other.transaction().unwrap();
     let _: i64 = reading.query_row("SELECT count(*) FROM note", [], |row| row.get(0)).unwrap();
     database.write(|transaction| transaction.execute("DELETE FROM note", []).map(drop)).unwrap();
