@@ -15,15 +15,17 @@ CREATE TABLE area (
     since INTEGER
 ) STRICT;
 
+-- Rows stand in the order in which they came, so that a page is written to few places; keys come in any order.
 CREATE TABLE entry (
+    id INTEGER PRIMARY KEY,
     area INTEGER NOT NULL,
     key TEXT NOT NULL,
     generation INTEGER NOT NULL,
     unit TEXT,
     body BLOB NOT NULL,
     details BLOB,
-    PRIMARY KEY (area, key)
-) STRICT, WITHOUT ROWID;
+    UNIQUE (area, key)
+) STRICT;
 
 CREATE INDEX entry_of_unit ON entry (area, unit) WHERE unit IS NOT NULL;
 

@@ -138,8 +138,9 @@ pub(super) fn commit(transaction: &Transaction<'_>, commit: &Commit) -> Result<O
 fn upsert(transaction: &Transaction<'_>, commit: &Commit) -> Result<()> {
     let (area, generation) = (number(commit.area), commit.kept.generation.cast_signed());
     let mut put = transaction.prepare_cached(
-        "INSERT OR REPLACE INTO entry (area, key, generation, unit, body, details)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO entry (area, key, generation, unit, body, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (area, key) DO UPDATE SET generation = excluded.generation, unit = excluded.unit,
+                                               body = excluded.body, details = excluded.details",
     )?;
     for row in &commit.upserts {
         put.execute(params![area, row.key, generation, row.unit, row.body, row.details])?;
