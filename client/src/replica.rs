@@ -27,6 +27,8 @@ use exchange_api::{
 use crate::{
     error::{Error, ErrorKind},
     feed::{Area, Collection, Entry},
+    session::LocalData,
+    tokens::Later,
 };
 
 pub use commit::{Commit, Document, Outcome, Removal, Row, Tally};
@@ -293,6 +295,24 @@ impl Replica {
     /// [`ErrorKind::Storage`]: then it is to be called again.
     pub fn forget(&self) -> Result<Vec<Forgotten>, Error> {
         self.store.forget(&Collection::ALL)
+    }
+}
+
+/// The member disconnected: what is here goes with the connection (CLI-06).
+impl LocalData for Replica {
+    fn name(&self) -> &str {
+        "copies of blueprints, stock, ships, org stock and demand"
+    }
+
+    fn delete(&self) -> Later<'_, Result<(), Error>> {
+        let replica = self.clone();
+        Box::pin(async move {
+            let told = crate::sync::blocking(move || replica.forget()).await?;
+            for Forgotten { collection, entries } in told {
+                tracing::info!(%collection, entries, "deleted what was kept of the connection");
+            }
+            Ok(())
+        })
     }
 }
 

@@ -28,6 +28,7 @@ use crate::{
     connection::Connection,
     environment::Environment,
     error::{Error, ErrorKind},
+    exchange::Exchange,
     feed::{Action, Area, Collection, Entry, Feed, Input, PageEvent, Phase, Reader},
     pace::Asked,
     replica::{Forgotten, Outcome, Replica},
@@ -43,12 +44,13 @@ const EVENTS: usize = 256;
 /// Keeps a replica equal to the exchange. Cloning shares it.
 ///
 /// ```no_run
-/// # use exchange_client::{Connection, Environment, Error, Replica, api::Client, sync::Sync};
-/// # async fn example(api: Client, connection: Connection) -> Result<(), Error> {
-/// let sync = Sync::new(api, Replica::in_memory(), Environment::system());
-/// sync.session(&connection).await?;
+/// # use exchange_client::{Connection, Error, Exchange, Replica};
+/// # async fn example(exchange: Exchange) -> Result<(), Error> {
+/// let replica = Replica::in_memory();
+/// let sync = exchange.sync(&replica);
+/// sync.session(&Connection::read(exchange.api(), exchange.identity(), None).await?).await?;
 /// sync.once().await?;
-/// for ship in sync.replica().ships() {
+/// for ship in replica.ships() {
 ///     println!("{}", ship?.ship_type.name);
 /// }
 /// # Ok(())
@@ -76,6 +78,14 @@ struct Feeds {
     stock: Feed<StockLot>,
     ships: Feed<Ship>,
     org_stock: Feed<OrgStockLot>,
+}
+
+impl Exchange {
+    /// Keeps this replica equal to the exchange.
+    #[must_use]
+    pub fn sync(&self, replica: &Replica) -> Sync {
+        Sync::new(self.api().clone(), replica.clone(), self.environment().clone())
+    }
 }
 
 impl Sync {
@@ -362,7 +372,7 @@ fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Runs what may wait for the disk apart from the executor. Once begun it is done, even if nobody waits any more.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let done = tokio::task::spawn_blocking(work).await;

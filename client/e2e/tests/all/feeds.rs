@@ -1,0 +1,317 @@
+//! Feeds and replicas against the real service, while others change what is in them.
+//!
+//! What a feed made of a replica is held against a replica that was just read from the start.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use exchange_client::{
+    Area, Clock, Connection, Environment, Exchange, Identity, InMemory, Place, Replica, Session, Sleep,
+    api::{
+        Contract, Json,
+        scopes::Scope,
+        types::{Blueprint, BlueprintChangeSet, OrgStockLot, Ship, StockLot},
+    },
+    dpop::{SystemRandom, UnixTime, clock::Reading},
+    feed::{Entry, PageEvent, Phase},
+    sync::Sync,
+};
+use exchange_client_sqlite::SqliteReplica;
+use exchange_service::{
+    sandbox::{Act, Sandbox},
+    time::{Clock as _, MovedClock},
+};
+
+const MEMBER: &str = "sandbox-member";
+const OTHER: &str = "sandbox-member-2";
+
+const READ: [Scope; 4] = [
+    Scope::ExchangeBlueprintsRead,
+    Scope::ExchangeStockRead,
+    Scope::ExchangeHangarRead,
+    Scope::ExchangeOrgstockRead,
+];
+
+/// The sandbox's clock, which a test moves.
+#[derive(Clone)]
+struct Moved(MovedClock, i64);
+
+impl Clock for Moved {
+    fn now(&self) -> Reading {
+        let (now, begun) = (self.0.now().millis(), self.1);
+        let millis = |millis: i64| u64::try_from(millis).unwrap();
+        Reading {
+            wall: UnixTime::from_millis(millis(now)),
+            monotonic: Duration::from_millis(millis(now - begun)),
+        }
+    }
+
+    fn sleep(&self, time: Duration) -> Sleep<'_> {
+        Box::pin(async move {
+            let end = self.now().monotonic + time;
+            while self.now().monotonic < end {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+    }
+}
+
+struct Desk {
+    sandbox: Sandbox,
+    session: Session,
+    exchange: Exchange,
+    sync: Sync,
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    async fn new() -> Self {
+        let sandbox = Sandbox::start().await.unwrap();
+        let origin = sandbox.origin();
+        let place = Place::of_developer(|_| Some(origin)).unwrap().unwrap();
+        let identity = Identity::new("sandbox-client", "Desk", "1.0.0", "https://desk.example").unwrap();
+        let clock = Moved(sandbox.clock().clone(), sandbox.clock().now().millis() - 1_000_000);
+        let session = Session::builder(&place, &identity)
+            .environment(Environment::new(clock, SystemRandom))
+            .credentials(InMemory::new())
+            .open()
+            .await
+            .unwrap();
+        let exchange = Exchange::builder(place, identity).build(&session).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let replica = Replica::new(SqliteReplica::open(folder.path()).unwrap());
+        session.keeps(replica.clone());
+        let sync = exchange.sync(&replica);
+        Self { sandbox, session, exchange, sync, folder }
+    }
+
+    async fn with(scopes: &[Scope]) -> Self {
+        let desk = Self::new().await;
+        desk.sign_in(scopes).await;
+        desk
+    }
+
+    /// A device login, and a session with what it allows.
+    async fn sign_in(&self, scopes: &[Scope]) {
+        let login = self.session.sign_in(scopes).await.unwrap();
+        self.sandbox.approve(login.user_code(), MEMBER).await.unwrap();
+        self.sandbox.advance(login.next_check());
+        login.finish().await.unwrap();
+        self.sync.session(&self.connection().await).await.unwrap();
+    }
+
+    async fn connection(&self) -> Connection {
+        Connection::read(self.exchange.api(), self.exchange.identity(), None).await.unwrap()
+    }
+
+    async fn act(&self, account: &str, act: &str) {
+        let act: Act = serde_json::from_str(act).unwrap();
+        self.sandbox.act(account, act).await.unwrap();
+    }
+
+    /// Reads all feeds once more, and gives what they brought.
+    async fn pull(&self) -> Vec<PageEvent> {
+        // So that neither side's limits of a minute are met.
+        self.sandbox.advance(Duration::from_secs(20));
+        let mut events = self.sync.events();
+        self.sync.ask();
+        self.sync.once().await.unwrap();
+        std::iter::from_fn(|| events.try_recv().ok()).collect()
+    }
+
+    /// What a replica has that is read from the start now.
+    async fn fresh(&self) -> BTreeMap<(Area, String), Json> {
+        let sync = self.exchange.sync(&Replica::in_memory());
+        sync.session(&self.connection().await).await.unwrap();
+        sync.once().await.unwrap();
+        contents(sync.replica())
+    }
+
+    /// The replica is what the exchange has.
+    async fn pull_and_check(&self) -> Vec<PageEvent> {
+        let events = self.pull().await;
+        assert_eq!(contents(self.sync.replica()), self.fresh().await);
+        events
+    }
+}
+
+fn contents(replica: &Replica) -> BTreeMap<(Area, String), Json> {
+    fn of<E: Entry>(replica: &Replica) -> impl Iterator<Item = ((Area, String), Json)> {
+        replica.entries::<E>().map(|entry| {
+            let entry = entry.unwrap();
+            ((E::AREA, entry.key().to_owned()), entry.to_json().unwrap())
+        })
+    }
+    let mut all: BTreeMap<_, _> = of::<Blueprint>(replica).collect();
+    all.extend(of::<StockLot>(replica));
+    all.extend(of::<Ship>(replica));
+    all.extend(of::<OrgStockLot>(replica));
+    all
+}
+
+fn changed(events: &[PageEvent], area: Area) -> usize {
+    events.iter().filter(|event| event.area == area).map(|event| event.changed.len()).sum()
+}
+
+/// FED-03, FED-05, FED-06, OST-05, SHP-04: whatever others do, the feeds bring it, and nothing else is read.
+#[tokio::test]
+async fn four_feeds_follow_what_others_do() {
+    let desk = Desk::with(&READ).await;
+    let events = desk.pull_and_check().await;
+    assert!(Area::ALL.iter().all(|area| changed(&events, *area) > 0));
+    let events = desk.pull_and_check().await;
+    assert!(events.iter().all(|event| event.phase == Phase::Feed && event.changed.is_empty()));
+
+    desk.act(
+        MEMBER,
+        r#"{"act": "blueprints", "add": ["bp-sandbox-knife"], "remove": ["bp-sandbox-helmet"]}"#,
+    )
+    .await;
+    let events = desk.pull_and_check().await;
+    assert_eq!(changed(&events, Area::Blueprints), 1);
+    assert!(!desk.sync.replica().removal(Area::Blueprints, "bp-sandbox-helmet").unwrap().unwrap().own);
+
+    let rise = r#"{"op": "set-quantity", "material": {"bt": "material-sandbox-ore"}, "location": {"name": "Sandbox City Hangar"}, "quality": 640, "stolen": false, "quantity": {"amount": 13.5, "unit": "SCU"}, "expectedQuantity": {"amount": 12.5, "unit": "SCU"}}"#;
+    desk.act(MEMBER, &format!(r#"{{"act": "stock", "ops": [{rise}]}}"#)).await;
+    assert_eq!(changed(&desk.pull_and_check().await, Area::Stock), 1);
+
+    let lot = desk.sync.replica().stock().map(Result::unwrap);
+    let lot = lot.into_iter().find(|lot| lot.material.bt == "material-sandbox-component").unwrap();
+    desk.act(MEMBER, &format!(r#"{{"act": "share-stock", "lot": "{}", "unit": "unit-squadron"}}"#, lot.key))
+        .await;
+    let events = desk.pull_and_check().await;
+    assert!(changed(&events, Area::OrgStock) > 0);
+    assert!(events.iter().any(|event| event.area == Area::Stock));
+
+    // The unit as it is now; it is no other one.
+    desk.act(
+        "sandbox-admin",
+        r#"{"act": "rename-unit", "unit": "unit-squadron", "name": "Renamed", "shorthand": "RNM"}"#,
+    )
+    .await;
+    assert!(changed(&desk.pull_and_check().await, Area::Ships) > 0);
+    let ship = desk.sync.replica().ships().map(Result::unwrap).find(|ship| ship.org_unit.is_some()).unwrap();
+    assert_eq!(ship.org_unit.as_ref().unwrap().name, "Renamed");
+
+    desk.act(MEMBER, &format!(r#"{{"act": "give-ship", "ship": "{}", "to": "{OTHER}"}}"#, ship.ship_id))
+        .await;
+    let events = desk.pull_and_check().await;
+    let removed =
+        events.iter().flat_map(|event| &event.removed).find(|change| *change.key == *ship.ship_id.as_str());
+    assert!(!removed.unwrap().own);
+
+    let theirs = r#"{"op": "set-quantity", "material": {"bt": "material-sandbox-goods"}, "location": {"name": "Sandbox City Hangar"}, "quality": 0, "stolen": false, "quantity": {"amount": 1, "unit": "SCU"}, "expectedQuantity": {"amount": 0, "unit": "SCU"}}"#;
+    desk.act(OTHER, &format!(r#"{{"act": "stock", "ops": [{theirs}]}}"#)).await;
+    let events = desk.pull_and_check().await;
+    assert!(events.iter().all(|event| event.changed.is_empty()), "another's stock is no business of ours");
+}
+
+/// OST-05: who leaves a unit has none of its lots any more after the next page, and again all of them after coming
+/// back.
+#[tokio::test]
+async fn the_pool_of_a_unit_comes_and_goes_with_the_membership() {
+    let desk = Desk::with(&READ).await;
+    desk.pull_and_check().await;
+    let of_unit = || {
+        let lots = desk.sync.replica().org_stock().map(Result::unwrap);
+        lots.filter(|lot| lot.unit.id == "unit-squadron").count()
+    };
+    let before = of_unit();
+    assert!(before > 0);
+    desk.act(MEMBER, r#"{"act": "role", "unit": "unit-squadron", "role": null}"#).await;
+    let events = desk.pull_and_check().await;
+    assert_eq!(of_unit(), 0);
+    assert_eq!(events.iter().map(|event| event.gone.len()).sum::<usize>(), before);
+    desk.act(MEMBER, r#"{"act": "role", "unit": "unit-squadron", "role": "member"}"#).await;
+    desk.pull_and_check().await;
+    assert_eq!(of_unit(), before);
+}
+
+/// OST-10: entries come with the scope by a new snapshot, and go with it before anything is read.
+#[tokio::test]
+async fn details_come_and_go_with_their_scope() {
+    let desk = Desk::with(&READ).await;
+    desk.pull_and_check().await;
+    let entries = || {
+        let lots = desk.sync.replica().org_stock().map(Result::unwrap);
+        lots.filter(|lot| lot.entries.is_some()).count()
+    };
+    assert_eq!(entries(), 0);
+    let more = [READ.as_slice(), &[Scope::ExchangeOrgstockDetails]].concat();
+    desk.sign_in(&more).await;
+    let events = desk.pull_and_check().await;
+    assert!(events.iter().any(|event| event.area == Area::OrgStock && event.restarted));
+    assert!(events.iter().all(|event| event.area == Area::OrgStock || !event.restarted));
+    assert!(entries() > 0);
+    desk.sign_in(&READ).await;
+    let events = desk.pull_and_check().await;
+    assert_eq!(entries(), 0);
+    assert!(events.iter().all(|event| !event.restarted), "the lots stay, and the feed goes on");
+}
+
+/// TYP-16, WRT-08: what this installation removed is known as its own, and the feed that is read after the push
+/// brings it.
+#[tokio::test]
+async fn own_removals_are_known_as_own() {
+    let desk = Desk::with(&[READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat()).await;
+    desk.pull_and_check().await;
+    let held = desk.sync.replica().blueprints().map(Result::unwrap).find(|held| !held.is_default).unwrap();
+    let body = format!(r#"{{"ops": [{{"op": "remove", "key": "{}"}}]}}"#, held.key);
+    let body = BlueprintChangeSet::parse_valid(body.as_bytes()).unwrap();
+    let done = desk.exchange.api().blueprints_write("a-random-key-0001", &body).await.unwrap().into_body();
+    assert_eq!(done.applied, 1);
+    let mut events = desk.sync.events();
+    desk.sync.changed(Area::Blueprints);
+    desk.sync.once().await.unwrap();
+    let event = events.try_recv().unwrap();
+    assert_eq!((event.area, event.removed.len(), event.removed[0].own), (Area::Blueprints, 1, true));
+    assert!(events.try_recv().is_err(), "no other area is due");
+    assert!(desk.sync.replica().removal(Area::Blueprints, held.key.as_str()).unwrap().unwrap().own);
+    assert_eq!(contents(desk.sync.replica()), desk.fresh().await);
+}
+
+/// FED-09, FED-11: after 91 days every cursor is refused, and a snapshot brings what is, without what went meanwhile.
+#[tokio::test]
+async fn after_ninety_days_a_snapshot_is_read() {
+    let desk = Desk::with(&READ).await;
+    desk.pull_and_check().await;
+    let due = desk.sync.replica().due_by().unwrap().unwrap();
+    desk.act(MEMBER, r#"{"act": "blueprints", "remove": ["bp-sandbox-rifle"]}"#).await;
+    desk.sandbox.advance(Duration::from_secs(91 * 86_400));
+    assert!(due < desk.exchange.environment().now().wall);
+    // OST-14: what is the organisation's went before anything was read.
+    desk.sign_in(&READ).await;
+    assert_eq!(desk.sync.replica().count(Area::OrgStock).unwrap(), 0);
+    assert!(desk.sync.replica().count(Area::Blueprints).unwrap() > 0);
+    let events = desk.pull_and_check().await;
+    let blueprints = events.iter().find(|event| event.area == Area::Blueprints).unwrap();
+    assert!(blueprints.restarted && blueprints.gone.contains(&"bp-sandbox-rifle".into()));
+}
+
+/// FED-09: another data set answers under the same address: nothing of the old one stays.
+#[tokio::test]
+async fn after_a_reset_nothing_of_before_stays() {
+    let desk = Desk::with(&READ).await;
+    desk.act(MEMBER, r#"{"act": "blueprints", "add": ["bp-sandbox-knife"]}"#).await;
+    desk.pull_and_check().await;
+    desk.sandbox.reset().await.unwrap();
+    desk.sign_in(&READ).await;
+    let events = desk.pull_and_check().await;
+    assert!(events.iter().any(|event| event.gone.contains(&"bp-sandbox-knife".into())));
+}
+
+/// CLI-06: disconnecting deletes everything that was kept, every byte of it, and says so.
+#[tokio::test]
+async fn disconnecting_deletes_what_was_kept() {
+    let desk = Desk::with(&READ).await;
+    desk.pull_and_check().await;
+    let found = || {
+        let files = std::fs::read_dir(desk.folder.path()).unwrap();
+        let bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
+        bytes.filter(|bytes| bytes.windows(15).any(|part| part == b"Sandbox City Ha")).count()
+    };
+    assert!(found() > 0);
+    let told = desk.session.disconnect().await;
+    assert!(told.is_gone(), "{told:?}");
+    assert!(told.data.iter().any(|(name, _)| name.contains("org stock")), "{told:?}");
+    assert_eq!((found(), contents(desk.sync.replica()).len()), (0, 0));
+}
