@@ -152,6 +152,18 @@ Examples:
   cargo xtask peers openid-client
   cargo xtask peers --json")]
     Peers(PeersArgs),
+    /// Show all of it at work: generate, start the exchange, use it from two installations of a client.
+    ///
+    /// Generates the exchange's crate, builds service and client, and runs them in one process: sign-in,
+    /// snapshot, changes that the other installation hears of, an answer that is lost, disconnecting.
+    #[command(after_help = "Exit codes:
+  0  it ran to its end
+  1  a step failed, or the contract has mistakes
+  2  cargo cannot be started
+
+Examples:
+  cargo xtask demo")]
+    Demo,
     /// Run the whole exchange on this machine, seeded, for trying clients against it.
     ///
     /// Builds the service and starts `exchange-service sandbox`; arguments are handed to it.

@@ -8,6 +8,7 @@
 mod ci;
 mod cli;
 mod compare;
+mod demo;
 mod drift;
 mod oracles;
 mod packages;
@@ -75,6 +76,7 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         Command::Suite(args) => suite::run(args, root).into(),
         Command::Oracles(args) => oracles::run(args, root).into(),
         Command::Peers(args) => peers::run(args, root).into(),
+        Command::Demo => demo::run(root),
         Command::Sandbox(args) => sandbox::run(args, root),
         Command::Ci(args) => ci::run(args, root).into(),
     }
