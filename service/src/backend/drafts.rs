@@ -17,7 +17,7 @@ mod reviews;
 mod taking;
 
 pub use blueprints::{Found, Row};
-pub use file::FileRefusal;
+pub use file::{FileRefusal, LARGEST as LARGEST_FILE};
 pub(crate) use handoffs::{OVERHEAD, prune};
 pub use refinery::{Further, Good, Panel, RefineryGood, RefineryOrder, SavedOrder, thousandths};
 pub(crate) use reviews::prune as prune_reviews;

@@ -1,15 +1,17 @@
 //! An envelope in a file that a member imports on the web (DRF-04): only what is needed is read of it, and
 //! everything else ignored, whatever it holds.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use exchange_api::types::{CatalogKey, ItemRef, Timestamp, UexId};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::super::connection::moment;
 use crate::time::Moment;
 
 /// The largest file (LIM-33).
-pub(super) const LARGEST: usize = 8 << 20;
+pub const LARGEST: usize = 8 << 20;
 /// The most blueprints (LIM-32).
 const MOST: usize = 2000;
 /// The longest text of a reference that is looked at.
@@ -21,81 +23,237 @@ const FORMAT: &str = "svc.blueprints";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileRefusal {
     /// It has more than 8 MiB.
-    #[error("The file is larger than 8 MiB.")]
+    #[error("The file is larger than 8 MiB. Split it.")]
     TooLarge,
     /// It is no JSON, or no object with a list of items.
-    #[error("The file is no export of blueprints: it cannot be read.")]
+    #[error(
+        "The file is no export of blueprints: it cannot be read. Export it again, and send it as it was written."
+    )]
     Unreadable,
     /// Its `format` is another one.
-    #[error("The file is no export of blueprints: it says that it is something else.")]
+    #[error(
+        "The file is no export of blueprints: it says that it is something else. Pick a file of blueprints."
+    )]
     Format,
     /// Its `formatVersion` is no 1.x.
-    #[error("The file was written in a version of the format that is not known here.")]
+    #[error(
+        "The file was written in a version of the format that is not known here. Export it in version 1."
+    )]
     Version,
     /// It has more than 2000 blueprints.
     #[error("The file has more than 2000 blueprints. Split it.")]
     TooMany,
     /// One of its items says nothing of which blueprint it is.
-    #[error("Item {0} of the file does not say which blueprint it is.")]
+    #[error("Item {0} of the file does not say which blueprint it is. Correct it, or take it out.")]
     NoReference(usize),
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// What is read of an object, field by field; the last of two of one name counts.
+trait Object: Default {
+    /// Reads the value of a field; none for one that is of no use, which is passed over.
+    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<Option<()>, A::Error>;
+}
+
+/// An object, or none where something else stands. What is passed over is never held in memory.
+struct Maybe<T>(Option<T>);
+
+impl<'de, T: Object> Deserialize<'de> for Maybe<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reading(PhantomData)).map(Self)
+    }
+}
+
+struct Reading<T>(PhantomData<T>);
+
+/// Everything that is no object, list or text: passed over.
+macro_rules! pass_over_plain {
+    ($($visit:ident: $type:ty),+) => {
+        $(fn $visit<E>(self, _: $type) -> Result<Self::Value, E> {
+            Ok(None)
+        })+
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(None)
+        }
+    };
+}
+
+impl<'de, T: Object> Visitor<'de> for Reading<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    pass_over_plain!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<T>, A::Error> {
+        let mut object = T::default();
+        while let Some(name) = map.next_key::<String>()? {
+            if object.read(&name, &mut map)?.is_none() {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Some(object))
+    }
+}
+
+#[derive(Default)]
 struct File {
-    format: Option<Loose>,
-    format_version: Option<Loose>,
-    items: Vec<Item>,
+    format: Option<Plain>,
+    version: Option<Option<Plain>>,
+    items: Option<Items>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl Object for File {
+    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<Option<()>, A::Error> {
+        match name {
+            "format" => self.format = map.next_value::<Loose>()?.0,
+            "formatVersion" => self.version = Some(map.next_value::<Loose>()?.0),
+            "items" => self.items = Some(map.next_value()?),
+            _ => return Ok(None),
+        }
+        Ok(Some(()))
+    }
+}
+
+/// The items, or that there are too many: what is beyond the most is only counted.
+struct Items(Result<Vec<Item>, FileRefusal>);
+
+impl<'de> Deserialize<'de> for Items {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(ReadingItems)
+    }
+}
+
+struct ReadingItems;
+
+impl<'de> Visitor<'de> for ReadingItems {
+    type Value = Items;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of items")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Items, A::Error> {
+        let mut items = Vec::new();
+        while items.len() < MOST {
+            let Some(Maybe(item)) = list.next_element::<Maybe<Item>>()? else { return Ok(Items(Ok(items))) };
+            items.push(item.unwrap_or_default());
+        }
+        let mut items = Ok(items);
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            items = Err(FileRefusal::TooMany);
+        }
+        Ok(Items(items))
+    }
+}
+
+#[derive(Default)]
 struct Item {
-    #[serde(rename = "ref")]
-    reference: Option<Reference>,
-    acquired_at: Option<Loose>,
+    reference: Option<Fields>,
+    acquired_at: Option<Plain>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Reference {
-    Fields(Box<Fields>),
-    Other(IgnoredAny),
+impl Object for Item {
+    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<Option<()>, A::Error> {
+        match name {
+            "ref" => self.reference = map.next_value::<Maybe<Fields>>()?.0,
+            "acquiredAt" => self.acquired_at = map.next_value::<Loose>()?.0,
+            _ => return Ok(None),
+        }
+        Ok(Some(()))
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default)]
 struct Fields {
-    bt: Option<Loose>,
-    sc_record: Option<Loose>,
-    sc_guid: Option<Loose>,
-    uex_id: Option<Loose>,
-    loc_key: Option<Loose>,
-    name: Option<Loose>,
+    bt: Option<Plain>,
+    sc_record: Option<Plain>,
+    sc_guid: Option<Plain>,
+    uex_id: Option<Plain>,
+    loc_key: Option<Plain>,
+    name: Option<Plain>,
+}
+
+impl Object for Fields {
+    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<Option<()>, A::Error> {
+        let field = match name {
+            "bt" => &mut self.bt,
+            "scRecord" => &mut self.sc_record,
+            "scGuid" => &mut self.sc_guid,
+            "uexId" => &mut self.uex_id,
+            "locKey" => &mut self.loc_key,
+            "name" => &mut self.name,
+            _ => return Ok(None),
+        };
+        *field = map.next_value::<Loose>()?.0;
+        Ok(Some(()))
+    }
+}
+
+/// A text, no longer than what is looked at, or a whole number.
+enum Plain {
+    Text(String),
+    Number(i64),
 }
 
 /// A value of any type, of which only texts and whole numbers are of use.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Loose {
-    Text(String),
-    Number(i64),
-    Other(IgnoredAny),
+struct Loose(Option<Plain>);
+
+impl<'de> Deserialize<'de> for Loose {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ReadingPlain).map(Self)
+    }
 }
 
-impl Loose {
-    /// As a text that is neither empty nor longer than anything that is looked up.
+struct ReadingPlain;
+
+impl<'de> Visitor<'de> for ReadingPlain {
+    type Value = Option<Plain>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    pass_over_plain!(visit_bool: bool, visit_f64: f64);
+
+    fn visit_i64<E>(self, number: i64) -> Result<Option<Plain>, E> {
+        Ok(Some(Plain::Number(number)))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Option<Plain>, E> {
+        Ok(i64::try_from(number).ok().map(Plain::Number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Option<Plain>, E> {
+        Ok(Some(Plain::Text(text.chars().take(LONGEST).collect())))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<Plain>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+}
+
+impl Plain {
+    /// As a text that is not empty.
     fn text(self) -> Option<String> {
         match self {
-            Self::Text(text) if !text.is_empty() => Some(text.chars().take(LONGEST).collect()),
-            _ => None,
+            Self::Text(text) => Some(text).filter(|text| !text.is_empty()),
+            Self::Number(_) => None,
         }
     }
 
     const fn number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => Some(*number),
-            _ => None,
+            Self::Text(_) => None,
         }
     }
 }
@@ -107,28 +265,24 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<(ItemRef, Option<Moment>)>, FileR
     }
     // Editors put a mark in front of a text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let file: File = serde_json::from_slice(bytes).map_err(|_| FileRefusal::Unreadable)?;
-    if file.format.and_then(Loose::text).as_deref() != Some(FORMAT) {
+    let read: Result<Maybe<File>, _> = serde_json::from_slice(bytes);
+    let Ok(Maybe(Some(File { format, version, items: Some(Items(items)) }))) = read else {
+        return Err(FileRefusal::Unreadable);
+    };
+    if format.and_then(Plain::text).as_deref() != Some(FORMAT) {
         return Err(FileRefusal::Format);
     }
-    if let Some(version) = file.format_version
-        && !version.text().is_some_and(|version| is_known(&version))
+    if let Some(version) = version
+        && !version.and_then(Plain::text).is_some_and(|version| is_known(&version))
     {
         return Err(FileRefusal::Version);
     }
-    if file.items.len() > MOST {
-        return Err(FileRefusal::TooMany);
-    }
-    let one = |(at, item): (usize, Item)| {
-        let reference = match item.reference {
-            Some(Reference::Fields(fields)) => fields.reference(),
-            Some(Reference::Other(_)) | None => None,
-        };
-        let acquired_at = item.acquired_at.and_then(Loose::text).and_then(|text| Timestamp::new(text).ok());
-        let reference = reference.ok_or(FileRefusal::NoReference(at + 1))?;
+    let one = |(at, Item { reference, acquired_at }): (usize, Item)| {
+        let acquired_at = acquired_at.and_then(Plain::text).and_then(|text| Timestamp::new(text).ok());
+        let reference = reference.and_then(Fields::reference).ok_or(FileRefusal::NoReference(at + 1))?;
         Ok((reference, acquired_at.as_ref().and_then(moment)))
     };
-    file.items.into_iter().enumerate().map(one).collect()
+    items?.into_iter().enumerate().map(one).collect()
 }
 
 /// DRF-02: `1.` and digits.
@@ -140,7 +294,7 @@ fn is_known(version: &str) -> bool {
 impl Fields {
     /// None when no field is of use.
     fn reference(self) -> Option<ItemRef> {
-        let text = |loose: Option<Loose>| loose.and_then(Loose::text);
+        let text = |plain: Option<Plain>| plain.and_then(Plain::text);
         let mut builder = ItemRef::builder();
         if let Some(key) = text(self.bt).and_then(|key| CatalogKey::new(key).ok()) {
             builder = builder.bt(key);
@@ -151,7 +305,7 @@ impl Fields {
         if let Some(guid) = text(self.sc_guid) {
             builder = builder.sc_guid(guid);
         }
-        if let Some(id) = self.uex_id.as_ref().and_then(Loose::number).and_then(|id| UexId::new(id).ok()) {
+        if let Some(id) = self.uex_id.as_ref().and_then(Plain::number).and_then(|id| UexId::new(id).ok()) {
             builder = builder.uex_id(id);
         }
         if let Some(key) = text(self.loc_key) {
@@ -199,15 +353,45 @@ mod tests {
         for unreadable in ["", "[]", "null", "{", r#"{"format":"svc.blueprints"}"#, "{\"items\":{}}"] {
             assert_eq!(refused(unreadable), FileRefusal::Unreadable, "{unreadable}");
         }
-        for item in
-            [r#"{"ref":{}}"#, r#"{"ref":"A"}"#, r#"{"ref":{"name":""}}"#, "{}", r#"{"ref":{"later":1}}"#]
-        {
+        for item in [
+            r#"{"ref":{}}"#,
+            r#"{"ref":"A"}"#,
+            r#"{"ref":{"name":""}}"#,
+            "{}",
+            r#"{"ref":{"later":1}}"#,
+            "7",
+            "[]",
+            "null",
+            "\"A\"",
+            "1.5",
+            r#"{"ref":[{"name":"A"}]}"#,
+        ] {
             let items = format!(r#"{{"ref":{{"uexId":7}}}},{item}"#);
             assert_eq!(refused(&file(known, &items)), FileRefusal::NoReference(2), "{item}");
         }
         let many = |count: usize| file(known, &vec![r#"{"ref":{"name":"A"}}"#; count].join(","));
         assert_eq!(read(many(2000).as_bytes()).map(|items| items.len()), Ok(2000));
         assert_eq!(refused(&many(2001)), FileRefusal::TooMany);
+        // What is wrong with the file as a whole comes first, wherever it stands.
+        let late = many(2001).replace(known, "").replace("]}", r#"],"format":"svc.stock"}"#);
+        assert_eq!(refused(&late), FileRefusal::Format);
+    }
+
+    /// Whatever the file holds beside, however deep, is passed over.
+    #[test]
+    fn what_is_of_no_use_is_passed_over() {
+        let deep = "[".repeat(2 << 20) + &"]".repeat(2 << 20);
+        for place in [
+            r#""later":@,"items":[{"ref":{"bt":"b"}}]"#,
+            r#""items":[{"ref":{"bt":"b","name":@},"acquiredAt":7}]"#,
+        ] {
+            let file = format!(r#"{{"format":"svc.blueprints",{}}}"#, place.replace('@', &deep));
+            assert_eq!(read(file.as_bytes()).map(|items| items.len()), Ok(1), "{place}");
+        }
+        let items = format!(r#"{{"format":"svc.blueprints","items":[{deep}]}}"#);
+        assert_eq!(refused(&items), FileRefusal::NoReference(1));
+        let twice = r#"{"format":"x","format":"svc.blueprints","items":[]}"#;
+        assert_eq!(read(twice.as_bytes()), Ok(Vec::new()), "the last one counts");
     }
 
     /// LIM-33: 8 MiB are taken, and one byte more is not.

@@ -11,10 +11,8 @@ use maud::html;
 use super::super::session::{self, SignedIn};
 use super::super::{Backed, page};
 use super::address;
-use crate::backend::drafts::FileRefusal;
+use crate::backend::drafts::{FileRefusal, LARGEST_FILE};
 
-/// The largest file (LIM-33).
-const LARGEST: usize = 8 << 20;
 /// So much is read of a form whose file is too large, so that its sender learns why; beyond it the connection ends.
 const READ: usize = 32 << 20;
 /// A token is a hash.
@@ -99,11 +97,11 @@ async fn read(mut form: Multipart, member: &SignedIn) -> Result<Given, Multipart
                 while let Some(chunk) = field.chunk().await? {
                     length = length.saturating_add(chunk.len());
                     // Of one that is too large the rest is only read.
-                    if length <= LARGEST {
+                    if length <= LARGEST_FILE {
                         file.extend_from_slice(&chunk);
                     }
                 }
-                return Ok(if length > LARGEST { Given::TooLarge } else { Given::File(file) });
+                return Ok(if length > LARGEST_FILE { Given::TooLarge } else { Given::File(file) });
             }
             _ => return Ok(Given::Forged),
         }
