@@ -6,6 +6,7 @@ use exchange_api::types::{PanelType, RefineryDraft, RefineryGood as Sent, Refine
 use serde::{Deserialize, Serialize};
 
 use super::super::connection::moment;
+use super::super::warehouse::decimal;
 use crate::catalogue::Index;
 use crate::catalogue::contents::Kind;
 use crate::time::Moment;
@@ -148,10 +149,14 @@ impl Good {
     }
 }
 
-/// A number as a person writes it, rounded to so many decimals; nothing for one that no field can hold.
+/// A number as a person writes it, rounded to so many decimals; one that is too great as it was sent, for the member to
+/// see.
 fn shown(number: Option<&Number>, decimals: u8) -> String {
-    let digits = number.and_then(|number| number.scaled(decimals)).filter(|digits| *digits <= MOST);
-    digits.map(|digits| written(digits, decimals)).unwrap_or_default()
+    let Some(number) = number else { return String::new() };
+    match number.scaled(decimals).filter(|digits| *digits <= MOST) {
+        Some(digits) => written(digits, decimals),
+        None => number.text().chars().take(LONGEST_TEXT).collect(),
+    }
 }
 
 /// An amount in thousandths, as a person writes it.
@@ -161,12 +166,8 @@ pub fn thousandths(amount: i64) -> String {
 }
 
 /// Digits with so many decimals, without zeros at their end.
-fn written(mut digits: i64, mut decimals: u8) -> String {
-    while decimals > 0 && digits % 10 == 0 {
-        digits /= 10;
-        decimals -= 1;
-    }
-    Number::decimal(digits, decimals).text().into_owned()
+fn written(digits: i64, decimals: u8) -> String {
+    decimal(digits, decimals).text().into_owned()
 }
 
 impl Panel {
@@ -196,20 +197,23 @@ impl Panel {
         };
         let minutes = field("The duration", &self.minutes, 0, LONGEST);
         let expenses = field("The expenses", &self.expenses, 0, DEAREST);
-        let mut goods = Vec::new();
+        let (mut goods, mut left_out) = (Vec::new(), Vec::new());
         for (at, good) in (1..).zip(&self.goods).filter(|(_, good)| !good.material.trim().is_empty()) {
             let input = field(&format!("Row {at}: what goes in"), &good.input, 3, MOST);
+            let is_left_out = good.input.trim().is_empty();
             let output = field(&format!("Row {at}: what comes out"), &good.output, 3, MOST);
             let quality = field(&format!("Row {at}: the quality"), &good.quality, 0, BEST);
             goods.push((at, good, input, output, quality));
+            left_out.extend(is_left_out.then(|| format!("Row {at}: say what goes in.")));
         }
+        wrong.append(&mut left_out);
         let good = |(at, good, input, output, quality): (i32, &Good, Option<i64>, _, _)| {
             let material = material_of(index, &good.material);
             if material.is_none() {
                 wrong.push(format!("Row {at}: the material is not known."));
             }
             let refine = good.refine;
-            Some(RefineryGood { material: material?, input: input.unwrap_or(0), output, quality, refine })
+            Some(RefineryGood { material: material?, input: input?, output, quality, refine })
         };
         let goods: Vec<_> = goods.into_iter().filter_map(good).collect();
         if goods.is_empty() && wrong.is_empty() {
@@ -285,6 +289,7 @@ mod tests {
         }
         assert_eq!(amount(&"0".repeat(65), 3, MOST), None);
         assert_eq!((written(1500, 3), written(0, 3), written(7, 0)), ("1.5".into(), "0".into(), "7".into()));
-        assert_eq!(shown(Some(&Number::parse("1e400").unwrap()), 3), "");
+        assert_eq!(shown(Some(&Number::parse("1e400").unwrap()), 3), "1e400", "what no field holds is seen");
+        assert_eq!(shown(None, 3), "");
     }
 }

@@ -68,7 +68,7 @@ impl Measure {
     pub(crate) fn written(self, amount: i64) -> Result<Quantity, StoreError> {
         let amount = self.shown(amount);
         let (number, unit) = match self {
-            Self::Scu => (thousandths(amount), QuantityUnit::Scu),
+            Self::Scu => (decimal(amount, 3), QuantityUnit::Scu),
             Self::Piece => (Number::int(amount), QuantityUnit::Piece),
         };
         let amount = QuantityAmount::new(number);
@@ -77,13 +77,13 @@ impl Measure {
     }
 }
 
-fn thousandths(mut digits: i64) -> Number {
-    let mut scale = 3;
-    while scale > 0 && digits % 10 == 0 {
+/// Digits with so many decimals, without zeros at their end.
+pub(crate) fn decimal(mut digits: i64, mut decimals: u8) -> Number {
+    while decimals > 0 && digits % 10 == 0 {
         digits /= 10;
-        scale -= 1;
+        decimals -= 1;
     }
-    Number::decimal(digits, scale)
+    Number::decimal(digits, decimals)
 }
 
 #[cfg(test)]
