@@ -25,11 +25,11 @@ use crate::feed::Author;
 use crate::ids::{ClientId, MemberId};
 use crate::members;
 use crate::records::{self, Actor, Deed};
-use crate::store::StoreError;
+use crate::store::{self, StoreError};
 use crate::time::Moment;
 
 /// Refinery orders of one member.
-const KEPT: usize = 200;
+const KEPT: u64 = 200;
 
 /// What the member chose, by the numbers of rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +83,8 @@ impl Backend {
         let ops = chosen.into_iter().map(|(product, at)| op(&product, at)).collect::<Result<_, _>>()?;
         let body = BlueprintChangeSet { ops, dry_run: None, extensions: None, extra: Map::new() };
         let resolved = Resolved::<Blueprints>::of(body, index);
-        self.take(member, id, move |backend, connection, member, _| {
+        let room = |_: &Connection, _: &MemberId| Ok(true);
+        self.take(member, id, room, move |backend, connection, member, _| {
             let result = backend.change_in(connection, member, Author::Web, resolved)?;
             Ok(TakenOver::Blueprints(result))
         })
@@ -109,10 +110,11 @@ impl Backend {
                 return Ok(TakenOver::Wrong(wrong, Box::new(reviews::refinery(&index, form))));
             }
         };
-        if self.refinery_orders(member).await?.len() >= KEPT {
-            return Ok(TakenOver::Full);
-        }
-        self.take(member, id, move |backend, connection, member, client| {
+        let room = |connection: &Connection, member: &MemberId| {
+            let sql = "SELECT count(*) FROM refinery_order WHERE member = ?1";
+            Ok(store::count(connection, sql, [member])? < KEPT)
+        };
+        self.take(member, id, room, move |backend, connection, member, client| {
             backend.keep_order(connection, member, client, &order)?;
             Ok(TakenOver::Refinery)
         })
@@ -182,11 +184,12 @@ impl Backend {
         self.store.read(read).await
     }
 
-    /// Takes a review over in one transaction: whoever comes second finds none.
+    /// Takes a review over in one transaction, if there is room for what it becomes: whoever comes second finds none.
     async fn take(
         &self,
         member: &MemberId,
         id: &str,
+        room: impl FnOnce(&Connection, &MemberId) -> Result<bool, StoreError> + Send + 'static,
         write: impl FnOnce(&Self, &Connection, &MemberId, Option<&ClientId>) -> Result<TakenOver, Failure>
         + Send
         + 'static,
@@ -194,6 +197,9 @@ impl Backend {
         let (backend, member, id) = (self.clone(), member.clone(), id.to_owned());
         let take = move |connection: &Connection| {
             let now = backend.environment.now();
+            if !room(connection, &member)? {
+                return Ok(TakenOver::Full);
+            }
             let Some(stored) = reviews::remove(connection, &member, &id, now)? else {
                 return Ok(TakenOver::Gone);
             };
