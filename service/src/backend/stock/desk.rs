@@ -5,6 +5,7 @@ use exchange_api::types::{ChangeResult, StockChangeSet};
 use super::super::Backend;
 use super::super::change::{ChangeError, Decided, Touched, Writer, carry_out};
 use super::super::warehouse::{Keeping, Lot, Row, find, rows};
+use super::decide::offers;
 use super::{Holding, Stock};
 use crate::feed::Author;
 use crate::ids::MemberId;
@@ -90,9 +91,10 @@ impl Backend {
         if before == after {
             return Ok(());
         }
+        let extras = offers(before.iter(), after.iter());
         let [before, after] = Holding::pair(lot, [before, after]);
         let touched = Touched { key: lot.key(), before, after, removal: false, overridden: false };
-        let (ends, notices, extras) = Default::default();
+        let (ends, notices) = Default::default();
         let decided = Decided { ends, touched: vec![touched], extras, notices };
         carry_out::<Stock>(connection, &writer, writer.author.channel(), &decided, &self.interruption)
     }

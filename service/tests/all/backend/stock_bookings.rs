@@ -419,6 +419,9 @@ async fn a_gift_leaves_what_is_reserved() {
         assert_eq!(taken, ["Integer(7000) Integer(1)"]);
         assert_eq!(bench.rows("SELECT id, amount FROM stock_offer").await, ["Text(\"o-1\") Integer(3000)"]);
     }
+    // What became of the offer is written down.
+    let audited = "SELECT count(*) FROM audit WHERE detail = 'web: 1 written, 0 removed, 1 offers lowered'";
+    assert_eq!(bench.rows(audited).await, ["Integer(1)"]);
 }
 
 /// TYP-04, STK-10: a gift can make more than a quantity can say; that is shown as the most, and whoever saw that
