@@ -13,14 +13,22 @@ use crate::store::StoreError;
 /// The columns of a unit, of a table `u`, in the order in which [`unit`] reads them.
 pub(super) const UNIT: &str = "u.id, u.name, u.shorthand, u.kind";
 
+/// The longest name that an answer has.
+const LONGEST_NAME: usize = 200;
+
+/// The name of a unit, a member or a mission as answers have it.
+pub(super) fn shown_name(name: &str) -> String {
+    name.chars().take(LONGEST_NAME).collect()
+}
+
 /// A unit from the columns of [`UNIT`], from a place on; none where its id is null.
 pub(super) fn unit(row: &Row<'_>, first: usize) -> Result<Option<OrgUnit>, StoreError> {
     let Some(id) = row.get::<_, Option<String>>(first)? else { return Ok(None) };
     let kind: String = row.get(first + 3)?;
     Ok(Some(OrgUnit {
         id: UnitId::new(id).map_err(|_| StoreError::Corrupt("a unit's id"))?,
-        name: row.get(first + 1)?,
-        shorthand: row.get(first + 2)?,
+        name: shown_name(&row.get::<_, String>(first + 1)?),
+        shorthand: shown_name(&row.get::<_, String>(first + 2)?),
         kind: OrgUnitKind::from(kind.as_str()),
         extra: Map::new(),
     }))

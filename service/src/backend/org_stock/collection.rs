@@ -20,9 +20,9 @@ use rusqlite::{Connection, Rows, params};
 
 use super::super::catalogue::{location_of, shown};
 use super::super::stock::material_kind;
-use super::super::units::Membership;
+use super::super::units::{Membership, shown_name};
 use super::super::warehouse::{LOT, Lot, Measure, ORG_STOCK, Purpose, lot};
-use super::roster::{Pseudonyms, shown_name};
+use super::roster::Pseudonyms;
 use crate::catalogue::contents::Kind;
 use crate::catalogue::{Index, shown_key};
 use crate::feed::{Collection, Source, Stream};
@@ -202,7 +202,7 @@ impl Pools {
         let shows_entries = of.logistician && self.details;
         let mut held = if shows_entries { held(connection, unit, &keys)? } else { HashMap::new() };
         let mut refs = HashMap::new();
-        let unit = UnitRef { id: of.unit.id.clone(), name: shown_name(&of.unit.name), extra: Map::new() };
+        let unit = UnitRef { id: of.unit.id.clone(), name: of.unit.name.clone(), extra: Map::new() };
         let item = |Summed { key, amount, lot }: Summed| {
             let Lot { kind, material, measure, location, quality, stolen } = lot;
             let marked = marked.remove(&key).unwrap_or_default();

@@ -11,15 +11,13 @@ use exchange_api::types::{HolderRef, OrgStockMembers, RosterMember, UnitId, Unit
 use rusqlite::Connection;
 
 use super::super::Backend;
-use super::super::units;
+use super::super::units::{self, shown_name};
 use crate::ids::{ClientId, MemberId};
 use crate::secrets;
 use crate::store::StoreError;
 
 /// Where the key stands in `secret`.
 const KEY: &str = "holder-ref";
-/// The longest name that is shown.
-const LONGEST_NAME: usize = 200;
 /// The most members that a roster shows.
 const MOST: i64 = 10_000;
 
@@ -50,11 +48,6 @@ impl Pseudonyms {
     pub(super) fn holder(&self, member: &MemberId) -> Result<HolderRef, StoreError> {
         HolderRef::new(self.name(member)).map_err(|_| StoreError::Corrupt("a pseudonym"))
     }
-}
-
-/// A name as answers have it.
-pub(super) fn shown_name(name: &str) -> String {
-    name.chars().take(LONGEST_NAME).collect()
 }
 
 /// The direct members of a unit who show their names, by name.

@@ -37,6 +37,12 @@ async fn a_member_is_told_of_their_own_units() {
         "Zeroth Unit SQUADRON",
     ];
     assert_eq!(named, expected);
+    // A name that is longer than answers have it is cut, wherever it stands.
+    bench.sql("UPDATE unit SET name = printf('%.*c', 300, 'n') WHERE id = 'u-2'").await;
+    let listed = bench.get(&other_member(), UNITS).await.body;
+    let lengths = listed["items"].as_array().expect("a list").iter();
+    let lengths: Vec<usize> = lengths.map(|one| one["name"].as_str().expect("a name").len()).collect();
+    assert_eq!(lengths.iter().max(), Some(&200));
     let mut narrow = first();
     narrow.scopes.remove("exchange.orgunits.read");
     assert_eq!(bench.get(&narrow, UNITS).await.code(), "SCOPE_MISSING");
