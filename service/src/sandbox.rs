@@ -108,6 +108,9 @@ pub enum SandboxError {
     /// What was asked for cannot be done.
     #[error("{0}")]
     Refused(&'static str),
+    /// A change set breaks the contract, at the places that are named.
+    #[error(transparent)]
+    Broken(#[from] contract_runtime::Rejected),
     /// An op of a change set was not applied.
     #[error("op {op} was not applied: {reason}")]
     NotApplied {

@@ -266,9 +266,10 @@ fn done(outcome: Result<(), SandboxError>) -> Response {
     };
     let status = match &error {
         SandboxError::Account | SandboxError::Undecided(Undecided::NotFound) => StatusCode::NOT_FOUND,
-        SandboxError::Code | SandboxError::Refused(_) | SandboxError::NotApplied { .. } => {
-            StatusCode::BAD_REQUEST
-        }
+        SandboxError::Code
+        | SandboxError::Refused(_)
+        | SandboxError::Broken(_)
+        | SandboxError::NotApplied { .. } => StatusCode::BAD_REQUEST,
         SandboxError::Undecided(Undecided::Decided(_)) => StatusCode::CONFLICT,
         SandboxError::Undecided(Undecided::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -324,8 +325,15 @@ impl Inner {
                 there(backend.earmark_stock(&member, Author::Web, &entry, of, amount).await?)
             }
             Act::Role { unit, role } => there(backend.set_role(&member, &unit.into(), role).await?),
-            Act::WithholdName { withholds } => there(backend.withhold_name(&member, withholds).await?),
-            Act::RenameMember { name } => there(backend.rename_member(&member, name).await?),
+            // Of an account there is always a member; as it was is as it should be.
+            Act::WithholdName { withholds } => {
+                backend.withhold_name(&member, withholds).await?;
+                Ok(())
+            }
+            Act::RenameMember { name } => {
+                backend.rename_member(&member, name).await?;
+                Ok(())
+            }
             Act::RenameMission { mission, name } => there(backend.rename_mission(&mission, name).await?),
             Act::JobOrder { order, state } => {
                 if !JOB_ORDER_STATES.contains(&state.as_str()) {
@@ -399,7 +407,7 @@ fn all(result: ChangeResult) -> Result<(), SandboxError> {
 /// A change set of the contract.
 fn change_set<T: Contract>(ops: Vec<serde_json::Value>) -> Result<T, SandboxError> {
     let body = json!({ "ops": ops }).to_string();
-    T::parse_valid(body.as_bytes()).map_err(|_| SandboxError::Refused("ops that break the contract"))
+    Ok(T::parse_valid(body.as_bytes())?)
 }
 
 fn ops(add: Vec<String>, remove: Vec<String>) -> Option<BlueprintChangeSet> {

@@ -441,6 +441,25 @@ async fn a_sandbox_in_a_folder_goes_on() {
     assert_ne!(hash(), first, "anew");
 }
 
+/// What is as it was asked for is done; what there is not, and what breaks the contract, is told where it stands.
+#[tokio::test]
+async fn acts_say_what_is_wrong_with_them() {
+    let sandbox = Sandbox::with(Options::default()).await.unwrap();
+    let text = str::to_owned;
+    for _ in 0..2 {
+        sandbox.act(MEMBER, Act::RenameMember { name: text("Same") }).await.unwrap();
+        sandbox.act(MEMBER, Act::WithholdName { withholds: true }).await.unwrap();
+        let mission = Act::RenameMission { mission: text("mission-relief"), name: text("Same") };
+        sandbox.act(MEMBER, mission).await.unwrap();
+    }
+    let nowhere = Act::RenameMission { mission: text("mission-nowhere"), name: text("Same") };
+    assert_eq!(sandbox.act(MEMBER, nowhere).await.unwrap_err().to_string(), "there is no such thing");
+    let broken =
+        Act::Ships { ops: vec![serde_json::json!({ "op": "remove", "shipId": "s", "version": "1" })] };
+    let refused = sandbox.act(MEMBER, broken).await.unwrap_err().to_string();
+    assert!(refused.contains("/ops/0/version: type"), "{refused}");
+}
+
 /// What an administrator does is audited, by the account that does it.
 #[tokio::test]
 async fn acts_of_administrators_are_audited() {

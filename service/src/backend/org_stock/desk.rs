@@ -157,8 +157,8 @@ impl Backend {
         self.store.write(change).await
     }
 
-    /// Gives a mission another name, which the entries that are earmarked to it show (OST-07). Says whether that
-    /// changed anything.
+    /// Gives a mission another name, which the entries that are earmarked to it show (OST-07). Says whether there is
+    /// such a mission.
     ///
     /// # Errors
     /// What the store says; nothing is written then.
@@ -167,7 +167,8 @@ impl Backend {
         let rename = move |connection: &Connection| {
             let sql = "UPDATE mission SET name = ?2 WHERE id = ?1 AND name <> ?2";
             if connection.prepare_cached(sql)?.execute(params![mission, name])? == 0 {
-                return Ok(false);
+                let sql = "SELECT EXISTS (SELECT 1 FROM mission WHERE id = ?1)";
+                return Ok(connection.prepare_cached(sql)?.query_row([&mission], |row| row.get(0))?);
             }
             let detail = "as the entries that are earmarked to it show it from now on";
             let deed = Deed { client: None, action: "mission.rename", subject: &mission, detail };
