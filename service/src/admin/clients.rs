@@ -63,8 +63,7 @@ pub fn add(connection: &Connection, by: &By<'_>, client: &NewClient) -> Result<(
     if let Some(version) = &client.min_version {
         self::version(version)?;
     }
-    let taken = "SELECT EXISTS (SELECT 1 FROM client WHERE id = ?1)";
-    if connection.query_row(taken, [&client.id], |row| row.get(0))? {
+    if is_known(connection, &client.id)? {
         return Err(AdminError::Exists { what: "a client", id: client.id.to_string() });
     }
     connection.execute(
@@ -246,4 +245,10 @@ fn version(text: &str) -> Result<(), AdminError> {
             Err(AdminError::Wrong(said))
         }
     }
+}
+
+/// Whether a client was ever registered, disabled or not.
+pub(super) fn is_known(connection: &Connection, client: &ClientId) -> Result<bool, AdminError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM client WHERE id = ?1)";
+    Ok(connection.query_row(sql, [client], |row| row.get(0))?)
 }

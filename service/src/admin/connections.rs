@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
-use super::{AdminError, By};
+use super::{AdminError, By, clients};
 use crate::idp::{Disconnected, disconnect_client, disconnect_installation};
 use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::time::Moment;
@@ -101,8 +101,7 @@ pub fn end_client(
 ) -> Result<Disconnected, AdminError> {
     match disconnect_client(connection, by.actor(), client, member, by.now)? {
         Disconnected::NotFound => {
-            let sql = "SELECT EXISTS (SELECT 1 FROM client WHERE id = ?1)";
-            let (what, id) = match connection.query_row(sql, [client], |row| row.get(0))? {
+            let (what, id) = match clients::is_known(connection, client)? {
                 true => ("member", member.to_string()),
                 false => ("client", client.to_string()),
             };

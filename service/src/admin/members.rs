@@ -143,7 +143,7 @@ pub fn list(connection: &Connection) -> Result<Vec<Listed>, AdminError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn is_known(connection: &Connection, member: &MemberId) -> Result<bool, AdminError> {
+pub(super) fn is_known(connection: &Connection, member: &MemberId) -> Result<bool, AdminError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM member WHERE id = ?1)";
     Ok(connection.query_row(sql, [member], |row| row.get(0))?)
 }
