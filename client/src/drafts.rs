@@ -164,7 +164,7 @@ impl Key {
     ) -> Result<Handoff, Error> {
         let key = match &self.current {
             Some(key) => key.clone(),
-            None => self.current.insert(random_key(&self.environment)?).clone(),
+            None => self.current.insert(idempotency_key(&self.environment)?).clone(),
         };
         let staged = send(key).await;
         if staged.as_ref().map_or_else(is_remembered, |_| true) {
@@ -184,8 +184,11 @@ fn is_remembered(error: &Error) -> bool {
     }
 }
 
-/// 128 random bits, as text (GW-12).
-fn random_key(environment: &Environment) -> Result<String, Error> {
+/// A key for a write, to be kept over its retries together with the exact body: 128 random bits as text (GW-12).
+///
+/// # Errors
+/// When the environment gives no random numbers.
+pub fn idempotency_key(environment: &Environment) -> Result<String, Error> {
     let mut bytes = [0; 16];
     environment
         .fill(&mut bytes)

@@ -2,7 +2,6 @@
 //! checked with pointers (DRF-01, DRF-02, DRF-03).
 
 mod check;
-mod file;
 mod privacy;
 
 use std::path::Path;
@@ -22,6 +21,7 @@ pub(crate) use self::privacy::is_path;
 use crate::{
     error::{Error, ErrorKind},
     identity::Identity,
+    lock::durable,
 };
 
 /// How many blueprints an envelope holds (DRF-01).
@@ -247,13 +247,15 @@ impl SealedEnvelope {
         Ok(text + "\n")
     }
 
-    /// Writes the file whole or not at all: what was there before stays until the new one is on the disk.
+    /// Writes the file whole or not at all, for its owner alone: what was there before stays until the new one is
+    /// on the disk.
     ///
     /// # Errors
     /// [`ErrorKind::TooLarge`], or [`ErrorKind::Storage`] with what the system says.
     pub fn write_to(&self, path: &Path) -> Result<(), Error> {
         let text = self.to_text()?;
-        file::replace(path, text.as_bytes())
+        std::path::absolute(path)
+            .and_then(|path| durable::write(&path, text.as_bytes()))
             .map_err(|error| Error::caused(ErrorKind::Storage, "the envelope cannot be written", error))
     }
 }

@@ -43,7 +43,7 @@ pub use demand::{ByItems, ByMaterials, Demand, DemandCadence, DemandView, OpenDe
 /// Proofs: for keys, clocks and randomness of your own.
 pub use dpop_bound as dpop;
 pub use dpop_bound::UnixTime;
-pub use drafts::{BlueprintStaging, Drafts, Handoff, RefineryStaging};
+pub use drafts::{BlueprintStaging, Drafts, Handoff, RefineryStaging, idempotency_key};
 pub use envelope::{
     CheckedEnvelope, EnvelopeBlueprint, EnvelopeBuilder, EnvelopeFault, MOST_BLUEPRINTS, MOST_BYTES,
     SealedEnvelope, UnusableEnvelope, check_envelope,
