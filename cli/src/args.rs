@@ -1,0 +1,452 @@
+//! What can be typed.
+#![allow(clippy::large_enum_variant, reason = "one command line is read in a run")]
+
+pub(crate) mod ops;
+pub(crate) mod raw;
+pub(crate) mod values;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use exchange_client::api::types::CatalogKind;
+
+use self::{
+    ops::{BlueprintOps, OrgStockOps, ShipOps, StockOps},
+    raw::RawCall,
+    values::Reference,
+};
+use crate::{failure::EXIT_CODES, output::Color};
+
+/// The exchange in a terminal: your blueprints, stock and ships, your units' stock and demand.
+#[derive(Debug, Parser)]
+#[command(
+    name = "exchange",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = format!("Start with:\n\n    exchange login\n    exchange sync\n    exchange stock list\n\n{EXIT_CODES}")
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Global {
+    /// Print JSON; of commands that take long, a line for each event.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When letters have colours: auto (on a terminal, unless NO_COLOR is set), always, never.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true,
+        global = true
+    )]
+    pub(crate) color: Color,
+    /// The configuration: issuer, gateway, client-id and info-url (TOML).
+    #[arg(long, value_name = "FILE", env = "EXCHANGE_CONFIG", hide_env_values = true, global = true)]
+    pub(crate) config: Option<PathBuf>,
+    /// Which of several connections.
+    #[arg(long, value_name = "NAME", default_value = "default", hide_default_value = true, global = true)]
+    pub(crate) profile: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Connect to the exchange: shows a code that you type on its page.
+    Login(Login),
+    /// Disconnect: ends the connection and deletes what is kept of it here.
+    Logout(Logout),
+    /// Show the connection as it is known here, without asking the exchange.
+    Status,
+    /// Ask the exchange what this connection may do.
+    Whoami,
+    /// Name this installation, as you see it among your connected applications.
+    Label(LabelArgs),
+    /// Ask whether a game-account handle is yours.
+    CheckHandle(CheckHandle),
+    /// Look references up in the catalogue.
+    Resolve(Resolve),
+    /// List the places that stock and ships can be at.
+    Locations(Locations),
+    /// Your blueprints.
+    #[command(subcommand, arg_required_else_help = true)]
+    Blueprints(Blueprints),
+    /// Your stock.
+    #[command(subcommand, arg_required_else_help = true)]
+    Stock(Stock),
+    /// Your ships.
+    #[command(subcommand, arg_required_else_help = true)]
+    Ships(Ships),
+    /// The shared stock of your org units.
+    #[command(subcommand, arg_required_else_help = true)]
+    OrgStock(OrgStock),
+    /// The org units that you belong to.
+    #[command(subcommand, arg_required_else_help = true)]
+    OrgUnits(OrgUnits),
+    /// The open demand of your org units.
+    #[command(subcommand, arg_required_else_help = true)]
+    Demand(Demand),
+    /// Read what is new of everything that this connection may read.
+    Sync(Sync),
+    /// Changes that were not sent yet, or need you.
+    #[command(subcommand, arg_required_else_help = true)]
+    Outbox(Outbox),
+    /// Stage a draft that you confirm in your browser.
+    #[command(subcommand, arg_required_else_help = true)]
+    Draft(Draft),
+    /// Files of blueprints for the web import.
+    #[command(subcommand, arg_required_else_help = true)]
+    Envelope(Envelope),
+    /// Call an operation of the contract as it is, signed.
+    Api(Api),
+    /// Print the completions of a shell.
+    Completions(Completions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Login {
+    /// A capability to ask for, such as stock.read; several are possible. Left out: to read your own blueprints,
+    /// stock, ships and units.
+    #[arg(long = "allow", value_name = "CAPABILITY", conflicts_with = "all")]
+    pub(crate) allow: Vec<Capability>,
+    /// Ask for every capability.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Name this installation afterwards; never the name of a computer.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// Do not offer to open a browser.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// Keep the secrets in a file that only you can read, not in this computer's secret store.
+    #[arg(long)]
+    pub(crate) insecure_storage: bool,
+}
+
+/// A capability, as `stock.read` or as the contract writes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Capability(pub(crate) exchange_client::api::scopes::Scope);
+
+impl std::str::FromStr for Capability {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        use exchange_client::api::scopes::Scope;
+        let whole = if text.starts_with("exchange.") { text.to_owned() } else { format!("exchange.{text}") };
+        let scope = Scope::from(whole.as_str());
+        let names = || {
+            let names = Scope::ALL.iter().filter_map(|scope| scope.as_str().strip_prefix("exchange."));
+            names.filter(|name| *name != "connect").collect::<Vec<_>>().join(", ")
+        };
+        if scope.is_known() { Ok(Self(scope)) } else { Err(format!("use one of {}", names())) }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Logout {
+    /// Do not ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabelArgs {
+    /// 1 to 40 letters, digits, dots, underscores, hyphens and spaces; never the name of a computer.
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckHandle {
+    /// The handle; - reads it from the standard input. It is sent to this one check and nowhere else.
+    #[arg(value_name = "HANDLE")]
+    pub(crate) handle: String,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Kind {
+    Blueprint,
+    Item,
+    Material,
+    ShipType,
+}
+
+impl From<Kind> for CatalogKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Blueprint => Self::Blueprint,
+            Kind::Item => Self::Item,
+            Kind::Material => Self::Material,
+            Kind::ShipType => Self::ShipType,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resolve {
+    /// The part of the catalogue.
+    #[arg(long, value_enum)]
+    pub(crate) kind: Kind,
+    /// A name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or JSON with several of them.
+    #[arg(required = true, value_name = "REFERENCE")]
+    pub(crate) references: Vec<Reference>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Locations {
+    /// Only places with this in their names.
+    #[arg(value_name = "PART")]
+    pub(crate) part: Option<String>,
+}
+
+/// Which entries a list shows.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only entries with this in their names.
+    #[arg(value_name = "PART")]
+    pub(crate) part: Option<String>,
+}
+
+/// One entry.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Its key or id, as `list` shows it.
+    #[arg(value_name = "KEY")]
+    pub(crate) key: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Blueprints {
+    /// List them, as of the last `sync`.
+    List(ListArgs),
+    /// Show one of them.
+    Show(ShowArgs),
+    #[command(flatten)]
+    Op(BlueprintOps),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Stock {
+    /// List the lots, as of the last `sync`.
+    List(ListArgs),
+    /// Show one of them.
+    Show(ShowArgs),
+    #[command(flatten)]
+    Op(StockOps),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Ships {
+    /// List them, as of the last `sync`.
+    List(ListArgs),
+    /// Show one of them.
+    Show(ShowArgs),
+    #[command(flatten)]
+    Op(ShipOps),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OrgStock {
+    /// List the lots, as of the last `sync`.
+    List(ListArgs),
+    /// Show one of them, with its entries where you may see them.
+    Show(ShowArgs),
+    /// Ask for a unit's roster: those who can hold stock.
+    Members(Members),
+    #[command(flatten)]
+    Op(OrgStockOps),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Members {
+    /// The unit.
+    #[arg(value_name = "UNIT")]
+    pub(crate) unit: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OrgUnits {
+    /// Ask for them.
+    List,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Demand {
+    /// Ask for it; at most every five minutes, in between what was read last is shown.
+    List(DemandArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemandArgs {
+    /// How orders for items are counted: as the items, or as the materials that they take.
+    #[arg(long, value_enum, default_value = "items")]
+    pub(crate) by: CountBy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CountBy {
+    /// Items that are ordered, and materials that are ordered as such.
+    Items,
+    /// Materials alone, those of ordered items among them.
+    Materials,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sync {
+    /// Go on until Ctrl-C, as seldom as the exchange asks for.
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Outbox {
+    /// List them.
+    List,
+    /// Send one again, or all that can be.
+    Retry(OutboxSome),
+    /// Give one up.
+    Drop(OutboxOne),
+    /// Open the page on which you confirm one that is held.
+    Confirm(OutboxConfirm),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutboxConfirm {
+    /// Its number, as `list` shows it.
+    #[arg(value_name = "NUMBER")]
+    pub(crate) id: u64,
+    #[command(flatten)]
+    pub(crate) link: LinkArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutboxSome {
+    /// Its number, as `list` shows it.
+    #[arg(value_name = "NUMBER")]
+    pub(crate) id: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutboxOne {
+    /// Its number, as `list` shows it.
+    #[arg(value_name = "NUMBER")]
+    pub(crate) id: u64,
+}
+
+/// How the member gets to a link that is a secret.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct LinkArgs {
+    /// Open the link in your browser without asking.
+    #[arg(long, conflicts_with = "print_link")]
+    pub(crate) open: bool,
+    /// Print the link, to be opened by hand: it is a secret, do not share it.
+    #[arg(long)]
+    pub(crate) print_link: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Draft {
+    /// Blueprints of an envelope file (see `envelope`).
+    Blueprints(DraftArgs),
+    /// A refinery order, as JSON of the contract.
+    Refinery(DraftArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DraftArgs {
+    /// The file; - reads the standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) link: LinkArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Envelope {
+    /// Write a file of these blueprints.
+    Write(EnvelopeWrite),
+    /// Check a file: whether the web import takes it, and whether something private is in it.
+    Check(EnvelopeCheck),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EnvelopeWrite {
+    /// The file; - writes to the standard output.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// A product: its name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or JSON with several of them.
+    #[arg(required = true, value_name = "PRODUCT")]
+    pub(crate) products: Vec<Reference>,
+    /// When you got them (2026-01-31T12:00:00Z).
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) acquired_at: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EnvelopeCheck {
+    /// The file; - reads the standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct Api {
+    #[command(subcommand)]
+    pub(crate) call: RawCall,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    /// IDP-03: neither a flag nor a setting leads to a sandbox.
+    #[test]
+    fn no_flag_leads_to_a_sandbox() {
+        let mut command = Cli::command();
+        let help = command.render_long_help().to_string().to_lowercase();
+        assert!(!help.contains("sandbox"), "{help}");
+        let names = |command: &clap::Command| {
+            command.get_arguments().map(|arg| arg.get_id().to_string()).collect::<Vec<_>>()
+        };
+        let all: Vec<String> =
+            names(&command).into_iter().chain(command.get_subcommands().flat_map(names)).collect();
+        assert!(all.len() > 20 && all.iter().all(|name| !name.contains("sandbox")), "{all:?}");
+    }
+
+    /// IDP-05: what a capability is called here is what the contract calls it.
+    #[test]
+    fn capabilities_have_short_names() {
+        let scope =
+            |text: &str| text.parse::<Capability>().map(|capability| capability.0.as_str().to_owned());
+        assert_eq!(scope("stock.read").unwrap(), "exchange.stock.read");
+        assert_eq!(scope("exchange.orgstock.details").unwrap(), "exchange.orgstock.details");
+        for none in ["openid", "stock", "email", ""] {
+            assert!(scope(none).unwrap_err().starts_with("use one of blueprints.read, "), "{none}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `api <operation>`: a subcommand for each operation of the contract, with its arguments, from the generated table.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand, error::ErrorKind, value_parser};
+use exchange_client::api::{
+    operations::OPERATIONS,
+    runtime::{
+        operation::Operation,
+        parameters::{Location, Parameter},
+    },
+};
+
+/// One call of the contract as it was typed.
+#[derive(Clone, Debug)]
+pub(crate) struct RawCall {
+    pub(crate) operation: &'static Operation,
+    /// Places in `Operation::parameters`, and texts.
+    pub(crate) arguments: Vec<(usize, String)>,
+    pub(crate) body: Option<Body>,
+    pub(crate) show_secrets: bool,
+    pub(crate) include: bool,
+}
+
+/// Where the body comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Text(String),
+    File(PathBuf),
+}
+
+const BODY: &str = "body";
+const BODY_FILE: &str = "body-file";
+const SHOW_SECRETS: &str = "show-secrets";
+const INCLUDE: &str = "include";
+
+/// `Idempotency-Key` is typed `--idempotency-key`.
+fn option(parameter: &Parameter) -> String {
+    let mut text = String::new();
+    for letter in parameter.name.chars() {
+        if letter.is_ascii_uppercase() && !text.is_empty() && !text.ends_with('-') {
+            text.push('-');
+        }
+        text.push(letter.to_ascii_lowercase());
+    }
+    text
+}
+
+/// Whether an argument that the contract requires is made here when it is not typed.
+pub(crate) fn is_made(parameter: &Parameter) -> bool {
+    parameter.name == "Idempotency-Key"
+}
+
+fn command_of(operation: &'static Operation) -> Command {
+    let needs = match operation.scopes {
+        [] => String::new(),
+        alternatives if alternatives.len() > 2 => "\nNeeds any one scope of the exchange.".to_owned(),
+        alternatives => {
+            let all: Vec<String> = alternatives.iter().map(|scopes| scopes.join(" and ")).collect();
+            format!("\nNeeds {}.", all.join(" or "))
+        }
+    };
+    let long = format!("{}.\n\n{} {}{needs}", operation.summary, operation.method, operation.path);
+    let mut command = Command::new(operation.id).about(operation.summary).long_about(long);
+    for parameter in operation.parameters {
+        let option = option(parameter);
+        let place = match parameter.location {
+            Location::Path => "Part of the path",
+            Location::Query => "In the query",
+            Location::Header => "A header",
+            Location::Cookie => "A cookie",
+        };
+        let help = if is_made(parameter) {
+            format!(
+                "{place}; a new random one when it is left out. To repeat a call, use the key of that call"
+            )
+        } else {
+            place.to_owned()
+        };
+        let required = parameter.required && !is_made(parameter);
+        let name = parameter.name;
+        command = command.arg(Arg::new(name).long(option).value_name("VALUE").help(help).required(required));
+    }
+    if let Some(body) = operation.body {
+        let one_of = clap::ArgGroup::new("the body").args([BODY, BODY_FILE]).required(body.required);
+        command = command
+            .arg(Arg::new(BODY).long(BODY).value_name("JSON").help("The body"))
+            .arg(
+                Arg::new(BODY_FILE)
+                    .long(BODY_FILE)
+                    .value_name("FILE")
+                    .value_parser(value_parser!(PathBuf))
+                    .help("The body, from a file; - reads the standard input"),
+            )
+            .group(one_of);
+    }
+    let flag = |name, help| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    command
+        .arg(flag(INCLUDE, "Show status and headers first"))
+        .arg(flag(SHOW_SECRETS, "Show links and ids that are secrets instead of [secret]"))
+}
+
+impl Subcommand for RawCall {
+    fn augment_subcommands(command: Command) -> Command {
+        command.subcommands(OPERATIONS.iter().map(command_of))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        OPERATIONS.iter().any(|operation| operation.id == name)
+    }
+}
+
+impl clap::FromArgMatches for RawCall {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let found = matches.subcommand().and_then(|(name, matches)| {
+            Some((OPERATIONS.iter().find(|operation| operation.id == name)?, matches))
+        });
+        let (operation, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        let arguments = operation
+            .parameters
+            .iter()
+            .enumerate()
+            .filter_map(|(at, parameter)| Some((at, matches.get_one::<String>(parameter.name)?.clone())));
+        let body = operation.body.and_then(|_| {
+            let text = matches.get_one::<String>(BODY).cloned().map(Body::Text);
+            text.or_else(|| matches.get_one::<PathBuf>(BODY_FILE).cloned().map(Body::File))
+        });
+        Ok(Self {
+            operation,
+            arguments: arguments.collect(),
+            body,
+            show_secrets: matches.get_flag(SHOW_SECRETS),
+            include: matches.get_flag(INCLUDE),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches as _;
+
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<RawCall, clap::Error> {
+        let command = RawCall::augment_subcommands(Command::new("api").subcommand_required(true));
+        RawCall::from_arg_matches(&command.try_get_matches_from([&["api"], words].concat())?)
+    }
+
+    /// Every operation of the contract can be called, with the arguments that it has.
+    #[test]
+    fn every_operation_has_its_arguments() {
+        let call = parse(&["stock_read", "--limit", "7", "--cursor", "c", "--include"]).unwrap();
+        let names: Vec<_> = call
+            .arguments
+            .iter()
+            .map(|(at, text)| (call.operation.parameters[*at].name, text.as_str()))
+            .collect();
+        assert_eq!(names, [("cursor", "c"), ("limit", "7")]);
+        assert!(call.include && !call.show_secrets && call.body.is_none());
+        let call = parse(&["stock_write", "--body", "{}"]).unwrap();
+        assert!(call.arguments.is_empty() && matches!(call.body, Some(Body::Text(_))));
+        let call = parse(&["org_stock_members", "--unit", "u"]).unwrap();
+        assert_eq!(call.arguments, [(0, "u".to_owned())]);
+        assert!(parse(&["contract_schema", "--name", "page", "--if-none-match", "x"]).is_ok());
+        for operation in OPERATIONS {
+            assert!(RawCall::has_subcommand(operation.id));
+        }
+        for wrong in
+            [&["stock_write"][..], &["stock_read", "--body", "{}"], &["none"], &[], &["stock_read", "--x"]]
+        {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

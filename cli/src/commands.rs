@@ -1,0 +1,259 @@
+//! Every command: what it needs of the client, and what it prints.
+
+mod api;
+mod areas;
+mod change;
+mod completions;
+mod draft;
+mod envelope;
+mod link;
+mod lists;
+mod outbox;
+mod session;
+mod sync;
+
+use std::{
+    io::{Read as _, stdin},
+    path::Path,
+    sync::Arc,
+};
+
+use exchange_client::{
+    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Exchange, InMemory, InsecureFile,
+    Replica, Session, UnixTime,
+    api::{
+        operations::OperationId,
+        types::{
+            Blueprint, BlueprintOp, InstallationId, OrgStockLot, OrgStockOp, Ship, ShipOp, StockLot, StockOp,
+        },
+    },
+    outbox::{Outbox, Policy},
+};
+use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
+use tokio::sync::OnceCell;
+
+use crate::{
+    args::{Blueprints, Command, Demand, Global, OrgStock, OrgUnits, Ships, Stock},
+    config::Config,
+    failure::{Exit, Failure},
+    output::Output,
+};
+
+/// Carries out what was typed.
+pub(crate) async fn run(global: &Global, command: Command, output: &mut Output) -> Result<Exit, Failure> {
+    // What needs no exchange works without one.
+    let command = match command {
+        Command::Completions(args) => return Ok(completions::run(&args, output)),
+        Command::Envelope(command) => return envelope::run(command, output),
+        command => command,
+    };
+    let app = App::new(Config::load(global.config.as_deref(), &global.profile)?);
+    let done = app.run(command, output).await;
+    if let Some(session) = app.session.get() {
+        // So that the next command begins without a challenge; not worth failing for.
+        let _ = session.save().await;
+    }
+    done
+}
+
+/// What a command works with, opened when it is asked for.
+struct App {
+    config: Config,
+    environment: Environment,
+    session: OnceCell<Session>,
+    connection: OnceCell<Connection>,
+    replica: std::cell::OnceCell<Replica>,
+}
+
+impl App {
+    fn new(config: Config) -> Self {
+        Self {
+            config,
+            environment: Environment::system(),
+            session: OnceCell::new(),
+            connection: OnceCell::new(),
+            replica: std::cell::OnceCell::new(),
+        }
+    }
+
+    async fn run(&self, command: Command, output: &mut Output) -> Result<Exit, Failure> {
+        match command {
+            Command::Login(args) => session::login(self, &args, output).await,
+            Command::Logout(args) => session::logout(self, &args, output).await,
+            Command::Status => session::status(self, output).await,
+            Command::Whoami => session::whoami(self, output).await,
+            Command::Label(args) => areas::set_label(self, &args.text, output).await,
+            Command::CheckHandle(args) => areas::check_handle(self, &args, output).await,
+            Command::Resolve(args) => areas::resolve(self, &args, output).await,
+            Command::Locations(args) => areas::locations(self, &args, output).await,
+            Command::Blueprints(command) => match command {
+                Blueprints::List(args) => lists::list::<Blueprint>(self, &args, output),
+                Blueprints::Show(args) => lists::show::<Blueprint>(self, &args, output),
+                Blueprints::Op(op) => {
+                    change::send::<BlueprintOp>(self, change::blueprints(&op)?, output).await
+                }
+            },
+            Command::Stock(command) => match command {
+                Stock::List(args) => lists::list::<StockLot>(self, &args, output),
+                Stock::Show(args) => lists::show::<StockLot>(self, &args, output),
+                Stock::Op(op) => change::send::<StockOp>(self, change::stock(&op)?, output).await,
+            },
+            Command::Ships(command) => match command {
+                Ships::List(args) => lists::list::<Ship>(self, &args, output),
+                Ships::Show(args) => lists::show::<Ship>(self, &args, output),
+                Ships::Op(op) => change::send::<ShipOp>(self, change::ships(&op)?, output).await,
+            },
+            Command::OrgStock(command) => match command {
+                OrgStock::List(args) => lists::list::<OrgStockLot>(self, &args, output),
+                OrgStock::Show(args) => lists::show::<OrgStockLot>(self, &args, output),
+                OrgStock::Members(args) => areas::members(self, &args.unit, output).await,
+                OrgStock::Op(op) => change::send::<OrgStockOp>(self, change::org_stock(&op)?, output).await,
+            },
+            Command::OrgUnits(OrgUnits::List) => areas::org_units(self, output).await,
+            Command::Demand(Demand::List(args)) => areas::demand(self, &args, output).await,
+            Command::Sync(args) => sync::run(self, &args, output).await,
+            Command::Outbox(command) => outbox::run(self, command, output).await,
+            Command::Draft(command) => draft::run(self, command, output).await,
+            Command::Api(args) => api::run(args.call, &self.exchange().await?, output).await,
+            // Carried out before there was an exchange.
+            Command::Envelope(command) => envelope::run(command, output),
+            Command::Completions(args) => Ok(completions::run(&args, output)),
+        }
+    }
+
+    fn now(&self) -> UnixTime {
+        self.environment.now().wall
+    }
+
+    /// The replica, without what is of the organisation and older than seven days (LIM-38).
+    fn replica(&self) -> Result<&Replica, Failure> {
+        if let Some(replica) = self.replica.get() {
+            return Ok(replica);
+        }
+        let replica = Replica::new(SqliteReplica::open(&self.config.folders.cache)?);
+        replica.expire(self.now())?;
+        Ok(self.replica.get_or_init(|| replica))
+    }
+
+    /// The session with the secrets where they are kept: in files only because the member said so at login.
+    async fn session(&self) -> Result<&Session, Failure> {
+        self.session.get_or_try_init(|| self.open_session()).await
+    }
+
+    fn insecure_folder(&self) -> std::path::PathBuf {
+        self.config.folders.state.join("credentials")
+    }
+
+    async fn open_session(&self) -> Result<Session, Failure> {
+        let builder = Session::builder(&self.config.place, &self.config.identity)
+            .profile(&self.config.profile)
+            .state_folder(&self.config.folders.state);
+        Ok(builder.credentials(self.store()?).open().await?)
+    }
+
+    /// Files where the member chose them at login, and else the platform's store. Without either nobody is signed
+    /// in, and nobody can sign in.
+    fn store(&self) -> Result<Arc<dyn CredentialStore>, Failure> {
+        let folder = self.insecure_folder();
+        if folder.is_dir() {
+            let files = InsecureFile::open(folder).map_err(|error| {
+                Failure::new(Exit::Failed, error.to_string(), "take the rights of others away")
+            })?;
+            return Ok(Arc::new(files));
+        }
+        Ok(Arc::new(InMemory::new()))
+    }
+
+    async fn exchange(&self) -> Result<Exchange, Failure> {
+        let session = self.session().await?;
+        let Config { place, identity, .. } = &self.config;
+        Ok(Exchange::builder(place.clone(), identity.clone()).build(session)?)
+    }
+
+    /// Begins a session with the exchange: reads the service document, tells what the member has to know, and
+    /// refuses what this connection does not cover (SVC-07).
+    async fn begin(&self, operation: OperationId, output: &mut Output) -> Result<Exchange, Failure> {
+        let exchange = self.exchange().await?;
+        let connection = self.connection(&exchange, output).await?;
+        let operation = operation.operation();
+        if !connection.covers(operation) {
+            let wanted =
+                operation.scopes.first().and_then(|scopes| scopes.first()).copied().unwrap_or_default();
+            let what = format!("this connection does not cover it: {wanted} was not granted");
+            return Err(Failure::new(Exit::SignIn, what, "sign in again and --allow it, if you want it"));
+        }
+        Ok(exchange)
+    }
+
+    /// What the exchange says of this connection: read once (SVC-07).
+    async fn connection(&self, exchange: &Exchange, output: &mut Output) -> Result<&Connection, Failure> {
+        self.connection.get_or_try_init(|| self.read_connection(exchange, output)).await
+    }
+
+    async fn read_connection(&self, exchange: &Exchange, output: &mut Output) -> Result<Connection, Failure> {
+        let session = self.session().await?;
+        let known = session.installation_id().and_then(|id| InstallationId::new(id).ok());
+        let connection = Connection::read(exchange.api(), &self.config.identity, known.as_ref()).await?;
+        if let Some(id) = connection.installation_id() {
+            session.note_installation(id.as_str()).await?;
+        }
+        if let Some(update) = connection.update_needed() {
+            output.warn(update);
+        }
+        for gone in connection.deprecations() {
+            output.warn(format!("{} will go", gone.feature));
+        }
+        Ok(connection)
+    }
+
+    fn catalogue(&self, exchange: &Exchange) -> Catalogue {
+        let stored = std::fs::read(self.catalogue_file()).ok();
+        // What cannot be read is learned anew.
+        let memory = stored.and_then(|json| CatalogueMemory::from_json(&json).ok()).unwrap_or_default();
+        Catalogue::new(exchange.api().clone(), memory)
+    }
+
+    /// RES-13: the keys are known to the next command too. Not worth failing for.
+    fn keep_catalogue(&self, catalogue: &Catalogue) {
+        let _ = std::fs::write(self.catalogue_file(), catalogue.remember().to_json());
+    }
+
+    fn catalogue_file(&self) -> std::path::PathBuf {
+        self.config.folders.state.join("catalogue.json")
+    }
+
+    fn outbox(&self, exchange: &Exchange) -> Result<Outbox, Failure> {
+        let owner = self.session.get().and_then(Session::installation_id).unwrap_or_default();
+        let store = SqliteOutbox::open(&self.config.folders.state)?;
+        let core = exchange.api().core();
+        Ok(Outbox::new(core, store, exchange.environment().clone(), owner, Policy::default())?)
+    }
+
+    /// The outbox as it is here.
+    async fn outbox_here(&self) -> Result<Outbox, Failure> {
+        let exchange = self.exchange().await?;
+        self.outbox(&exchange)
+    }
+}
+
+/// The bytes of a file, or of the standard input.
+fn input(file: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        stdin().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(file).map(|read| bytes = read)
+    };
+    read.map_err(|error| Failure::file(&file.display().to_string(), &error))?;
+    Ok(bytes)
+}
+
+/// What was typed, or the first line of the standard input where that is `-`.
+fn typed_or_read(text: &str) -> Result<String, Failure> {
+    if text != "-" {
+        return Ok(text.to_owned());
+    }
+    let mut line = String::new();
+    stdin().read_line(&mut line).map_err(|error| Failure::file("the standard input", &error))?;
+    Ok(line)
+}

@@ -1,0 +1,136 @@
+//! `api`: any operation of the contract, signed, as it is.
+
+use super::input;
+use crate::{
+    args::raw::{Body, RawCall, is_made},
+    failure::{Exit, Failure},
+    output::{Look, Output},
+};
+use exchange_client::{
+    Exchange,
+    api::{
+        Json,
+        client::{Answer, Bytes, Call, Error as CallError},
+        operations::OPERATIONS,
+        runtime::{
+            client::{Core, Request, Response},
+            operation::Operation,
+            parameters::{Scalar, Shape},
+        },
+        types::Problem,
+    },
+};
+
+/// Members that are secrets wherever they stand (WRT-11, DRF-13).
+const SECRETS: [&str; 3] = ["confirmationUrl", "frontendUrl", "handoffId"];
+
+/// A call whose operation is known when it is made.
+struct Raw;
+
+impl Call for Raw {
+    /// Any: the request names its own.
+    const OPERATION: &'static Operation = &OPERATIONS[0];
+    type Success = Bytes;
+    type Refusal = Problem;
+
+    fn request(&self, core: &Core) -> Request {
+        core.request(Self::OPERATION)
+    }
+
+    fn read(response: Response) -> Result<Answer<Bytes>, CallError<Problem>> {
+        match response.status() {
+            200..=299 | 304 => response.bytes(),
+            400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+pub(super) async fn run(call: RawCall, exchange: &Exchange, output: &mut Output) -> Result<Exit, Failure> {
+    let core = exchange.api().core();
+    let mut request = core.request(call.operation);
+    let parameters = call.operation.parameters;
+    for (at, text) in &call.arguments {
+        let value = match parameters.get(*at).map(|parameter| parameter.shape) {
+            Some(Shape::Scalar(Scalar::Integer(_))) => {
+                Json::parse(text.as_bytes()).unwrap_or_else(|_| text.as_str().into())
+            }
+            _ => text.as_str().into(),
+        };
+        request = request.argument(*at, value);
+    }
+    let made = parameters.iter().enumerate().find(|(at, parameter)| {
+        is_made(parameter) && parameter.required && !call.arguments.iter().any(|(given, _)| given == at)
+    });
+    if let Some((at, _)) = made {
+        let key = exchange_client::idempotency_key(exchange.environment())?;
+        output.note(format!("idempotency key: {key}"));
+        request = request.argument(at, key);
+    }
+    if let Some(body) = &call.body {
+        let bytes = match body {
+            Body::Text(text) => text.clone().into_bytes(),
+            Body::File(file) => input(file)?,
+        };
+        let json =
+            Json::parse(&bytes).map_err(|error| Failure::usage(format!("the body is no JSON: {error}")))?;
+        request = request.json_value("application/json", &json);
+    }
+    let answer =
+        core.send::<Raw>(request.accept("application/json")).await.map_err(exchange_client::Error::from)?;
+    if call.include {
+        let mut head = format!("{}\n", answer.status);
+        for (name, value) in &answer.headers {
+            // A nonce is no secret, but nobody's to repeat.
+            if name != "dpop-nonce" {
+                head += &format!("{name}: {}\n", value.to_str().unwrap_or("?"));
+            }
+        }
+        let head = output.paint(Look::Faint, head.trim_end());
+        output.line(head);
+    }
+    show(&answer.body, call.show_secrets, output);
+    Ok(Exit::Done)
+}
+
+/// JSON for people has lines; for programs it is one. What is no JSON is shown as it is.
+fn show(body: &Bytes, show_secrets: bool, output: &mut Output) {
+    let Ok(mut json) = Json::parse(body) else {
+        output.text(&String::from_utf8_lossy(body));
+        return;
+    };
+    if !show_secrets {
+        hide(&mut json);
+    }
+    if output.is_json() {
+        output.json(&json);
+    } else if let Ok(text) = serde_json::to_string_pretty(&json) {
+        output.line(text);
+    }
+}
+
+fn hide(json: &mut Json) {
+    match json {
+        Json::Array(elements) => elements.iter_mut().for_each(hide),
+        Json::Object(members) => {
+            for (name, member) in members.iter_mut() {
+                if SECRETS.contains(&name) { *member = "[secret]".into() } else { hide(member) }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// WRT-11, DRF-13: secrets stay hidden wherever they stand.
+    #[test]
+    fn secrets_are_hidden() {
+        let mut json =
+            Json::parse(br#"{"frontendUrl": "hush", "a": [{"handoffId": {"x": "hush"}, "b": 1}]}"#).unwrap();
+        hide(&mut json);
+        assert_eq!(json.to_string(), r#"{"frontendUrl":"[secret]","a":[{"handoffId":"[secret]","b":1}]}"#);
+    }
+}

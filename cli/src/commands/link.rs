@@ -1,0 +1,68 @@
+//! Links that are secrets: opened for the member, or printed because the member said so, and never else (WRT-11,
+//! DRF-13).
+
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::{
+    args::LinkArgs,
+    failure::{Exit, Failure},
+    output::Output,
+};
+
+/// Gets the member to a secret link.
+pub(super) fn show(
+    how: LinkArgs,
+    link: &str,
+    what: &'static str,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if how.print_link {
+        output.warn("this link is a secret: open it, and share it with nobody");
+        if output.is_json() {
+            output.json(&json!({ "link": link }));
+        } else {
+            output.line(link);
+        }
+        return Ok(());
+    }
+    let wanted =
+        how.open || output.ask(&format!("Press Enter to open the {what} in your browser.")).is_some();
+    if !wanted {
+        let next = "use --open where there is a browser, or --print-link to open it by hand";
+        return Err(Failure::new(Exit::Conflict, format!("the {what} waits for you in a browser"), next));
+    }
+    open(link).map_err(|()| {
+        Failure::new(
+            Exit::Failed,
+            "no browser could be started",
+            "use --print-link, and open the link by hand",
+        )
+    })?;
+    if output.is_json() {
+        output.json(&json!({ "opened": true }));
+    } else {
+        output.note("opened in your browser");
+    }
+    Ok(())
+}
+
+/// Asks the platform to open an address. That it was asked is all that is known.
+pub(super) fn open(address: &str) -> Result<(), ()> {
+    // Nothing but an address of the web is ever handed to a program that opens things.
+    if !address.starts_with("https://") && !address.starts_with("http://") {
+        return Err(());
+    }
+    let mut command = if cfg!(windows) {
+        let mut command = Command::new("rundll32");
+        command.arg("url.dll,FileProtocolHandler");
+        command
+    } else if cfg!(target_os = "macos") {
+        Command::new("open")
+    } else {
+        Command::new("xdg-open")
+    };
+    let quiet = command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.spawn().map(drop).map_err(drop)
+}

@@ -1,0 +1,320 @@
+//! `login`, `logout`, `status`, `whoami`: the connection of this installation.
+
+use std::time::Duration;
+
+use exchange_client::{
+    Connection, Disconnected, InsecureFile, Label, LoginProgress, MachineNames, Session, SessionState,
+    StepTaken,
+    api::{runtime::moment, scopes::Scope},
+    feed::Area,
+    label,
+    outbox::State,
+};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::{App, link};
+use crate::{
+    args::{Login, Logout},
+    failure::{Exit, Failure},
+    output::{Look, Output},
+    table::Facts,
+};
+
+/// What is asked for when nothing else is typed: to read what is the member's own (IDP-05).
+const USUAL: [Scope; 4] = [
+    Scope::ExchangeBlueprintsRead,
+    Scope::ExchangeStockRead,
+    Scope::ExchangeHangarRead,
+    Scope::ExchangeOrgunitsRead,
+];
+
+fn wanted(args: &Login) -> Vec<Scope> {
+    if args.all {
+        return Scope::ALL.to_vec();
+    }
+    if args.allow.is_empty() {
+        return USUAL.to_vec();
+    }
+    args.allow.iter().map(|capability| capability.0.clone()).collect()
+}
+
+/// Only because the member asks (CLI-03). Shows the code and the bare address, and opens that address only when
+/// the member says so (IDP-11, IDP-12).
+pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Result<Exit, Failure> {
+    let machine = MachineNames::of_this_computer();
+    let name =
+        args.label.as_deref().map(|text| Label::new(text, &machine)).transpose().map_err(Failure::usage)?;
+    if args.insecure_storage {
+        // Chosen before anything is kept, and said again in `status`.
+        InsecureFile::open(app.insecure_folder())
+            .map_err(|error| Failure::new(Exit::Failed, error.to_string(), "choose another folder"))?;
+        output.warn("whoever can read your files can act as you: the secrets are kept in one");
+    } else if !app.insecure_folder().is_dir() {
+        // Never a place that nobody chose (IDP-18).
+        let what = "this program has no secret store on this computer";
+        return Err(Failure::new(
+            Exit::Failed,
+            what,
+            "choose --insecure-storage if you want the secrets in a file",
+        ));
+    }
+    let session = app.session().await?;
+    approved(session, args, output).await?;
+    let exchange = app.exchange().await?;
+    let connection = app.connection(&exchange, output).await?;
+    if let Some(name) = name {
+        label(exchange.api(), &name).await?;
+        session.note_label(name.as_str()).await?;
+    }
+    tell(connection, session, output)
+}
+
+/// Waits for the member, with something to look at.
+async fn approved(session: &Session, args: &Login, output: &mut Output) -> Result<(), Failure> {
+    let device = session.sign_in(&wanted(args)).await?;
+    let (code, address) = (device.user_code().to_owned(), device.verification_uri().to_owned());
+    let begun = tokio::time::Instant::now();
+    let (left, mut next) = (device.expires_in(), device.next_check());
+    if output.is_json() {
+        output.event(&json!({
+            "event": "authorization_required", "verificationUri": address, "userCode": code,
+            "expiresInSeconds": left.as_secs(),
+        }))?;
+    } else {
+        output.note(format!("Open   {address}"));
+        output.note(format!("Type   {code}"));
+        output.note("Type only a code that you see here: nobody will ever ask you for one.");
+    }
+    let mut enter = (!args.no_browser && output.can_ask()).then(|| {
+        output.note("Press Enter to open the address in your browser.");
+        tokio::task::spawn_blocking(|| {
+            std::io::stdin().read_line(&mut String::new()).is_ok_and(|read| read > 0)
+        })
+    });
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let waiting = device.finish_with(move |progress| {
+        let _ = tell.send(progress);
+    });
+    tokio::pin!(waiting);
+    let mut seconds = tokio::time::interval(Duration::from_secs(1));
+    seconds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    let mut asked_at = begun;
+    loop {
+        tokio::select! {
+            done = &mut waiting => return Ok(done?),
+            Some(progress) = told.recv() => {
+                asked_at = tokio::time::Instant::now();
+                next = progressed(&progress, output)?;
+            }
+            _ = seconds.tick() => {
+                let left = left.saturating_sub(begun.elapsed()).as_secs();
+                let next = next.saturating_sub(asked_at.elapsed()).as_secs();
+                output.status(format!("waiting for you: {}:{:02} left, next check in {next} s", left / 60, left % 60));
+            }
+            pressed = async { match &mut enter { Some(enter) => enter.await.unwrap_or(false), None => std::future::pending().await } } => {
+                enter = None;
+                if pressed && link::open(&address).is_err() {
+                    output.note("no browser could be started: open the address yourself");
+                }
+            }
+        }
+    }
+}
+
+/// Tells a step of a login, and when the next is due.
+fn progressed(progress: &LoginProgress, output: &mut Output) -> Result<Duration, Failure> {
+    let (state, next, what) = match progress {
+        LoginProgress::Waiting { next, .. } => ("waiting", *next, None),
+        LoginProgress::Unreachable { next, error, .. } => ("unreachable", *next, Some(error.to_string())),
+        LoginProgress::ClockRunsFast => {
+            output.warn("the clock of this computer seems to run fast: let it be set from the network");
+            return Ok(Duration::ZERO);
+        }
+        _ => ("waiting", Duration::ZERO, None),
+    };
+    if output.is_json() {
+        output.event(&json!({ "event": "progress", "state": state, "nextCheckSeconds": next.as_secs(), "message": what }))?;
+    } else if let Some(what) = what {
+        output.note(what);
+    }
+    Ok(next)
+}
+
+/// What the exchange says of this connection.
+fn tell(connection: &Connection, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+    let id = connection.installation_id().map_or("", |id| id.as_str());
+    let granted: Vec<&str> = connection.capabilities().iter().map(Scope::as_str).collect();
+    let limits = connection.limits();
+    if output.is_json() {
+        output.json(&json!({
+            "event": "result", "installationId": id, "label": session.label(), "capabilities": granted,
+            "limits": limits, "updateNeeded": connection.update_needed().map(|update| &update.least),
+        }));
+        return Ok(Exit::Done);
+    }
+    let mut facts = Facts::default();
+    facts.look("connected", Look::Good, "yes");
+    facts.say("installation", id);
+    if let Some(label) = session.label() {
+        facts.say("label", label);
+    }
+    let short: Vec<&str> =
+        granted.iter().map(|scope| scope.strip_prefix("exchange.").unwrap_or(scope)).collect();
+    facts.say("may", short.join(", "));
+    facts.say("ops in a change", connection.most_ops().to_string());
+    if let Some(writes) = limits.writes_per_day {
+        facts.say("writes a day", writes.to_string());
+    }
+    facts.say("documentation", connection.docs_url());
+    facts.print(output);
+    Ok(Exit::Done)
+}
+
+/// SVC-07: asks the exchange.
+pub(super) async fn whoami(app: &App, output: &mut Output) -> Result<Exit, Failure> {
+    let exchange = app.exchange().await?;
+    let connection = app.connection(&exchange, output).await?;
+    tell(connection, app.session().await?, output)
+}
+
+fn stated(state: SessionState) -> (Look, &'static str, &'static str) {
+    match state {
+        SessionState::Active => (Look::Good, "connected", ""),
+        SessionState::SignedOut => (Look::Warning, "signed out", "exchange login"),
+        SessionState::Halted(halt) => (Look::Bad, halt.text(), halt.advice().text()),
+        SessionState::Ended(end) => (Look::Warning, end.text(), "exchange login"),
+        _ => (Look::Plain, "in a state that this version does not know", ""),
+    }
+}
+
+/// What is known here, without asking. Nobody signed in is exit code 4, with everything else said all the same.
+pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failure> {
+    let session = app.session().await?;
+    let replica = app.replica()?;
+    let (look, state, next) = stated(session.state());
+    let exit = if session.state() == SessionState::Active { Exit::Done } else { Exit::SignIn };
+    let read = |area: Area| -> Result<(Option<String>, u64), Failure> {
+        let as_of = replica.freshness(area)?.as_of;
+        let as_of = as_of.and_then(|as_of| moment::text_of(i64::try_from(as_of.as_secs()).ok()?));
+        Ok((as_of, replica.count(area)?))
+    };
+    let areas =
+        Area::ALL.into_iter().map(|area| Ok((area, read(area)?))).collect::<Result<Vec<_>, Failure>>()?;
+    let entries = app.outbox_here().await?.entries().await?;
+    let waiting = entries.iter().filter(|entry| entry.state() != State::Done).count();
+    let scopes = session.scopes();
+    let granted: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
+    let store = app.insecure_folder().is_dir().then(|| session.secret_store().to_owned());
+    if output.is_json() {
+        let areas = areas.iter().map(|(area, (as_of, count))| {
+            (area.name().to_owned(), json!({ "asOf": as_of, "entries": count }))
+        });
+        let areas: serde_json::Map<_, _> = areas.collect();
+        output.json(&json!({
+            "state": state, "next": next, "issuer": app.config.place.issuer(), "gateway": app.config.place.gateway(),
+            "profile": app.config.profile, "secretStore": store,
+            "installationId": session.installation_id(), "label": session.label(), "scopes": granted,
+            "areas": areas, "outbox": waiting,
+        }));
+        return Ok(exit);
+    }
+    let mut facts = Facts::default();
+    facts.look("state", look, state);
+    if !next.is_empty() {
+        facts.say("next", next);
+    }
+    facts.say("identity provider", app.config.place.issuer());
+    facts.say("gateway", app.config.place.gateway());
+    facts.say("profile", app.config.profile.as_str());
+    if let Some(store) = store {
+        facts.look("secrets in", Look::Warning, store);
+    }
+    if let Some(id) = session.installation_id() {
+        facts.say("installation", id);
+    }
+    if let Some(label) = session.label() {
+        facts.say("label", label);
+    }
+    for (area, (as_of, count)) in &areas {
+        let read = as_of
+            .as_deref()
+            .map_or_else(|| "not read yet".to_owned(), |as_of| format!("{count}, as of {as_of}"));
+        facts.say(area.name(), read);
+    }
+    facts.say("outbox", if waiting == 0 { "empty".to_owned() } else { format!("{waiting} waiting") });
+    facts.print(output);
+    Ok(exit)
+}
+
+/// IDP-24, CLI-06: revokes, deletes, and says what became of each step.
+pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Result<Exit, Failure> {
+    let session = app.session().await?;
+    let outbox = app.outbox_here().await?;
+    let waiting = outbox.entries().await?.iter().filter(|entry| entry.state() != State::Done).count();
+    if !args.yes && output.can_ask() {
+        let lost = if waiting > 0 {
+            format!(" {waiting} changes that were not sent are lost.")
+        } else {
+            String::new()
+        };
+        let answer = output.ask(&format!("Disconnect, and delete what is kept here?{lost} [y/N]"));
+        if !matches!(answer.as_deref(), Some("y" | "Y" | "yes")) {
+            return Err(Failure::new(
+                Exit::Cancelled,
+                "nothing was changed",
+                "use --yes to disconnect without a question",
+            ));
+        }
+    } else if !args.yes && waiting > 0 {
+        let what = format!("{waiting} changes that were not sent would be lost");
+        return Err(Failure::new(Exit::Conflict, what, "use --yes to disconnect all the same"));
+    }
+    for entry in outbox.entries().await? {
+        outbox.discard(entry.number()).await?;
+    }
+    let mut gone = session.disconnect().await;
+    let copies = app.replica().and_then(|replica| Ok(replica.forget()?));
+    let copies = match copies {
+        Ok(_) => StepTaken::Done,
+        Err(Failure::Client(error)) => StepTaken::Failed(error),
+        Err(failure) => return Err(failure),
+    };
+    gone.data.push(("copies of what the exchange has".to_owned(), copies));
+    let _ = std::fs::remove_file(app.catalogue_file());
+    if gone.is_gone() {
+        // The member chose it for this connection; the next one is asked for anew.
+        let _ = std::fs::remove_dir_all(app.insecure_folder());
+    }
+    tell_disconnected(&gone, output)
+}
+
+fn tell_disconnected(gone: &Disconnected, output: &mut Output) -> Result<Exit, Failure> {
+    let fixed =
+        [("connection revoked", &gone.revoked), ("tokens deleted", &gone.tokens), ("key deleted", &gone.key)];
+    let steps: Vec<(String, &StepTaken)> = fixed
+        .into_iter()
+        .map(|(name, step)| (name.to_owned(), step))
+        .chain(gone.data.iter().map(|(name, step)| (format!("{name} deleted"), step)))
+        .collect();
+    let word = |step: &StepTaken| match step {
+        StepTaken::Done => "yes".to_owned(),
+        StepTaken::NotNeeded => "nothing to do".to_owned(),
+        StepTaken::Failed(error) => format!("no: {error}"),
+        _ => "unknown".to_owned(),
+    };
+    if output.is_json() {
+        let steps: Vec<_> = steps
+            .iter()
+            .map(|(name, step)| json!({ "step": name, "done": step.is_done(), "result": word(step) }))
+            .collect();
+        output.json(&json!({ "disconnected": gone.is_gone(), "steps": steps }));
+    } else {
+        for (name, step) in &steps {
+            let look = if step.is_done() { Look::Good } else { Look::Bad };
+            let word = output.paint(look, &word(step));
+            output.line(format!("{name}: {word}"));
+        }
+    }
+    Ok(if gone.is_gone() { Exit::Done } else { Exit::Failed })
+}

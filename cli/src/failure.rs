@@ -1,0 +1,215 @@
+//! Why a command came to nothing, and the exit code that says it.
+
+use std::{fmt, io, time::Duration};
+
+use exchange_client::{Error, ErrorKind};
+use serde::Serialize;
+
+use crate::output::Output;
+
+/// How a command ended; what scripts decide by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// Done.
+    Done = 0,
+    /// It could not be done.
+    Failed = 1,
+    /// The command line or the configuration is wrong.
+    Usage = 2,
+    /// The member said no.
+    Cancelled = 3,
+    /// Nobody is signed in, or not for this.
+    SignIn = 4,
+    /// The exchange refuses this client or this member.
+    Refused = 5,
+    /// The exchange asks to wait.
+    Wait = 6,
+    /// It was changed meanwhile, or has to be confirmed.
+    Conflict = 7,
+    /// Some of it was done.
+    Partly = 8,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+/// The exit codes, as `--help` tells them.
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 it could not be done, 2 the command line or the \
+    configuration is wrong, 3 cancelled by the member, 4 sign-in needed, 5 refused by policy, 6 the exchange asks to \
+    wait, 7 conflict or confirmation needed, 8 partly applied, 130 interrupted.";
+
+/// Why a command came to nothing.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The client's own error.
+    Client(Error),
+    /// Of this program.
+    Own { exit: Exit, what: String, next: &'static str },
+    /// Everything was said already; only the code is left.
+    Said(Exit),
+    /// Whoever reads the output wants no more of it.
+    Closed,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, what: impl Into<String>, next: &'static str) -> Self {
+        Self::Own { exit, what: what.into(), next }
+    }
+
+    /// What was typed, or is configured, cannot be used.
+    pub(crate) fn usage(what: impl fmt::Display) -> Self {
+        Self::new(Exit::Usage, what.to_string(), "see --help")
+    }
+
+    pub(crate) fn file(what: &str, error: &io::Error) -> Self {
+        Self::new(Exit::Failed, format!("{what}: {error}"), "check the file")
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Client(error) => exit_of(error),
+            Self::Own { exit, .. } | Self::Said(exit) => *exit,
+            Self::Closed => Exit::Done,
+        }
+    }
+
+    /// Tells it on the standard error, for people or as JSON.
+    pub(crate) fn tell(&self, output: &mut Output) {
+        let (message, next, code, request, wait) = match self {
+            Self::Said(_) | Self::Closed => return,
+            Self::Own { what, next, .. } => (what.clone(), *next, None, None, None),
+            Self::Client(error) => {
+                let advice = error.advice().text();
+                let whole = error.to_string();
+                let message = whole.strip_suffix(advice).and_then(|text| text.strip_suffix("; "));
+                let code = error.code().map(|code| code.as_str().to_owned());
+                let oauth = error.oauth_error().map(|error| error.as_str().to_owned());
+                let request = error.correlation_id().map(str::to_owned);
+                let message = message.unwrap_or(&whole).to_owned();
+                (message, advice, code.or(oauth), request, error.retry_after())
+            }
+        };
+        if output.is_json() {
+            let exit = self.exit();
+            let error = Envelope {
+                code: code.unwrap_or_else(|| exit.name().to_owned()),
+                message,
+                next,
+                request_id: request,
+                retry_after_seconds: wait.map(whole_seconds),
+                exit: exit as u8,
+            };
+            output.complain_json(&serde_json::json!({ "error": error }));
+            return;
+        }
+        output.complain(message);
+        match wait {
+            Some(wait) => output.note(format!("  -> {next} (at least {} s)", whole_seconds(wait))),
+            None => output.note(format!("  -> {next}")),
+        }
+    }
+}
+
+/// An error for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope {
+    code: String,
+    message: String,
+    next: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u64>,
+    exit: u8,
+}
+
+/// Never less than was asked for (CLI-02).
+fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+impl Exit {
+    /// The code of an error that has no other.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::Cancelled => "cancelled",
+            Self::SignIn => "sign-in-needed",
+            Self::Refused => "refused",
+            Self::Wait => "wait",
+            Self::Conflict => "conflict",
+            Self::Partly => "partly-applied",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Client(error)
+    }
+}
+
+/// The streams of this process are the only ones that are written without a name.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed,
+            _ => Self::new(
+                Exit::Failed,
+                format!("the output cannot be written: {error}"),
+                "check where it goes",
+            ),
+        }
+    }
+}
+
+fn exit_of(error: &Error) -> Exit {
+    match error.kind() {
+        ErrorKind::SignInNeeded | ErrorKind::Ended(_) | ErrorKind::ScopeMissing | ErrorKind::CodeExpired => {
+            Exit::SignIn
+        }
+        ErrorKind::Halted(_) | ErrorKind::NotPermitted => Exit::Refused,
+        ErrorKind::Busy | ErrorKind::QuotaExceeded => Exit::Wait,
+        ErrorKind::Conflict | ErrorKind::ConfirmationNeeded | ErrorKind::CursorExpired => Exit::Conflict,
+        ErrorKind::Declined | ErrorKind::Cancelled => Exit::Cancelled,
+        // What this side found was typed so; what the exchange found was not.
+        ErrorKind::Invalid | ErrorKind::TooLarge if error.status().is_none() => Exit::Usage,
+        _ => Exit::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange_client::{End, Halt};
+
+    use super::*;
+
+    /// Every kind of failure has its exit code.
+    #[test]
+    fn every_failure_has_its_exit_code() {
+        let exit = |kind| exit_of(&Error::new(kind, "x")) as u8;
+        assert_eq!(exit(ErrorKind::SignInNeeded), 4);
+        assert_eq!(exit(ErrorKind::Ended(End::Grant)), 4);
+        assert_eq!(exit(ErrorKind::ScopeMissing), 4);
+        assert_eq!(exit(ErrorKind::CodeExpired), 4);
+        assert_eq!(exit(ErrorKind::Halted(Halt::Terms)), 5);
+        assert_eq!(exit(ErrorKind::NotPermitted), 5);
+        assert_eq!((exit(ErrorKind::Busy), exit(ErrorKind::QuotaExceeded)), (6, 6));
+        assert_eq!((exit(ErrorKind::Conflict), exit(ErrorKind::ConfirmationNeeded)), (7, 7));
+        assert_eq!((exit(ErrorKind::Declined), exit(ErrorKind::Cancelled)), (3, 3));
+        assert_eq!((exit(ErrorKind::Invalid), exit(ErrorKind::TooLarge)), (2, 2));
+        for kind in [ErrorKind::Unreachable, ErrorKind::OutcomeUnknown, ErrorKind::Protocol, ErrorKind::Bug] {
+            assert_eq!(exit(kind), 1, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_never_told_too_short() {
+        assert_eq!(whole_seconds(Duration::from_millis(7001)), 8);
+        assert_eq!(whole_seconds(Duration::from_secs(7)), 7);
+    }
+}

@@ -1,0 +1,162 @@
+//! Signing in and out, and what is known of a connection.
+
+use std::process::Stdio;
+
+use exchange_service::sandbox::Act;
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::kit::{Desk, MEMBER, ended};
+
+/// IDP-11, IDP-12, IDP-13: the code and the bare address, an event each; and IDP-05: what was asked for is granted,
+/// and no more.
+#[tokio::test]
+async fn a_login_shows_the_code_and_the_bare_address() {
+    let desk = Desk::signed_out().await;
+    expect![[r#"
+        exit 4
+        out| {"areas":{"blueprints":{"asOf":null,"entries":0},"org-stock":{"asOf":null,"entries":0},"ships":{"asOf":null,"entries":0},"stock":{"asOf":null,"entries":0}},"gateway":"<origin>","installationId":null,"issuer":"<origin>/idp","label":null,"next":"exchange login","outbox":0,"profile":"default","scopes":[],"secretStore":null,"state":"signed out"}
+    "#]].assert_eq(&desk.json(&["status"]).await.shown());
+    let (asked, child) = desk.begin_login(&["--allow", "stock.read", "--label", "Desk 1"]).await;
+    assert_eq!(asked["event"], "authorization_required");
+    let address = asked["verificationUri"].as_str().unwrap();
+    let code = asked["userCode"].as_str().unwrap();
+    assert!(!address.contains(code) && !address.contains('?'), "{address}");
+    assert!(asked.as_object().unwrap().len() == 4, "{asked}");
+    desk.sandbox.approve(code, MEMBER).await.unwrap();
+    let ran = ended(child).await;
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+    assert_eq!(last["event"], "result");
+    assert_eq!(last["label"], "Desk 1");
+    assert_eq!(last["capabilities"], serde_json::json!(["exchange.connect", "exchange.stock.read"]));
+    expect![[r#"
+        exit 0
+        out| state              connected
+        out| identity provider  <origin>/idp
+        out| gateway            <origin>
+        out| profile            default
+        out| secrets in         insecure files
+        out| installation       <random>
+        out| label              Desk 1
+        out| blueprints         not read yet
+        out| stock              not read yet
+        out| ships              not read yet
+        out| org-stock          not read yet
+        out| outbox             empty
+    "#]]
+    .assert_eq(&desk.run(&["status"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| connected        yes
+        out| installation     <random>
+        out| label            Desk 1
+        out| may              connect, stock.read
+        out| ops in a change  500
+        out| documentation    https://docs.exchange.example/
+    "#]]
+    .assert_eq(&desk.run(&["whoami"]).await.shown());
+    // What was not granted is said before it is sent.
+    expect![[r#"
+        exit 4
+        err| error: this connection does not cover it: exchange.orgunits.read was not granted
+        err|   -> sign in again and --allow it, if you want it
+    "#]]
+    .assert_eq(&desk.run(&["org-units", "list"]).await.shown());
+    // IDP-24: every step is told, and nobody is signed in afterwards.
+    expect![[r#"
+        exit 0
+        out| connection revoked: yes
+        out| tokens deleted: yes
+        out| key deleted: yes
+        out| notes deleted: yes
+        out| copies of what the exchange has deleted: yes
+    "#]]
+    .assert_eq(&desk.run(&["logout", "--yes"]).await.shown());
+    assert_eq!(desk.run(&["status"]).await.code, 4);
+    assert_eq!(desk.json(&["locations"]).await.error()["code"], "sign-in-needed");
+}
+
+/// The text of a login is for a person, on the standard error; the standard output has the result alone.
+#[tokio::test]
+async fn a_login_tells_a_person_what_to_do() {
+    let desk = Desk::signed_out().await;
+    let mut command = desk.command(&["login", "--insecure-storage"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = String::new();
+    {
+        use tokio::io::{AsyncBufReadExt as _, BufReader};
+        let mut lines = BufReader::new(child.stderr.as_mut().unwrap()).lines();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            told += &format!("{line}\n");
+            if line.starts_with("Type only") {
+                break;
+            }
+        }
+    }
+    let code = told.lines().find_map(|line| line.strip_prefix("Type   ")).unwrap().to_owned();
+    desk.sandbox.approve(&code, MEMBER).await.unwrap();
+    let ran = ended(child).await;
+    let told = crate::kit::normal(&told.replace(&code, "<code>"));
+    expect![[r#"
+        note: whoever can read your files can act as you: the secrets are kept in one
+        Open   <origin>/device
+        Type   <code>
+        Type only a code that you see here: nobody will ever ask you for one.
+    "#]]
+    .assert_eq(&told);
+    expect![[r#"
+        exit 0
+        out| connected        yes
+        out| installation     <random>
+        out| may              blueprints.read, connect, hangar.read, orgunits.read, stock.read
+        out| ops in a change  500
+        out| documentation    https://docs.exchange.example/
+    "#]]
+    .assert_eq(&ran.shown());
+}
+
+/// ERR-45: the member said no. Exit code 3, and nothing is kept.
+#[tokio::test]
+async fn a_declined_login_is_cancelled() {
+    let desk = Desk::signed_out().await;
+    let (asked, child) = desk.begin_login(&[]).await;
+    desk.sandbox.decline(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    let ran = ended(child).await;
+    assert_eq!(ran.code, 3, "{}", ran.shown());
+    assert_eq!(desk.run(&["status"]).await.code, 4);
+}
+
+/// IDP-18: without a place for secrets nobody signs in; files are chosen, never fallen back to.
+#[tokio::test]
+async fn secrets_are_kept_where_the_member_said() {
+    let desk = Desk::signed_out().await;
+    let ran = desk.json(&["login"]).await;
+    assert!(ran.code != 0 && ran.error()["message"].as_str().unwrap().contains("secret"), "{}", ran.shown());
+    assert!(!desk.home.path().join("state/exchange/state").join("credentials").exists());
+}
+
+/// IDP-25, CLI-03: disconnected on the web: the command says so, exit code 4, and starts no login.
+#[tokio::test]
+async fn a_connection_that_ended_needs_the_member() {
+    let desk = Desk::connected().await;
+    desk.sandbox.act(MEMBER, Act::Disconnect { client: "sandbox-client".to_owned() }).await.unwrap();
+    let ran = desk.json(&["locations"]).await;
+    assert_eq!(ran.code, 4, "{}", ran.shown());
+    assert_eq!(ran.error()["code"], "CLIENT_REVOKED");
+    let status = desk.json(&["status"]).await;
+    assert_eq!(status.code, 4, "{}", status.shown());
+}
+
+/// Ctrl-C ends a login cleanly: exit code 130, and nobody is signed in.
+#[cfg(unix)]
+#[tokio::test]
+async fn ctrl_c_ends_a_login() {
+    let desk = Desk::signed_out().await;
+    let (_, child) = desk.begin_login(&[]).await;
+    let id = child.id().unwrap().to_string();
+    assert!(tokio::process::Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
+    let ran = ended(child).await;
+    assert_eq!(ran.code, 130, "{}", ran.shown());
+    assert_eq!(desk.run(&["status"]).await.code, 4);
+}

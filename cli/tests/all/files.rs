@@ -1,0 +1,144 @@
+//! What needs no exchange: envelopes, completions, the configuration.
+
+use expect_test::expect;
+
+use crate::kit::{alone, bare, finish};
+
+/// DRF-01, DRF-03: what is written is an envelope, and what should not leave is named by its place.
+#[tokio::test]
+async fn envelopes_are_written_and_checked() {
+    let written = alone(
+        &["envelope", "write", "-", "Sandbox Rifle", "bt:bp-1", "--acquired-at", "2026-01-31T12:00:00Z"],
+        "",
+    )
+    .await;
+    assert_eq!(written.code, 0, "{}", written.shown());
+    let checked = alone(&["envelope", "check", "-"], &written.out).await;
+    expect![[r#"
+        exit 0
+        out| envelope    the web import takes it
+        out| version     1.0
+        out| blueprints  2
+        out| written by  exchange-cli 0.1.0
+    "#]]
+    .assert_eq(&checked.shown());
+    let checked = alone(&["--json", "envelope", "check", "-"], &written.out).await;
+    expect![[r#"
+        exit 0
+        out| {"blueprints":2,"formatVersion":"1.0","undeclared":[],"valid":true}
+    "#]]
+    .assert_eq(&checked.shown());
+    let private = r#"{"format": "svc.blueprints", "items": [{"ref": {"name": "C:\\Users\\hush\\x"}}]}"#;
+    let refused = alone(&["envelope", "check", "-"], private).await;
+    expect![[r#"
+        exit 1
+        err| error: paths of files stand at /items/0/ref/name: they tell others about this computer
+        err|   -> remove them before the file leaves
+    "#]]
+    .assert_eq(&refused.shown());
+    let broken =
+        alone(&["envelope", "check", "-"], r#"{"format": "svc.blueprints", "items": [{"ref": {}}]}"#).await;
+    expect![[r#"
+        exit 1
+        err| error: the file is no envelope:
+        err|   /items/0/ref: anyOf
+        err|   -> correct it, or write it anew with `envelope write`
+    "#]]
+    .assert_eq(&broken.shown());
+    // DRF-02: another major version is none that is read here.
+    let later = alone(
+        &["--json", "envelope", "check", "-"],
+        r#"{"format": "svc.blueprints", "formatVersion": "01.0", "items": []}"#,
+    )
+    .await;
+    expect![[r#"
+        exit 1
+        err| {"error":{"code":"failed","exit":1,"message":"/formatVersion: unsupported major version, 1.x is read here","next":"write it with a program that writes version 1"}}
+    "#]].assert_eq(&later.shown());
+    // CLI-05: no path becomes a product.
+    let path = alone(&["envelope", "write", "-", "/srv/hush/list.txt"], "").await;
+    expect![[r#"
+        exit 2
+        err| error: name holds the path of a file
+        err|   -> see --help
+    "#]]
+    .assert_eq(&path.shown());
+}
+
+/// A file is there whole, and said so on the standard error alone.
+#[tokio::test]
+async fn an_envelope_is_written_to_a_file() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("blueprints.json");
+    let mut command = bare(&home);
+    command.args(["envelope", "write"]).arg(&file).arg("Sandbox Rifle");
+    let ran = finish(command).await;
+    expect![[r#"
+        exit 0
+        err| 1 blueprints written
+    "#]]
+    .assert_eq(&ran.shown());
+    assert!(std::fs::read_to_string(file).unwrap().contains("Sandbox Rifle"));
+}
+
+/// Every shell gets its script.
+#[tokio::test]
+async fn shells_get_their_completions() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = alone(&["completions", shell], "").await;
+        assert!(ran.code == 0 && ran.err.is_empty() && ran.out.contains("org-stock"), "{shell}");
+    }
+}
+
+/// IDP-03: without the developer's variable the exchange is the one that the configuration names, and a sandbox is
+/// none that a configuration can name by another way than any place.
+#[tokio::test]
+async fn an_exchange_is_configured() {
+    expect![[r#"
+        exit 2
+        err| error: no exchange is configured
+        err|   -> write issuer, gateway, client-id and info-url into a file and name it with --config, or point EXCHANGE_CONFIG at it
+    "#]].assert_eq(&alone(&["locations"], "").await.shown());
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("config.toml");
+    let run = async |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let mut command = bare(&home);
+        command.env("EXCHANGE_CONFIG", &file).args(["--json", "locations"]);
+        let shown = finish(command).await.shown();
+        shown.replace(&*file.display().to_string(), "<file>")
+    };
+    let whole = "issuer = \"https://id.test\"\ngateway = \"https://gateway.test\"\nclient-id = \"desk\"\ninfo-url = \"https://desk.test\"\n";
+    // Nobody is signed in there: nothing is sent.
+    expect![[r#"
+        exit 4
+        err| {"error":{"code":"sign-in-needed","exit":4,"message":"nobody is signed in","next":"sign in"}}
+    "#]]
+    .assert_eq(&run(whole).await);
+    expect![[r#"
+        exit 2
+        err| {"error":{"code":"usage","exit":2,"message":"<file>: unknown field `sandbox`, expected one of `issuer`, `gateway`, `client-id`, `info-url`","next":"see --help"}}
+    "#]].assert_eq(&run(&format!("{whole}sandbox = true\n")).await);
+    expect![[r#"
+        exit 2
+        err| {"error":{"code":"usage","exit":2,"message":"\"http://gateway.test\" is not https: without TLS anybody on the way can change what is sent","next":"see --help"}}
+    "#]].assert_eq(&run(&whole.replace("https://gateway", "http://gateway")).await);
+    let mut command = bare(&home);
+    command.env("EXCHANGE_SANDBOX", "http://far.test").args(["locations"]);
+    expect![[r#"
+        exit 2
+        err| error: EXCHANGE_SANDBOX: "http://far.test/idp" is not https: without TLS anybody on the way can change what is sent
+        err|   -> see --help
+    "#]].assert_eq(&finish(command).await.shown());
+}
+
+/// Wrong words are a usage error, with nothing on the standard output.
+#[tokio::test]
+async fn wrong_words_are_a_usage_error() {
+    for args in
+        [&["none"][..], &["stock", "set"], &["--color", "blue", "status"], &["login", "--allow", "openid"]]
+    {
+        let ran = alone(args, "").await;
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.shown());
+    }
+}

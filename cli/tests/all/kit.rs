@@ -1,0 +1,183 @@
+//! A sandbox, folders of one's own, and the command between them.
+
+use std::{process::Stdio, sync::LazyLock};
+
+use exchange_service::{
+    config::Config,
+    sandbox::{Options, Sandbox},
+};
+use regex::Regex;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    process::{Child, Command},
+};
+
+pub(crate) const MEMBER: &str = "sandbox-member";
+
+/// A person's machine and the exchange that it talks to.
+pub(crate) struct Desk {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) home: TempDir,
+}
+
+/// What a command came to.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    /// Exit code, standard output and standard error, ids and times made the same in every run.
+    pub(crate) fn shown(&self) -> String {
+        let mut text = format!("exit {}\n", self.code);
+        for (name, stream) in [("out", &self.out), ("err", &self.err)] {
+            for line in stream.lines() {
+                text += format!("{name}| {line}").trim_end();
+                text.push('\n');
+            }
+        }
+        normal(&text)
+    }
+
+    /// The one JSON document on the standard output.
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.out.lines().count(), 1, "{}", self.shown());
+        serde_json::from_str(&self.out).unwrap()
+    }
+
+    /// The error envelope on the standard error.
+    pub(crate) fn error(&self) -> Value {
+        assert_eq!(self.out, "", "a failure prints no data");
+        let line = self.err.lines().find(|line| line.starts_with("{\"error\"")).unwrap_or_default();
+        serde_json::from_str::<Value>(line).unwrap_or_else(|_| panic!("{}", self.shown()))["error"].clone()
+    }
+}
+
+/// Ids, moments, origins and codes by their kind.
+pub(crate) fn normal(text: &str) -> String {
+    static KINDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+        [
+            (r"http://127\.0\.0\.1:[0-9]+", "<origin>"),
+            (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>"),
+            (r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?Z", "<moment>"),
+        ]
+        .map(|(kind, name)| (Regex::new(kind).unwrap(), name))
+        .into()
+    });
+    // Random bits in base64url: 128 of an id, 256 of a reference. Names of the seed have no capitals and, of that length, no digits.
+    static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new("[A-Za-z0-9_-]{22,43}").unwrap());
+    let text =
+        KINDS.iter().fold(text.to_owned(), |text, (kind, name)| kind.replace_all(&text, *name).into_owned());
+    let random = |word: &str| {
+        matches!(word.len(), 22 | 43) && word.bytes().any(|byte| !byte.is_ascii_lowercase() && byte != b'-')
+    };
+    let masked = |found: &regex::Captures<'_>| match &found[0] {
+        word if random(word) => "<random>".to_owned(),
+        word => word.to_owned(),
+    };
+    WORD.replace_all(&text, masked).into_owned()
+}
+
+/// The command, with nothing of this process's environment that it looks at.
+pub(crate) fn bare(home: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_exchange"));
+    for name in ["EXCHANGE_SANDBOX", "EXCHANGE_CONFIG", "NO_COLOR", "CLICOLOR_FORCE", "XDG_CONFIG_HOME"] {
+        command.env_remove(name);
+    }
+    command
+        .env("HOME", home.path())
+        .env("XDG_STATE_HOME", home.path().join("state"))
+        .env("XDG_CACHE_HOME", home.path().join("cache"))
+        .env("LOCALAPPDATA", home.path())
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    command
+}
+
+pub(crate) async fn finish(mut command: Command) -> Ran {
+    let output = command.output().await.unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// The command where there is no exchange.
+pub(crate) async fn alone(args: &[&str], typed: &str) -> Ran {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = bare(&home);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(typed.as_bytes()).await.unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().await.unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+impl Desk {
+    /// Nobody is signed in.
+    pub(crate) async fn signed_out() -> Self {
+        let mut config = Config::default();
+        config.limits.per_address = 100_000;
+        config.idp.password_kib = 64;
+        config.idp.password_passes = 1;
+        // Nobody has to wait for a code that is approved at once.
+        config.idp.interval_seconds = 1;
+        let sandbox = Sandbox::with(Options { config: Some(config), ..Options::default() }).await.unwrap();
+        Self { sandbox, home: tempfile::tempdir().unwrap() }
+    }
+
+    /// The sandbox's member is, with everything that can be allowed.
+    pub(crate) async fn connected() -> Self {
+        let desk = Self::signed_out().await;
+        desk.login(&["--all"]).await;
+        desk
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = bare(&self.home);
+        command.env("EXCHANGE_SANDBOX", self.sandbox.origin()).args(args);
+        command
+    }
+
+    pub(crate) async fn run(&self, args: &[&str]) -> Ran {
+        finish(self.command(args)).await
+    }
+
+    /// As JSON.
+    pub(crate) async fn json(&self, args: &[&str]) -> Ran {
+        self.run(&[&["--json"], args].concat()).await
+    }
+
+    /// Begins a login; the code that it shows, and what goes on.
+    pub(crate) async fn begin_login(&self, more: &[&str]) -> (Value, Child) {
+        let mut command = self.command(&[&["--json", "login", "--insecure-storage"], more].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.as_mut().unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).await.unwrap();
+        if line.is_empty() {
+            let output = child.wait_with_output().await.unwrap();
+            panic!("no login: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        (serde_json::from_str(&line).unwrap(), child)
+    }
+
+    pub(crate) async fn login(&self, more: &[&str]) -> Ran {
+        let (asked, child) = self.begin_login(more).await;
+        self.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+        let ran = ended(child).await;
+        assert_eq!(ran.code, 0, "{}", ran.shown());
+        ran
+    }
+}
+
+/// The rest of what a command printed, and how it ended.
+pub(crate) async fn ended(child: Child) -> Ran {
+    let output = child.wait_with_output().await.unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}

@@ -1,0 +1,185 @@
+//! Synchronising, and reading what is here.
+
+use exchange_service::sandbox::Act;
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::kit::{Desk, MEMBER};
+
+/// LIM-17: one run reads everything that the connection may read; the lists need no network.
+#[tokio::test]
+async fn lists_show_what_was_read() {
+    let desk = Desk::connected().await;
+    // What was never read is no empty list.
+    expect![[r#"
+        exit 1
+        err| error: nothing of stock was read yet
+        err|   -> run `exchange sync` first
+    "#]]
+    .assert_eq(&desk.run(&["stock", "list"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| AREA        ENTRIES  AS OF
+        out| blueprints       10  <moment>  up to date
+        out| stock             6  <moment>  up to date
+        out| ships             2  <moment>  up to date
+        out| org-stock         4  <moment>  up to date
+    "#]]
+    .assert_eq(&desk.run(&["sync"]).await.shown());
+    let events = desk.json(&["sync"]).await;
+    let last: Value = serde_json::from_str(events.out.lines().last().unwrap()).unwrap();
+    assert_eq!((last["event"].as_str(), &last["areas"]["stock"]["entries"]), (Some("result"), &6.into()));
+    let run = async |args: &[&str]| {
+        let mut command = desk.command(args);
+        // Nobody is there to be asked.
+        command.env("EXCHANGE_SANDBOX", desk.sandbox.origin());
+        crate::kit::finish(command).await.shown()
+    };
+    expect![[r#"
+        exit 0
+        out| NAME           ACQUIRED              KNOWN FROM  KEY
+        out| Sandbox Rifle  <moment>  log         bp-sandbox-rifle
+        err| 1 entry as of <moment>
+    "#]]
+    .assert_eq(&run(&["blueprints", "list", "sandbox r"]).await);
+    expect![[r#"
+        exit 0
+        out| MATERIAL             PLACE                    QUALITY  QUANTITY  STOLEN  KEY
+        out| Sandbox Component    Sandbox Station Storage        0  40 PIECE          <random>
+        out| Sandbox Metal        Sandbox Station Storage      700    50 SCU          <random>
+        out| Sandbox Ore (Raw)    Sandbox City Hangar          640  12.5 SCU          <random>
+        out| Sandbox Rifle        Sandbox City Hangar            0   2 PIECE          <random>
+        out| Sandbox Trade Goods  Sandbox City Hangar            0  1.25 SCU  yes     <random>
+        out| Sandbox Trade Goods  Sandbox City Hangar            0     8 SCU          <random>
+        err| 6 entries as of <moment>
+    "#]]
+    .assert_eq(&run(&["stock", "list"]).await);
+    expect![[r#"
+        exit 0
+        out| TYPE            NAME       PLACE                    UNIT  FITTED  VERSION  ID
+        out| Sandbox Hauler  Long Haul  Sandbox Station Storage  SBX   yes           1  ship-1
+        out| Sandbox Miner              Sandbox City Hangar                          1  ship-2
+        err| 2 entries as of <moment>
+    "#]]
+    .assert_eq(&run(&["ships", "list"]).await);
+    expect![[r#"
+        exit 0
+        out| MATERIAL             UNIT              PLACE                    QUALITY  QUANTITY  STOLEN  KEY
+        out| Sandbox Metal        Sandbox Squadron  Sandbox Station Storage      700    35 SCU          <random>
+        out| Sandbox Ore (Raw)    Sandbox Squadron  Sandbox City Hangar          640     9 SCU          <random>
+        out| Sandbox Rifle        Sandbox Squadron  Sandbox Station Storage        0   6 PIECE          <random>
+        out| Sandbox Trade Goods  IRIDIUM           Sandbox City Hangar            0     5 SCU          <random>
+        err| 4 entries as of <moment>
+    "#]].assert_eq(&run(&["org-stock", "list"]).await);
+    let lots = desk.json(&["org-stock", "list", "metal"]).await.json();
+    let key = lots["items"][0]["key"].as_str().unwrap();
+    let shown = desk.run(&["org-stock", "show", key]).await;
+    expect![[r#"
+        exit 0
+        out| material        Sandbox Metal
+        out| material key    material-sandbox-metal
+        out| unit            Sandbox Squadron (unit-squadron)
+        out| place           Sandbox Station Storage
+        out| quality         700
+        out| quantity        35 SCU
+        out| for job orders  5 SCU
+        out| for missions    3 SCU
+        out| key             <random>
+        out|
+        out| ENTRY             VERSION  HOLDER                                                          QUANTITY  NOTE
+        out| stock-metal-pool        1  Sandbox Member (<random>)      20 SCU  from the last run
+        out| stock-metal-2           1  Sandbox Member 2 (<random>)    15 SCU  spare plates
+    "#]].assert_eq(&shown.shown());
+    let ships = desk.json(&["ships", "list", "miner"]).await.json();
+    let ship = ships["items"][0]["shipId"].as_str().unwrap();
+    expect![[r#"
+        exit 0
+        out| type          Sandbox Miner
+        out| type key      ship-sandbox-miner
+        out| place         Sandbox City Hangar
+        out| insured       12 months
+        out| fitted        no
+        out| unit          none
+        out| unit version  1
+        out| version       1
+        out| id            ship-2
+    "#]]
+    .assert_eq(&desk.run(&["ships", "show", ship]).await.shown());
+    expect![[r#"
+        exit 1
+        err| {"error":{"code":"failed","exit":1,"message":"nothing here has the key none","next":"look with `list`; what is new comes with `exchange sync`"}}
+    "#]].assert_eq(&desk.json(&["blueprints", "show", "none"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| state              connected
+        out| identity provider  <origin>/idp
+        out| gateway            <origin>
+        out| profile            default
+        out| secrets in         insecure files
+        out| installation       <random>
+        out| blueprints         10, as of <moment>
+        out| stock              6, as of <moment>
+        out| ships              2, as of <moment>
+        out| org-stock          4, as of <moment>
+        out| outbox             empty
+    "#]]
+    .assert_eq(&desk.run(&["status"]).await.shown());
+}
+
+/// What happens elsewhere comes with the next run.
+#[tokio::test]
+async fn what_is_new_comes_with_the_next_run() {
+    let desk = Desk::connected().await;
+    desk.run(&["sync"]).await;
+    let act =
+        Act::Blueprints { add: vec!["bp-sandbox-knife".into()], remove: vec!["bp-sandbox-helmet".into()] };
+    desk.sandbox.act(MEMBER, act).await.unwrap();
+    let events = desk.json(&["sync"]).await;
+    assert!(
+        events.out.lines().any(|line| line.contains(r#""phase":"feed""#) && line.contains(r#""removed":1"#)),
+        "{}",
+        events.shown()
+    );
+    let names = |list: Value| {
+        list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["ref"]["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let names = names(desk.json(&["blueprints", "list"]).await.json());
+    assert!(
+        names.contains(&"Sandbox Knife".to_owned()) && !names.contains(&"Sandbox Helmet".to_owned()),
+        "{names:?}"
+    );
+}
+
+/// CLI-06: nothing of a connection is left after it was ended.
+#[tokio::test]
+async fn nothing_is_left_after_logout() {
+    let desk = Desk::connected().await;
+    desk.run(&["sync"]).await;
+    assert_eq!(desk.run(&["logout", "--yes"]).await.code, 0);
+    let list = desk.json(&["stock", "list"]).await;
+    assert_eq!((list.code, list.error()["code"].as_str()), (1, Some("failed")));
+    // No byte of it in any file.
+    let mut folders = vec![desk.home.path().to_owned()];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            files += 1;
+            let bytes = std::fs::read(&path).unwrap();
+            for gone in ["Sandbox Metal", "material-sandbox", "refresh", "Long Haul"] {
+                let found = bytes.windows(gone.len()).any(|window| window == gone.as_bytes());
+                assert!(!found, "{gone} in {}", path.display());
+            }
+        }
+    }
+    assert!(files > 0);
+}

@@ -1,0 +1,111 @@
+//! `api`, colours, pipes, and secrets.
+
+use std::process::Stdio;
+
+use expect_test::expect;
+
+use crate::kit::Desk;
+
+/// Any operation of the contract, signed.
+#[tokio::test]
+async fn any_operation_can_be_called() {
+    let desk = Desk::connected().await;
+    expect![[r#"
+        exit 0
+        out| {
+        out|   "items": [
+        out|     {
+        out|       "id": "unit-iridium",
+        out|       "name": "IRIDIUM",
+        out|       "shorthand": "IRI",
+        out|       "kind": "ORGANISATIONSLEITUNG"
+        out|     },
+        out|     {
+        out|       "id": "unit-squadron",
+        out|       "name": "Sandbox Squadron",
+        out|       "shorthand": "SBX",
+        out|       "kind": "SQUADRON"
+        out|     }
+        out|   ]
+        out| }
+    "#]]
+    .assert_eq(&desk.run(&["api", "org_units_read"]).await.shown());
+    let page = desk.json(&["api", "stock_read", "--limit", "2"]).await.json();
+    assert_eq!((page["items"].as_array().unwrap().len(), &page["hasMore"]), (2, &true.into()));
+    let cursor = page["nextCursor"].as_str().unwrap();
+    let next = desk.json(&["api", "stock_read", "--limit", "2", "--cursor", cursor]).await.json();
+    assert_ne!(next["items"], page["items"]);
+    // Anonymous, with a part of the path.
+    let schema = desk.json(&["api", "contract_schema", "--name", "page"]).await.json();
+    assert!(schema["$id"].as_str().unwrap().ends_with("/page.schema.json"));
+    // A write: the key is told, and repeats the call.
+    let body = r#"{"ops": [{"op": "add", "ref": {"bt": "bp-sandbox-knife"}}]}"#;
+    let first = desk.json(&["api", "blueprints_write", "--body", body]).await;
+    let key = first.err.trim().strip_prefix("idempotency key: ").unwrap().to_owned();
+    assert_eq!(first.json()["applied"], 1);
+    let again =
+        desk.run(&["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body]).await;
+    assert!(again.out.contains("idempotency-replayed: true"), "{}", again.shown());
+    // What breaks the contract is not sent, and is named by its place.
+    let wrong = desk.run(&["api", "blueprints_write", "--body", r#"{"ops": []}"#]).await;
+    assert_eq!(wrong.code, 2);
+    expect![[r#"
+        error: the request breaks the contract and was not sent: /ops: minItems (https://exchange.example/exchange/v1/schemas/change-set.schema.json#/properties/ops)
+          -> correct it before it is sent again"#]].assert_eq(&crate::kit::normal(&wrong.err.lines().skip(1).collect::<Vec<_>>().join("\n")));
+    // A refusal of the exchange.
+    let gone = desk.json(&["api", "stock_read", "--cursor", "none"]).await;
+    assert_eq!((gone.code, gone.error()["code"].as_str()), (7, Some("CURSOR_EXPIRED")));
+}
+
+/// DRF-13, CLI-05: a link and an id that are secrets stand in no output, unless the member says so.
+#[tokio::test]
+async fn secrets_stand_in_no_output() {
+    let desk = Desk::connected().await;
+    let home = desk.home.path().join("blueprints.json");
+    let file = home.to_str().unwrap();
+    assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
+    // Staged, and nobody is there to open it.
+    let staged = desk.json(&["draft", "blueprints", file]).await;
+    assert_eq!(staged.code, 7, "{}", staged.shown());
+    assert!(staged.err.contains("--print-link") && !staged.err.contains("http"), "{}", staged.shown());
+    let printed = desk.json(&["draft", "blueprints", file, "--print-link"]).await;
+    let link = printed.json()["link"].as_str().unwrap().to_owned();
+    assert!(link.starts_with(&desk.sandbox.origin()) && !printed.err.contains(&link));
+    let body = std::fs::read_to_string(&home).unwrap();
+    let hidden = desk.json(&["api", "drafts_blueprints", "--body", &body]).await.json();
+    assert_eq!((&hidden["frontendUrl"], &hidden["handoffId"]), (&"[secret]".into(), &"[secret]".into()));
+    let shown = desk.json(&["api", "drafts_blueprints", "--show-secrets", "--body", &body]).await.json();
+    assert!(shown["frontendUrl"].as_str().unwrap().starts_with("http"));
+    // The tokens, wherever somebody might look.
+    let status = desk.json(&["status"]).await;
+    let whoami = desk.run(&["api", "service_document", "--include"]).await;
+    for text in [&status.out, &status.err, &whoami.out, &whoami.err] {
+        assert!(!text.contains("eyJ") && !text.to_lowercase().contains("dpop-nonce"), "{text}");
+    }
+}
+
+/// Colours only where somebody sees them, and never with NO_COLOR.
+#[tokio::test]
+async fn colours_are_for_terminals() {
+    let desk = Desk::connected().await;
+    let escape = '\u{1b}';
+    assert!(!desk.run(&["whoami"]).await.out.contains(escape));
+    let coloured = desk.run(&["--color", "always", "whoami"]).await;
+    assert!(coloured.out.contains("\u{1b}[32m"));
+    let json = desk.run(&["--color", "always", "--json", "whoami"]).await;
+    assert!(!json.out.contains(escape));
+    let mut command = desk.command(&["whoami"]);
+    command.env("NO_COLOR", "1");
+    assert!(!crate::kit::finish(command).await.out.contains(escape));
+}
+
+/// Whoever closes the pipe wants no more: no error, exit code 0.
+#[tokio::test]
+async fn a_closed_pipe_is_a_quiet_end() {
+    let desk = Desk::connected().await;
+    let mut command = desk.command(&["api", "contract_openapi"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().await.unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
