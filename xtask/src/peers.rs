@@ -1,8 +1,9 @@
-//! `peers`: clients and an issuer that others wrote, against the service of this checkout.
+//! `peers`: clients, an issuer and a guard that others wrote, against service and client of this checkout.
 //!
 //! Each peer is a script in `service/tests/peers/` over packages that are installed below `target/`. It says
 //! one line of JSON a step, which [`mod@print`] shows. The service runs beside it as a process ([`beside`]): the
-//! sandbox for clients, `serve` with an external issuer for `oidc-provider`. Nothing else needs either language.
+//! sandbox for clients, `serve` with an external issuer for `oidc-provider`. For `oauth4webapi` it is the other way
+//! round: two peers run beside our client, an example of its crate. Nothing else needs either language.
 
 mod beside;
 mod print;
@@ -33,6 +34,8 @@ use crate::{
 const TARGET: &str = "target/peers";
 /// The scripts.
 const SCRIPTS: &str = "service/tests/peers";
+/// Our client, as the peers meet it; from the scripts' folder.
+const OUR_CLIENT: &str = "../../../client/examples/peer_client.rs";
 /// How long a process may take until it answers.
 const START: Duration = Duration::from_secs(60);
 
@@ -51,6 +54,9 @@ pub(crate) enum Peer {
     /// A client of every area, by hand from the text of the contract.
     #[value(name = "httpx")]
     Httpx,
+    /// What judges the tokens and proofs of our client, in place of our gateway.
+    #[value(name = "oauth4webapi")]
+    Oauth4webapi,
     /// What asks a service everything that its contract has.
     #[value(name = "schemathesis")]
     Schemathesis,
@@ -66,6 +72,7 @@ impl Peer {
             Self::RequestsOauth2client => "requests_oauth2client",
             Self::OidcProvider => "oidc-provider",
             Self::Httpx => "httpx",
+            Self::Oauth4webapi => "oauth4webapi",
             Self::Schemathesis => "schemathesis",
         }
     }
@@ -78,6 +85,7 @@ impl Peer {
         const HTTPX: Package = Package::pypi("httpx", "0.28.1");
         // What signs there; `httpx` has no part in it.
         const CRYPTOGRAPHY: Package = Package::pypi("cryptography", "50.0.2");
+        const OAUTH4WEBAPI: Package = Package::npm("oauth4webapi", "3.8.8");
         const SCHEMATHESIS: Package = Package::pypi("schemathesis", "4.32.5");
         // What it draws from; the same seed draws the same from the same version.
         const HYPOTHESIS: Package = Package::pypi("hypothesis", "6.170.15");
@@ -86,6 +94,7 @@ impl Peer {
             Self::RequestsOauth2client => &[REQUESTS_OAUTH2CLIENT],
             Self::OidcProvider => &[OIDC_PROVIDER, OPENID_CLIENT],
             Self::Httpx => &[HTTPX, CRYPTOGRAPHY],
+            Self::Oauth4webapi => &[OAUTH4WEBAPI, OIDC_PROVIDER],
             Self::Schemathesis => &[SCHEMATHESIS, HYPOTHESIS, REQUESTS_OAUTH2CLIENT],
         }
     }
@@ -96,6 +105,7 @@ impl Peer {
             Self::OpenidClient | Self::OidcProvider => "openid-client.mjs",
             Self::RequestsOauth2client => "requests_oauth2client.py",
             Self::Httpx => "by_hand.py",
+            Self::Oauth4webapi => OUR_CLIENT,
             Self::Schemathesis => "schemathesis.py",
         }
     }
@@ -103,10 +113,8 @@ impl Peer {
     /// How long its client may take: several times what it takes alone on a small machine.
     const fn longest(self) -> Duration {
         match self {
-            Self::OpenidClient | Self::RequestsOauth2client | Self::OidcProvider | Self::Httpx => {
-                Duration::from_secs(120)
-            }
             Self::Schemathesis => Duration::from_secs(600),
+            _ => Duration::from_secs(120),
         }
     }
 }
@@ -127,8 +135,8 @@ pub(crate) fn run(args: &PeersArgs, root: &Path) -> Verdict {
         return Verdict::NotRun;
     }
     // With the packages at hand, whatever keeps them from being asked is ours to repair.
-    let service = match build(root) {
-        Ok(service) => service,
+    let built = match build(root) {
+        Ok(built) => built,
         Err(error) => {
             complain(&error);
             return Verdict::ToRepair;
@@ -137,7 +145,7 @@ pub(crate) fn run(args: &PeersArgs, root: &Path) -> Verdict {
     let mut verdict = Verdict::InOrder;
     for peer in peers {
         // One that cannot be asked keeps nobody from hearing what the others say.
-        let outcome = Asking { peer, service: &service, root }.outcome();
+        let outcome = Asking { peer, built: &built, root }.outcome();
         anstream::print!("{}", if args.json { outcome.json() } else { outcome.text() });
         if !outcome.agrees() {
             verdict = Verdict::ToRepair;
@@ -146,9 +154,15 @@ pub(crate) fn run(args: &PeersArgs, root: &Path) -> Verdict {
     verdict
 }
 
-/// Builds the service as everything else here is built; where its program is.
-fn build(root: &Path) -> Result<PathBuf, String> {
-    progress("build", "exchange-service");
+/// Our programs.
+struct Built {
+    service: PathBuf,
+    client: PathBuf,
+}
+
+/// Builds them as everything else here is built.
+fn build(root: &Path) -> Result<Built, String> {
+    progress("build", "exchange-service, peer_client");
     let mut cargo = test::cargo();
     // With examples the features of dependencies are those of the tests: nothing is built twice.
     cargo.arg("build").args(test::WHOLE).args(["--bin", "exchange-service", "--examples", "--quiet"]);
@@ -156,23 +170,25 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     let output = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
     let said = program::text(&output.stdout);
-    let mut programs = said.lines().filter_map(|line| executable(&serde_json::from_str(line).ok()?));
-    match programs.next_back() {
-        Some(program) if output.status.success() => Ok(program),
-        _ => Err("exchange-service could not be built".to_owned()),
-    }
+    let built = |name: &str| {
+        let mut programs =
+            said.lines().filter_map(|line| executable(&serde_json::from_str(line).ok()?, name));
+        programs.next_back().filter(|_| output.status.success())
+    };
+    let program = |name: &str| built(name).ok_or_else(|| format!("{name} could not be built"));
+    Ok(Built { service: program("exchange-service")?, client: program("peer_client")? })
 }
 
-/// The program that a message of cargo says it made.
-fn executable(message: &Value) -> Option<PathBuf> {
-    let is_it = message["target"]["name"] == "exchange-service" && message["reason"] == "compiler-artifact";
+/// The program of this name that a message of cargo says it made.
+fn executable(message: &Value, name: &str) -> Option<PathBuf> {
+    let is_it = message["target"]["name"] == name && message["reason"] == "compiler-artifact";
     message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
 }
 
 /// One peer and what it is asked about.
 struct Asking<'a> {
     peer: Peer,
-    service: &'a Path,
+    built: &'a Built,
     root: &'a Path,
 }
 
@@ -196,12 +212,13 @@ impl Asking<'_> {
                 self.client(&directory)
             }
             Peer::OidcProvider => self.with_issuer(),
+            Peer::Oauth4webapi => self.with_our_client(),
         }
     }
 
     /// Starts a sandbox; what it says of itself.
     fn sandbox(&self, args: &[&str]) -> Result<(Beside, String), String> {
-        let mut command = Command::new(self.service);
+        let mut command = Command::new(&self.built.service);
         command.args(["sandbox", "--json"]).args(args);
         progress(self.peer.name(), "exchange-service sandbox");
         let mut sandbox = Beside::start(&mut command, self.folder().join("service.log"))?;
@@ -232,11 +249,25 @@ impl Asking<'_> {
         let config = folder.join("exchange.toml");
         let text = config_of(&origin, directory["issuer"].as_str().unwrap_or_default(), port, &data);
         fs::write(&config, text).map_err(|error| format!("cannot write {}: {error}", config.display()))?;
-        let mut serve = Command::new(self.service);
+        let mut serve = Command::new(&self.built.service);
         serve.args(["serve", "--config"]).arg(&config);
         let mut serve = Beside::start(&mut serve, folder.join("service.log"))?;
         serve.answers(port, START)?;
         self.client(&directory.to_string())
+    }
+
+    /// Our client with peers as its issuer and as what guards its gateway.
+    fn with_our_client(&self) -> Result<Vec<Step>, String> {
+        let folder = self.folder();
+        let scripts = "oidc-provider.mjs, oauth4webapi.mjs";
+        progress(self.peer.name(), &format!("{SCRIPTS}/{{{scripts}}}"));
+        let npm = packages::Registry::Npm;
+        let mut issuer = npm.script(&self.script("oidc-provider.mjs"), &folder)?;
+        let mut issuer = Beside::start(&mut issuer, folder.join("issuer.log"))?;
+        let mut guard = npm.script(&self.script("oauth4webapi.mjs"), &folder)?;
+        guard.arg(issuer.first_line(START)?);
+        let mut guard = Beside::start(&mut guard, folder.join("service.log"))?;
+        self.client(&guard.first_line(START)?)
     }
 
     fn script(&self, name: &str) -> PathBuf {
@@ -246,9 +277,13 @@ impl Asking<'_> {
     /// Runs the client to its end; the steps that it took.
     fn client(&self, directory: &str) -> Result<Vec<Step>, String> {
         let name = self.peer.client();
-        progress(self.peer.name(), &format!("{SCRIPTS}/{name}"));
-        let registry = if name.ends_with(".py") { packages::Registry::Pypi } else { packages::Registry::Npm };
-        let mut command = registry.script(&self.script(name), &self.folder())?;
+        let script = |registry: packages::Registry| registry.script(&self.script(name), &self.folder());
+        let (shown, mut command) = match name.rsplit_once('.') {
+            Some((_, "rs")) => ("peer_client".to_owned(), Command::new(&self.built.client)),
+            Some((_, "py")) => (format!("{SCRIPTS}/{name}"), script(packages::Registry::Pypi)?),
+            _ => (format!("{SCRIPTS}/{name}"), script(packages::Registry::Npm)?),
+        };
+        progress(self.peer.name(), &shown);
         command.arg(directory).current_dir(self.folder());
         let said = program::run_within(&mut command, self.peer.longest())?;
         if !said.status.success() {
@@ -287,7 +322,8 @@ mod tests {
     #[test]
     fn cargo_says_where_the_program_is() {
         let message = |reason: &str, name: &str| {
-            executable(&json!({ "reason": reason, "target": { "name": name }, "executable": "/t/x" }))
+            let message = json!({ "reason": reason, "target": { "name": name }, "executable": "/t/x" });
+            executable(&message, "exchange-service")
         };
         assert_eq!(message("compiler-artifact", "exchange-service"), Some(PathBuf::from("/t/x")));
         assert_eq!(message("compiler-artifact", "xtask"), None);

@@ -4,9 +4,14 @@
 //   node oidc-provider.mjs      beside a `node_modules` that holds oidc-provider
 //
 // The first line on stdout says where it is: `{issuer, control}`; it runs until it is ended. Members sign in by
-// its control interface, which is that of our sandbox: `POST {control}/approve {"userCode", "account"}`.
-// `cargo xtask peers oidc-provider` runs this, a gateway beside it, and openid-client.mjs against both.
+// its control interface, which is that of our sandbox: `POST {control}/approve {"userCode", "account"}`. Three more
+// are its own: `POST {control}/nonce {"required"}` has it ask for nonces or not, `POST {control}/disconnect` ends what
+// was granted last, `POST {control}/said` gives `{rotated, revoked}`: how many refresh tokens were replaced and how many
+// grants ended.
+// `cargo xtask peers oidc-provider` runs this, a gateway beside it, and openid-client.mjs against both;
+// `cargo xtask peers oauth4webapi` runs it for our client.
 
+import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import * as oidc from "oidc-provider";
 
@@ -19,10 +24,14 @@ await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 
 const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign"]);
-const key = await crypto.subtle.exportKey("jwk", pair.privateKey);
+// What it is for here, `key_ops`, is not what others have it for.
+const { key_ops: _, ...key } = await crypto.subtle.exportKey("jwk", pair.privateKey);
 
 // The library says on stdout what is not for production; stdout is for who started this.
 console.log = console.info = console.warn = console.error;
+let nonceRequired = false;
+let granted;
+const said = { rotated: 0, revoked: 0 };
 const provider = new oidc.Provider(issuer, {
   clients: [
     {
@@ -43,7 +52,7 @@ const provider = new oidc.Provider(issuer, {
   features: {
     devInteractions: { enabled: false },
     deviceFlow: { enabled: true, mask: "****-****" },
-    dPoP: { enabled: true },
+    dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => nonceRequired },
     revocation: { enabled: true },
     resourceIndicators: {
       enabled: true,
@@ -70,16 +79,35 @@ async function approve({ userCode, account }) {
   grant.addOIDCScope("offline_access");
   const authTime = Math.floor(Date.now() / 1000);
   const scope = code.params.scope;
-  Object.assign(code, { accountId, authTime, scope, grantId: await grant.save(), resource: "urn:exchange" });
+  granted = await grant.save();
+  Object.assign(code, { accountId, authTime, scope, grantId: granted, resource: "urn:exchange" });
   await code.save();
   return 204;
 }
 
+provider.on("refresh_token.consumed", () => (said.rotated += 1));
+provider.on("grant.revoked", () => (said.revoked += 1));
+
+const controls = {
+  approve,
+  nonce: ({ required }) => {
+    nonceRequired = required;
+    return 204;
+  },
+  disconnect: async () => {
+    await provider.RefreshToken.revokeByGrantId(granted);
+    return 204;
+  },
+  said: () => 200,
+};
+
 const serve = provider.callback();
 server.on("request", async (request, response) => {
-  if (request.url !== "/_sandbox/approve") return serve(request, response);
+  const control = controls[request.url.match(/^\/_sandbox\/(\w+)$/)?.[1]];
+  if (!control) return serve(request, response);
   let body = "";
   for await (const part of request) body += part;
-  response.writeHead(await approve(JSON.parse(body))).end();
+  const status = await control(JSON.parse(body));
+  response.writeHead(status).end(status === 200 ? JSON.stringify(said) : undefined);
 });
 process.stdout.write(`${JSON.stringify({ issuer, control: `${issuer}/_sandbox` })}\n`);

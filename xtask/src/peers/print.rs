@@ -64,7 +64,7 @@ impl Outcome {
         } else {
             writeln!(
                 out,
-                "  -> correct the service; cargo xtask peers {name} repeats it, and target/peers/{name} has its log"
+                "  -> correct our side; cargo xtask peers {name} repeats it, and target/peers/{name} has its log"
             )
         };
         out
@@ -110,13 +110,13 @@ mod tests {
         check(
             "{\"name\":\"write\",\"ok\":false,\"why\":\"503\"}\n",
             false,
-            "a-client 1.2.3: 1 step 0.5 s\n  failed: write: 503\n  -> correct the service; cargo xtask peers a-client repeats it, and target/peers/a-client has its log\n",
+            "a-client 1.2.3: 1 step 0.5 s\n  failed: write: 503\n  -> correct our side; cargo xtask peers a-client repeats it, and target/peers/a-client has its log\n",
         );
     }
 
     #[test]
     fn a_client_that_took_no_step_did_not_agree() {
-        let nothing = "a-client 1.2.3: 0 steps 0.5 s\n  -> correct the service; cargo xtask peers a-client repeats it, and target/peers/a-client has its log\n";
+        let nothing = "a-client 1.2.3: 0 steps 0.5 s\n  -> correct our side; cargo xtask peers a-client repeats it, and target/peers/a-client has its log\n";
         check("", false, nothing);
         assert!(Step::read("Traceback").unwrap_err().starts_with("`Traceback`: "));
     }
