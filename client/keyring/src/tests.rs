@@ -1,0 +1,368 @@
+//! The platform store over stores in memory: what it keeps, what it refuses, and whom it does not keep waiting.
+
+use std::{
+    any::Any,
+    collections::HashMap,
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use exchange_client::{
+    CredentialError, CredentialStore, Entry, ErrorKind, Identity, Owner, Place, SecretBytes, Session,
+    testkit::{ScriptedServer, VirtualEnvironment},
+};
+use keyring_core::{Error, api::CredentialStoreApi, mock};
+
+use super::{PlatformStore, platform};
+
+fn place() -> Place {
+    Place::new("https://id.example", "https://api.example").unwrap()
+}
+
+fn identity() -> Identity {
+    Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap()
+}
+
+fn owner(profile: &str) -> Owner {
+    Owner::new(&place(), &identity(), profile)
+}
+
+fn secret(bytes: &[u8]) -> SecretBytes {
+    SecretBytes::new(bytes.to_vec())
+}
+
+/// The next call about the refresh token of the default profile fails so.
+fn fail_once(mock: &mock::Store, error: Error) {
+    let entry = mock.build("desk", "https://id.example/default/refresh-token", None).unwrap();
+    entry.as_any().downcast_ref::<mock::Cred>().unwrap().set_error(error);
+}
+
+/// How often it is connected to, and one in memory that persists.
+fn counted() -> (PlatformStore, Arc<mock::Store>, Arc<AtomicUsize>) {
+    let (mock, connections) = (mock::Store::new().unwrap(), Arc::new(AtomicUsize::new(0)));
+    let store = PlatformStore::over({
+        let (mock, connections) = (Arc::clone(&mock), Arc::clone(&connections));
+        move || {
+            connections.fetch_add(1, Ordering::SeqCst);
+            Ok(mock.clone())
+        }
+    });
+    (store, mock, connections)
+}
+
+/// IDP-18: entries of one owner and another, kept, replaced and deleted.
+#[tokio::test]
+async fn it_keeps_what_it_is_given() {
+    let (store, _, connections) = counted();
+    let (mine, other) = (owner("default"), owner("second"));
+    for entry in Entry::ALL {
+        assert_eq!(store.read(&mine, entry).await, Ok(None));
+        assert_eq!(store.delete(&mine, entry).await, Ok(()));
+        store.write(&mine, entry, &secret(b"first")).await.unwrap();
+        store.write(&mine, entry, &secret(b"\xff")).await.unwrap();
+        assert_eq!(store.read(&mine, entry).await, Ok(Some(secret(b"\xff"))));
+        assert_eq!(store.read(&other, entry).await, Ok(None));
+    }
+    store.delete(&mine, Entry::RefreshToken).await.unwrap();
+    // A clone shares the connection.
+    assert_eq!(store.clone().read(&mine, Entry::RefreshToken).await, Ok(None));
+    assert_eq!(store.read(&mine, Entry::DpopKey).await, Ok(Some(secret(b"\xff"))));
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+}
+
+/// IDP-18: what another program put in an entry's place is neither taken for a secret nor printed.
+#[tokio::test]
+async fn what_others_wrote_is_refused() {
+    let (store, mock, _) = counted();
+    let entry = mock.build("desk", "https://id.example/default/dpop-key", None).unwrap();
+    entry.set_secret(b"hex:hush").unwrap();
+    let refusal = store.read(&owner("default"), Entry::DpopKey).await.unwrap_err();
+    assert_eq!(refusal.to_string(), "failed: an entry was changed by another program");
+}
+
+/// IDP-18: no store is an error, nothing is kept elsewhere, and the next call looks anew.
+#[tokio::test]
+async fn a_store_that_is_not_there_is_looked_for_again() {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let mock = mock::Store::new().unwrap();
+    let store = PlatformStore::over({
+        let tries = Arc::clone(&tries);
+        move || match tries.fetch_add(1, Ordering::SeqCst) {
+            0 => Err(Error::PlatformFailure("no session bus".into())),
+            1 => Err(Error::NoStorageAccess("not for you".into())),
+            _ => Ok(mock.clone()),
+        }
+    });
+    let owner = owner("default");
+    let write = async || store.write(&owner, Entry::RefreshToken, &secret(b"hush")).await;
+    assert_eq!(write().await, Err(CredentialError::Missing("no session bus".into())));
+    assert_eq!(write().await, Err(CredentialError::Denied("not for you".into())));
+    assert_eq!(write().await, Ok(()));
+    assert_eq!(write().await, Ok(()));
+    assert_eq!(tries.load(Ordering::SeqCst), 3);
+}
+
+/// A session bus or a keyring's service that began anew costs a connection, and nobody notices; one that fails
+/// again is an error.
+#[tokio::test]
+async fn a_connection_that_is_gone_is_made_anew() {
+    let (store, mock, connections) = counted();
+    let owner = owner("default");
+    store.write(&owner, Entry::RefreshToken, &secret(b"hush")).await.unwrap();
+    fail_once(&mock, Error::PlatformFailure("no such session".into()));
+    assert_eq!(store.read(&owner, Entry::RefreshToken).await, Ok(Some(secret(b"hush"))));
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+
+    // A refusal is none of the connection, and is not asked for twice: the member said no.
+    fail_once(&mock, Error::NoStorageAccess("no".into()));
+    let refused = store.read(&owner, Entry::RefreshToken).await;
+    assert_eq!(refused, Err(CredentialError::Denied("no".into())));
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+    // The first call on a new connection is not made twice either.
+    fail_once(&mock, Error::PlatformFailure("broken".into()));
+    let refused = store.read(&owner, Entry::RefreshToken).await;
+    assert_eq!(refused, Err(CredentialError::Failed("broken".into())));
+    assert_eq!(connections.load(Ordering::SeqCst), 3);
+    assert_eq!(store.read(&owner, Entry::RefreshToken).await, Ok(Some(secret(b"hush"))));
+}
+
+/// A store whose code breaks takes one call with it.
+#[tokio::test]
+async fn a_store_that_panics_is_an_error() {
+    let tries = AtomicUsize::new(0);
+    let mock = mock::Store::new().unwrap();
+    let store = PlatformStore::over(move || {
+        assert!(tries.fetch_add(1, Ordering::SeqCst) > 0, "the panic that a test asks for");
+        Ok(mock.clone())
+    });
+    let read = async || store.read(&owner("default"), Entry::DpopKey).await;
+    assert_eq!(read().await, Err(CredentialError::Failed("the call of it broke off".into())));
+    assert_eq!(read().await, Ok(None));
+}
+
+/// A store that answers once it is opened: it waits for a member who is asked for a password.
+struct Waiting {
+    store: Arc<mock::Store>,
+    opened: Arc<Opened>,
+}
+
+#[derive(Default)]
+struct Opened(Mutex<bool>, Condvar);
+
+impl Opened {
+    fn open(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_all();
+    }
+
+    fn wait(&self) {
+        drop(self.1.wait_while(self.0.lock().unwrap(), |open| !*open).unwrap());
+    }
+}
+
+impl CredentialStoreApi for Waiting {
+    fn vendor(&self) -> String {
+        "waiting".to_owned()
+    }
+
+    fn id(&self) -> String {
+        "waiting".to_owned()
+    }
+
+    fn build(
+        &self,
+        service: &str,
+        user: &str,
+        modifiers: Option<&HashMap<&str, &str>>,
+    ) -> keyring_core::Result<keyring_core::Entry> {
+        self.opened.wait();
+        self.store.build(service, user, modifiers)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn waiting() -> (PlatformStore, Arc<Opened>) {
+    let opened = Arc::new(Opened::default());
+    let waiting = Arc::new(Waiting { store: mock::Store::new().unwrap(), opened: Arc::clone(&opened) });
+    (PlatformStore::over(move || Ok(waiting.clone())), opened)
+}
+
+async fn open(store: PlatformStore) -> Result<Session, exchange_client::Error> {
+    let surroundings = VirtualEnvironment::new(1);
+    let network = ScriptedServer::gateway(&surroundings);
+    let opened = Session::builder(&place(), &identity())
+        .credentials(store)
+        .environment(surroundings.environment())
+        .transport(network.clone())
+        .open()
+        .await;
+    assert_eq!(network.requests().len(), 0);
+    opened
+}
+
+/// IDP-18: a store that waits longer than 30 seconds for the member is an error that names it; no other takes its
+/// place, and it is the same one that the next session asks.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_answer_is_given_up() {
+    let (store, opened) = waiting();
+    let begun = tokio::time::Instant::now();
+    let error = open(store.clone()).await.err().unwrap();
+    assert_eq!(begun.elapsed().as_secs(), 30);
+    assert_eq!(error.kind(), ErrorKind::Secrets);
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "the secret store ({}) does not answer; unlock the secret store of this computer, or choose \
+             another before signing in",
+            platform::NAME
+        )
+    );
+    opened.open();
+    // By the machine's own time from here on, which passes while a thread works.
+    tokio::time::resume();
+    open(store).await.unwrap();
+}
+
+/// What was given up is done before what came later, so that the last write is what stays.
+#[tokio::test]
+async fn calls_keep_their_order() {
+    let (store, opened) = waiting();
+    let owner = owner("default");
+    let (first, second) = (secret(b"first"), secret(b"second"));
+    for given_up in [&first, &second] {
+        let write = store.write(&owner, Entry::RefreshToken, given_up);
+        tokio::select! {
+            biased;
+            done = write => panic!("it was to wait: {done:?}"),
+            () = std::future::ready(()) => {}
+        }
+    }
+    opened.open();
+    assert_eq!(store.read(&owner, Entry::RefreshToken).await, Ok(Some(second)));
+}
+
+/// A program ends although its store still waits for the member.
+#[test]
+fn nobody_waits_for_the_store_at_the_end() {
+    let (store, opened) = waiting();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let owner = owner("default");
+        tokio::select! {
+            biased;
+            done = store.read(&owner, Entry::DpopKey) => panic!("it was to wait: {done:?}"),
+            () = std::future::ready(()) => {}
+        }
+    });
+    // With a thread of the runtime's own this would wait for good.
+    drop(runtime);
+    opened.open();
+}
+
+/// IDP-18: no error shows what an entry holds.
+#[test]
+fn errors_hold_no_secret() {
+    let errors = [
+        Error::BadEncoding(b"hush".to_vec()),
+        Error::BadDataFormat(b"hush".to_vec(), "hush".into()),
+        Error::BadStoreFormat("hush".into()),
+        Error::Invalid("hush".into(), "hush".into()),
+    ]
+    .map(platform::refused);
+    for error in &errors {
+        assert!(!format!("{error} {error:?}").contains("hush"));
+    }
+    let bytes = format!("{:?}", secret(b"hush").as_slice());
+    assert!(!format!("{errors:?}").contains(&bytes));
+    assert_eq!(
+        platform::refused(Error::TooLong("secret".into(), 2560)).to_string(),
+        "failed: secret has more than 2560 characters"
+    );
+}
+
+/// IDP-18: whatever this machine has, it answers, and never by a fallback.
+#[tokio::test]
+async fn this_machines_store_answers() {
+    let store = PlatformStore::new();
+    assert_eq!(format!("{store:?}"), format!("PlatformStore({})", store.name()));
+    match store.read(&owner("a test that keeps nothing"), Entry::DpopKey).await {
+        Ok(found) => assert_eq!(found, None),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::{env, process::Command, time::Duration};
+
+    use super::*;
+
+    const VARIABLE: &str = "DBUS_SESSION_BUS_ADDRESS";
+
+    /// Addresses of session buses that are none, and what is said of them.
+    const NOWHERE: [(&str, &str); 2] = [
+        ("nowhere", "no session bus, or nobody on it who keeps secrets"),
+        (
+            "unix:path=/nonexistent/bus",
+            "zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory \
+             (os error 2)",
+        ),
+    ];
+
+    /// IDP-18: on a machine without a desktop nothing is kept: the refusal names the store and what to do, at
+    /// once.
+    #[test]
+    fn a_machine_without_a_session_bus_is_told_what_to_do() {
+        let address = env::var(VARIABLE).unwrap_or_default();
+        let Some((_, why)) = NOWHERE.iter().find(|(nowhere, _)| *nowhere == address) else {
+            return NOWHERE.iter().for_each(|(nowhere, _)| on_a_machine_with(nowhere));
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let begun = std::time::Instant::now();
+        let error = runtime.block_on(open(PlatformStore::new())).err().unwrap();
+        let time = begun.elapsed();
+        println!("refused after {time:?}");
+        assert!(time < Duration::from_secs(5), "{time:?}");
+        assert_eq!(error.kind(), ErrorKind::Secrets);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "the secret store (Secret Service) is not there: {why}; unlock the secret store of this \
+                 computer, or choose another before signing in"
+            )
+        );
+    }
+
+    /// The same test in a process of its own, whose session bus is said to be there.
+    fn on_a_machine_with(address: &str) {
+        let name = "tests::linux::a_machine_without_a_session_bus_is_told_what_to_do";
+        let this = Command::new(env::current_exe().unwrap())
+            .args([name, "--exact", "--nocapture"])
+            .env(VARIABLE, address)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&this.stdout);
+        let wrong = String::from_utf8_lossy(&this.stderr);
+        assert!(this.status.success() && said.contains("1 passed"), "{said}{wrong}");
+    }
+
+    /// IDP-18: a keyring that is locked, or that the member did not unlock, is told from one that is not there.
+    #[test]
+    fn a_locked_keyring_is_called_so() {
+        use secret_service::Error as Why;
+        let refused = |why: Why| platform::refused(Error::NoStorageAccess(Box::new(why)));
+        assert_eq!(refused(Why::Locked), CredentialError::Locked);
+        assert_eq!(refused(Why::Prompt), CredentialError::Locked);
+        assert_eq!(refused(Why::NoResult), CredentialError::Missing("it has no default keyring".into()));
+        // What has no meaning of its own says what it is.
+        let broken = platform::refused(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));
+        assert_eq!(broken, CredentialError::Failed("Crypto error: bad".into()));
+        let nobody = platform::missing(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));
+        assert_eq!(nobody, CredentialError::Missing("Crypto error: bad".into()));
+    }
+}
