@@ -3,7 +3,8 @@
 //! For every type of a contract and many values: what `is_valid` says is what the tables say,
 //! and what the `jsonschema` crate says. Every valid value can be read; where the options
 //! assume something, which is in half of the contracts, every value that is valid under that too.
-//! Whatever is read is written back equal.
+//! Whatever is read is written back equal. Whatever the options assume, no type has to be read
+//! before itself, and none demands more than its schemas.
 //! `RANDOM=4711` asks about one contract and prints it, `RANDOMS=15000`
 //! asks about ten times as many.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
@@ -12,7 +13,7 @@
 mod random;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex,
@@ -28,10 +29,10 @@ use contract_codegen::{
     generate::Project,
     held::{self, Held},
     load::Sources,
-    proof,
+    proof::{self, structure::mismatches},
     reading::Reading,
     schema::{SchemaId, Types},
-    shape::{Body, TypeRef},
+    shape::{Body, Shapes, TypeId, TypeRef},
     tables::Shelves,
     together::{Conj, Facts},
 };
@@ -44,12 +45,11 @@ const SCHEMAS: u64 = 10_000;
 /// How many values are tried for each type.
 const VALUES: usize = 40;
 
-/// The contract of a number, understood; `None` where it is refused.
-fn contract(number: u64) -> Option<(random::Document, Reading)> {
-    let document = random::document(number);
+/// A document, understood; `None` where it is refused.
+fn understood(document: &random::Document, assumes: bool) -> Option<Reading> {
     let mut config = Config::default();
-    config.types.implied_objects = assumes(number);
-    if !assumes(number) {
+    config.types.implied_objects = assumes;
+    if !assumes {
         config.types.unbounded_integers = UnboundedIntegers::Exact;
     }
     if let Some(operation) = &document.part {
@@ -58,8 +58,7 @@ fn contract(number: u64) -> Option<(random::Document, Reading)> {
     }
     let project = Project { config, ..Project::default() };
     let sources = Sources::from_texts(&[("input.json", "", &document.text)]).unwrap();
-    let contract = project.understand(sources).ok()?;
-    Some((document, contract))
+    project.understand(sources).ok()
 }
 
 /// Whether the options assume something of a contract: half of them do.
@@ -70,7 +69,10 @@ const fn assumes(number: u64) -> bool {
 /// Everything that is wrong about the contract of a number; how many questions were asked about how
 /// many schemas.
 fn ask(number: u64) -> Result<(u64, u64), String> {
-    let Some((document, contract)) = contract(number) else { return Ok((0, 0)) };
+    let document = random::document(number);
+    let [without, with] = [false, true].map(|assumes| understood(&document, assumes));
+    [&without, &with].into_iter().flatten().try_for_each(structure)?;
+    let Some(contract) = (if assumes(number) { with } else { without }) else { return Ok((0, 0)) };
     let shelves = Shelves::default();
     let tables = contract.tables(&shelves);
     let scope = Scope::new(&contract.graph, &contract.shapes, &tables, contract.options.implied_objects);
@@ -82,6 +84,43 @@ fn ask(number: u64) -> Result<(u64, u64), String> {
         assumed: if assumes(number) { assumed(&document, &contract) } else { BTreeMap::new() },
     };
     Ok((asker.ask()?, contract.graph.schemas.len() as u64))
+}
+
+/// What the types alone say, without a value.
+fn structure(contract: &Reading) -> Result<(), String> {
+    let Reading { graph, shapes, options, .. } = contract;
+    if let Some(id) = shapes.ids().find(|id| reached(shapes, *id).contains(id)) {
+        return Err(format!("read before itself\u{0}{}", shapes.get(id).name));
+    }
+    match mismatches(graph, shapes, options.implied_objects).first() {
+        Some(gap) => {
+            Err(format!("demands more than its schemas\u{0}{}: {}", shapes.get(gap.id).name, gap.what))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The types that are read at the very value at which a type is: through variants and wrappers.
+fn reached(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
+    fn bare(ty: &TypeRef) -> Option<TypeId> {
+        match ty {
+            TypeRef::Named(id) => Some(*id),
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => bare(inner),
+            _ => None,
+        }
+    }
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![id];
+    while let Some(next) = waiting.pop() {
+        let inside: Vec<&TypeRef> = match &shapes.get(next).body {
+            Body::Tagged(union) => union.variants.iter().map(|variant| &variant.ty).collect(),
+            Body::ByKind(variants) => variants.iter().map(|variant| &variant.ty).collect(),
+            Body::Newtype(inner) => vec![inner],
+            Body::Struct(_) | Body::Enum(_) | Body::Pending => Vec::new(),
+        };
+        waiting.extend(inside.into_iter().filter_map(bare).filter(|inner| seen.insert(*inner)));
+    }
+    seen
 }
 
 /// The independent judge of each definition that is left.

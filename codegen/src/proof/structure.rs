@@ -45,7 +45,8 @@ pub fn mismatches(graph: &Graph, shapes: &Shapes, implied_objects: bool) -> Vec<
                 let branches = if holder.one_of.is_empty() { &holder.any_of } else { &holder.one_of };
                 for variant in &body.variants {
                     if let Some(&branch) = branches.get(variant.branch) {
-                        say(&variant.ty, &def.conj.choose(body.holder, branch));
+                        // What is no object has no tag, whatever a branch allows by itself.
+                        say(&variant.ty, &def.conj.choose(body.holder, branch).within(Types::OBJECT));
                     }
                 }
             }

@@ -29,18 +29,36 @@ struct Branch {
 pub fn is_tagged(graph: &Graph, options: &Options, holder: SchemaId) -> bool {
     let schema = graph.schema(holder);
     let ids = if schema.one_of.is_empty() { &schema.any_of } else { &schema.one_of };
-    let branches: Vec<Branch> = ids
-        .iter()
-        .enumerate()
-        .map(|(position, &id)| {
-            let conj = Conj::one(holder).choose(holder, id);
-            let facts = Facts::of(graph, &conj, options.implied_objects);
-            Branch { position, id, conj, facts }
-        })
-        .filter(|branch| !branch.facts.types.is_empty())
-        .collect();
+    let whole = Conj::one(holder);
+    let types = Facts::of(graph, &whole, options.implied_objects).types;
+    let branches = branches(graph, options, &whole, types, holder, ids);
     branches.iter().all(|branch| Types::OBJECT.contains(branch.facts.types) && !branch.facts.dynamic)
         && tag_of(graph, options, &branches).is_some()
+}
+
+/// The branches of a place that is of these JSON types, without those that nothing is valid under.
+///
+/// A branch is of no type that the whole is not of. By itself it may be: where the options take
+/// `properties` for an object, a branch that says `null` in so many words still says it.
+fn branches(
+    graph: &Graph,
+    options: &Options,
+    place: &Conj,
+    types: Types,
+    holder: SchemaId,
+    ids: &[SchemaId],
+) -> Vec<Branch> {
+    let branch = |(position, &id): (usize, &SchemaId)| {
+        let mut conj = place.choose(holder, id);
+        let mut facts = Facts::of(graph, &conj, options.implied_objects);
+        if !types.contains(facts.types) {
+            conj = conj.within(types);
+            facts = Facts::of(graph, &conj, options.implied_objects);
+        }
+        Branch { position, id, conj, facts }
+    };
+    let all = ids.iter().enumerate().map(branch);
+    all.filter(|branch| !branch.facts.types.is_empty()).collect()
 }
 
 /// The member whose constants tell all branches apart, and those constants.
@@ -83,32 +101,26 @@ impl Shaper<'_> {
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
         let holders = facts.holders.clone();
-        holders.into_iter().find_map(|holder| self.union_at(conj, holder, hint, slot))
+        holders.into_iter().find_map(|holder| self.union_at(conj, facts.types, holder, hint, slot))
     }
 
     fn union_at(
         &mut self,
         conj: &Conj,
+        types: Types,
         holder: SchemaId,
         hint: &str,
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
         let schema = self.graph.schema(holder);
         let (ids, any) = if schema.one_of.is_empty() {
-            (schema.any_of.clone(), true)
+            (&schema.any_of, true)
         } else if schema.any_of.is_empty() {
-            (schema.one_of.clone(), false)
+            (&schema.one_of, false)
         } else {
             return None;
         };
-        let mut branches = Vec::new();
-        for (position, id) in ids.into_iter().enumerate() {
-            let conj = conj.choose(holder, id);
-            let facts = self.facts(&conj);
-            if !facts.types.is_empty() {
-                branches.push(Branch { position, id, conj, facts });
-            }
-        }
+        let branches = branches(self.graph, self.options, conj, types, holder, ids);
         if branches.iter().any(|b| b.facts.dynamic) {
             return None;
         }

@@ -216,6 +216,8 @@ pub mod union_superset;
 pub mod union_tag_behind_ref;
 #[path = "../cases/union_tag_rules/expected/root.rs"]
 pub mod union_tag_rules;
+#[path = "../cases/union_wider_branch/expected/root.rs"]
+pub mod union_wider_branch;
 #[path = "../cases/unique_items/expected/root.rs"]
 pub mod unique_items;
 #[path = "../cases/unknown_kept/expected/root.rs"]
@@ -334,6 +336,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_superset" => models!(union_superset: Input),
         "union_tag_behind_ref" => models!(union_tag_behind_ref: Cat, CatTag, Dog, DogTag, Input),
         "union_tag_rules" => models!(union_tag_rules: In, Input, InputBeside, InputInside, InputInsideIn, InputInsideNever, InputInsideOut, Never, Out),
+        "union_wider_branch" => models!(union_wider_branch: Input, List, Object, Tagged, TaggedX, TaggedY),
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
