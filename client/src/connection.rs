@@ -16,7 +16,7 @@ use exchange_api::{
 use semver::Version;
 
 pub use self::label::{Label, MachineNames, UnusableLabel};
-use crate::{error::Error, identity::Identity};
+use crate::{error::Error, exchange::Exchange, identity::Identity};
 
 /// What the exchange says of this connection: the service document, read at the start of every session (SVC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,26 @@ impl fmt::Display for UpdateNeeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { least, own } = self;
         write!(f, "update this program: the exchange supports version {least} and later, this is {own}")
+    }
+}
+
+impl Exchange {
+    /// Reads what the exchange says of this connection, as at the start of every session (SVC-07). The installation's
+    /// id is noted with the session, and holds where the exchange cannot look it up the next time (SVC-03).
+    ///
+    /// # Errors
+    /// As every call; the refusals that stop a client come from here first (SVC-06).
+    pub async fn connection(&self) -> Result<Connection, Error> {
+        let noted = self.session().and_then(|session| session.installation_id());
+        let known = noted.and_then(|id| id.parse().ok());
+        let connection = Connection::read(self.api(), self.identity(), known.as_ref()).await?;
+        if let (Some(session), Some(id)) = (self.session(), connection.installation_id())
+            && let Err(error) = session.note_installation(id.as_str()).await
+        {
+            // This process knows it, and the next one asks again.
+            tracing::warn!(%error, "the id of this installation is not written down");
+        }
+        Ok(connection)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
     envelope::{SealedEnvelope, is_path},
     environment::Environment,
     error::{Error, ErrorKind},
+    exchange::Exchange,
 };
 
 /// Stages drafts.
@@ -24,6 +25,18 @@ pub struct Drafts {
 
 /// A draft that was staged: it works once, for 30 minutes. Prints neither its link nor its id, which are secrets:
 /// open the link in the member's browser, never log or share either (DRF-13).
+///
+/// ```
+/// fn open(handoff: &exchange_client::Handoff) -> &str {
+///     handoff.frontend_url().expose()
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn write(handoff: &exchange_client::Handoff) -> serde_json::Result<String> {
+///     serde_json::to_string(handoff)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handoff {
     frontend_url: FrontendUrl,
@@ -78,6 +91,14 @@ pub struct RefineryStaging {
 struct Key {
     environment: Environment,
     current: Option<String>,
+}
+
+impl Exchange {
+    /// Stages drafts for the member.
+    #[must_use]
+    pub fn drafts(&self) -> Drafts {
+        Drafts::new(self.api().clone(), self.environment().clone())
+    }
 }
 
 impl Drafts {

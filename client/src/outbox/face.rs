@@ -3,19 +3,46 @@
 use exchange_api::types::ConfirmationUrl;
 
 use super::{
+    Policy,
     decide::NewKey,
     drive::Outbox,
     entry::{Entry, EntryNumber, Found, State, Why},
     event::{OutboxEvent, Written},
+    store::OutboxStore,
 };
 use crate::{
     changes::{Batch, Changes, Op, Outcome},
+    connection::Connection,
     error::{Error, ErrorKind},
+    exchange::Exchange,
     transport::Patience,
 };
 
 /// How often a change is tried again that another process comes in between.
 const TRIES: usize = 16;
+
+impl Exchange {
+    /// An outbox of the changes of this installation, over a store that may hold those of others too, with the
+    /// usual [`Policy`]. For numbers of your own there is [`Outbox::new`].
+    ///
+    /// # Errors
+    /// `Busy` when the exchange has not said yet what it calls this installation (SVC-03): read the connection
+    /// again. `Bug` when there are no random numbers to be had.
+    pub fn outbox(
+        &self,
+        store: impl OutboxStore + 'static,
+        connection: &Connection,
+    ) -> Result<Outbox, Error> {
+        let Some(owner) = connection.installation_id() else {
+            return Err(Error::new(
+                ErrorKind::Busy,
+                "the exchange cannot say now which installation this is",
+            ));
+        };
+        let policy = Policy { most_ops: connection.most_ops(), ..Policy::default() };
+        Outbox::new(self.api().core(), store, self.environment().clone(), owner.as_str(), policy)
+    }
+}
 
 impl Outbox {
     /// Keeps changes to be sent, in as many sets as they need, and gives their numbers. When this returns they

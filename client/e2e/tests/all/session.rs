@@ -13,9 +13,9 @@ use std::{
 
 use bytes::Bytes;
 use exchange_client::{
-    Clock, CredentialStore, DeviceLogin, Disconnected, End, Entry, Environment, Error, ErrorKind, Exchange,
-    Halt, Identity, InMemory, InsecureFile, LoginProgress, Owner, Place, Session, SessionState, Sleep,
-    StepTaken,
+    BlueprintChanges, Clock, Connection, CredentialStore, DeviceLogin, Disconnected, End, Entry, Environment,
+    Error, ErrorKind, Exchange, Halt, Identity, InMemory, InsecureFile, LoginProgress, MemoryOutbox, Owner,
+    Place, Session, SessionState, Sleep, StepTaken,
     api::{
         Transport, TransportError,
         runtime::{
@@ -25,6 +25,7 @@ use exchange_client::{
         },
         scopes::Scope,
     },
+    changes::known::Known,
     dpop::{SystemRandom, UnixTime, clock::Reading},
 };
 use exchange_service::{
@@ -421,4 +422,36 @@ async fn a_clock_may_be_wrong() {
         desk.advance(301);
         desk.call(&session).await.unwrap();
     }
+}
+
+/// SVC-03, SVC-07: reading the connection notes the installation, for the next process too; and an outbox is that
+/// installation's.
+#[tokio::test]
+async fn reading_the_connection_notes_the_installation() {
+    let (desk, store, folder) = (Desk::new().await, InMemory::new(), tempfile::tempdir().unwrap());
+    let session = desk.process(store.clone(), Some(folder.path())).await;
+    desk.sign_in(&session, &[Scope::ExchangeStockRead]).await;
+    assert_eq!(session.installation_id(), None);
+    let exchange = desk.exchange(&session);
+    let connection = exchange.connection().await.unwrap();
+    let id = connection.installation_id().unwrap().to_string();
+    assert_eq!(session.installation_id().as_deref(), Some(&*id));
+    let next = desk.process(store, Some(folder.path())).await;
+    assert_eq!(next.installation_id(), Some(id));
+
+    let kept = MemoryOutbox::new();
+    let outbox = exchange.outbox(kept.clone(), &connection).unwrap();
+    let mut changes = BlueprintChanges::new();
+    changes
+        .add(Known { name: Some("Sandbox Knife".to_owned()), ..Known::default() }.item_ref().unwrap())
+        .unwrap();
+    outbox.enqueue(changes).await.unwrap();
+    let again = exchange.outbox(kept, &connection).unwrap();
+    assert_eq!(again.entries().await.unwrap().len(), 1);
+
+    let mut nameless = connection.document().clone();
+    nameless.installation_id = None;
+    let nameless = Connection::of(nameless, exchange.identity(), None);
+    let refused = exchange.outbox(MemoryOutbox::new(), &nameless).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Busy);
 }
