@@ -26,7 +26,31 @@ use crate::{
 /// How long a store may take for one answer: a member may have to type the password of a keyring.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Bytes that are cleared when they are dropped.
+/// Bytes that are cleared when they are dropped. They go to the store, and nowhere where anybody reads:
+///
+/// ```
+/// use exchange_client::SecretBytes;
+///
+/// fn keep(secret: &SecretBytes) -> &[u8] {
+///     secret
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// use exchange_client::SecretBytes;
+///
+/// fn show(secret: &SecretBytes) -> String {
+///     secret.to_string()
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// use exchange_client::SecretBytes;
+///
+/// fn write(secret: &SecretBytes) -> serde_json::Result<String> {
+///     serde_json::to_string(secret)
+/// }
+/// ```
 pub type SecretBytes = Zeroizing<Vec<u8>>;
 
 /// What is kept.

@@ -26,7 +26,22 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Begins to set one up, for this place and as this client.
+    /// Begins to set one up, for this place and as this client. There is none without an identity, since every
+    /// request names its client (CLI-01).
+    ///
+    /// ```
+    /// # use exchange_client::{Exchange, ExchangeBuilder, Identity, Place};
+    /// fn begin(place: Place, identity: Identity) -> ExchangeBuilder {
+    ///     Exchange::builder(place, identity)
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail,E0061
+    /// # use exchange_client::{Exchange, ExchangeBuilder, Identity, Place};
+    /// fn begin(place: Place) -> ExchangeBuilder {
+    ///     Exchange::builder(place)
+    /// }
+    /// ```
     pub fn builder(place: Place, identity: Identity) -> ExchangeBuilder {
         ExchangeBuilder { place, identity, environment: None, settings: Settings::default(), below: None }
     }

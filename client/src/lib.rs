@@ -1,4 +1,76 @@
 //! A client of the exchange: everything between a program and the generated API.
+//!
+//! A member signs in by a device code; calls are signed, paced, and sent again where that is right; collections are
+//! read as snapshots and followed by feeds into a replica; changes go through an outbox that sends each of them once.
+//!
+//! ```no_run
+//! use exchange_client::{Exchange, Identity, InMemory, Place, Replica, Session, api::scopes::Scope};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let place = Place::new("https://id.example/realms/exchange", "https://api.example")?;
+//! let identity = Identity::new("stock-list", "StockList", "1.0.0", "https://desk.example")?;
+//! let session = Session::builder(&place, &identity).credentials(InMemory::new()).open().await?;
+//!
+//! // Shown on this device; the member decides on any other.
+//! let login = session.sign_in(&[Scope::ExchangeStockRead]).await?;
+//! println!("Open {} and type {}", login.verification_uri(), login.user_code());
+//! login.finish().await?;
+//!
+//! let exchange = Exchange::builder(place, identity).build(&session)?;
+//! let replica = Replica::in_memory();
+//! let sync = exchange.sync(&replica);
+//! sync.session(&exchange.connection().await?).await?;
+//! sync.once().await?;
+//! for lot in replica.stock() {
+//!     let lot = lot?;
+//!     println!("{} of {}", lot.quantity.amount, lot.material.name);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `client/examples` has a program for each task: `synced_list`, `sign_in`, `change_set`, `feed`, `draft`, `errors`;
+//! `outbox` is in `client/sqlite/examples`. They run against `cargo xtask sandbox`.
+//!
+//! # Where to find what
+//!
+//! | | rows | begin with |
+//! |---|---|---|
+//! | where the exchange is, who calls | IDP-02, IDP-03, CON-01, CLI-01 | [`Place`], [`Identity`] |
+//! | sign-in, tokens, the end of a connection | IDP, DPP, CLI-03 | [`Session`], [`DeviceLogin`], [`SessionState`] |
+//! | secrets and the key | IDP-18, DPP-07 | [`CredentialStore`], [`KeySource`] |
+//! | every operation of the contract | | [`Exchange::api`], [`api`] |
+//! | how long a call may take, and how it went | LIM-16 | [`Patience`], [`Effort`] |
+//! | what this connection may do; its label | SVC | [`Exchange::connection`], [`Label`] |
+//! | collections, kept equal | FED, LIM-17 | [`Exchange::sync`], [`Replica`]; by hand [`feed::Feed`] |
+//! | merging, and ships of one's own for the first time | SHP | [`replica::merge_ship`], [`replica::FirstShips`] |
+//! | changes, and what became of them | WRT, BLU, STK, SHP, OST | [`changes`], [`changes::Remedy`] |
+//! | changes that are sent once | GW-12, WRT-08 | [`Exchange::outbox`] |
+//! | names of things | CAT, RES | [`Catalogue`], [`changes::known`] |
+//! | the demand of the organisation | DEM | [`Demand`] |
+//! | drafts, and files of blueprints | DRF | [`Exchange::drafts`], [`EnvelopeBuilder`] |
+//! | what went wrong | ERR, CLI-04 | [`Error`], [`ErrorKind`], [`Advice`] |
+//! | time, sleep, random numbers | | [`Environment`] |
+//!
+//! Rows are those of the repository's `docs/requirements.md`.
+//!
+//! # Features
+//!
+//! | | |
+//! |---|---|
+//! | `reqwest` (default) | the network, with TLS by rustls; without it, a [`Transport`](api::Transport) is yours |
+//! | `testkit` | `testkit`: a machine in virtual time, a scripted server that complains of what no server should see, and the rules of every [`replica::ReplicaStore`] as tests |
+//!
+//! Stores that outlive the process are in `exchange-client-sqlite`. All of it runs within a tokio runtime.
+//!
+//! # What it never does
+//!
+//! * It shows no secret: tokens and keys have neither `Display` nor `Serialize`, links that work once print as
+//!   `[secret]`, and errors, `Debug` and spans hold none of them, nor a query or a body.
+//! * It signs nobody in by itself, and asks for a code neither by a timer nor in a loop (CLI-03).
+//! * It sends no write again under another key unless somebody says so, and no proof twice (GW-12).
+//! * It asks no server earlier than that server said, and follows no redirection.
+//! * It keeps no secret in a place that nobody chose, and nothing of the organisation's longer than 7 days (OST-14).
 
 mod backoff;
 mod catalogue;
@@ -22,6 +94,8 @@ mod oauth;
 pub mod outbox;
 mod pace;
 mod place;
+#[cfg(any(test, doctest))]
+mod readme;
 pub mod replica;
 mod session;
 mod state;

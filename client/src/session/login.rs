@@ -20,6 +20,18 @@ use crate::{
 /// To be shown: the [code](Self::user_code) and the bare [address](Self::verification_uri), both on the device
 /// that began it and nowhere else (IDP-11, IDP-13). There is no address that has the code in it (IDP-12).
 /// Dropping it gives it up: nothing is left but the key.
+///
+/// ```
+/// fn open(login: &exchange_client::DeviceLogin) -> &str {
+///     login.verification_uri()
+/// }
+/// ```
+///
+/// ```compile_fail,E0599
+/// fn open(login: &exchange_client::DeviceLogin) -> &str {
+///     login.verification_uri_complete()
+/// }
+/// ```
 #[must_use = "nobody is signed in before `finish`"]
 pub struct DeviceLogin {
     inside: Arc<Inside>,

@@ -1,0 +1,71 @@
+//! What goes wrong, and what a program does about it: kind, advice, how long to wait.
+//!
+//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client --example errors`
+
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+mod common;
+
+use std::time::Duration;
+
+use exchange_client::{
+    Asked, Error, ErrorKind, Exchange, Identity, Patience, Place,
+    api::{calls::ShipsRead, scopes::Scope},
+    changes::quantity,
+};
+
+#[tokio::main]
+async fn main() -> common::Result {
+    // Nobody is there, and this call does not wait for somebody to come.
+    let identity = Identity::new("sandbox-client", "Errors", "1.0.0", "https://desk.example")?;
+    let nowhere = Place::new("http://127.0.0.1:9/idp", "http://127.0.0.1:9")?;
+    let nowhere = Exchange::builder(nowhere, identity).build_signed_out()?;
+    let once = Patience::new(1, Duration::from_secs(5), Asked::ByMember);
+    let call = nowhere.api().contract_openapi(Default::default()).with(once);
+    tell("a server that is not there", call.await.map_err(Error::from));
+
+    // Nobody is signed in there: nothing is sent.
+    tell("a call before the sign-in", nowhere.api().service_document().await.map_err(Error::from));
+
+    // What breaks the contract is refused here, and says where.
+    tell("a quantity that is none", quantity::scu("-3"));
+
+    // The member allowed something else.
+    let exchange = common::sign_in(&[Scope::ExchangeStockRead]).await?;
+    let ships = exchange.api().ships_read(ShipsRead::new()).await;
+    tell("a capability that is missing", ships.map_err(Error::from));
+    Ok(())
+}
+
+fn tell<T>(what: &str, result: Result<T, Error>) {
+    let Err(error) = result else { return println!("{what}: nothing went wrong") };
+    println!(
+        "{what}\n  the line   {error}\n  its kind   {:?}\n  its advice {}",
+        error.kind(),
+        error.advice().text()
+    );
+    if let Some(code) = error.code() {
+        println!("  its code   {code}, correlation id {}", error.correlation_id().unwrap_or("none"));
+    }
+    println!("  so         {}", next_step(&error));
+}
+
+/// What a program decides by the kind, and by nothing else.
+fn next_step(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::SignInNeeded | ErrorKind::Ended(_) => {
+            "offer to sign in, and wait for the member".to_owned()
+        }
+        ErrorKind::ScopeMissing => "offer to sign in again for this feature; the others go on".to_owned(),
+        ErrorKind::Halted(halt) => format!("stop altogether: {}", halt.text()),
+        ErrorKind::Busy | ErrorKind::QuotaExceeded => match error.retry_after() {
+            Some(time) => format!("wait {} s: never less", time.as_secs()),
+            None => "back off".to_owned(),
+        },
+        ErrorKind::Unreachable => "back off: nothing was sent".to_owned(),
+        ErrorKind::OutcomeUnknown => "send it again under its key: an outbox does".to_owned(),
+        ErrorKind::Conflict => "pull, merge, send it under a new key".to_owned(),
+        ErrorKind::Invalid => "correct it; it is never sent again unchanged".to_owned(),
+        _ => "show the line".to_owned(),
+    }
+}

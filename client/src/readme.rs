@@ -1,0 +1,28 @@
+//! What the README shows is what stands in the examples.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+const README: &str = include_str!("../README.md");
+const SYNCED_LIST: &str = include_str!("../examples/synced_list.rs");
+
+/// The example without what it says about itself.
+fn program() -> &'static str {
+    SYNCED_LIST.find("use exchange_client").map_or("", |begin| &SYNCED_LIST[begin..])
+}
+
+#[test]
+fn the_program_of_the_readme_is_the_example() {
+    let shown = README.split("```rust,no_run\n").nth(1).unwrap().split("```").next().unwrap();
+    assert_eq!(shown, program());
+}
+
+#[test]
+fn twenty_lines_lead_from_the_sign_in_to_a_list() {
+    let body = program().split_once("Error>> {\n").unwrap().1.rsplit_once('}').unwrap().0;
+    let lines: Vec<_> = body.lines().filter(|line| !line.trim().is_empty()).collect();
+    assert!(lines.len() <= 20, "{lines:#?}");
+    // Neither a turbofish nor a lifetime.
+    assert!(!body.contains("::<") && !body.contains("<'"));
+}
