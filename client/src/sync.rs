@@ -4,6 +4,7 @@
 //! commits, waits, and tells. One area's trouble is that area's alone; only what is about the whole session
 //! stops all of them.
 
+mod join;
 mod schedule;
 mod status;
 #[cfg(test)]

@@ -15,6 +15,8 @@ use crate::{
     connection::Connection,
     error::{Error, ErrorKind},
     exchange::Exchange,
+    session::LocalData,
+    tokens::Later,
     transport::Patience,
 };
 
@@ -267,6 +269,31 @@ impl Outbox {
             }
         }
         Err(contended())
+    }
+}
+
+/// Everything of this owner goes with the connection (CLI-06): changes that were not sent, and what became of those
+/// that were. Changes for which only the member's word or the exchange's answer is missing are lost with it, so a
+/// program that disconnects shows them first. One that is being sent at that moment may still be carried out.
+impl LocalData for Outbox {
+    fn name(&self) -> &str {
+        "outbox"
+    }
+
+    fn delete(&self) -> Later<'_, Result<(), Error>> {
+        Box::pin(async {
+            for _ in 0..TRIES {
+                let rows = self.0.store.rows(&self.0.owner).await?;
+                if rows.is_empty() {
+                    return Ok(());
+                }
+                for row in rows {
+                    // Who changed it meanwhile is met in the next round.
+                    self.0.store.remove(row.number, row.revision).await?;
+                }
+            }
+            Err(contended())
+        })
     }
 }
 

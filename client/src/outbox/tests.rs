@@ -12,6 +12,7 @@ use crate::{
     BlueprintChanges, StockChanges,
     changes::{Changes, Lane, Lot, Op, known::Known, place, quantity},
     error::{Advice, Error, ErrorKind},
+    session::LocalData as _,
     testkit::{Reply, ScriptedServer, VirtualEnvironment},
 };
 
@@ -562,4 +563,21 @@ fn areas_have_names() {
     }
     assert_eq!(<BlueprintOp as Op>::LANE, Lane::Blueprints);
     assert_eq!(Lane::named("demand"), None);
+}
+
+/// CLI-06: what an outbox holds goes with the connection, decided or not, and nobody else's does.
+#[tokio::test(start_paused = true)]
+async fn an_outbox_goes_with_the_connection() {
+    let bench = Bench::new();
+    let other = outbox(&bench.machine, &bench.server, &bench.store, "somebody else", Policy::default());
+    other.enqueue(blueprint("theirs")).await.unwrap();
+    bench.enqueue("sent").await;
+    bench.flush().await;
+    bench.enqueue("not sent").await;
+    assert_eq!(bench.outbox.entries().await.unwrap().len(), 2);
+    bench.outbox.delete().await.unwrap();
+    assert!(bench.outbox.entries().await.unwrap().is_empty());
+    assert_eq!(other.entries().await.unwrap().len(), 1);
+    bench.flush().await;
+    assert_eq!(bench.server.count(), 1);
 }

@@ -18,9 +18,11 @@ use http::{Request, Response};
 
 use super::*;
 use crate::{
+    changes::{BlueprintChanges, known::Known},
     feed::model::{Model, THIS},
     identity::Identity,
-    testkit::VirtualEnvironment,
+    outbox::{MemoryOutbox, Outbox, Policy},
+    testkit::{Reply, ScriptedServer, VirtualEnvironment},
 };
 
 /// An exchange that consists of feeds.
@@ -349,4 +351,50 @@ async fn a_round_can_be_given_up_at_any_point() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(sync.replica().count(Area::Ships).unwrap(), 3);
     running.abort();
+}
+
+/// WRT-08: what an outbox sent is read back as soon as it is decided, and no other area is; what was missed of it
+/// may have been about any.
+#[tokio::test(start_paused = true)]
+async fn what_is_written_is_read_back() {
+    let exchange = Exchange::new();
+    let sync = exchange.sync();
+    sync.session(&connection(ALL)).await.unwrap();
+    sync.once().await.unwrap();
+    exchange.seen();
+    let server = ScriptedServer::gateway(&exchange.0.machine).unsigned();
+    server.answer(|_| {
+        let applied =
+            r#"{"dryRun":false,"applied":1,"unchanged":0,"notApplied":0,"results":[],"warnings":[]}"#;
+        Reply::json(200, applied)
+    });
+    let api = Client::new(server.origin(), server.clone());
+    let environment = exchange.0.machine.environment();
+    let outbox = Outbox::new(api.core(), MemoryOutbox::new(), environment, "me", Policy::default()).unwrap();
+    let write = async || {
+        let product = Known { bt: Some("knife".parse().unwrap()), ..Known::default() };
+        let mut changes = BlueprintChanges::new();
+        changes.add(product.item_ref().unwrap()).unwrap();
+        outbox.enqueue(changes).await.unwrap();
+    };
+    let running = async { tokio::join!(outbox.run(), sync.follow(&outbox), sync.run()) };
+    let script = async {
+        for _ in 0..2 {
+            write().await;
+            exchange.0.machine.environment().sleep(Duration::from_secs(40)).await;
+        }
+    };
+    tokio::select! { _ = running => {} () = script => {} }
+    assert_eq!(server.count(), 2);
+    assert_eq!(exchange.seen(), [(0, Area::Blueprints), (40, Area::Blueprints)]);
+
+    let followed = sync.follow(&outbox);
+    for _ in 0..300 {
+        write().await;
+    }
+    outbox.flush().await.unwrap();
+    drop(outbox);
+    followed.await;
+    sync.once().await.unwrap();
+    assert_eq!(areas(&exchange.seen()), Area::ALL);
 }

@@ -7,8 +7,8 @@ use exchange_client::{
     api::{
         Map, Nullable,
         types::{
-            BookIn, ItemRef, LocationRef, MonthlyInsurance, OrgStockEntry, Quality, Ship, StockLot, UnitId,
-            UpsertShip,
+            BookIn, Holder, ItemRef, LocationRef, MonthlyInsurance, OrgStockEntry, Quality, Ship, StockLot,
+            UnitId, UpsertShip,
         },
     },
     changes::{Held, Lot, Notice, Remedy, Take, Verdict, as_it_is, known::Known, place, quantity},
@@ -219,6 +219,39 @@ async fn pools_are_kept() {
     changes.on_entry("unit-iridium".parse().unwrap(), &stale).note(None).unwrap();
     let outcome = outcome!(desk.written(changes).await, OrgStock);
     assert_eq!(outcome.ops[0].verdict.remedy(), Some(Remedy::PullAndMerge));
+}
+
+/// RES-14, OST-13: what goes by one name is a material first, then an item, with nothing resolved before; and a holder
+/// whose name is another by now is who they were, by their `ref`.
+#[tokio::test]
+async fn names_are_looked_up_by_the_exchange_and_holders_by_their_ref() {
+    let desk = Desk::open().await;
+    let mut changes = StockChanges::new();
+    for (name, there) in [("Sandbox Component", hangar()), ("Sandbox Rifle", storage())] {
+        changes.set(Lot::new(named(name), there).empty(), quantity::pieces(2).unwrap()).unwrap();
+    }
+    let outcome = outcome!(desk.written(changes).await, Stock);
+    assert!(outcome.is_as_asked(), "{:?}", outcome.open().collect::<Vec<_>>());
+    let of: Vec<_> = desk.stock().await.into_iter().map(|lot| lot.material.bt.to_string()).collect();
+    for id in ["material-sandbox-component", "item-sandbox-rifle"] {
+        assert!(of.iter().any(|bt| bt == id), "{id}: {of:?}");
+    }
+
+    let before = desk.api().org_stock_members(&unit()).await.unwrap().into_body().items;
+    let before = before.into_iter().find(|member| member.name == "Sandbox Member 2").unwrap();
+    let act = Act::RenameMember { name: "Somebody Else".to_owned() };
+    desk.sandbox.act("sandbox-member-2", act).await.unwrap();
+    let book_in = BookIn::builder().unit(unit()).holder(before.ref_.clone()).material(named("Sandbox Ore"));
+    let book_in =
+        book_in.location(hangar()).quality(Quality::new(222).unwrap()).stolen(false).quantity(scu("3"));
+    let mut changes = OrgStockChanges::new();
+    changes.push(book_in.build().unwrap()).unwrap();
+    let outcome = outcome!(desk.written(changes).await, OrgStock);
+    assert!(outcome.is_as_asked(), "{:?}", outcome.open().collect::<Vec<_>>());
+    let Holder::NamedHolder(holder) = desk.entry(222).await.holder else {
+        panic!("the name is not withheld")
+    };
+    assert_eq!((holder.ref_, holder.name.as_str()), (before.ref_, "Somebody Else"));
 }
 
 /// GW-12: an answer that is lost on its way is had again under the same key, and the set is carried out once.
