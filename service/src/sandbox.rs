@@ -27,9 +27,13 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::response::Response;
+use bytes::Bytes;
 use dpop_bound::SystemRandom;
+use http::HeaderValue;
+use http::header::{DATE, HOST};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
@@ -44,7 +48,7 @@ use crate::ids::MemberId;
 use crate::peer::Peer;
 use crate::serve::{ServeError, Server};
 use crate::store::{OpenError, Options as StoreOptions, Place, Store, StoreError};
-use crate::time::{MovedClock, SystemClock};
+use crate::time::{Clock as _, MovedClock, SystemClock};
 use crate::upkeep::Upkeep;
 
 pub use control::Act;
@@ -294,6 +298,35 @@ impl Sandbox {
     /// [`SandboxError::Account`], or what the store says.
     pub async fn act(&self, account: &str, act: Act) -> Result<(), SandboxError> {
         self.inner.act(account, act).await
+    }
+
+    /// Answers a request without a connection, as one that came from this machine: for clients in the same process.
+    ///
+    /// # Errors
+    /// When the body of the answer ends before its time.
+    pub async fn answer(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, SandboxError> {
+        let (mut head, body) = request.into_parts();
+        // As it would stand in the request line.
+        if let (Some(host), Some(line)) = (head.uri.authority(), head.uri.path_and_query()) {
+            let host = HeaderValue::from_str(host.as_str());
+            head.headers.insert(HOST, host.map_err(|_| SandboxError::Refused("the address has no host"))?);
+            head.uri = line.clone().into();
+        }
+        head.extensions.insert(Peer(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        let asked = Request::from_parts(head, Body::from(body));
+        let answer = match self.inner.app.load_full().router().oneshot(asked).await {
+            Ok(answer) => answer,
+            Err(never) => match never {},
+        };
+        let (mut head, body) = answer.into_parts();
+        let body = to_bytes(body, usize::MAX).await;
+        let body = body.map_err(|_| SandboxError::Refused("the answer ended before its time"))?;
+        if !head.headers.contains_key(DATE)
+            && let Ok(date) = HeaderValue::from_str(&self.inner.clock.now().http_date())
+        {
+            head.headers.insert(DATE, date);
+        }
+        Ok(http::Response::from_parts(head, body))
     }
 
     /// Waits for as long as it runs.

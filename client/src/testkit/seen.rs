@@ -105,7 +105,14 @@ impl SeenProof {
     }
 }
 
-/// Decodes what was decoded strictly before.
+/// The `jti` of a proof, of whatever worth it is otherwise; nothing when it has none that can be read.
+#[must_use]
+pub fn proof_id(proof: &str) -> Option<String> {
+    let claims: Value = serde_json::from_slice(&base64url(proof.split('.').nth(1)?)?).ok()?;
+    Some(claims["jti"].as_str()?.to_owned())
+}
+
+/// Decodes, and is strict about nothing but the letters.
 fn base64url(text: &str) -> Option<Vec<u8>> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut bytes = Vec::with_capacity(text.len());

@@ -134,7 +134,7 @@ impl Desk {
     }
 }
 
-fn contents(replica: &Replica) -> BTreeMap<(Area, String), Json> {
+pub(super) fn contents(replica: &Replica) -> BTreeMap<(Area, String), Json> {
     fn of<E: Entry>(replica: &Replica) -> impl Iterator<Item = ((Area, String), Json)> {
         replica.entries::<E>().map(|entry| {
             let entry = entry.unwrap();

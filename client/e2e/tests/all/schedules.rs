@@ -1,0 +1,257 @@
+//! Random schedules of faults, over the real service in one process and in virtual time.
+//!
+//! Two installations of one member read and write, while the member and another one change things on the web,
+//! requests and answers are lost, late, doubled or mutilated, clocks are wrong, and programs end at any moment. After
+//! each schedule the network is well again, and everything has to come out right.
+//!
+//! `SCHEDULES` says how many are run, `SCHEDULE_SEED` repeats the one of a seed, or begins with it where both are
+//! given.
+
+mod installation;
+mod wire;
+
+use std::{
+    collections::BTreeMap,
+    env,
+    io::{self, Write},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use exchange_client::{Lane, Replica, api::types::Quantity, changes::quantity};
+use exchange_service::sandbox::{Act, Options, Sandbox};
+use tracing_subscriber::fmt::MakeWriter;
+
+use self::{
+    installation::{Installation, MEMBER},
+    wire::{Dice, Fault, Time, held},
+};
+use crate::feeds::contents;
+
+/// So many fit into a run of all tests.
+const USUAL: u64 = 40;
+
+/// What was planted in a pool, to be looked for in files.
+const NOTE: &str = "from the last run";
+
+/// How a schedule went.
+#[derive(Default)]
+struct Tally {
+    requests: u64,
+    writes: usize,
+    faults: BTreeMap<Fault, u64>,
+}
+
+/// FED-03, GW-12, OST-14: whatever happens on the way, each set is carried out once, the
+/// replica becomes what the service has, no proof is used twice, nobody comes back too early, and nothing is told
+/// that is secret.
+#[test]
+fn random_faults_break_nothing() {
+    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let (first, count) = match (number("SCHEDULE_SEED"), number("SCHEDULES")) {
+        (Some(seed), count) => (seed, count.unwrap_or(1)),
+        (None, count) => (1, count.unwrap_or(USUAL)),
+    };
+    let begun = Instant::now();
+    let mut all = Tally::default();
+    for seed in first..first + count {
+        let failing = Failing(seed);
+        let one = run(seed);
+        std::mem::forget(failing);
+        all.requests += one.requests;
+        all.writes += one.writes;
+        for (fault, times) in one.faults {
+            *all.faults.entry(fault).or_default() += times;
+        }
+    }
+    let Tally { requests, writes, faults } = all;
+    eprintln!("{count} schedules in {:?}: {requests} requests, {writes} writes, {faults:?}", begun.elapsed());
+}
+
+/// Says which seed it was.
+struct Failing(u64);
+
+impl Drop for Failing {
+    fn drop(&mut self) {
+        eprintln!("to repeat it: SCHEDULE_SEED={}", self.0);
+    }
+}
+
+fn run(seed: u64) -> Tally {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(log.clone())
+        .finish();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    tracing::subscriber::with_default(subscriber, || runtime.block_on(schedule(seed, &log)))
+}
+
+async fn schedule(seed: u64, log: &Log) -> Tally {
+    let mut dice = Dice(seed);
+    let options = Options { seed: Some(seed), ..Options::default() };
+    let sandbox = Arc::new(held(Sandbox::with(options)).await.unwrap());
+    let time = Time::of(&sandbox);
+    let in_files = dice.happens(25);
+    let mut both = Vec::new();
+    for name in ["desk", "laptop"] {
+        both.push(Installation::install(name, &sandbox, &time, Dice(dice.roll()), in_files).await);
+    }
+    let holder = both[0].holder().await;
+    let mut qualities = 1..400;
+    for _ in 0..dice.below(8) + 6 {
+        let which = usize::from(dice.happens(50));
+        match dice.below(10) {
+            0 | 1 => both[which].book_in(&holder, qualities.next().unwrap()).await,
+            2 => both[which].stock_up(qualities.next().unwrap()).await,
+            3 => both[which].learn(dice.of(&["Sandbox Knife", "Sandbox Helmet", "Sandbox Rifle"])).await,
+            4 => elsewhere(&sandbox, &mut dice).await,
+            5 => both[which].restart().await,
+            6 => both[which].set_wrong_by(dice.of(&[0, 0, -20, 20, -400, 400, -3600, 3600])),
+            7 => both[which].ask(),
+            8 => {
+                let weather = dice.of(&[0, 10, 30, 60, 100, 101]);
+                both[which].wire.seen().weather = weather;
+            }
+            _ => {
+                if dice.happens(10) {
+                    absence(&mut both[which], &time).await;
+                }
+            }
+        }
+        let runs = Duration::from_millis(dice.of(&[1, 700, 5_000, 60_000, 400_000]) + dice.below(1000));
+        let [desk, laptop] = &mut both[..] else { unreachable!() };
+        tokio::join!(desk.run(runs), laptop.run(runs));
+    }
+    heal(&mut both).await;
+    check(&both, log, seed).await
+}
+
+/// Somebody changes something on the web.
+async fn elsewhere(sandbox: &Sandbox, dice: &mut Dice) {
+    let product = || vec!["bp-sandbox-knife".to_owned()];
+    let (who, act) = match dice.below(5) {
+        0 => (MEMBER, Act::Blueprints { add: product(), remove: Vec::new() }),
+        1 => ("sandbox-member-2", Act::RenameMember { name: format!("Member {}", dice.below(9)) }),
+        2 => ("sandbox-member-2", Act::WithholdName { withholds: dice.happens(50) }),
+        3 => (MEMBER, Act::GiveShip { ship: "ship-hauler".to_owned(), to: "sandbox-member-2".to_owned() }),
+        _ => {
+            let name = format!("Squadron {}", dice.below(9));
+            let unit = installation::UNIT.to_owned();
+            ("sandbox-admin", Act::RenameUnit { unit, name, shorthand: "SQ".to_owned() })
+        }
+    };
+    // What cannot be done any more was done before.
+    let _ = held(sandbox.act(who, act)).await;
+}
+
+/// Eight days without the program; and when it is started again, there is no network.
+async fn absence(one: &mut Installation, time: &Time) {
+    time.skip(Duration::from_secs(8 * 86_400));
+    one.restart().await;
+    let weather = std::mem::replace(&mut one.wire.seen().weather, 101);
+    one.run(Duration::from_secs(1)).await;
+    assert_eq!(one.pool(), 0, "internal data of the organisation outlived seven days");
+    assert!(!one.has_in_files(NOTE), "its bytes did");
+    one.wire.seen().weather = weather;
+}
+
+/// The network is well again, and clocks are right; until everything is done.
+async fn heal(both: &mut [Installation]) {
+    for one in both.iter() {
+        one.wire.seen().weather = 0;
+        one.set_wrong_by(0);
+    }
+    for _ in 0..60 {
+        let mut settled = true;
+        for one in both.iter_mut() {
+            one.run(Duration::from_secs(120)).await;
+            settled &= one.is_settled().await;
+        }
+        if settled {
+            // What the one sent last, the other did not read before.
+            for one in both.iter() {
+                assert!(one.is_settled().await, "{}", one.unsettled().await);
+            }
+            return;
+        }
+    }
+    for one in both.iter() {
+        eprintln!("{}", one.unsettled().await);
+    }
+    panic!("the network was well for hours, and not everything is done");
+}
+
+async fn check(both: &[Installation], log: &Log, seed: u64) -> Tally {
+    let mut tally = Tally::default();
+    let fresh = both[0].fresh().await;
+    for one in both {
+        assert_eq!(
+            contents(one.replica()),
+            contents(&fresh),
+            "{seed}: a replica is not what the service has"
+        );
+        for planted in &one.planted {
+            let amounts = amounts(&fresh, planted.lane, planted.quality);
+            let once = [quantity::scu("1").unwrap()];
+            let is_once = amounts.len() == 1 && quantity::is_same(&amounts[0], &once[0]);
+            assert!(is_once, "{seed}: {planted:?} was to be carried out once: {amounts:?}");
+        }
+        let seen = one.wire.seen();
+        assert!(seen.breaks.is_empty(), "{seed}: {:?}", seen.breaks);
+        let told = [&one.shown, &*log.0.lock().unwrap().text()];
+        for secret in &seen.secrets {
+            assert!(!told.iter().any(|told| told.contains(secret)), "{seed}: a secret was told");
+        }
+        tally.requests += seen.requests;
+        tally.writes += one.planted.len();
+        for (fault, times) in &seen.faults {
+            *tally.faults.entry(*fault).or_default() += times;
+        }
+    }
+    tally
+}
+
+/// What there is of a quality.
+fn amounts(replica: &Replica, lane: Lane, quality: i64) -> Vec<Quantity> {
+    if lane == Lane::Stock {
+        let lots = replica.stock().map(Result::unwrap);
+        return lots.filter(|lot| lot.quality.get() == quality).map(|lot| lot.quantity).collect();
+    }
+    let lots = replica.org_stock().map(Result::unwrap);
+    lots.filter(|lot| lot.quality.get() == quality).map(|lot| lot.quantity).collect()
+}
+
+/// What was written to the log.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Bytes>>);
+
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}

@@ -1,0 +1,351 @@
+//! One installation of a client: a program that is started, runs, ends at any moment, and is started again.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use exchange_client::{
+    Area, BlueprintChanges, Connection, Environment, Exchange, Identity, InMemory, Lane, MemoryOutbox,
+    OrgStockChanges, Outbox, OutboxEvent, Place, Replica, Session, SessionState, StockChanges,
+    api::{
+        scopes::Scope,
+        types::{BookIn, HolderRef, ItemRef, Quality, UnitId},
+    },
+    changes::{Lot, known::Known, place, quantity},
+    outbox::{Entry, EntryNumber, Found, State, Why},
+    sync::Sync,
+    testkit::VirtualEnvironment,
+};
+use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
+use exchange_service::sandbox::Sandbox;
+use tempfile::TempDir;
+
+use super::wire::{Dice, Time, Watch, Wire, held};
+
+pub(super) const MEMBER: &str = "sandbox-member";
+pub(super) const UNIT: &str = "unit-squadron";
+
+/// Where an installation keeps its things.
+enum Stores {
+    Memory { outbox: MemoryOutbox, replica: Replica },
+    Files(TempDir),
+}
+
+/// A set that can be told from all others by what it leaves behind: nothing else has its quality.
+#[derive(Debug)]
+pub(super) struct Planted {
+    pub(super) entry: EntryNumber,
+    pub(super) lane: Lane,
+    pub(super) quality: i64,
+}
+
+pub(super) struct Installation {
+    name: &'static str,
+    sandbox: Arc<Sandbox>,
+    time: Time,
+    dice: Dice,
+    pub(super) wire: Wire,
+    wrong_by: Arc<AtomicI64>,
+    credentials: InMemory,
+    stores: Stores,
+    program: Program,
+    pub(super) planted: Vec<Planted>,
+    /// What was shown or could have been logged.
+    pub(super) shown: String,
+}
+
+struct Program {
+    session: Session,
+    exchange: Exchange,
+    outbox: Outbox,
+    sync: Sync,
+    knows_session: bool,
+}
+
+impl Installation {
+    pub(super) async fn install(
+        name: &'static str,
+        sandbox: &Arc<Sandbox>,
+        time: &Time,
+        mut dice: Dice,
+        in_files: bool,
+    ) -> Self {
+        let wire = Wire::new(sandbox, time, Dice(dice.roll()));
+        let stores = if in_files {
+            // In memory where there is such a place: schedules are not about how fast a disk is.
+            let memory = PathBuf::from("/dev/shm");
+            let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
+            Stores::Files(tempfile::tempdir_in(base).unwrap())
+        } else {
+            Stores::Memory { outbox: MemoryOutbox::new(), replica: Replica::in_memory() }
+        };
+        let (wrong_by, credentials) = (Arc::default(), InMemory::new());
+        let watch = Watch { time: time.clone(), wrong_by: Arc::clone(&wrong_by) };
+        let program = Program::start(name, sandbox, &wire, watch, dice.roll(), &credentials, &stores).await;
+        let mut installation = Self {
+            name,
+            sandbox: Arc::clone(sandbox),
+            time: time.clone(),
+            dice,
+            wire,
+            wrong_by,
+            credentials,
+            stores,
+            program,
+            planted: Vec::new(),
+            shown: String::new(),
+        };
+        installation.sign_in().await;
+        installation
+    }
+
+    /// The program ends, wherever it is, and is started again.
+    pub(super) async fn restart(&mut self) {
+        self.wire.new_process();
+        let watch = Watch { time: self.time.clone(), wrong_by: Arc::clone(&self.wrong_by) };
+        let Self { name, sandbox, wire, credentials, stores, .. } = self;
+        let seed = self.dice.roll();
+        self.program = Program::start(name, sandbox, wire, watch, seed, credentials, stores).await;
+    }
+
+    /// Its clock shows so many seconds too much from now on.
+    pub(super) fn set_wrong_by(&self, seconds: i64) {
+        self.wrong_by.store(seconds, Ordering::Relaxed);
+    }
+
+    /// The member signs in, while nothing comes in between.
+    async fn sign_in(&mut self) {
+        let weather = std::mem::take(&mut self.wire.seen().weather);
+        let login = self.program.session.sign_in(Scope::ALL).await.unwrap();
+        held(self.sandbox.approve(login.user_code(), MEMBER)).await.unwrap();
+        login.finish().await.unwrap();
+        self.wire.seen().weather = weather;
+    }
+
+    /// By which the roster names this member.
+    pub(super) async fn holder(&self) -> HolderRef {
+        let roster = self.program.exchange.api().org_stock_members(&UNIT.parse().unwrap()).await.unwrap();
+        let member = roster.into_body().items.into_iter().find(|member| member.name == "Sandbox Member");
+        member.unwrap().ref_
+    }
+
+    /// Puts one SCU of a quality of its own into the pool.
+    pub(super) async fn book_in(&mut self, holder: &HolderRef, quality: i64) {
+        let book_in = BookIn::builder()
+            .unit(UNIT.parse::<UnitId>().unwrap())
+            .holder(holder.clone())
+            .material(named("Sandbox Ore"))
+            .location(place("Sandbox City Hangar").unwrap())
+            .quality(Quality::new(quality).unwrap())
+            .stolen(false)
+            .quantity(quantity::scu("1").unwrap());
+        let mut changes = OrgStockChanges::new();
+        changes.push(book_in.build().unwrap()).unwrap();
+        let entry = self.program.outbox.enqueue(changes).await.unwrap()[0];
+        self.planted.push(Planted { entry, lane: Lane::OrgStock, quality });
+    }
+
+    /// Puts one SCU of a quality of its own into the member's stock.
+    pub(super) async fn stock_up(&mut self, quality: i64) {
+        let lot = Lot::new(named("Sandbox Ore"), place("Sandbox City Hangar").unwrap());
+        let lot = lot.quality(u16::try_from(quality).unwrap()).unwrap();
+        let mut changes = StockChanges::new();
+        changes.set(lot.empty(), quantity::scu("1").unwrap()).unwrap();
+        let entry = self.program.outbox.enqueue(changes).await.unwrap()[0];
+        self.planted.push(Planted { entry, lane: Lane::Stock, quality });
+    }
+
+    pub(super) async fn learn(&self, product: &'static str) {
+        let mut changes = BlueprintChanges::new();
+        changes.add(named(product)).unwrap();
+        self.program.outbox.enqueue(changes).await.unwrap();
+    }
+
+    /// The member wants everything read now.
+    pub(super) fn ask(&self) {
+        self.program.sync.ask();
+    }
+
+    /// Runs for so long and ends at any point; then the person in front of it does what was asked.
+    pub(super) async fn run(&mut self, time: Duration) {
+        let Program { session, exchange, outbox, sync, knows_session } = &mut self.program;
+        let mut events = outbox.events();
+        let connecting = async {
+            while !*knows_session {
+                let wait = match Connection::read(exchange.api(), exchange.identity(), None).await {
+                    Ok(connection) => {
+                        sync.session(&connection).await.unwrap();
+                        *knows_session = true;
+                        break;
+                    }
+                    Err(error) => error.retry_after().unwrap_or_default().max(Duration::from_secs(30)),
+                };
+                exchange.environment().sleep(wait).await;
+            }
+        };
+        let running = async { tokio::join!(connecting, outbox.run(), sync.follow(outbox), sync.run()) };
+        let _ = tokio::time::timeout(time, running).await;
+        while let Ok(event) = events.try_recv() {
+            // The link is for the member alone, and shows nothing of itself.
+            let error = match &event {
+                OutboxEvent::Waiting { error, .. } => format!("{error} {error:?}"),
+                _ => String::new(),
+            };
+            self.shown.push_str(&format!("{event:?} {error}\n"));
+        }
+        self.shown.push_str(&format!("{session:?} {exchange:?} {:?}\n", *sync.status().borrow()));
+        self.decide().await;
+        self.is_nothing_too_old();
+    }
+
+    /// What only a person can do.
+    async fn decide(&mut self) {
+        if matches!(self.program.session.state(), SessionState::Ended(_)) {
+            self.sign_in().await;
+        }
+        let Program { outbox, sync, .. } = &self.program;
+        outbox.resume().await.unwrap();
+        for entry in outbox.entries().await.unwrap() {
+            self.shown.push_str(&format!("{entry:?}\n"));
+            let number = entry.number();
+            match entry.state() {
+                State::Unknown => {
+                    // Until it can be looked at.
+                    if sync.area(entry.lane().into()).await.is_ok() {
+                        outbox.resolve(number, self.found(&entry)).await.unwrap();
+                    }
+                }
+                State::Parked(Why::KeyReused) => panic!("{}: a key was used for two writes", self.name),
+                State::Refused | State::NeedsRebase | State::Held => {
+                    panic!("{}: {:?} {:?}", self.name, entry.state(), entry)
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the replica has what an entry asked for.
+    fn found(&self, entry: &Entry) -> Found {
+        let planted = self.planted.iter().find(|planted| planted.entry == entry.number());
+        let replica = self.program.sync.replica();
+        let is_there = match (entry.lane(), planted) {
+            (Lane::OrgStock, Some(planted)) => {
+                replica.org_stock().any(|lot| lot.unwrap().quality.get() == planted.quality)
+            }
+            (Lane::Stock, Some(planted)) => {
+                replica.stock().any(|lot| lot.unwrap().quality.get() == planted.quality)
+            }
+            // Who has a blueprint already changes nothing by adding it.
+            _ => false,
+        };
+        if is_there { Found::Applied } else { Found::Missing }
+    }
+
+    /// OST-14: nothing of the organisation that was read more than seven days ago.
+    fn is_nothing_too_old(&self) {
+        let replica = self.program.sync.replica();
+        let freshness = replica.freshness(Area::OrgStock).unwrap();
+        let now = self.program.exchange.environment().now().wall;
+        if freshness
+            .expires_at
+            .is_some_and(|expires| now.saturating_since(expires) > Duration::from_secs(600))
+        {
+            assert_eq!(replica.count(Area::OrgStock).unwrap(), 0, "{}: kept for too long", self.name);
+        }
+    }
+
+    /// Whether any byte of its files is this text.
+    pub(super) fn has_in_files(&self, text: &str) -> bool {
+        let Stores::Files(folder) = &self.stores else { return false };
+        std::fs::read_dir(folder.path()).unwrap().any(|file| {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            bytes.windows(text.len()).any(|window| window == text.as_bytes())
+        })
+    }
+
+    /// How many lots of the pools it has.
+    pub(super) fn pool(&self) -> u64 {
+        self.program.sync.replica().count(Area::OrgStock).unwrap()
+    }
+
+    /// Whether nothing is left to be sent, and all feeds are read to their ends.
+    pub(super) async fn is_settled(&self) -> bool {
+        let entries = self.program.outbox.entries().await.unwrap();
+        if entries.iter().any(|entry| entry.state() != State::Done) || !self.program.knows_session {
+            return false;
+        }
+        self.program.sync.ask();
+        self.program.sync.once().await.is_ok()
+    }
+
+    /// Why it is not.
+    pub(super) async fn unsettled(&self) -> String {
+        let entries = self.program.outbox.entries().await.unwrap();
+        let open: Vec<_> = entries.iter().filter(|entry| entry.state() != State::Done).collect();
+        let status = self.program.sync.status();
+        format!("{}: {:?} {open:?} {:?}", self.name, self.program.session.state(), *status.borrow())
+    }
+
+    pub(super) fn replica(&self) -> &Replica {
+        self.program.sync.replica()
+    }
+
+    /// What the service has now.
+    pub(super) async fn fresh(&self) -> Replica {
+        let exchange = &self.program.exchange;
+        let sync = exchange.sync(&Replica::in_memory());
+        let connection = Connection::read(exchange.api(), exchange.identity(), None).await.unwrap();
+        sync.session(&connection).await.unwrap();
+        sync.once().await.unwrap();
+        sync.replica().clone()
+    }
+}
+
+impl Program {
+    async fn start(
+        name: &'static str,
+        sandbox: &Arc<Sandbox>,
+        wire: &Wire,
+        watch: Watch,
+        seed: u64,
+        credentials: &InMemory,
+        stores: &Stores,
+    ) -> Self {
+        let place = Place::of_developer(|_| Some(sandbox.origin())).unwrap().unwrap();
+        let identity =
+            Identity::new("sandbox-client", "Schedules", "1.0.0", "https://client.example").unwrap();
+        // Other numbers in each process: two of one seed would make the same proofs.
+        let environment = Environment::new(watch, VirtualEnvironment::new(seed));
+        let session = Session::builder(&place, &identity)
+            .profile(name)
+            .environment(environment)
+            .credentials(credentials.clone())
+            .transport(wire.clone())
+            .open()
+            .await
+            .unwrap();
+        let exchange = Exchange::builder(place, identity).transport(wire.clone()).build(&session).unwrap();
+        let (outbox, replica) = match stores {
+            Stores::Memory { outbox, replica } => {
+                (exchange.outbox(outbox.clone(), name).unwrap(), replica.clone())
+            }
+            Stores::Files(folder) => {
+                let replica = Replica::new(SqliteReplica::open(folder.path()).unwrap());
+                (exchange.outbox(SqliteOutbox::open(folder.path()).unwrap(), name).unwrap(), replica)
+            }
+        };
+        session.keeps(replica.clone());
+        session.keeps(outbox.clone());
+        let sync = exchange.sync(&replica);
+        Self { session, exchange, outbox, sync, knows_session: false }
+    }
+}
+
+fn named(name: &str) -> ItemRef {
+    Known { name: Some(name.to_owned()), ..Known::default() }.item_ref().unwrap()
+}
