@@ -9,7 +9,6 @@ use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
     identity::Identity,
-    outbox::{Outbox, OutboxStore, Policy},
     place::Place,
     session::Session,
     tokens::{Grant, Later, Tokens},
@@ -58,23 +57,6 @@ impl Exchange {
     #[must_use]
     pub const fn api(&self) -> &Client {
         &self.api
-    }
-
-    /// The changes of one member on their way to the exchange, kept in this store; what `owner` is, and another
-    /// [`Policy`], see [`Outbox::new`]. Nothing is sent before [`Outbox::run`] or [`Outbox::flush`]. What it sent is
-    /// read back where [`Sync::follow`](crate::sync::Sync::follow) joins the two.
-    ///
-    /// What is still in it goes with the connection only after
-    /// [`session.keeps(outbox.clone())`](crate::Session::keeps).
-    ///
-    /// # Errors
-    /// As [`Outbox::new`].
-    pub fn outbox(
-        &self,
-        store: impl OutboxStore + 'static,
-        owner: impl Into<String>,
-    ) -> Result<Outbox, Error> {
-        Outbox::new(self.api.core(), store, self.environment.clone(), owner, Policy::default())
     }
 
     /// Where it is.

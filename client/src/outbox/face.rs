@@ -25,7 +25,10 @@ const TRIES: usize = 16;
 
 impl Exchange {
     /// An outbox of the changes of this installation, over a store that may hold those of others too, with the
-    /// usual [`Policy`]. For numbers of your own there is [`Outbox::new`].
+    /// usual [`Policy`]. For numbers of your own there is [`Outbox::new`]. Nothing is sent before [`Outbox::run`]
+    /// or [`Outbox::flush`]; what was sent is read back where [`Sync::follow`](crate::sync::Sync::follow) joins the
+    /// two. What is still in it goes with the connection after
+    /// [`session.keeps(outbox.clone())`](crate::Session::keeps).
     ///
     /// # Errors
     /// `Busy` when the exchange has not said yet what it calls this installation (SVC-03): read the connection

@@ -26,7 +26,7 @@ impl Sync {
     /// # use exchange_client::{Error, Exchange, MemoryOutbox, Replica};
     /// # async fn example(exchange: Exchange) -> Result<(), Error> {
     /// let sync = exchange.sync(&Replica::in_memory());
-    /// let outbox = exchange.outbox(MemoryOutbox::new(), "the installation's id")?;
+    /// let outbox = exchange.outbox(MemoryOutbox::new(), &exchange.connection().await?)?;
     /// tokio::join!(outbox.run(), sync.follow(&outbox), sync.run());
     /// # Ok(())
     /// # }

@@ -17,7 +17,7 @@ use exchange_client::{
         types::{BookIn, HolderRef, ItemRef, Quality, UnitId},
     },
     changes::{Lot, known::Known, place, quantity},
-    outbox::{Entry, EntryNumber, Found, State, Why},
+    outbox::{Entry, EntryNumber, Found, OutboxStore, Policy, State, Why},
     sync::Sync,
     testkit::VirtualEnvironment,
 };
@@ -332,11 +332,11 @@ impl Program {
         let exchange = Exchange::builder(place, identity).transport(wire.clone()).build(&session).unwrap();
         let (outbox, replica) = match stores {
             Stores::Memory { outbox, replica } => {
-                (exchange.outbox(outbox.clone(), name).unwrap(), replica.clone())
+                (outbox_of(&exchange, outbox.clone(), name), replica.clone())
             }
             Stores::Files(folder) => {
                 let replica = Replica::new(SqliteReplica::open(folder.path()).unwrap());
-                (exchange.outbox(SqliteOutbox::open(folder.path()).unwrap(), name).unwrap(), replica)
+                (outbox_of(&exchange, SqliteOutbox::open(folder.path()).unwrap(), name), replica)
             }
         };
         session.keeps(replica.clone());
@@ -348,4 +348,10 @@ impl Program {
 
 fn named(name: &str) -> ItemRef {
     Known { name: Some(name.to_owned()), ..Known::default() }.item_ref().unwrap()
+}
+
+/// An outbox whose owner is known before the exchange said what it calls the installation.
+fn outbox_of(exchange: &Exchange, store: impl OutboxStore + 'static, owner: &str) -> Outbox {
+    let (core, environment) = (exchange.api().core(), exchange.environment().clone());
+    Outbox::new(core, store, environment, owner, Policy::default()).unwrap()
 }
