@@ -144,10 +144,11 @@ impl DemandCadence {
         Self { read_at: Some(read_at) }
     }
 
-    /// How long to wait; nothing when it may be read now. A clock that was set back does not make it longer.
+    /// How long to wait; nothing when it may be read now. A clock that was set back says nothing
+    /// of how long ago that was: it may be read.
     #[must_use]
     pub fn due_in(&self, now: UnixTime) -> Duration {
-        let Some(read_at) = self.read_at else { return Duration::ZERO };
+        let Some(read_at) = self.read_at.filter(|read_at| *read_at <= now) else { return Duration::ZERO };
         Self::LEAST.saturating_sub(now.saturating_since(read_at))
     }
 
@@ -213,7 +214,9 @@ impl DemandView {
 
 impl State {
     fn copy(&mut self, now: UnixTime) -> Option<Arc<Demand>> {
-        self.copy.take_if(|(read_at, _)| now.saturating_since(*read_at) >= DemandCadence::KEPT);
+        // By a clock that was set back nobody can tell how old it is.
+        self.copy
+            .take_if(|(read_at, _)| now < *read_at || now.saturating_since(*read_at) >= DemandCadence::KEPT);
         self.copy.as_ref().map(|(_, demand)| Arc::clone(demand))
     }
 }
@@ -282,7 +285,7 @@ mod tests {
         assert!(matches!(demand(&both), Demand::Withheld(_)));
     }
 
-    /// DEM-11, LIM-38: once at the opening, then at most every five minutes, whatever the clock does.
+    /// DEM-11, LIM-38: once at the opening, then at most every five minutes; a clock that was set back does not stop it.
     #[test]
     fn demand_is_read_at_most_every_five_minutes() {
         let at = UnixTime::from_secs;
@@ -293,8 +296,10 @@ mod tests {
         assert_eq!(cadence.due_in(at(1000)), Duration::from_secs(300));
         assert_eq!(cadence.due_in(at(1299)), Duration::from_secs(1));
         assert!(cadence.due_in(at(1300)).is_zero());
-        // The clock was set back.
-        assert_eq!(cadence.due_in(at(10)), Duration::from_secs(300));
+        // The clock was set back: by that one it would be 1290 seconds and more.
+        assert!(cadence.due_in(at(10)).is_zero());
+        cadence.read(at(10));
+        assert_eq!(cadence.due_in(at(11)), Duration::from_secs(299));
     }
 
     /// DEM-11: opening the view reads, opening it again does not, and a failure does not make it sooner.

@@ -190,7 +190,7 @@ impl Tokens for SignedOut {
         Box::pin(async { Err(Self::refusal()) })
     }
 
-    fn told<'a>(&'a self, _: &'a Error) -> Later<'a, ()> {
+    fn told<'a>(&'a self, _: &'a Grant, _: &'a Error) -> Later<'a, ()> {
         Box::pin(async {})
     }
 }

@@ -127,7 +127,7 @@ impl Scope {
             // ERR-36: of large change sets; ERR-25: of this key.
             Some(Code::RelayBusy | Code::IdempotencyInProgress) => None,
             // Limits of its own, hours long.
-            _ if operation.id == "account_check" => Some(Self::Operation(operation.id)),
+            Some(Code::RateLimited) if operation.id == "account_check" => Some(Self::Operation(operation.id)),
             _ => Some(Self::Everything),
         }
     }
@@ -168,7 +168,7 @@ impl Pace {
         let probe = self.failures >= OUTAGE;
         if probe {
             let until = match asked {
-                Asked::ByMember => self.closed_until.min(self.failed + self.backoff.first),
+                Asked::ByMember => self.closed_until.min(self.failed.saturating_add(self.backoff.first)),
                 Asked::ByProgram => self.closed_until,
             };
             if self.probing {
@@ -183,7 +183,7 @@ impl Pace {
             let missing = (1.0 - self.left) / self.rate(now);
             // One nanosecond more, so that nobody comes back too early for a rounding.
             let wait = Duration::try_from_secs_f64(missing).unwrap_or(SLOW_FOR) + Duration::from_nanos(1);
-            return Pass::Wait(now + wait, Held::Budget);
+            return Pass::Wait(now.saturating_add(wait), Held::Budget);
         }
         self.left -= 1.0;
         self.probing |= probe;
@@ -208,7 +208,7 @@ impl Pace {
                 let same = self.failures > 0 && going.at < self.failed;
                 if !same {
                     self.failures = self.failures.saturating_add(1);
-                    self.closed_until = now + self.backoff.after(self.failures, None, fraction);
+                    self.closed_until = now.saturating_add(self.backoff.after(self.failures, None, fraction));
                 }
                 self.failed = self.failed.max(now);
                 self.unreachable = unreachable;
@@ -224,7 +224,7 @@ impl Pace {
         if code == Some(Code::DpopProofLimit) {
             self.fill(now);
             self.left = self.left.min(0.0);
-            self.slow_until = now.max(until) + SLOW_FOR;
+            self.slow_until = now.max(until).saturating_add(SLOW_FOR);
         }
         match self.gates.iter_mut().find(|gate| gate.scope == scope && gate.code == code) {
             Some(gate) => gate.until = gate.until.max(until),
@@ -371,5 +371,16 @@ mod tests {
         pace.came_back(probe, Health::Unsent, at(20), 0.0);
         assert!(pace.left > left);
         assert!(matches!(pace.pass(READ, Asked::ByProgram, at(20)), Pass::Go(Going { probe: true, .. })));
+    }
+
+    /// ERR-09: for ever is a long time, and no fault.
+    #[test]
+    fn a_wait_without_end_is_one() {
+        let mut pace = pace();
+        pace.asked(Scope::Everything, Some(Code::DpopProofLimit), Duration::MAX, at(1));
+        assert!(matches!(pace.pass(READ, Asked::ByProgram, at(2)), Pass::Wait(Duration::MAX, _)));
+        let check = OperationId::AccountCheck.operation();
+        assert_eq!(Scope::of(Some(&Code::ExchangeDisabled), check), Some(Scope::Everything));
+        assert_eq!(Scope::of(Some(&Code::RateLimited), check), Some(Scope::Operation("account_check")));
     }
 }

@@ -279,8 +279,8 @@ impl Tokens for Session {
         Box::pin(self.0.renewed(refused))
     }
 
-    fn told<'a>(&'a self, refusal: &'a Error) -> Later<'a, ()> {
-        Box::pin(self.0.told(refusal))
+    fn told<'a>(&'a self, refused: &'a Grant, refusal: &'a Error) -> Later<'a, ()> {
+        Box::pin(self.0.told(refused, refusal))
     }
 }
 

@@ -20,6 +20,19 @@ pub(crate) struct Grant {
     pub(crate) token: Arc<AccessToken>,
     /// Makes its proofs.
     pub(crate) proofs: Arc<Proofs>,
+    /// Whose it is.
+    pub(crate) of: Whose,
+}
+
+/// What a grant belongs to, by which a late answer is told from one that is about what there is now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Whose {
+    /// The connection's id on this side.
+    pub(crate) connection: Box<str>,
+    /// The thumbprint of the key.
+    pub(crate) jkt: Box<str>,
+    /// How often the session was opened or resumed by then.
+    pub(crate) opened: u32,
 }
 
 /// Who has tokens.
@@ -34,6 +47,7 @@ pub(crate) trait Tokens: Send + Sync {
     fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>>;
 
     /// A refusal that is about the session and not about the call alone: kinds `Halted` and `Ended`. Deletes
-    /// what the row asks for (ERR-12, ERR-13) before it returns.
-    fn told<'a>(&'a self, refusal: &'a Error) -> Later<'a, ()>;
+    /// what the row asks for (ERR-12, ERR-13) before it returns. One that comes so late that the grant is of
+    /// another connection than the one there is, or of before a halt that was lifted, changes nothing.
+    fn told<'a>(&'a self, refused: &'a Grant, refusal: &'a Error) -> Later<'a, ()>;
 }

@@ -153,9 +153,9 @@ impl Inner {
             self.gate(operation, &came, asked);
             let next = course.progress.after(came.judged.verdict, operation, &course.patience);
             let (failures, wait) = match next {
-                Next::Stop => return self.end(course, came, asked).await,
+                Next::Stop => return self.end(course, came, grant.as_ref(), asked).await,
                 Next::Renew => {
-                    let Some(grant) = grant else { return self.end(course, came, asked).await };
+                    let Some(grant) = grant else { return self.end(course, came, None, asked).await };
                     tracing::debug!("the token was refused, and another is asked for");
                     match self.tokens.renewed(grant.token.hash()).await {
                         Ok(grant) => renewed = Some(grant),
@@ -169,7 +169,7 @@ impl Inner {
                 }
             };
             if self.now().saturating_add(wait) > course.deadline {
-                return self.end(course, came, asked).await;
+                return self.end(course, came, grant.as_ref(), asked).await;
             }
             tracing::info!(failures, wait_ms = millis(wait), "the call is sent again after a wait");
             course.came(came, asked);
@@ -197,7 +197,10 @@ impl Inner {
                 Some(grant) => grant,
                 None => self.tokens.current().await.map_err(refused)?,
             };
+            drop(grant);
             let ticket = self.pass(course).await?;
+            // Once more: the session may have halted or ended while this waited for leave.
+            let grant = self.tokens.current().await.map_err(refused)?;
             let mut call = match signing.take() {
                 Some(call) => call,
                 None => session::Call::new(course.method(), course.htu.clone()),
@@ -321,14 +324,15 @@ impl Inner {
         &self,
         mut course: Course,
         came: Came,
+        grant: Option<&Grant>,
         asked: Option<Duration>,
     ) -> Result<Response<Bytes>, TransportError> {
-        if let (Ok(answer), kind @ (ErrorKind::Halted(_) | ErrorKind::Ended(_))) =
-            (&came.answer, kind_of_said(&came))
+        if let (Ok(answer), Some(grant), kind @ (ErrorKind::Halted(_) | ErrorKind::Ended(_))) =
+            (&came.answer, grant, kind_of_said(&came))
         {
             let refusal =
                 Error::refused(kind, came.said.code.clone(), answer.status(), course.correlation_id());
-            self.tokens.told(&refusal).await;
+            self.tokens.told(grant, &refusal).await;
         }
         course.came(came, asked);
         course.result()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{inside::Inside, refresh::apart};
+use super::{inside::Inside, refresh::apart, stored::Refresh};
 use crate::{error::Error, state::SessionState, tokens::Later};
 
 /// Something that is kept of a connection and goes with it: a replica, an outbox.
@@ -92,10 +92,22 @@ impl Inside {
         Disconnected { revoked, tokens, key, data }
     }
 
+    /// What came in the place of a refresh token, if the store did not take it yet.
+    fn latest(&self, stored: Refresh) -> Refresh {
+        match &self.held().unsaved {
+            Some(unsaved)
+                if unsaved.spent == stored.token && unsaved.refresh.connection == stored.connection =>
+            {
+                unsaved.refresh.clone()
+            }
+            _ => stored,
+        }
+    }
+
     /// Best effort: once, and whatever comes of it, the rest follows.
     async fn revoke(&self) -> StepTaken {
         let refresh = match self.stored_refresh().await {
-            Ok(Some(refresh)) => refresh,
+            Ok(Some(refresh)) => self.latest(refresh),
             Ok(None) => return StepTaken::NotNeeded,
             Err(error) => return StepTaken::Failed(error),
         };

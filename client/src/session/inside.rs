@@ -21,7 +21,7 @@ use crate::{
     oauth::{Provider, RefreshToken, TokenAnswer},
     place::Place,
     state::{End, SessionState},
-    tokens::{Grant, Proofs},
+    tokens::{Grant, Proofs, Whose},
 };
 
 pub(super) struct Inside {
@@ -52,6 +52,15 @@ pub(super) struct Held {
     pub(super) unsaved: Option<Unsaved>,
     pub(super) notes: Notes,
     pub(super) pace: Pace,
+    /// How often the session was opened or resumed.
+    opened: u32,
+}
+
+impl Held {
+    fn whose(&self) -> Option<Whose> {
+        let (connection, keyed) = (self.connection.clone()?, self.keyed.as_ref()?);
+        Some(Whose { connection, jkt: keyed.jkt.clone(), opened: self.opened })
+    }
 }
 
 /// The key of this installation, and what is known of each server with it: apart, so that a nonce of the gateway
@@ -182,7 +191,7 @@ impl Inside {
         if let Some(ended) = ended.filter(|ended| *ended.connection == *refresh.connection) {
             // The process that learnt it could not delete everything.
             let end = end_of(&ended.why).unwrap_or(End::Grant);
-            self.end(&alone, end).await;
+            self.end(&alone, end, &refresh.jkt).await;
             return Ok(());
         }
         if !self.has_key(&refresh.jkt).await? {
@@ -195,6 +204,7 @@ impl Inside {
             held.pace = Pace::default();
             held.connection = Some(refresh.connection.clone());
             held.access = access;
+            held.opened = held.opened.wrapping_add(1);
         }
         self.set_state(SessionState::Active);
         Ok(())
@@ -289,11 +299,20 @@ impl Inside {
         }
     }
 
-    /// What to sign with, once there is a token.
+    /// What to sign with, once there is a token and the key that it is bound to.
     pub(super) fn grant(&self) -> Option<Grant> {
         let held = self.held();
         let (access, keyed) = (held.access.as_ref()?, held.keyed.as_ref()?);
-        Some(Grant { token: Arc::clone(&access.token), proofs: Arc::clone(&keyed.gateway) })
+        if access.jkt != keyed.jkt {
+            return None;
+        }
+        let of = held.whose()?;
+        Some(Grant { token: Arc::clone(&access.token), proofs: Arc::clone(&keyed.gateway), of })
+    }
+
+    /// Whose a grant would be now.
+    pub(super) fn whose(&self) -> Option<Whose> {
+        self.held().whose()
     }
 
     /// Tokens of an answer, for a connection.
@@ -323,6 +342,16 @@ impl Inside {
         access: Access,
     ) -> Result<Grant, Error> {
         self.vault.write(Entry::RefreshToken, &refresh.to_bytes()).await?;
+        self.adopted(alone, refresh, access).await
+    }
+
+    /// Keeps the rest, and uses them.
+    pub(super) async fn adopted(
+        &self,
+        alone: &Alone,
+        refresh: &Refresh,
+        access: Access,
+    ) -> Result<Grant, Error> {
         if let Err(error) = self.vault.write(Entry::AccessToken, &access.to_bytes()).await {
             tracing::warn!(%error, "other processes cannot share the access token");
         }
@@ -353,8 +382,8 @@ impl Inside {
     }
 
     /// The connection is over: deletes what its end asks for (ERR-12, ERR-13, ERR-47), and notes it, so that the
-    /// next process finishes what this one could not.
-    pub(super) async fn end(&self, alone: &Alone, end: End) {
+    /// next process finishes what this one could not. Of keys none goes but the one that was refused.
+    pub(super) async fn end(&self, alone: &Alone, end: End, jkt: &str) {
         let connection = self.held().connection.clone();
         let connection = match connection {
             Some(connection) => Some(connection),
@@ -374,18 +403,27 @@ impl Inside {
         let mut done = vec![noted.await];
         done.push(self.delete_tokens().await);
         if end == End::Installation {
-            self.held().keyed = None;
-            done.push(self.keys.delete().await);
+            done.push(self.delete_key(jkt).await);
         }
         for error in done.into_iter().filter_map(Result::err) {
             tracing::warn!(%error, "not everything of the ended connection is deleted; the next start tries again");
         }
     }
 
-    /// The access token goes first: what is left of a deletion in halves can be found by the next.
+    /// The access token goes first: what is left of a deletion in halves can be found by the next. Where it does
+    /// not go, the refresh token, which holds far longer, goes all the same.
     pub(super) async fn delete_tokens(&self) -> Result<(), Error> {
-        self.vault.delete(Entry::AccessToken).await?;
-        self.vault.delete(Entry::RefreshToken).await
+        let access = self.vault.delete(Entry::AccessToken).await;
+        access.and(self.vault.delete(Entry::RefreshToken).await)
+    }
+
+    /// Deletes the key of this name: not one that was made after it.
+    async fn delete_key(&self, jkt: &str) -> Result<(), Error> {
+        let _ = self.held().keyed.take_if(|keyed| *keyed.jkt == *jkt);
+        match self.keys.load().await? {
+            Some(key) if key.public_key().thumbprint().to_string() == jkt => self.keys.delete().await,
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn drop_connection(&self) {

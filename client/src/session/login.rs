@@ -10,6 +10,7 @@ use super::{
     stored::Refresh,
 };
 use crate::{
+    credentials::Entry,
     error::{Error, ErrorKind},
     oauth::{DeviceAnswer, Polling, Remark, Step, TokenAnswer, asked},
     state::SessionState,
@@ -221,9 +222,15 @@ impl Inside {
         }
         let refresh = Refresh { connection: self.connection_id()?, jkt: keyed.jkt.clone(), token };
         let access = self.accepted(&refresh.connection, &keyed.jkt, answer, asked);
+        // Until it is kept, there may be tokens of the old connection that are nowhere but in memory.
+        self.vault.write(Entry::RefreshToken, &refresh.to_bytes()).await?;
         self.drop_connection();
         self.held().keyed = Some(keyed.clone());
-        self.adopt(&alone, &refresh, access).await?;
+        // It may be another member's, whose installation has another name (SVC-07).
+        if let Err(error) = self.renote(&alone, |notes| notes.installation_id = None).await {
+            tracing::warn!(%error, "the session's notes are not written");
+        }
+        self.adopted(&alone, &refresh, access).await?;
         self.set_state(SessionState::Active);
         Ok(())
     }

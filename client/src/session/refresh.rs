@@ -14,7 +14,7 @@ use crate::{
     error::{Error, ErrorKind},
     oauth::Failure,
     state::{End, SessionState},
-    tokens::Grant,
+    tokens::{Grant, Whose},
 };
 
 /// A refresh that is under way; it becomes `Some` with what it came to.
@@ -183,7 +183,9 @@ impl Inside {
 
     /// Asks the provider. `None` when another process was faster.
     async fn ask(&self, alone: &Alone, refresh: &Refresh, is_refused: bool) -> Result<Option<Grant>, Error> {
-        let (keyed, scopes) = {
+        // Those of the token that there is, else the noted ones: an answer without any changes none.
+        let scopes = self.scopes();
+        let keyed = {
             let (now, fraction) = (self.environment.now(), self.environment.fraction());
             let mut held = self.held();
             if let Some(error) = held.pace.waits(now) {
@@ -193,10 +195,7 @@ impl Inside {
             if is_refused && !held.pace.may_replace(age, now, fraction) {
                 return Err(not_taken());
             }
-            (
-                held.keyed.clone(),
-                held.access.as_ref().map(|access| Arc::clone(&access.scopes)).unwrap_or_default(),
-            )
+            held.keyed.clone()
         };
         let keyed = keyed.ok_or_else(|| Error::new(ErrorKind::Bug, "a refresh without a key"))?;
         tracing::debug!("refreshes");
@@ -235,7 +234,7 @@ impl Inside {
                 if stored.is_some_and(|stored| stored != *refresh) {
                     return Ok(None);
                 }
-                self.end(alone, end).await;
+                self.end(alone, end, &refresh.jkt).await;
             }
             ErrorKind::Halted(halt) => self.set_state(SessionState::Halted(halt)),
             _ => {
@@ -260,10 +259,11 @@ impl Inside {
     }
 
     /// What the gateway said of the session (ERR-12 to ERR-20).
-    pub(super) async fn told(self: &Arc<Self>, refusal: &Error) {
+    pub(super) async fn told(self: &Arc<Self>, refused: &Grant, refusal: &Error) {
         let end = match refusal.kind() {
             ErrorKind::Halted(halt) => {
-                if self.is_active().is_ok() {
+                // What the member lifted meanwhile is asked anew by the next call.
+                if self.is_active().is_ok() && self.whose().as_ref() == Some(&refused.of) {
                     self.set_state(SessionState::Halted(halt));
                 }
                 return;
@@ -271,23 +271,26 @@ impl Inside {
             ErrorKind::Ended(end) => end,
             _ => return,
         };
-        let inside = Arc::clone(self);
-        let _ = apart(async move { inside.ended(end).await }).await;
+        let (inside, of) = (Arc::clone(self), refused.of.clone());
+        let _ = apart(async move { inside.ended(&of, end).await }).await;
     }
 
-    async fn ended(&self, end: End) {
+    async fn ended(&self, of: &Whose, end: End) {
         if let SessionState::Ended(_) | SessionState::SignedOut = *self.state.borrow() {
             return;
         }
         let alone = self.alone_at_any_rate().await;
-        let own = self.held().connection.clone();
+        // The member signed in anew or disconnected meanwhile: this is not about what there is now.
+        if self.held().connection.as_ref() != Some(&of.connection) {
+            return;
+        }
         match self.stored_refresh().await {
-            // The member signed in anew meanwhile, in another process: this is not about that connection.
-            Ok(Some(stored)) if own.as_deref().is_some_and(|own| *own != *stored.connection) => {
+            // The same, in another process.
+            Ok(Some(stored)) if stored.connection != of.connection => {
                 self.drop_connection();
                 self.held().connection = Some(stored.connection);
             }
-            _ => self.end(&alone, end).await,
+            _ => self.end(&alone, end, &of.jkt).await,
         }
     }
 }

@@ -129,6 +129,8 @@ struct Watched {
     /// Writes of refresh tokens fail.
     full: Arc<AtomicBool>,
     slow: Arc<AtomicBool>,
+    /// Access tokens are not deleted.
+    stuck: Arc<AtomicBool>,
     deleted: Arc<Mutex<Vec<(Entry, usize)>>>,
 }
 
@@ -139,6 +141,7 @@ impl Watched {
             fake: fake.clone(),
             full: Arc::default(),
             slow: Arc::default(),
+            stuck: Arc::default(),
             deleted: Arc::default(),
         }
     }
@@ -188,12 +191,21 @@ impl CredentialStore for Watched {
     fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
         Box::pin(async move {
             self.deleted.lock().unwrap().push((entry, self.fake.count("oauth.revoke")));
+            if entry == Entry::AccessToken && self.stuck.load(Ordering::SeqCst) {
+                return Err(CredentialError::Locked);
+            }
             self.inner.delete(owner, entry).await
         })
     }
 }
 
-/// As the transport tells it.
-fn refusal(kind: ErrorKind) -> Error {
-    Error::new(kind, "refused")
+/// As the transport tells it, of a call that was made now.
+async fn told(session: &Session, kind: ErrorKind) {
+    let grant = session.current().await.unwrap();
+    told_of(session, &grant, kind).await;
+}
+
+/// The same, of a call that was made then.
+async fn told_of(session: &Session, grant: &Grant, kind: ErrorKind) {
+    session.told(grant, &Error::new(kind, "refused")).await;
 }

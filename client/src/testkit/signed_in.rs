@@ -11,7 +11,7 @@ use crate::{
     exchange::{Exchange, ExchangeBuilder},
     identity::Identity,
     place::Place,
-    tokens::{Grant, Later, Proofs, Tokens},
+    tokens::{Grant, Later, Proofs, Tokens, Whose},
     transport::Settings,
 };
 
@@ -30,7 +30,8 @@ pub fn signed_in(
     let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").expect("an identity");
     let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().expect("a key"));
     let token = AccessToken::new("token-of-a-test").expect("a token");
-    let grant = Grant { token: Arc::new(token), proofs: Arc::new(Proofs::new(key, environment.clone())) };
+    let proofs = Arc::new(Proofs::new(key, environment.clone()));
+    let grant = Grant { token: Arc::new(token), proofs, of: Whose::default() };
     let builder: ExchangeBuilder = Exchange::builder(place, identity)
         .environment(environment.clone())
         .settings(settings)
@@ -51,7 +52,7 @@ impl Tokens for Fixed {
         Box::pin(async { Err(Error::new(ErrorKind::SignInNeeded, "there is no other token in a test")) })
     }
 
-    fn told<'a>(&'a self, _: &'a Error) -> Later<'a, ()> {
+    fn told<'a>(&'a self, _: &'a Grant, _: &'a Error) -> Later<'a, ()> {
         Box::pin(async {})
     }
 }

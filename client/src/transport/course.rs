@@ -170,7 +170,7 @@ impl Course {
             Ok(mut answer) => {
                 // Whoever reads it has no clock of the server's.
                 if let Some(asked) = asked {
-                    let seconds = asked.as_secs() + u64::from(asked.subsec_nanos() > 0);
+                    let seconds = asked.as_secs().saturating_add(u64::from(asked.subsec_nanos() > 0));
                     answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
                 }
                 answer.extensions_mut().insert(effort);

@@ -29,7 +29,7 @@ use crate::{
     error::{Error, ErrorKind},
     identity::Identity,
     testkit::{Reply, ScriptedServer, Seen, VirtualEnvironment},
-    tokens::{Grant, Later, Proofs, Tokens},
+    tokens::{Grant, Later, Proofs, Tokens, Whose},
 };
 
 /// A client whose transport is the real one, and the gateway that it talks to.
@@ -183,7 +183,7 @@ impl Double {
     }
 
     fn grant(&self, number: u32) -> Grant {
-        Grant { token: Arc::new(Self::token(number)), proofs: Arc::clone(&self.proofs) }
+        Grant { token: Arc::new(Self::token(number)), proofs: Arc::clone(&self.proofs), of: Whose::default() }
     }
 
     fn told_of(&self) -> Vec<ErrorKind> {
@@ -220,7 +220,7 @@ impl Tokens for Double {
         Box::pin(async { renewed })
     }
 
-    fn told<'a>(&'a self, refusal: &'a Error) -> Later<'a, ()> {
+    fn told<'a>(&'a self, _: &'a Grant, refusal: &'a Error) -> Later<'a, ()> {
         let mut state = self.state.lock().unwrap();
         state.told.push(refusal.kind());
         state.over = Some(refusal.kind());

@@ -38,7 +38,7 @@ async fn what_the_gateway_ends() {
         let machine = Machine::new();
         let session = machine.signed_in().await;
         session.note_installation("i-1").await.unwrap();
-        session.told(&refusal(ErrorKind::Ended(end))).await;
+        told(&session, ErrorKind::Ended(end)).await;
         assert_eq!(
             (session.state(), kind(&session).await),
             (SessionState::Ended(end), ErrorKind::Ended(end))
@@ -60,7 +60,7 @@ async fn a_late_refusal_does_not_end_a_new_connection() {
     let session = machine.signed_in().await;
     let other = machine.process().await;
     machine.sign_in(&other).await;
-    session.told(&refusal(ErrorKind::Ended(End::Client))).await;
+    told(&session, ErrorKind::Ended(End::Client)).await;
     assert_eq!((session.state(), other.state()), (SessionState::Active, SessionState::Active));
     assert_eq!(token(&session).await, token(&other).await);
 }
@@ -87,7 +87,7 @@ async fn a_deletion_in_halves_is_finished() {
 async fn a_halt_lasts_until_the_member_goes_on() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    session.told(&refusal(ErrorKind::Halted(Halt::Suspended))).await;
+    told(&session, ErrorKind::Halted(Halt::Suspended)).await;
     let asked = machine.fake.state().log.len();
     for _ in 0..5 {
         machine.pass(600).await;
@@ -228,12 +228,47 @@ async fn futures_can_be_dropped_anywhere() {
         token(&session).await;
     }
     assert_eq!((session.state(), machine.refreshes()), (SessionState::Active, 24));
-    let _ = tokio::time::timeout(
-        Duration::from_millis(10),
-        session.told(&refusal(ErrorKind::Ended(End::Client))),
-    )
-    .await;
+    let _ =
+        tokio::time::timeout(Duration::from_millis(10), told(&session, ErrorKind::Ended(End::Client))).await;
     let _ = tokio::time::timeout(Duration::from_millis(10), session.disconnect()).await;
     machine.pass(1).await;
     assert_eq!(machine.all_kept().await, [false, false, false]);
+}
+
+/// ERR-12, ERR-13, ERR-15: an answer to a call of before a new sign-in, or of before the member lifted a halt, ends
+/// and halts nothing, and deletes no key that was made since.
+#[tokio::test(start_paused = true)]
+async fn a_late_refusal_is_about_what_it_was_sent_with() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let old = session.current().await.unwrap();
+    session.resume().await.unwrap();
+    told_of(&session, &old, ErrorKind::Halted(Halt::Terms)).await;
+    assert_eq!(session.state(), SessionState::Active);
+    machine.sign_in(&session).await;
+    told_of(&session, &old, ErrorKind::Ended(End::Installation)).await;
+    assert_eq!((session.state(), machine.all_kept().await), (SessionState::Active, [true; 3]));
+    // Another process disconnects and has a new key, with nobody signed in by it yet.
+    let old = session.current().await.unwrap();
+    let other = machine.process().await;
+    other.disconnect().await;
+    let _login = other.sign_in(&[]).await.unwrap();
+    told_of(&session, &old, ErrorKind::Ended(End::Installation)).await;
+    assert_eq!(machine.all_kept().await, [true, false, false]);
+}
+
+/// IDP-24: what is revoked is the token that holds, also where the store did not take it; and the refresh token
+/// goes where the access token does not.
+#[tokio::test(start_paused = true)]
+async fn a_disconnection_revokes_what_holds() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    machine.pass(301).await;
+    machine.store.be_full(true);
+    assert_eq!(kind(&session).await, ErrorKind::Secrets);
+    machine.store.stuck.store(true, Ordering::SeqCst);
+    let report = session.disconnect().await;
+    assert!(matches!(report.tokens, StepTaken::Failed(_)) && !machine.kept(Entry::RefreshToken).await);
+    let form = machine.fake.state().forms.last().cloned().unwrap();
+    assert!(form.contains("hush-refresh-3"), "{form}");
 }

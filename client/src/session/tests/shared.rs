@@ -300,3 +300,24 @@ impl Session {
         self.0.grant().as_ref().map(name)
     }
 }
+
+/// IDP-17: an answer without scopes changes none, also in a process that has no token yet.
+#[tokio::test(start_paused = true)]
+async fn scopes_outlive_an_answer_without_any() {
+    let machine = Machine::new();
+    machine.signed_in().await;
+    machine.pass(301).await;
+    let owner = Owner::new(
+        &Place::new(ISSUER, "https://api.example").unwrap(),
+        &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
+        "default",
+    );
+    machine.store.inner.delete(&owner, Entry::AccessToken).await.unwrap();
+    let next = machine.process().await;
+    let answer = serde_json::json!({
+        "access_token": "hush-access", "token_type": "DPoP", "expires_in": 300, "refresh_token": "hush-refresh",
+    });
+    machine.fake.next("oauth.token", Fate::Answer(200, answer));
+    token(&next).await;
+    assert!(next.has(&Scope::ExchangeStockRead));
+}

@@ -216,3 +216,29 @@ async fn two_processes_sign_in_with_one_key() {
     token(&two).await;
     assert_eq!((one.state(), two.state()), (SessionState::Active, SessionState::Active));
 }
+
+/// IDP-18: a new login that is not kept leaves the old connection whole, with the token that is in memory alone.
+#[tokio::test(start_paused = true)]
+async fn a_login_that_is_not_kept_costs_nothing() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    machine.pass(301).await;
+    machine.store.be_full(true);
+    assert_eq!(kind(&session).await, ErrorKind::Secrets);
+    let login = session.sign_in(&[]).await.unwrap();
+    machine.fake.state().decision = Some(true);
+    assert_eq!(login.finish().await.unwrap_err().kind(), ErrorKind::Secrets);
+    machine.store.be_full(false);
+    token(&session).await;
+    assert_eq!((session.state(), machine.refreshes()), (SessionState::Active, 1));
+}
+
+/// SVC-07: who signs in anew may be another member: the name of the old installation is not theirs.
+#[tokio::test(start_paused = true)]
+async fn a_new_connection_has_no_name_yet() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    session.note_installation("i-1").await.unwrap();
+    machine.sign_in(&session).await;
+    assert_eq!((session.installation_id(), machine.process().await.installation_id()), (None, None));
+}

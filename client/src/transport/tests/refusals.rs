@@ -126,3 +126,14 @@ async fn what_waits_is_not_sent_after_a_stop() {
     assert_eq!((write.unwrap_err().kind(), read.unwrap_err().kind()), (suspended, suspended));
     assert_eq!(rig.gateway.count(), 2);
 }
+
+/// ERR-15, CLI-03: nor are those that had a token already and waited for leave to send.
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_leave_is_not_sent_after_a_stop() {
+    let rig = Rig::new();
+    let (calls, ()) = tokio::join!(join_all((0..25).map(|_| rig.read(LONG))), async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        rig.tokens.state.lock().unwrap().over = Some(ErrorKind::Halted(Halt::Suspended));
+    });
+    assert_eq!((rig.gateway.count(), calls.iter().filter(|call| call.is_err()).count()), (20, 5));
+}
