@@ -216,7 +216,8 @@ impl Installation {
             match entry.state() {
                 State::Unknown => {
                     // Until it can be looked at.
-                    if sync.area(entry.lane().into()).await.is_ok() {
+                    let read = sync.area(entry.lane().into()).await;
+                    if read.is_ok() {
                         outbox.resolve(number, self.found(&entry)).await.unwrap();
                     }
                 }

@@ -120,7 +120,7 @@ impl Clock for Watch {
 /// Waits for what happens in other threads, while virtual time stands.
 pub(super) async fn held<T>(work: impl Future<Output = T>) -> T {
     let (done, waiting) = std::sync::mpsc::channel::<()>();
-    let _ = tokio::task::spawn_blocking(move || waiting.recv());
+    drop(tokio::task::spawn_blocking(move || waiting.recv()));
     let came = work.await;
     drop(done);
     came
