@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
+#[path = "common/setup.rs"]
 mod common;
 
 use exchange_client::{EnvelopeBlueprint, EnvelopeBuilder, api::scopes::Scope, changes::known::Known};

@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-#[path = "../../examples/common/mod.rs"]
+#[path = "../../examples/common/setup.rs"]
 mod common;
 
 use exchange_client::{BlueprintChanges, OutboxEvent, api::scopes::Scope, changes::known::Known};
