@@ -30,9 +30,9 @@ use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
     exchange::Exchange,
-    feed::{Action, Area, Collection, Entry, Feed, Input, PageEvent, Phase, Reader},
+    feed::{Action, Area, Collection, Entry, Feed, Input, PageEvent, Phase, Position, Reader},
     pace::Asked,
-    replica::{Forgotten, Outcome, Replica},
+    replica::{Commit, Forgotten, Outcome, Replica},
     transport::Patience,
 };
 
@@ -131,13 +131,17 @@ impl Sync {
     }
 
     /// A session begins: every area that its token can read is due at once (LIM-17), and what is of the organisation
-    /// and too old, or not to be read with this token at all, is forgotten. To be called at every start and whenever
-    /// the capabilities are others.
+    /// and too old, or not to be read with this token at all, is forgotten. So is everything that is another
+    /// installation's, or of which that is not known: it may be another member's, and is not shown for one moment
+    /// more. To be called after every sign-in, at every start and whenever the capabilities are others, before
+    /// anything of the replica is shown.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`]: what is too old may be there still; call it again.
     pub async fn session(&self, connection: &Connection) -> Result<Vec<Forgotten>, Error> {
-        *locked(&self.0.reader) = Reader::of(connection);
+        let reader = Reader::of(connection);
+        let mut told = self.forget_others(&reader).await?;
+        *locked(&self.0.reader) = reader.clone();
         let areas = Area::ALL.into_iter().filter(|area| connection.can(&area.scope()));
         locked(&self.0.schedule).session(areas, self.monotonic());
         let mut lost = Vec::new();
@@ -148,13 +152,52 @@ impl Sync {
             lost.push(Collection::Demand);
         }
         self.0.woken.notify_one();
-        let mut told = self.expire().await?;
+        told.extend(self.expire().await?);
         if !lost.is_empty() {
             let replica = self.0.replica.clone();
             told.extend(blocking(move || replica.store().forget(&lost)).await?);
         }
+        self.note_owner(reader).await?;
         told.retain(|forgotten| forgotten.entries > 0);
         Ok(told)
+    }
+
+    /// Forgets everything, if anything that is kept is not surely this installation's.
+    async fn forget_others(&self, reader: &Reader) -> Result<Vec<Forgotten>, Error> {
+        let (replica, own) = (self.0.replica.clone(), reader.installation.clone());
+        blocking(move || {
+            let store = replica.store();
+            for area in Area::ALL {
+                let kept = store.kept(area)?;
+                let owner = kept.reader.installation.as_ref();
+                // Demand is the same organisation's as org stock, beside which its owner is noted.
+                let holds = owner.is_some()
+                    || kept.position != Position::Start
+                    || area == Area::OrgStock && store.demand()?.is_some();
+                if holds && (owner.is_none() || owner != own.as_ref()) {
+                    return store.forget(&Collection::ALL);
+                }
+            }
+            Ok(Vec::new())
+        })
+        .await
+    }
+
+    /// Notes whose the organisation's data are before there are any, as demand says nothing of that itself.
+    async fn note_owner(&self, reader: Reader) -> Result<(), Error> {
+        let replica = self.0.replica.clone();
+        blocking(move || {
+            let mut kept = replica.store().kept(Area::OrgStock)?;
+            if kept.reader.installation.is_none() && reader.installation.is_some() {
+                let expects = kept.sequence;
+                kept.sequence += 1;
+                kept.reader.installation = reader.installation;
+                // Whoever was faster noted it.
+                replica.store().commit(&Commit::of(Area::OrgStock, expects, kept))?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Something was sent to this area: its feed is read at once, for the new position too (WRT-08, LIM-17).

@@ -22,6 +22,7 @@ use crate::{
     feed::model::{Model, THIS},
     identity::Identity,
     outbox::{MemoryOutbox, Outbox, Policy},
+    replica::Document,
     testkit::{Reply, ScriptedServer, VirtualEnvironment},
 };
 
@@ -140,10 +141,14 @@ impl Transport for Exchange {
 const ALL: &[&str] = &["blueprints.read", "stock.read", "hangar.read", "orgstock.read", "demand.read"];
 
 fn connection(scopes: &[&str]) -> Connection {
+    connection_of(&format!(r#""installationId":"{THIS}","#), scopes)
+}
+
+fn connection_of(installation: &str, scopes: &[&str]) -> Connection {
     let scopes: Vec<_> = scopes.iter().map(|scope| format!("\"exchange.{scope}\"")).collect();
     let document = format!(
-        r#"{{"apiVersion":"1.0","capabilities":[{}],"installationId":"{THIS}","limits":{{"batchMaxOps":500}},"deprecations":[],"docsUrl":"https://docs.example","minClientVersion":null}}"#,
-        scopes.join(",")
+        r#"{{"apiVersion":"1.0","capabilities":[{}],{installation}"limits":{{"batchMaxOps":500}},"deprecations":[],"docsUrl":"https://docs.example","minClientVersion":null}}"#,
+        scopes.join(","),
     );
     let document = ServiceDocument::parse_valid(document.as_bytes()).unwrap();
     Connection::of(document, &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(), None)
@@ -184,6 +189,34 @@ async fn a_round_brings_everything_that_may_be_read() {
     assert_eq!(sync.replica().count(Ships).unwrap(), 2);
     let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
     assert!(told[0].restarted && told[0].gone == ["s1".into()]);
+}
+
+/// Another member who signs in here sees nothing of what was kept, not even where nothing is read any more.
+#[tokio::test(start_paused = true)]
+async fn what_is_another_members_is_forgotten_first() {
+    for other in [r#""installationId":"another","#, ""] {
+        let exchange = Exchange::new();
+        exchange.put(Area::Ships, "s1", 1);
+        let sync = exchange.sync();
+        let mine = connection(&["hangar.read", "demand.read"]);
+        sync.session(&mine).await.unwrap();
+        sync.once().await.unwrap();
+        let document = Document { at: sync.now(), body: (*b"{}").into() };
+        sync.replica().store().keep_demand(&document).unwrap();
+        assert_eq!(sync.session(&mine).await.unwrap(), []);
+        assert!(sync.replica().store().demand().unwrap().is_some());
+
+        let told = sync.session(&connection_of(other, &["stock.read", "demand.read"])).await.unwrap();
+        let told: Vec<_> = told.iter().map(|forgotten| forgotten.collection).collect();
+        assert_eq!(told, [Collection::Area(Area::Ships), Collection::Demand]);
+        assert_eq!(sync.replica().count(Area::Ships).unwrap(), 0);
+        assert!(sync.replica().store().demand().unwrap().is_none());
+    }
+    // Demand of which nobody knows whose it is.
+    let sync = Exchange::new().sync();
+    let document = Document { at: sync.now(), body: (*b"{}").into() };
+    sync.replica().store().keep_demand(&document).unwrap();
+    assert_eq!(sync.session(&connection(ALL)).await.unwrap().len(), 1);
 }
 
 /// LIM-17, WRT-08: by timer every 5 minutes, and at once after something was sent.
