@@ -13,7 +13,10 @@ use super::{
 use crate::error::{Error, ErrorKind};
 
 /// The longest wait: nothing asks for more than a day, but a clock that was set back may.
-const LONGEST: Duration = Duration::from_secs(25 * 3600);
+pub(super) const LONGEST: Duration = Duration::from_secs(25 * 3600);
+
+/// So much a clock is corrected by without a word; a time further ahead was noted before it was set back.
+const SLACK: Duration = Duration::from_secs(60);
 
 /// What there is to do with the first entry of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,29 @@ pub(super) enum Turn {
 }
 
 impl Entry {
+    /// Brings times that a clock noted before it was set back to what is safe, counted from now: its key counts as
+    /// forgotten, and no wait is longer than it could be if it began now. Says whether there were any.
+    pub(super) fn set_back(&mut self, now: u64, policy: &Policy) -> bool {
+        let ahead = |at: u64, most: Duration| at > now.saturating_add(as_millis(most.saturating_add(SLACK)));
+        let later = |most: Duration| now.saturating_add(as_millis(most));
+        let mut found = false;
+        if self.sent_at.is_some_and(|at| ahead(at, Duration::ZERO)) {
+            (self.sent_at, found) = (Some(0), true);
+        }
+        if self.last_sent_at.is_some_and(|at| ahead(at, Duration::ZERO)) {
+            (self.last_sent_at, found) = (Some(now), true);
+        }
+        for wait in [&mut self.not_before, &mut self.asked_until] {
+            if wait.is_some_and(|at| ahead(at, LONGEST)) {
+                (*wait, found) = (Some(later(LONGEST)), true);
+            }
+        }
+        if let Some(lease) = self.lease.as_mut().filter(|lease| ahead(lease.until, policy.lease)) {
+            (lease.until, found) = (later(policy.lease), true);
+        }
+        found
+    }
+
     pub(super) fn turn(&self, holder: &str, now: u64, policy: &Policy) -> Turn {
         if self.state.is_wedged() || self.state == State::Done {
             return Turn::Wedged;
@@ -55,7 +81,7 @@ impl Entry {
         self.uncertain |= self.state == State::Sending;
         self.state = State::Sending;
         self.sent_at.get_or_insert(now);
-        self.not_before = None;
+        (self.not_before, self.asked_until) = (None, None);
         self.extend(holder, now, policy);
     }
 
@@ -74,8 +100,9 @@ impl Entry {
     }
 
     /// The exchange decided it.
-    pub(super) fn decided(&mut self, result: Bytes, replayed: bool) {
+    pub(super) fn decided(&mut self, result: Bytes, replayed: bool, now: u64) {
         self.settle(State::Done);
+        self.decided_at = Some(now);
         (self.result, self.replayed, self.code) = (Some(result), replayed, None);
     }
 
@@ -135,7 +162,9 @@ impl Entry {
     fn wait(&mut self, error: &Error, now: u64, fraction: f64, policy: &Policy) {
         self.failures = self.failures.saturating_add(1);
         let wait = policy.backoff.after(self.failures, error.retry_after(), fraction);
-        self.not_before = Some(now.saturating_add(as_millis(wait.min(LONGEST))));
+        let until = |wait: Duration| now.saturating_add(as_millis(wait.min(LONGEST)));
+        self.not_before = Some(until(wait));
+        self.asked_until = error.retry_after().map(until);
     }
 
     fn park(&mut self, why: Why) {
@@ -174,17 +203,26 @@ impl Entry {
         }
     }
 
-    /// Says something else: it is a new write from now on, whose key is new too.
+    /// Says something else: it is a new write from now on, whose key is new too, and no earlier than the exchange
+    /// asked.
     pub(super) fn anew(&mut self) {
         self.settle(State::Pending);
-        self.code = None;
+        (self.not_before, self.code) = (self.asked_until, None);
+    }
+
+    /// Whether it was decided long enough ago to be forgotten. One that seems to be decided well after now was, before
+    /// the clock was set back: nobody knows when.
+    pub(super) fn is_stale(&self, now: u64, policy: &Policy) -> bool {
+        let Some(at) = self.decided_at else { return true };
+        at > now.saturating_add(as_millis(SLACK)) || now.saturating_sub(at) >= as_millis(policy.keep_decided)
     }
 
     /// It is to be tried again; says whether that is a new write, which needs a new key.
     pub(super) fn retry(&mut self) -> Result<NewKey, Error> {
         match self.state {
             State::Pending => {
-                (self.not_before, self.failures, self.unknowns) = (None, 0, 0);
+                // The own back-off ends; what the exchange asked for does not (CLI-02).
+                (self.not_before, self.failures, self.unknowns) = (self.asked_until, 0, 0);
                 Ok(NewKey::No)
             }
             // The same key for as long as the exchange knows it; then it is compared after all.
@@ -206,16 +244,24 @@ impl Entry {
         }
     }
 
-    /// The feed was pulled, and somebody compared.
-    pub(super) fn resolve(&mut self, found: Found) -> Result<NewKey, Error> {
+    /// The feed was pulled, and somebody compared. What is missing may still be on its way, and then it would be
+    /// carried out twice: that is not believed before it was quiet for long enough.
+    pub(super) fn resolve(&mut self, found: Found, now: u64, policy: &Policy) -> Result<NewKey, Error> {
+        let age = |at: u64| millis(now.saturating_sub(at));
+        let is_quiet = self.last_sent_at.is_none_or(|at| age(at) >= policy.quiet);
         let waits = matches!(self.state, State::Unknown | State::Held)
             || self.uncertain && matches!(self.state, State::Pending | State::Parked(_));
         match (waits, found) {
             (false, _) => Err(cannot("there is nothing about it to be compared")),
             (true, Found::Applied) => {
                 self.settle(State::Done);
+                self.decided_at = Some(now);
                 Ok(NewKey::No)
             }
+            (true, Found::Missing) if !is_quiet => Err(Error::new(
+                ErrorKind::Busy,
+                "it was sent so lately that it may still arrive: compare again later",
+            )),
             (true, Found::Missing) => {
                 self.anew();
                 Ok(NewKey::Yes)

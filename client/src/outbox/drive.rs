@@ -23,7 +23,7 @@ use tokio::sync::{Mutex, MutexGuard, Notify, broadcast};
 
 use super::{
     Policy,
-    decide::{Turn, as_millis},
+    decide::{LONGEST, Turn, as_millis},
     entry::{Entry, damaged},
     event::{OutboxEvent, Written},
     store::OutboxStore,
@@ -84,10 +84,10 @@ struct OneLane {
 impl Outbox {
     /// An outbox that sends with this client's [`core`](exchange_api::Client::core). `owner` says whose changes
     /// they are, with nothing in it that has to be kept secret: the installation id of the service document.
-    /// What others left in the store is neither sent nor shown.
+    /// What others left in the store is neither sent nor shown. While it is not known whose they are there is no outbox.
     ///
     /// # Errors
-    /// `Bug` when there are no random numbers to be had.
+    /// `Invalid` for an empty owner, `Bug` when there are no random numbers to be had.
     pub fn new(
         core: &Core,
         store: impl OutboxStore + 'static,
@@ -95,13 +95,17 @@ impl Outbox {
         owner: impl Into<String>,
         policy: Policy,
     ) -> Result<Self, Error> {
+        let owner = owner.into();
+        if owner.is_empty() {
+            return Err(Error::new(ErrorKind::Invalid, "an outbox is somebody's, and nobody is known"));
+        }
         let holder = random(&environment)?;
         Ok(Self(Arc::new(Inner {
             core: core.clone(),
             store: Arc::new(store),
             environment,
             policy,
-            owner: owner.into(),
+            owner,
             holder,
             events: broadcast::Sender::new(EVENTS),
             lanes: Default::default(),
@@ -213,7 +217,7 @@ impl Inner {
         self.sweep.store(now.saturating_add(as_millis(SWEEP)), Ordering::Relaxed);
         for row in self.store.rows(&self.owner).await?.into_iter().filter(|row| row.done) {
             let entry = Entry::of(row)?;
-            if now.saturating_sub(entry.created_at) >= as_millis(self.policy.keep_decided) {
+            if entry.is_stale(now, &self.policy) {
                 self.store.remove(entry.number, entry.revision).await?;
             }
         }
@@ -225,6 +229,12 @@ impl Inner {
             let Some(row) = self.store.first(&self.owner, lane).await? else { return Ok(None) };
             let mut entry = Entry::of(row)?;
             let now = self.now();
+            // Not even a clock that was set back makes the wait for the day's quota longer than it can be.
+            let longest = now.saturating_add(as_millis(LONGEST));
+            let quota = self.quota.fetch_min(longest, Ordering::Relaxed).min(longest);
+            if entry.set_back(now, &self.policy) && !self.keep(&mut entry).await? {
+                continue;
+            }
             match entry.turn(&self.holder, now, &self.policy) {
                 Turn::Wedged => return Ok(None),
                 Turn::Wait(left) => return Ok(Some(left)),
@@ -236,7 +246,6 @@ impl Inner {
                     }
                 }
                 Turn::Send => {
-                    let quota = self.quota.load(Ordering::Relaxed);
                     if quota > now {
                         return Ok(Some(Duration::from_millis(quota - now)));
                     }
@@ -263,7 +272,7 @@ impl Inner {
         let Some(answer) = answer else { return Ok(None) };
         let event = match answer {
             Ok((result, replayed)) => {
-                entry.decided(result, replayed);
+                entry.decided(result, replayed, self.now());
                 let (lane, written) = (entry.lane, Written::of(&entry)?);
                 OutboxEvent::Decided { entry: entry.number(), lane, written, replayed }
             }

@@ -107,11 +107,14 @@ pub struct Entry {
     /// Those among them after which nobody could tell.
     pub(super) unknowns: u32,
     pub(super) created_at: u64,
+    pub(super) decided_at: Option<u64>,
     /// Since when its outcome may be uncertain.
     pub(super) sent_at: Option<u64>,
     /// When it was sent last.
     pub(super) last_sent_at: Option<u64>,
     pub(super) not_before: Option<u64>,
+    /// Until when the exchange asked to wait: never earlier, whoever asks (CLI-02).
+    pub(super) asked_until: Option<u64>,
     pub(super) lease: Option<Lease>,
     /// What the exchange called it last.
     pub(super) code: Option<String>,
@@ -147,9 +150,11 @@ impl Entry {
             failures: 0,
             unknowns: 0,
             created_at: now,
+            decided_at: None,
             sent_at: None,
             last_sent_at: None,
             not_before: None,
+            asked_until: None,
             lease: None,
             code: None,
             replayed: false,
@@ -249,6 +254,12 @@ impl Entry {
     #[must_use]
     pub const fn created_at(&self) -> u64 {
         self.created_at
+    }
+
+    /// When it was decided, by the same clock; nothing before.
+    #[must_use]
+    pub const fn decided_at(&self) -> Option<u64> {
+        self.decided_at
     }
 
     /// Whether the exchange may have carried it out: it is not edited then, and a new key is no way out

@@ -148,8 +148,8 @@ impl Outbox {
         .await
     }
 
-    /// Tries an entry again: at once, one that waits; under its own key, one whose outcome is unknown, one that
-    /// is held and one that was parked; under a new key, by this very word, one that was refused and is known not
+    /// Tries an entry again: one that waits at once, or when the exchange asked for that (CLI-02); under its own key,
+    /// one whose outcome is unknown, one that is held and one that was parked; under a new key, by this very word, one that was refused and is known not
     /// to be carried out.
     ///
     /// # Errors
@@ -211,12 +211,14 @@ impl Outbox {
     /// is there, and it is decided; or it is not, and it is sent as a new write, under a new key.
     ///
     /// # Errors
-    /// `Invalid` for an entry about which there is no question, and as [`Outbox::entry`].
+    /// `Invalid` for an entry about which there is no question; `Busy` for a missing one that was sent less than
+    /// [`Policy::quiet`](super::Policy::quiet) ago and may still arrive: pull and compare again later; and as
+    /// [`Outbox::entry`].
     pub async fn resolve(&self, number: EntryNumber, found: Found) -> Result<(), Error> {
         let key = self.0.key()?;
         let lane = self
             .change(number, |entry| {
-                if entry.resolve(found)? == NewKey::Yes {
+                if entry.resolve(found, self.0.now(), &self.0.policy)? == NewKey::Yes {
                     entry.rekey(&key);
                 }
                 Ok(entry.lane)

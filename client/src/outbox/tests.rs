@@ -365,6 +365,99 @@ async fn the_feed_tells_what_nobody_knows() {
     }
 }
 
+/// GW-12: what is missing so soon after it was sent may still arrive, and would be carried out twice.
+#[tokio::test(start_paused = true)]
+async fn what_may_still_arrive_is_not_missing() {
+    let bench = Bench::new();
+    bench.server.then(applied().and_is_lost());
+    let entry = bench.enqueue("bp-1").await;
+    bench.flush().await;
+    bench.pass(seconds(59));
+    let refused = bench.outbox.resolve(entry, Found::Missing).await.unwrap_err();
+    assert_eq!((refused.kind(), bench.server.count()), (ErrorKind::Busy, 1));
+    bench.pass(seconds(1));
+    bench.outbox.resolve(entry, Found::Missing).await.unwrap();
+    bench.flush().await;
+    let keys = bench.keys();
+    assert_ne!(keys[0], keys[1]);
+}
+
+/// GW-12, LIM-22: a clock that is set back makes no key younger, and no wait longer than it could be.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_back_is_seen_through() {
+    let bench = Bench::new();
+    bench.server.then(applied().and_is_lost());
+    let entry = bench.enqueue("bp-1").await;
+    bench.flush().await;
+    bench.machine.set_wrong_by(-100 * 86_400);
+    bench.pass(seconds(86_400));
+    assert!(bench.flush().await.is_empty());
+    assert_eq!(bench.server.count(), 1, "the exchange forgot its key a day ago");
+    bench.pass(seconds(26 * 3600));
+    assert!(matches!(bench.flush().await[..], [OutboxEvent::CompareAfterPull { .. }]));
+    assert_eq!((bench.state(entry).await, bench.server.count()), (State::Unknown, 1));
+
+    let bench = Bench::new();
+    bench.server.then(Reply::problem(Code::QuotaExceeded).retry_after("3000"));
+    bench.enqueue("bp-1").await;
+    bench.flush().await;
+    bench.machine.set_wrong_by(-100 * 86_400);
+    bench.flush().await;
+    bench.run_for(seconds(25 * 3600 + 120)).await;
+    assert_eq!(bench.server.count(), 2);
+
+    // A second is how clocks are corrected all day: what was just decided is not taken for old.
+    for (back, left) in [(1, 1), (100 * 86_400, 0)] {
+        let bench = Bench::new();
+        bench.enqueue("bp-1").await;
+        bench.flush().await;
+        bench.pass(seconds(2 * 3600));
+        bench.enqueue("bp-2").await;
+        bench.machine.set_wrong_by(-2 * 3600 - back);
+        bench.flush().await;
+        let decided = bench.outbox.entries().await.unwrap();
+        assert_eq!(decided.iter().filter(|entry| entry.number() == EntryNumber(1)).count(), left);
+    }
+}
+
+/// CLI-02: the member's word ends the own back-off, and not the wait that the exchange asked for.
+#[tokio::test(start_paused = true)]
+async fn a_retry_is_no_earlier_than_the_exchange_asked() {
+    let bench = Bench::new();
+    for _ in 0..3 {
+        bench.server.then(Reply::problem(Code::RelayBusy).retry_after("100"));
+    }
+    let entry = bench.enqueue("bp-1").await;
+    bench.flush().await;
+    bench.outbox.retry(entry).await.unwrap();
+    bench.pass(seconds(99));
+    bench.flush().await;
+    bench.outbox.edit(entry, blueprint("bp-2")).await.unwrap();
+    bench.flush().await;
+    assert_eq!(bench.server.count(), 1);
+    bench.pass(seconds(1));
+    bench.flush().await;
+    assert_eq!(bench.server.count(), 2);
+    let bench = Bench::new();
+    bench.server.then(Reply::refused());
+    let entry = bench.enqueue("bp-1").await;
+    bench.flush().await;
+    assert!(bench.flush().await.is_empty());
+    bench.outbox.retry(entry).await.unwrap();
+    assert!(bench.flush().await.iter().all(decided));
+    assert_eq!(bench.state(entry).await, State::Done);
+}
+
+/// While nobody knows whose an outbox is, none is sent.
+#[tokio::test(start_paused = true)]
+async fn an_outbox_is_somebodys() {
+    let bench = Bench::new();
+    let client = Client::new(bench.server.origin(), bench.server.clone());
+    let nobodys =
+        Outbox::new(client.core(), bench.store.clone(), bench.machine.environment(), "", Policy::default());
+    assert_eq!(nobodys.unwrap_err().kind(), ErrorKind::Invalid);
+}
+
 /// A refusal of what may have been carried out says nothing about that: the feed does.
 #[tokio::test(start_paused = true)]
 async fn a_late_refusal_decides_nothing() {
@@ -462,6 +555,22 @@ async fn decided_sets_are_forgotten() {
     bench.run_for(seconds(86_400 + 7200)).await;
     let left = bench.outbox.entries().await.unwrap();
     assert_eq!(left.iter().map(Entry::state).collect::<Vec<_>>(), [State::NeedsRebase]);
+}
+
+/// The seven days of what waited for long begin when it is decided, so that its answer can be looked at.
+#[tokio::test(start_paused = true)]
+async fn what_is_decided_late_is_kept_from_then_on() {
+    let bench = Bench::new();
+    let entry = bench.enqueue("bp-1").await;
+    bench.pass(seconds(8 * 86_400));
+    assert!(bench.flush().await.iter().all(decided));
+    assert!(bench.outbox.outcome(entry).await.unwrap().is_some());
+    bench.pass(seconds(6 * 86_400));
+    bench.flush().await;
+    assert_eq!(bench.state(entry).await, State::Done);
+    bench.pass(seconds(86_400));
+    bench.flush().await;
+    assert!(bench.outbox.entries().await.unwrap().is_empty());
 }
 
 /// What others left in the store is neither sent nor shown.

@@ -79,6 +79,8 @@ enum Step {
     Pass(u64),
     /// The member confirms what is held, or asks for it again, and compares what is unknown.
     Member(bool),
+    /// The machine's clock is set back, so far that it stays behind what was noted.
+    SetBack,
 }
 
 /// The exchange: sets by what they say, keys by when they were first used.
@@ -258,6 +260,8 @@ struct Model {
     store: Failing,
     outboxes: [Outbox; 2],
     enqueued: u32,
+    /// By so many seconds the machine's clock is.
+    behind: i64,
     kept: Vec<String>,
 }
 
@@ -269,7 +273,7 @@ impl Model {
         let deeds = Arc::new(Mutex::new(deeds.into()));
         let store = Failing { store: MemoryOutbox::new(), deeds, failed: Arc::default() };
         let outboxes = [(); 2].map(|()| outbox(&machine, &exchange, &store));
-        Self { machine, exchange, store, outboxes, enqueued: 0, kept: Vec::new() }
+        Self { machine, exchange, store, outboxes, enqueued: 0, behind: 0, kept: Vec::new() }
     }
 
     async fn step(&mut self, step: Step) {
@@ -292,6 +296,10 @@ impl Model {
             Step::Restart => self.outboxes[0] = outbox(&self.machine, &self.exchange, &self.store),
             Step::Pass(time) => tokio::time::sleep(seconds(time)).await,
             Step::Member(confirms) => self.member(confirms).await,
+            Step::SetBack => {
+                self.behind += 100 * 86_400;
+                self.machine.set_wrong_by(-self.behind);
+            }
         }
     }
 
@@ -315,7 +323,8 @@ impl Model {
                 State::Held => {
                     let _ = outbox.retry(number).await;
                 }
-                State::Unknown => {
+                // Also of what is sent again otherwise, however soon.
+                State::Unknown | State::Pending | State::Parked(_) if entry.may_be_applied() => {
                     let found = if self.exchange.has(&product) { Found::Applied } else { Found::Missing };
                     let _ = outbox.resolve(number, found).await;
                 }
@@ -376,6 +385,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (1_u64..200).prop_map(Step::Pass),
         1 => (1_u64..40).prop_map(|hours| Step::Pass(hours * 3600)),
         2 => any::<bool>().prop_map(Step::Member),
+        1 => Just(Step::SetBack),
     ];
     prop::collection::vec(step, 1..24)
 }
