@@ -135,16 +135,18 @@ impl ReplicaStore for SqliteReplica {
             };
             forgotten.push(told(*collection, entries));
         }
-        if collections.iter().any(|collection| !Collection::OF_ORGANISATION.contains(collection)) {
-            delete_aside(&self.aside, &OWN)?;
-            self.own.settle()?;
-        }
-        self.organisation.settle()?;
-        Ok(forgotten)
+        // The organisation's first, and neither waits for the other's trouble.
+        let organisation = self.organisation.settle();
+        let own = match collections.iter().any(|collection| !Collection::OF_ORGANISATION.contains(collection))
+        {
+            true => delete_aside(&self.aside, &OWN).and(self.own.settle()),
+            false => Ok(()),
+        };
+        organisation.and(own).map(|()| forgotten)
     }
 
     fn settle(&self) -> Result<(), Error> {
-        self.own.settle()?;
-        self.organisation.settle()
+        let organisation = self.organisation.settle();
+        organisation.and(self.own.settle())
     }
 }
