@@ -27,7 +27,7 @@ use exchange_client::{
             Blueprint, BlueprintOp, InstallationId, OrgStockLot, OrgStockOp, Ship, ShipOp, StockLot, StockOp,
         },
     },
-    outbox::{Outbox, Policy},
+    outbox::{Entry, Outbox, Policy},
 };
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 use tokio::sync::OnceCell;
@@ -223,16 +223,32 @@ impl App {
     }
 
     fn outbox(&self, exchange: &Exchange) -> Result<Outbox, Failure> {
-        let owner = self.session.get().and_then(Session::installation_id).unwrap_or_default();
+        let Some(owner) = self.session.get().and_then(Session::installation_id) else {
+            let what = "the exchange has not said yet which installation this is, and so not whose changes are waiting";
+            return Err(Failure::new(
+                Exit::SignIn,
+                what,
+                "sign in, or try again once the exchange can be reached",
+            ));
+        };
         let store = SqliteOutbox::open(&self.config.folders.state)?;
         let core = exchange.api().core();
         Ok(Outbox::new(core, store, exchange.environment().clone(), owner, Policy::default())?)
     }
 
-    /// The outbox as it is here.
-    async fn outbox_here(&self) -> Result<Outbox, Failure> {
+    /// The outbox as it is here; nothing while it is not known whose it is.
+    async fn outbox_here(&self) -> Result<Option<Outbox>, Failure> {
         let exchange = self.exchange().await?;
-        self.outbox(&exchange)
+        let known = self.session.get().and_then(Session::installation_id).is_some();
+        known.then(|| self.outbox(&exchange)).transpose()
+    }
+
+    /// What is in it.
+    async fn entries_here(&self) -> Result<Vec<Entry>, Failure> {
+        match self.outbox_here().await? {
+            Some(outbox) => Ok(outbox.entries().await?),
+            None => Ok(Vec::new()),
+        }
     }
 }
 

@@ -16,7 +16,8 @@ pub(super) async fn run(app: &App, command: Outbox, output: &mut Output) -> Resu
         Outbox::List => list(app, output).await,
         Outbox::Retry(args) => retry(app, args.id, output).await,
         Outbox::Drop(args) => {
-            app.outbox_here().await?.discard(EntryNumber(args.id)).await?;
+            let exchange = app.exchange().await?;
+            app.outbox(&exchange)?.discard(EntryNumber(args.id)).await?;
             if output.is_json() {
                 output.json(&json!({ "dropped": args.id }));
             } else {
@@ -65,7 +66,7 @@ const fn words(state: State) -> (Look, &'static str, &'static str) {
 }
 
 async fn list(app: &App, output: &mut Output) -> Result<Exit, Failure> {
-    let entries = app.outbox_here().await?.entries().await?;
+    let entries = app.entries_here().await?;
     if output.is_json() {
         let items = entries.iter().map(|entry| {
             let (_, state, next) = words(entry.state());

@@ -201,7 +201,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
     };
     let areas =
         Area::ALL.into_iter().map(|area| Ok((area, read(area)?))).collect::<Result<Vec<_>, Failure>>()?;
-    let entries = app.outbox_here().await?.entries().await?;
+    let entries = app.entries_here().await?;
     let waiting = entries.iter().filter(|entry| entry.state() != State::Done).count();
     let scopes = session.scopes();
     let granted: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
@@ -250,8 +250,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
 /// IDP-24, CLI-06: revokes, deletes, and says what became of each step.
 pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Result<Exit, Failure> {
     let session = app.session().await?;
-    let outbox = app.outbox_here().await?;
-    let waiting = outbox.entries().await?.iter().filter(|entry| entry.state() != State::Done).count();
+    let waiting = app.entries_here().await?.iter().filter(|entry| entry.state() != State::Done).count();
     if !args.yes && output.can_ask() {
         let lost = if waiting > 0 {
             format!(" {waiting} changes that were not sent are lost.")
@@ -270,8 +269,10 @@ pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Res
         let what = format!("{waiting} changes that were not sent would be lost");
         return Err(Failure::new(Exit::Conflict, what, "use --yes to disconnect all the same"));
     }
-    for entry in outbox.entries().await? {
-        outbox.discard(entry.number()).await?;
+    if let Some(outbox) = app.outbox_here().await? {
+        for entry in outbox.entries().await? {
+            outbox.discard(entry.number()).await?;
+        }
     }
     let mut gone = session.disconnect().await;
     let copies = app.replica().and_then(|replica| Ok(replica.forget()?));
