@@ -1,9 +1,14 @@
 //! What the exchange said of references, so that their keys are sent from then on (RES-13).
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use exchange_api::types::{CatalogEntry, CatalogKind, ItemRef, UexId};
 use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{Error, ErrorKind},
+    lock::durable,
+};
 
 /// References and the entries that they resolved to. Holds nothing about the member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,6 +90,20 @@ impl CatalogueMemory {
         serde_json::to_string(&lines).unwrap_or_default()
     }
 
+    /// Writes [`CatalogueMemory::to_json`] to a file, whole or not at all, so that who reads it meanwhile, or after
+    /// this process was killed, finds what was there before.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`] with what the system says.
+    pub fn write_to(&self, path: &Path) -> Result<(), Error> {
+        std::path::absolute(path).and_then(|path| durable::write(&path, self.to_json().as_bytes())).map_err(
+            |error| {
+                let what = "what is remembered of the catalogue cannot be written";
+                Error::caused(ErrorKind::Storage, what, error)
+            },
+        )
+    }
+
     /// What [`CatalogueMemory::to_json`] wrote.
     ///
     /// # Errors
@@ -142,6 +161,23 @@ mod tests {
         assert_eq!(bt(CatalogKind::Item, r#"{"name": "One"}"#), None);
         assert_eq!(bt(CatalogKind::Item, r#"{"name": "One", "uexId": 7, "bt": "b-3"}"#), None);
         assert!(CatalogueMemory::from_json(b"[{]").unwrap_err().to_string().contains("cannot be read"));
+    }
+
+    /// A file is replaced whole: what cannot be put in its place changes nothing, and leaves nothing beside it.
+    #[test]
+    fn a_file_is_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("catalogue.json");
+        let mut memory = CatalogueMemory::default();
+        for bt in ["b-1", "b-2"] {
+            memory.learn(CatalogKind::Item, &reference(r#"{"name": "One"}"#), entry(bt));
+            memory.write_to(&file).unwrap();
+            assert_eq!(CatalogueMemory::from_json(&std::fs::read(&file).unwrap()).unwrap(), memory);
+        }
+        let taken = folder.path().join("taken");
+        std::fs::create_dir_all(taken.join("x")).unwrap();
+        assert_eq!(memory.write_to(&taken).unwrap_err().kind(), ErrorKind::Storage);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     /// A key alone is no name of anything.

@@ -11,7 +11,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use dpop_bound::Random as _;
 use exchange_api::{
     calls::{BlueprintsWriteCall, OrgStockWriteCall, ShipsWriteCall, StockWriteCall},
     client::Call,
@@ -30,6 +29,7 @@ use super::{
 };
 use crate::{
     changes::Lane,
+    drafts::idempotency_key,
     environment::Environment,
     error::{Error, ErrorKind},
     pace::Asked,
@@ -99,7 +99,7 @@ impl Outbox {
         if owner.is_empty() {
             return Err(Error::new(ErrorKind::Invalid, "an outbox is somebody's, and nobody is known"));
         }
-        let holder = random(&environment)?;
+        let holder = idempotency_key(&environment)?;
         Ok(Self(Arc::new(Inner {
             core: core.clone(),
             store: Arc::new(store),
@@ -153,7 +153,7 @@ impl Inner {
 
     /// A key that nobody guesses (GW-12).
     pub(super) fn key(&self) -> Result<String, Error> {
-        random(&self.environment)
+        idempotency_key(&self.environment)
     }
 
     pub(super) fn wake(&self, lane: Lane) {
@@ -346,15 +346,6 @@ impl Inner {
 
 /// The bytes of the answer, and whether it is a repetition.
 type Answered = Result<(Bytes, bool), Error>;
-
-/// 128 random bits in hexadecimal digits.
-fn random(environment: &Environment) -> Result<String, Error> {
-    let mut bytes = [0; 16];
-    environment
-        .fill(&mut bytes)
-        .map_err(|error| Error::caused(ErrorKind::Bug, "an idempotency key needs random numbers", error))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
 
 /// Whose it is not, nor what it holds.
 impl fmt::Debug for Outbox {
