@@ -19,8 +19,8 @@ use std::{
 };
 
 use exchange_client::{
-    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Exchange, InMemory, InsecureFile,
-    Replica, Session, UnixTime,
+    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Exchange, InsecureFile, Replica,
+    Session, UnixTime,
     api::{
         operations::OperationId,
         types::{
@@ -29,6 +29,7 @@ use exchange_client::{
     },
     outbox::{Entry, Outbox, Policy},
 };
+use exchange_client_keyring::PlatformStore;
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 use tokio::sync::OnceCell;
 
@@ -151,8 +152,8 @@ impl App {
         Ok(builder.credentials(self.store()?).open().await?)
     }
 
-    /// Files where the member chose them at login, and else the platform's store. Without either nobody is signed
-    /// in, and nobody can sign in.
+    /// Files where the member chose them at login, and else the platform's store. Where that is missing or locked the
+    /// session says so, and nobody can sign in.
     fn store(&self) -> Result<Arc<dyn CredentialStore>, Failure> {
         let folder = self.insecure_folder();
         if folder.is_dir() {
@@ -161,7 +162,7 @@ impl App {
             })?;
             return Ok(Arc::new(files));
         }
-        Ok(Arc::new(InMemory::new()))
+        Ok(Arc::new(PlatformStore::new()))
     }
 
     async fn exchange(&self) -> Result<Exchange, Failure> {
@@ -215,7 +216,7 @@ impl App {
 
     /// RES-13: the keys are known to the next command too. Not worth failing for.
     fn keep_catalogue(&self, catalogue: &Catalogue) {
-        let _ = std::fs::write(self.catalogue_file(), catalogue.remember().to_json());
+        let _ = catalogue.remember().write_to(&self.catalogue_file());
     }
 
     fn catalogue_file(&self) -> std::path::PathBuf {

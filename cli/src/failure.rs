@@ -2,7 +2,7 @@
 
 use std::{fmt, io, time::Duration};
 
-use exchange_client::{Error, ErrorKind};
+use exchange_client::{Advice, Error, ErrorKind};
 use serde::Serialize;
 
 use crate::output::Output;
@@ -37,6 +37,10 @@ pub(crate) enum Exit {
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 it could not be done, 2 the command line or the \
     configuration is wrong, 3 cancelled by the member, 4 sign-in needed, 5 refused by policy, 6 the exchange asks to \
     wait, 7 conflict or confirmation needed, 8 partly applied, 130 interrupted.";
+
+/// What this program has beside the store.
+const OPEN_STORE: &str = "unlock the secret store of this computer, or sign in with --insecure-storage to keep the \
+    secrets in a file";
 
 /// Why a command came to nothing.
 #[derive(Debug)]
@@ -86,7 +90,11 @@ impl Failure {
                 let oauth = error.oauth_error().map(|error| error.as_str().to_owned());
                 let request = error.correlation_id().map(str::to_owned);
                 let message = message.unwrap_or(&whole).to_owned();
-                (message, advice, code.or(oauth), request, error.retry_after())
+                let next = match error.advice() {
+                    Advice::OpenSecretStore => OPEN_STORE,
+                    _ => advice,
+                };
+                (message, next, code.or(oauth), request, error.retry_after())
             }
         };
         if output.is_json() {

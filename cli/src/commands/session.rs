@@ -50,14 +50,6 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
         InsecureFile::open(app.insecure_folder())
             .map_err(|error| Failure::new(Exit::Failed, error.to_string(), "choose another folder"))?;
         output.warn("whoever can read your files can act as you: the secrets are kept in one");
-    } else if !app.insecure_folder().is_dir() {
-        // Never a place that nobody chose (IDP-18).
-        let what = "this program has no secret store on this computer";
-        return Err(Failure::new(
-            Exit::Failed,
-            what,
-            "choose --insecure-storage if you want the secrets in a file",
-        ));
     }
     let session = app.session().await?;
     approved(session, args, output).await?;
@@ -205,7 +197,6 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
     let waiting = entries.iter().filter(|entry| entry.state() != State::Done).count();
     let scopes = session.scopes();
     let granted: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
-    let store = app.insecure_folder().is_dir().then(|| session.secret_store().to_owned());
     if output.is_json() {
         let areas = areas.iter().map(|(area, (as_of, count))| {
             (area.name().to_owned(), json!({ "asOf": as_of, "entries": count }))
@@ -213,7 +204,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
         let areas: serde_json::Map<_, _> = areas.collect();
         output.json(&json!({
             "state": state, "next": next, "issuer": app.config.place.issuer(), "gateway": app.config.place.gateway(),
-            "profile": app.config.profile, "secretStore": store,
+            "profile": app.config.profile, "secretStore": session.secret_store(),
             "installationId": session.installation_id(), "label": session.label(), "scopes": granted,
             "areas": areas, "outbox": waiting,
         }));
@@ -227,9 +218,8 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
     facts.say("identity provider", app.config.place.issuer());
     facts.say("gateway", app.config.place.gateway());
     facts.say("profile", app.config.profile.as_str());
-    if let Some(store) = store {
-        facts.look("secrets in", Look::Warning, store);
-    }
+    let kept = if app.insecure_folder().is_dir() { Look::Warning } else { Look::Plain };
+    facts.look("secrets in", kept, session.secret_store());
     if let Some(id) = session.installation_id() {
         facts.say("installation", id);
     }

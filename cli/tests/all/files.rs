@@ -109,10 +109,10 @@ async fn an_exchange_is_configured() {
         shown.replace(&*file.display().to_string(), "<file>")
     };
     let whole = "issuer = \"https://id.test\"\ngateway = \"https://gateway.test\"\nclient-id = \"desk\"\ninfo-url = \"https://desk.test\"\n";
-    // Nobody is signed in there: nothing is sent.
+    // Read, and found good: what is missing is a place for secrets.
     expect![[r#"
-        exit 4
-        err| {"error":{"code":"sign-in-needed","exit":4,"message":"nobody is signed in","next":"sign in"}}
+        exit 1
+        err| {"error":{"code":"failed","exit":1,"message":"the secret store (Secret Service) is not there: zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory (os error 2)","next":"unlock the secret store of this computer, or sign in with --insecure-storage to keep the secrets in a file"}}
     "#]]
     .assert_eq(&run(whole).await);
     expect![[r#"

@@ -81,7 +81,7 @@ pub(crate) fn normal(text: &str) -> String {
     WORD.replace_all(&text, masked).into_owned()
 }
 
-/// The command, with nothing of this process's environment that it looks at.
+/// The command, with nothing of this process's environment that it looks at, and no session bus: no secret store.
 pub(crate) fn bare(home: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_exchange"));
     for name in ["EXCHANGE_SANDBOX", "EXCHANGE_CONFIG", "NO_COLOR", "CLICOLOR_FORCE", "XDG_CONFIG_HOME"] {
@@ -92,6 +92,7 @@ pub(crate) fn bare(home: &TempDir) -> Command {
         .env("XDG_STATE_HOME", home.path().join("state"))
         .env("XDG_CACHE_HOME", home.path().join("cache"))
         .env("LOCALAPPDATA", home.path())
+        .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent/bus")
         .stdin(Stdio::null())
         .kill_on_drop(true);
     command
