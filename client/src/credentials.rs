@@ -9,6 +9,7 @@ mod memory;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 pub use self::{
@@ -218,11 +219,13 @@ pub(crate) struct Vault {
     store: Arc<dyn CredentialStore>,
     owner: Owner,
     environment: Environment,
+    /// Held by the call that the store works on, in the order of the calls.
+    turn: Arc<Mutex<()>>,
 }
 
 impl Vault {
     pub(crate) fn new(store: Arc<dyn CredentialStore>, owner: Owner, environment: Environment) -> Self {
-        Self { store, owner, environment }
+        Self { store, owner, environment, turn: Arc::default() }
     }
 
     /// The name of the store.
@@ -231,15 +234,16 @@ impl Vault {
     }
 
     pub(crate) async fn read(&self, entry: Entry) -> Result<Option<SecretBytes>, Error> {
-        self.within(self.store.read(&self.owner, entry)).await
+        self.within(move |vault| async move { vault.store.read(&vault.owner, entry).await }).await
     }
 
     pub(crate) async fn write(&self, entry: Entry, secret: &SecretBytes) -> Result<(), Error> {
-        self.within(self.store.write(&self.owner, entry, secret)).await
+        let secret = secret.clone();
+        self.within(move |vault| async move { vault.store.write(&vault.owner, entry, &secret).await }).await
     }
 
     pub(crate) async fn delete(&self, entry: Entry) -> Result<(), Error> {
-        self.within(self.store.delete(&self.owner, entry)).await
+        self.within(move |vault| async move { vault.store.delete(&vault.owner, entry).await }).await
     }
 
     /// An error of the kind [`ErrorKind::Secrets`] that names the store.
@@ -247,10 +251,21 @@ impl Vault {
         Error::new(ErrorKind::Secrets, format!("the secret store ({}) {why}", self.name()))
     }
 
-    async fn within<T>(&self, work: Later<'_, Result<T, CredentialError>>) -> Result<T, Error> {
+    /// Gives the answer up after a while, and not the deed: what a slow store was told last is what it keeps, since
+    /// later calls wait until it is done.
+    async fn within<T, F>(&self, work: impl FnOnce(Self) -> F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, CredentialError>> + Send + 'static,
+    {
+        let (turn, work) = (Arc::clone(&self.turn), work(self.clone()));
+        let work = tokio::spawn(async move {
+            let _turn = turn.lock_owned().await;
+            work.await
+        });
         let done = tokio::select! {
             biased;
-            done = work => done,
+            done = work => done.unwrap_or_else(|error| Err(CredentialError::Failed(error.to_string()))),
             () = self.environment.sleep(LIMIT) => Err(CredentialError::Silent),
         };
         done.map_err(|error| self.failed(&error))
@@ -372,6 +387,63 @@ pub(crate) mod tests {
             check(0, CredentialError::Missing("no session bus".into())).await,
             format!("the secret store (Broken Store) is not there: no session bus{advice}")
         );
+    }
+
+    /// IDP-18: a slow store keeps what it was told last, and a deletion that came later is not undone by a write whose
+    /// answer was given up.
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_store_does_all_of_it_in_order() {
+        struct Slow(InMemory, Duration);
+        impl CredentialStore for Slow {
+            fn name(&self) -> &'static str {
+                "Slow Store"
+            }
+
+            fn read<'a>(
+                &'a self,
+                owner: &'a Owner,
+                entry: Entry,
+            ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+                self.0.read(owner, entry)
+            }
+
+            fn write<'a>(
+                &'a self,
+                owner: &'a Owner,
+                entry: Entry,
+                secret: &'a SecretBytes,
+            ) -> Later<'a, Result<(), CredentialError>> {
+                Box::pin(async move {
+                    tokio::time::sleep(self.1).await;
+                    self.0.write(owner, entry, secret).await
+                })
+            }
+
+            fn delete<'a>(
+                &'a self,
+                owner: &'a Owner,
+                entry: Entry,
+            ) -> Later<'a, Result<(), CredentialError>> {
+                self.0.delete(owner, entry)
+            }
+        }
+        let kept = InMemory::new();
+        let store = Slow(kept.clone(), Duration::from_secs(40));
+        let vault = Vault::new(Arc::new(store), owner("default"), Environment::system());
+        for text in ["first", "second"] {
+            vault.write(Entry::RefreshToken, &secret(text)).await.unwrap_err();
+        }
+        let read = loop {
+            // The second write is still under way.
+            if let Ok(read) = vault.read(Entry::RefreshToken).await {
+                break read;
+            }
+        };
+        assert_eq!(read, Some(secret("second")));
+        vault.write(Entry::RefreshToken, &secret("third")).await.unwrap_err();
+        vault.delete(Entry::RefreshToken).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        assert_eq!(kept.read(&owner("default"), Entry::RefreshToken).await, Ok(None));
     }
 
     #[test]

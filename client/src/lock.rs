@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How long to wait for another process: longer than a refresh with all its retries takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// How often to look whether it is done, at first and after a while.
 const LOOK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
@@ -80,7 +80,7 @@ impl Folder {
 
     /// Waits for the lock.
     ///
-    /// Fails when the file cannot be used, or another process holds it for two minutes.
+    /// Fails when the file cannot be used, or another process holds it for five minutes.
     pub(crate) async fn lock(&self, environment: &Environment) -> Result<Locked, Error> {
         let mut file = self.apart("lock", open).await?;
         let (mut waited, mut look) = (Duration::ZERO, LOOK.0);
