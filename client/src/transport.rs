@@ -311,7 +311,9 @@ impl Inner {
     /// Remembers for other calls what the server asked this one for.
     fn gate(&self, operation: &'static Operation, came: &Came, asked: Option<Duration>) {
         let code = came.said.code.as_ref();
-        let concerns = came.judged.verdict == Verdict::Wait || kind_of_said(came) == ErrorKind::QuotaExceeded;
+        let is_down = came.answer.as_ref().is_ok_and(|answer| answer.status().is_server_error());
+        let concerns =
+            is_down || came.judged.verdict == Verdict::Wait || kind_of_said(came) == ErrorKind::QuotaExceeded;
         let (Some(asked), true) = (asked, concerns) else { return };
         if let Some(scope) = Scope::of(code, operation) {
             let now = self.now();

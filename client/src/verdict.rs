@@ -64,6 +64,28 @@ impl Said {
     }
 }
 
+impl Said {
+    /// Whether a write that was refused so was not carried out under its key before either: then the exchange would
+    /// have said again what came of that, or had refused it in the same way. All other refusals come before the
+    /// exchange looks at keys (GW-01, GW-12).
+    pub(crate) fn is_of_this_write(&self) -> bool {
+        matches!(
+            self.code,
+            Some(
+                Code::SchemaInvalid
+                    | Code::PayloadTooLarge
+                    | Code::BatchTooLarge
+                    | Code::UnsupportedMediaType
+                    | Code::IdempotencyKeyMissing
+                    | Code::IdempotencyKeyReused
+                    | Code::VersionConflict
+                    | Code::MassChangeConfirmationRequired
+                    | Code::NotFound
+            )
+        )
+    }
+}
+
 /// As the contract writes codes.
 fn is_code(text: &str) -> bool {
     let mut bytes = text.bytes();
@@ -125,8 +147,7 @@ fn of_status(status: StatusCode, is_problem: bool, unknown: Verdict) -> Judged {
         401 if is_problem => judged(Verdict::Renew, Health::Up),
         408 | 425 | 429 => judged(Verdict::Wait, Health::Up),
         503 if is_problem => judged(Verdict::Wait, Health::Up),
-        // Refused by what stands before the gateway.
-        503 => judged(Verdict::Wait, Health::Down { unreachable: false }),
+        // Also a 503: a proxy says so of a gateway that went away in the middle, too.
         500..600 if is_problem => judged(unknown, Health::Up),
         500..600 => judged(unknown, Health::Down { unreachable: false }),
         _ => judged(Verdict::Done, Health::Up),
@@ -200,7 +221,7 @@ mod tests {
         for (status, expect) in [(401, Verdict::Done), (403, Verdict::Done), (404, Verdict::Done)] {
             assert_eq!(verdict(READ, status, page), expect, "{status}");
         }
-        for (status, expect) in [(502, Verdict::Unknown), (520, Verdict::Unknown), (503, Verdict::Wait)] {
+        for (status, expect) in [(502, Verdict::Unknown), (503, Verdict::Unknown), (520, Verdict::Unknown)] {
             assert_eq!(verdict(READ, status, page), expect, "{status}");
         }
         assert_eq!(verdict(READ, 302, ""), Verdict::Done);

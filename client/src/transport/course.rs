@@ -150,7 +150,7 @@ impl Course {
         };
         match came.answer {
             // The last request was not carried out; an earlier one may have been.
-            Ok(answer) if maybe_done && came.judged.verdict == Verdict::Wait => {
+            Ok(answer) if maybe_done && !answer.status().is_success() && !came.said.is_of_this_write() => {
                 let what = "the exchange did not say what became of it";
                 let error = Error::refused(ErrorKind::OutcomeUnknown, came.said.code, answer.status(), &id);
                 let error = error.saying(what).waiting(asked);

@@ -59,7 +59,10 @@ async fn a_lost_answer_is_asked_for_again() {
 /// GW-12: the outcome of a write that cannot be learnt is unknown, whatever is answered in between.
 #[tokio::test(start_paused = true)]
 async fn an_unknown_outcome_stays_one() {
-    for then in [Reply::refused(), Reply::problem(Code::ServiceUnavailable), Reply::unheard()] {
+    let stopped = [Code::ClientSuspended, Code::InstallationRevoked, Code::ScopeMissing].map(Reply::problem);
+    let silent =
+        [Reply::refused(), Reply::problem(Code::ServiceUnavailable), Reply::unheard(), Reply::html(403)];
+    for then in silent.into_iter().chain(stopped) {
         let rig = Rig::new();
         rig.gateway.then(Reply::unheard());
         rig.gateway.then(then);
@@ -67,6 +70,20 @@ async fn an_unknown_outcome_stays_one() {
         let error = rig.write(KEY, patience).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
         assert_eq!(rig.gateway.count(), 2);
+    }
+}
+
+/// GW-12: a refusal that is about what the write says is its outcome: under the same key the first one would have met
+/// it too, or be told again.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_the_write_itself_is_its_outcome() {
+    for (code, kind) in
+        [(Code::VersionConflict, ErrorKind::Conflict), (Code::BatchTooLarge, ErrorKind::TooLarge)]
+    {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::unheard());
+        rig.gateway.then(Reply::problem(code));
+        assert_eq!(rig.write(KEY, LONG).await.unwrap_err().kind(), kind);
     }
 }
 
