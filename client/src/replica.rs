@@ -283,7 +283,7 @@ impl Replica {
             }
         }
         if expired.is_empty() {
-            self.store.settle()?;
+            self.store.settle(now)?;
             return Ok(Vec::new());
         }
         self.store.forget(&expired)

@@ -322,13 +322,26 @@ impl Sync {
                         Outcome::Superseded(kept) => Input::Superseded(kept),
                     }
                 }
-                Action::Done => return Ok(()),
+                Action::Done => {
+                    self.settle(E::AREA).await;
+                    return Ok(());
+                }
                 Action::Stuck(why) => {
                     let what = format!("the feed of {} turns in circles: {why}", E::AREA);
                     return Err(Error::new(ErrorKind::Protocol, what));
                 }
                 Action::Ignore => return Err(Error::new(ErrorKind::Bug, "a feed ignored its own answer")),
             };
+        }
+    }
+
+    /// What a round took away from the organisation's data goes from the files with it; what cannot yet, by timer.
+    async fn settle(&self, area: Area) {
+        if area.is_of_organisation() {
+            let (replica, now) = (self.0.replica.clone(), self.now());
+            if let Err(error) = blocking(move || replica.store().settle(now)).await {
+                tracing::debug!(%error, "what went is in the files a little longer");
+            }
         }
     }
 

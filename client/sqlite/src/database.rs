@@ -1,8 +1,11 @@
 //! A database file: how it is opened, brought up to date, written without loss, repaired and made to forget.
 //!
-//! Durability is that of `synchronous=FULL` in WAL mode: a commit is on the disk when it returns. `secure_delete`
-//! overwrites what is deleted, and [`Database::settle`] sees to it that the overwriting has reached the file and
-//! that nothing is left in the log beside it. Several processes use one file; writers wait for each other.
+//! Durability is that of `synchronous=FULL` in WAL mode: a commit is on the disk when it returns. Several processes
+//! use one file; writers wait for each other.
+//!
+//! `secure_delete` overwrites what is deleted where it stands, and not the copies that SQLite left behind when it moved
+//! rows between pages. So whoever deletes or replaces notes it in the same transaction ([`leave`]), and
+//! [`Database::settle`] writes the file anew and empties the log beside it.
 
 mod damage;
 #[cfg(test)]
@@ -23,6 +26,10 @@ pub(crate) use damage::{Damaged, delete_aside};
 
 /// How long one waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);
+
+/// How long, in milliseconds, remnants of what changes every day may stay: to write a file anew costs as much as it
+/// has bytes.
+pub(crate) const REMNANTS_FOR: i64 = 86_400_000;
 
 /// What a database is for.
 #[derive(Debug)]
@@ -87,8 +94,21 @@ impl Database {
         self.told(done)
     }
 
-    /// Sees to it that what was deleted is in none of the files any more: the log is carried over and emptied.
-    pub(crate) fn settle(&self) -> Result<(), Error> {
+    /// Sees to it that what was deleted is in none of the files any more: the file is written anew if remnants in it
+    /// are due at this time, in milliseconds since 1970, and the log is carried over and emptied.
+    pub(crate) fn settle(&self, now: i64) -> Result<(), Error> {
+        let (since, changes) = self.read(|connection| {
+            let remnant = "SELECT since, changes FROM remnant";
+            connection
+                .query_row(remnant, [], |row| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, i64>(1)?)))
+        })?;
+        // One of a time that is still to come was left before the clock was set back.
+        if since.is_some_and(|since| since == 0 || since > now || now.saturating_sub(since) >= REMNANTS_FOR) {
+            let done = locked(&self.writer).execute_batch("VACUUM");
+            self.told(done)?;
+            let gone = "UPDATE remnant SET since = NULL WHERE changes = ?1";
+            self.write(|transaction| transaction.execute(gone, [changes]).map(drop))?;
+        }
         let log = beside(&self.path, "-wal");
         if fs::metadata(log).map_or(0, |log| log.len()) == 0 {
             return Ok(());
@@ -134,6 +154,13 @@ impl Database {
     }
 }
 
+/// Notes that something was deleted or replaced at this time, in milliseconds since 1970; 0 when no byte of it may be
+/// there any more after the next [`Database::settle`].
+pub(crate) fn leave(transaction: &Transaction<'_>, at: i64) -> rusqlite::Result<()> {
+    let left = "UPDATE remnant SET since = min(coalesce(since, ?1), ?1), changes = changes + 1";
+    transaction.prepare_cached(left)?.execute([at]).map(drop)
+}
+
 /// What a thread left that panicked: a connection, whose transaction was rolled back.
 fn locked(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
@@ -171,6 +198,9 @@ fn migrate(connection: &mut Connection, plan: &Plan) -> Result<(), Fault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     let from = version(&transaction, plan)?;
+    if from == 0 {
+        transaction.execute_batch(include_str!("database/remnant.sql"))?;
+    }
     for migration in plan.migrations.get(from..).unwrap_or_default() {
         transaction.execute_batch(migration)?;
     }

@@ -12,7 +12,7 @@ use exchange_client::{
 use rusqlite::{Connection, OptionalExtension as _, Transaction, named_params};
 use tokio::task::spawn_blocking;
 
-use crate::database::{Damaged, Database, Plan, private_folder, storage};
+use crate::database::{Damaged, Database, Plan, leave, private_folder, storage};
 
 static PLAN: Plan = Plan {
     what: "outbox",
@@ -24,7 +24,7 @@ static PLAN: Plan = Plan {
 /// An outbox that outlives the process.
 ///
 /// What is kept is on the disk when it is said to be: one transaction, one sync, for each call. Several processes
-/// may share the file. What is removed is overwritten.
+/// may share the file. What is removed is in none of its files any more once [`OutboxStore::settle`] returned.
 ///
 /// * A file of a newer program is left as it is, and opening it fails.
 /// * So is a damaged one: what it holds is nowhere else. Whoever gives it up moves it out of the way.
@@ -69,12 +69,11 @@ impl OutboxStore for SqliteOutbox {
     }
 
     fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool> {
-        self.run(move |database| {
-            let removed = database.write(|transaction| remove(transaction, number, revision))?;
-            // While another process reads, what was overwritten stands in the log a little longer.
-            let _ = database.settle();
-            Ok(removed)
-        })
+        self.run(move |database| database.write(|transaction| remove(transaction, number, revision)))
+    }
+
+    fn settle(&self) -> Keeping<'_, ()> {
+        self.run(|database| database.settle(0))
     }
 
     fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {
@@ -132,6 +131,7 @@ fn replace(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<bool> {
 fn remove(transaction: &Transaction<'_>, number: u64, revision: u64) -> rusqlite::Result<bool> {
     let sql = "DELETE FROM entry WHERE number = :number AND revision = :revision";
     let values = named_params! { ":number": stored(number), ":revision": stored(revision) };
+    leave(transaction, 0)?;
     Ok(transaction.prepare_cached(sql)?.execute(values)? == 1)
 }
 

@@ -8,7 +8,7 @@ mod tests;
 use std::{fs, io, path::Path};
 
 use exchange_client::{
-    Area, Error,
+    Area, Error, UnixTime,
     feed::{Collection, Kept},
     replica::{Commit, Document, Forgotten, Outcome, Removal, ReplicaStore, Row},
 };
@@ -36,8 +36,9 @@ static ORGANISATION: Plan = Plan {
 /// A replica that outlives the process.
 ///
 /// Every commit is one transaction that is on the disk when it returns. Several processes may share the folder. What
-/// is deleted is overwritten, in the log beside the file too once [`ReplicaStore::forget`] or
-/// [`ReplicaStore::settle`] returned; what a file system or a disk keeps of its own accord is beyond this.
+/// [`ReplicaStore::forget`] deletes is in none of the files any more when it returned. What the organisation's pages
+/// take away is gone after the next [`ReplicaStore::settle`] if the member may not see it any more, and a day later if
+/// it just went; what a file system or a disk keeps of its own accord is beyond this.
 ///
 /// * A file of a newer program is left as it is, and opening it fails.
 /// * A damaged file is no loss, since the exchange has all of it: it is set aside as `replica.db.damaged`, or deleted
@@ -136,17 +137,17 @@ impl ReplicaStore for SqliteReplica {
             forgotten.push(told(*collection, entries));
         }
         // The organisation's first, and neither waits for the other's trouble.
-        let organisation = self.organisation.settle();
+        let organisation = self.organisation.settle(0);
         let own = match collections.iter().any(|collection| !Collection::OF_ORGANISATION.contains(collection))
         {
-            true => delete_aside(&self.aside, &OWN).and(self.own.settle()),
+            true => delete_aside(&self.aside, &OWN).and(self.own.settle(0)),
             false => Ok(()),
         };
         organisation.and(own).map(|()| forgotten)
     }
 
-    fn settle(&self) -> Result<(), Error> {
-        let organisation = self.organisation.settle();
-        organisation.and(self.own.settle())
+    fn settle(&self, now: UnixTime) -> Result<(), Error> {
+        let organisation = self.organisation.settle(rows::millis(now));
+        organisation.and(self.own.settle(rows::millis(now)))
     }
 }

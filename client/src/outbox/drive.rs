@@ -221,7 +221,15 @@ impl Inner {
                 self.store.remove(entry.number, entry.revision).await?;
             }
         }
+        self.settle().await;
         Ok(())
+    }
+
+    /// What was removed goes from the files too, or an hour later: another process may be reading it.
+    pub(super) async fn settle(&self) {
+        if let Err(error) = self.store.settle().await {
+            tracing::debug!(%error, "what was removed from the outbox is in its file a little longer");
+        }
     }
 
     async fn send_all(&self, lane: Lane, told: &mut Vec<OutboxEvent>) -> Result<Option<Duration>, Error> {

@@ -240,6 +240,7 @@ impl Outbox {
             let idle = self.0.idle(entry.lane);
             entry.may_go(&self.0.holder, self.0.now(), idle.is_some())?;
             if self.0.store.remove(entry.number, entry.revision).await? {
+                self.0.settle().await;
                 self.0.wake(entry.lane);
                 return Ok(());
             }
@@ -256,6 +257,7 @@ impl Outbox {
         for entry in self.entries().await?.into_iter().filter(|entry| entry.state == State::Done) {
             forgotten += usize::from(self.0.store.remove(entry.number, entry.revision).await?);
         }
+        self.0.settle().await;
         Ok(forgotten)
     }
 
@@ -290,7 +292,7 @@ impl LocalData for Outbox {
             for _ in 0..TRIES {
                 let rows = self.0.store.rows(&self.0.owner).await?;
                 if rows.is_empty() {
-                    return Ok(());
+                    return self.0.store.settle().await;
                 }
                 for row in rows {
                     // Who changed it meanwhile is met in the next round.

@@ -64,6 +64,10 @@ pub trait OutboxStore: Send + Sync {
     /// Removes a row of this revision; `false`, and nothing, when it is another or none.
     fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool>;
 
+    /// Sees to it that no byte of what was removed is in any file of the store any more. It fails while another
+    /// process still reads them, and is called again.
+    fn settle(&self) -> Keeping<'_, ()>;
+
     /// A row by its number.
     fn row(&self, number: u64) -> Keeping<'_, Option<Row>>;
 
@@ -85,6 +89,10 @@ impl<T: OutboxStore + ?Sized> OutboxStore for Arc<T> {
 
     fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool> {
         (**self).remove(number, revision)
+    }
+
+    fn settle(&self) -> Keeping<'_, ()> {
+        (**self).settle()
     }
 
     fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {
@@ -152,6 +160,10 @@ impl OutboxStore for MemoryOutbox {
         let mut kept = self.rows();
         let is_there = kept.rows.get(&number).is_some_and(|kept| kept.revision == revision);
         Self::keep(is_there && kept.rows.remove(&number).is_some())
+    }
+
+    fn settle(&self) -> Keeping<'_, ()> {
+        Self::keep(())
     }
 
     fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {

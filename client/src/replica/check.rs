@@ -173,5 +173,5 @@ fn others(store: &impl ReplicaStore) {
     assert_eq!(store.forget(&[stock, pools]).unwrap(), [forgotten(stock, 2), forgotten(pools, 0)]);
     assert_eq!(store.removal(Area::Stock, "y").unwrap(), None);
     assert_eq!(store.agreed(Area::Stock, "1").unwrap(), None);
-    store.settle().unwrap();
+    store.settle(UnixTime::from_secs(1_000)).unwrap();
 }

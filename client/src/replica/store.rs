@@ -1,5 +1,7 @@
 //! What a place for a replica has to be able to do.
 
+use dpop_bound::UnixTime;
+
 use super::{Commit, Document, Outcome, Removal, Row};
 use crate::{
     error::Error,
@@ -83,11 +85,14 @@ pub trait ReplicaStore: Send + Sync + 'static {
     /// again.
     fn forget(&self, collections: &[Collection]) -> Result<Vec<Forgotten>, Error>;
 
-    /// Ends what an earlier [`forget`](Self::forget) could not.
+    /// Sees to it that the bytes of what is not kept any more are gone: what an earlier [`forget`](Self::forget) could
+    /// not do, what a [`Commit`] stripped or took with a unit (OST-05, OST-10), and what other pages removed a day ago
+    /// and more.
     ///
     /// # Errors
-    /// When that still cannot be done.
-    fn settle(&self) -> Result<(), Error> {
+    /// When that cannot be done now: it is to be called again.
+    fn settle(&self, now: UnixTime) -> Result<(), Error> {
+        let _ = now;
         Ok(())
     }
 }

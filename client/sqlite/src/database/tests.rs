@@ -179,7 +179,7 @@ fn what_is_deleted_is_gone_from_every_file() {
     let database = Database::open(&path, &OLD).unwrap();
     let secret = "geheim".repeat(1_000);
     note(&database, &secret).unwrap();
-    database.settle().unwrap();
+    database.settle(0).unwrap();
     note(&database, &secret).unwrap();
     let found = || {
         let files = fs::read_dir(folder.path()).unwrap();
@@ -194,12 +194,12 @@ fn what_is_deleted_is_gone_from_every_file() {
     // As long as another process reads, it is told, and not taken for done.
     {
         locked(&database.writer).busy_timeout(Duration::ZERO).unwrap();
-        assert!(database.settle().unwrap_err().to_string().contains("still reads"));
+        assert!(database.settle(0).unwrap_err().to_string().contains("still reads"));
     }
     drop(reading);
-    database.settle().unwrap();
+    database.settle(0).unwrap();
     assert_eq!(found(), 0);
-    database.settle().unwrap();
+    database.settle(0).unwrap();
 }
 
 #[cfg(unix)]

@@ -125,7 +125,7 @@ async fn a_newer_and_a_damaged_file_stay_as_they_are() {
         let path = folder.path().join("outbox.db");
         let store = SqliteOutbox::open(folder.path()).unwrap();
         store.append(vec![new_row("me", Lane::Stock, "kept")]).await.unwrap();
-        store.0.settle().unwrap();
+        store.0.settle(0).unwrap();
         drop(store);
         if newer {
             Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
@@ -152,6 +152,7 @@ async fn what_is_removed_is_overwritten() {
     };
     assert!(found() > 0);
     assert!(store.remove(number, 0).await.unwrap());
+    store.settle().await.unwrap();
     assert_eq!(found(), 0);
 }
 

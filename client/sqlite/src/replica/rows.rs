@@ -10,6 +10,8 @@ use exchange_client::{
 };
 use rusqlite::{Connection, OptionalExtension, Result, Transaction, named_params, params};
 
+use crate::database::leave;
+
 /// A table of rows.
 #[derive(Clone, Copy)]
 pub(super) enum Table {
@@ -34,7 +36,7 @@ fn opaque<T: Contract>(text: String) -> Result<T> {
         .map_err(|_| rusqlite::Error::InvalidColumnName("text".to_owned()))
 }
 
-fn millis(time: UnixTime) -> i64 {
+pub(super) fn millis(time: UnixTime) -> i64 {
     i64::try_from(time.since_epoch().as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -132,6 +134,14 @@ pub(super) fn commit(transaction: &Transaction<'_>, commit: &Commit) -> Result<O
         gone.extend(keys(transaction, unseen, params![area, generation])?);
     }
     keep(transaction, commit.area, &commit.kept)?;
+    if commit.area.is_of_organisation() {
+        // What the member may not see any more goes at once; every page moves rows about.
+        if !gone.is_empty() || !stripped.is_empty() {
+            leave(transaction, 0)?;
+        } else if !commit.upserts.is_empty() || !commit.removals.is_empty() {
+            leave(transaction, millis(commit.kept.read_at.unwrap_or_default()))?;
+        }
+    }
     Ok(Outcome::Done(Tally::new(gone.into_iter().collect(), stripped)))
 }
 
@@ -241,10 +251,11 @@ pub(super) fn demand(connection: &Connection) -> Result<Option<Document>> {
 pub(super) fn keep_demand(transaction: &Transaction<'_>, demand: &Document) -> Result<()> {
     let put = "INSERT OR REPLACE INTO demand (one, at, body) VALUES (1, ?1, ?2)";
     transaction.execute(put, params![millis(demand.at), demand.body])?;
-    Ok(())
+    leave(transaction, millis(demand.at))
 }
 
 pub(super) fn forget_demand(transaction: &Transaction<'_>) -> Result<u64> {
+    leave(transaction, 0)?;
     Ok(transaction.execute("DELETE FROM demand", [])? as u64)
 }
 
@@ -257,5 +268,6 @@ pub(super) fn forget(transaction: &Transaction<'_>, area: Area) -> Result<u64> {
     let mut kept = Kept::default();
     (kept.sequence, kept.generation) = (before.sequence + 1, before.generation);
     keep(transaction, area, &kept)?;
+    leave(transaction, 0)?;
     Ok(entries as u64)
 }

@@ -1,6 +1,7 @@
 //! The replica on disk.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::{BufRead as _, BufReader, Write as _},
     path::PathBuf,
@@ -45,7 +46,7 @@ delegated! {
     demand() -> Option<Document>;
     keep_demand(demand: &Document) -> ();
     forget(collections: &[Collection]) -> Vec<Forgotten>;
-    settle() -> ();
+    settle(now: UnixTime) -> ();
 }
 
 /// The same rules as the store in memory, and the same plays, with the program ended and started anew in them.
@@ -117,6 +118,61 @@ fn what_the_feed_removed_leaves_the_log_by_timer() {
         let bytes = fs::read(file.unwrap().path()).unwrap();
         assert!(!bytes.windows(6).any(|part| part == b"geheim"));
     }
+}
+
+/// OST-05, OST-14: SQLite moves rows between pages and leaves copies behind, which are no row any more: they go too,
+/// after a day with what just went, and at once with a unit that the member lost.
+#[test]
+fn no_copy_stays_behind_of_what_pages_took_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let secret = |at: usize, round: usize| format!("geheim-{at:03}-{round:02}");
+    let found = || {
+        let mut found = BTreeSet::new();
+        for file in fs::read_dir(folder.path()).unwrap() {
+            let bytes = fs::read(file.unwrap().path()).unwrap();
+            let secrets = bytes.windows(13).filter(|part| part.starts_with(b"geheim-"));
+            found.extend(secrets.map(|secret| String::from_utf8_lossy(secret).into_owned()));
+        }
+        found
+    };
+    let (mut live, mut sequence, mut random) = (BTreeMap::new(), 0, 1_usize);
+    let mut commit = |change: &dyn Fn(&mut Commit)| {
+        let mut commit = Commit::of(Area::OrgStock, sequence, check::kept(sequence + 1, 1, "here"));
+        change(&mut commit);
+        assert!(matches!(store.commit(&commit), Ok(Outcome::Done(_))));
+        sequence += 1;
+    };
+    for round in 0..40 {
+        let (mut upserts, mut removals) = (Vec::new(), Vec::new());
+        for at in 0..400 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let row = check::row(&format!("{at:03}"), Some("mine"), None);
+            match random >> 60 {
+                0..4 if live.remove(&at).is_some() => removals.push(Removal { key: row.key, own: false }),
+                0..8 => {
+                    live.insert(at, secret(at, round));
+                    let body = secret(at, round) + &"x".repeat((random >> 40) % 900);
+                    upserts.push(Row { body: body.into_bytes().into(), ..row });
+                }
+                _ => {}
+            }
+        }
+        commit(&|commit| (commit.upserts, commit.removals) = (upserts.clone(), removals.clone()));
+    }
+    let live: BTreeSet<_> = live.into_values().collect();
+    let read = UnixTime::from_secs(2_000);
+    store.settle(read).unwrap();
+    assert!(
+        found().is_superset(&live) && found() != live,
+        "nothing stayed behind, and nothing is shown here"
+    );
+    store.settle(read + Duration::from_secs(2 * 86_400)).unwrap();
+    assert_eq!(found(), live);
+
+    commit(&|commit| commit.units = Some(Vec::new()));
+    store.settle(read).unwrap();
+    assert_eq!(found(), BTreeSet::new());
 }
 
 /// DEM-10: a folder that backups leave out, and nobody else reads.

@@ -243,6 +243,9 @@ impl OutboxStore for Failing {
     fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool> {
         self.deed(move || self.store.remove(number, revision))
     }
+    fn settle(&self) -> Keeping<'_, ()> {
+        self.deed(|| self.store.settle())
+    }
     fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {
         self.store.row(number)
     }
