@@ -134,17 +134,19 @@ Examples:
   cargo xtask oracles --json
   cargo xtask oracles --write       also replace dpop/vectors/jose.json and jwcrypto.json")]
     Oracles(OraclesArgs),
-    /// Let programs of others speak to the service.
+    /// Let programs of others speak to the service and to our client.
     ///
-    /// Builds the service and starts it beside each peer, whose packages npm or pip installs into
+    /// Builds the service and our client and starts them beside each peer, whose packages npm or pip installs into
     /// target/peers, unless they are there. `openid-client` and `requests_oauth2client` are clients: they sign in
     /// at our provider by device code, read, write and follow the feed through our gateway, refresh, revoke, and
     /// meet the refusals that a client meets. `oidc-provider` is an issuer that our gateway takes tokens of.
+    /// `httpx` carries a client of every area, written by hand from the text of the contract. `oauth4webapi` judges
+    /// tokens and proofs of our client, in place of our gateway; `oidc-provider` is its issuer there.
     /// `schemathesis` makes requests of the document that the gateway serves, right and wrong ones, and judges the
     /// answers. Their scripts are in service/tests/peers.
     #[command(after_help = "Exit codes:
   0  every step of every peer came out as it has to
-  1  a step did not, or the service could not be built or started
+  1  a step did not, or the service or our client could not be built or started
   2  Node.js, npm, Python, pip or the network is missing; the output says which
 
 Examples:

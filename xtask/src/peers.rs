@@ -15,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use clap::ValueEnum as _;
 use serde_json::{Value, json};
 
 use self::{
@@ -63,9 +64,6 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    const ALL: [Self; 5] =
-        [Self::OpenidClient, Self::RequestsOauth2client, Self::OidcProvider, Self::Httpx, Self::Schemathesis];
-
     const fn name(self) -> &'static str {
         match self {
             Self::OpenidClient => "openid-client",
@@ -121,7 +119,7 @@ impl Peer {
 
 /// Carries the command out.
 pub(crate) fn run(args: &PeersArgs, root: &Path) -> Verdict {
-    let peers = if args.peers.is_empty() { Peer::ALL.to_vec() } else { args.peers.clone() };
+    let peers = asked(args);
     // All that is missing is said at once.
     let mut missing = Vec::new();
     for peer in &peers {
@@ -152,6 +150,11 @@ pub(crate) fn run(args: &PeersArgs, root: &Path) -> Verdict {
         }
     }
     verdict
+}
+
+/// The peers that are named; all of them, where none is.
+fn asked(args: &PeersArgs) -> Vec<Peer> {
+    if args.peers.is_empty() { Peer::value_variants().to_vec() } else { args.peers.clone() }
 }
 
 /// Our programs.
@@ -306,17 +309,36 @@ fn config_of(origin: &str, issuer: &str, port: u16, data: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]
     fn the_scripts_are_there_and_name_their_package() {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(SCRIPTS);
-        for peer in Peer::ALL {
+        for peer in Peer::value_variants() {
             let client = fs::read_to_string(scripts.join(peer.client())).unwrap();
             let own = fs::read_to_string(scripts.join(format!("{}.mjs", peer.name()))).unwrap_or(client);
             assert!(own.contains(&format!("`{}`", peer.name())), "{peer:?}");
             assert!(own.contains(&format!("cargo xtask peers {}", peer.name())), "{peer:?}");
         }
+    }
+
+    /// A peer that no list has is run by nobody: neither by this command without names, nor by whoever reads its help.
+    #[test]
+    fn without_a_name_all_are_asked_and_the_help_has_each() {
+        let all: Vec<&str> = asked(&PeersArgs::default()).into_iter().map(Peer::name).collect();
+        let cli = crate::cli::Cli::command();
+        let command = cli.find_subcommand("peers").unwrap();
+        let argument = command.get_arguments().find(|argument| argument.get_id() == "peers").unwrap();
+        let can_be_named = argument.get_possible_values();
+        assert_eq!(all, can_be_named.iter().map(|value| value.get_name()).collect::<Vec<_>>());
+        let about = command.get_long_about().unwrap().to_string();
+        for name in all {
+            assert!(about.contains(&format!("`{name}`")), "{name}");
+        }
+        let one = PeersArgs { peers: vec![Peer::Httpx], ..PeersArgs::default() };
+        assert_eq!(asked(&one), [Peer::Httpx]);
     }
 
     #[test]
