@@ -2,10 +2,11 @@
 //! everything else ignored, whatever it holds.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use exchange_api::types::{CatalogKey, ItemRef, Timestamp, UexId};
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::super::connection::moment;
 use crate::time::Moment;
@@ -48,214 +49,71 @@ pub enum FileRefusal {
     NoReference(usize),
 }
 
-/// What is read of an object, field by field; the last of two of one name counts.
-trait Object: Default {
-    /// Reads the value of a field; none for one that is of no use, which is passed over.
-    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<Option<()>, A::Error>;
+/// Fields of an object by their names, the last of two of one name; what stands in them is looked at only where it is of
+/// use. None where something else than an object stands.
+fn fields<'de, const N: usize>(raw: &'de RawValue, names: [&str; N]) -> Option<[Option<&'de RawValue>; N]> {
+    serde_json::Deserializer::from_str(raw.get()).deserialize_map(Fields(names)).ok()
 }
 
-/// An object, or none where something else stands. What is passed over is never held in memory.
-struct Maybe<T>(Option<T>);
+struct Fields<'n, const N: usize>([&'n str; N]);
 
-impl<'de, T: Object> Deserialize<'de> for Maybe<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reading(PhantomData)).map(Self)
-    }
-}
-
-struct Reading<T>(PhantomData<T>);
-
-/// Everything that is no object, list or text: passed over.
-macro_rules! pass_over_plain {
-    ($($visit:ident: $type:ty),+) => {
-        $(fn $visit<E>(self, _: $type) -> Result<Self::Value, E> {
-            Ok(None)
-        })+
-
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            while list.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(None)
-        }
-    };
-}
-
-impl<'de, T: Object> Visitor<'de> for Reading<T> {
-    type Value = Option<T>;
+impl<'de, const N: usize> Visitor<'de> for Fields<'_, N> {
+    type Value = [Option<&'de RawValue>; N];
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
+        f.write_str("an object")
     }
 
-    pass_over_plain!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<T>, A::Error> {
-        let mut object = T::default();
-        while let Some(name) = map.next_key::<String>()? {
-            if object.read(&name, &mut map)?.is_none() {
-                map.next_value::<IgnoredAny>()?;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = [None; N];
+        while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+            let name = text(name);
+            let at = self.0.iter().position(|known| name.as_deref() == Some(*known));
+            if let Some(field) = at.and_then(|at| found.get_mut(at)) {
+                *field = Some(value);
             }
         }
-        Ok(Some(object))
+        Ok(found)
     }
 }
 
-#[derive(Default)]
-struct File {
-    format: Option<Plain>,
-    version: Option<Option<Plain>>,
-    items: Option<Items>,
+/// The items, or that there are too many: what is beyond the most is only counted. None where no list stands.
+fn items(raw: &RawValue) -> Option<Result<Vec<&RawValue>, FileRefusal>> {
+    serde_json::Deserializer::from_str(raw.get()).deserialize_seq(Items).ok()
 }
 
-impl Object for File {
-    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<Option<()>, A::Error> {
-        match name {
-            "format" => self.format = map.next_value::<Loose>()?.0,
-            "formatVersion" => self.version = Some(map.next_value::<Loose>()?.0),
-            "items" => self.items = Some(map.next_value()?),
-            _ => return Ok(None),
-        }
-        Ok(Some(()))
-    }
-}
+struct Items;
 
-/// The items, or that there are too many: what is beyond the most is only counted.
-struct Items(Result<Vec<Item>, FileRefusal>);
-
-impl<'de> Deserialize<'de> for Items {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(ReadingItems)
-    }
-}
-
-struct ReadingItems;
-
-impl<'de> Visitor<'de> for ReadingItems {
-    type Value = Items;
+impl<'de> Visitor<'de> for Items {
+    type Value = Result<Vec<&'de RawValue>, FileRefusal>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of items")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Items, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut items = Vec::new();
         while items.len() < MOST {
-            let Some(Maybe(item)) = list.next_element::<Maybe<Item>>()? else { return Ok(Items(Ok(items))) };
-            items.push(item.unwrap_or_default());
+            let Some(item) = list.next_element()? else { return Ok(Ok(items)) };
+            items.push(item);
         }
         let mut items = Ok(items);
         while list.next_element::<IgnoredAny>()?.is_some() {
             items = Err(FileRefusal::TooMany);
         }
-        Ok(Items(items))
+        Ok(items)
     }
 }
 
-#[derive(Default)]
-struct Item {
-    reference: Option<Fields>,
-    acquired_at: Option<Plain>,
+/// A text that is not empty, no longer than what is looked at.
+fn text(raw: &RawValue) -> Option<String> {
+    let text: String = serde_json::from_str(raw.get()).ok()?;
+    Some(text.chars().take(LONGEST).collect()).filter(|text: &String| !text.is_empty())
 }
 
-impl Object for Item {
-    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<Option<()>, A::Error> {
-        match name {
-            "ref" => self.reference = map.next_value::<Maybe<Fields>>()?.0,
-            "acquiredAt" => self.acquired_at = map.next_value::<Loose>()?.0,
-            _ => return Ok(None),
-        }
-        Ok(Some(()))
-    }
-}
-
-#[derive(Default)]
-struct Fields {
-    bt: Option<Plain>,
-    sc_record: Option<Plain>,
-    sc_guid: Option<Plain>,
-    uex_id: Option<Plain>,
-    loc_key: Option<Plain>,
-    name: Option<Plain>,
-}
-
-impl Object for Fields {
-    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<Option<()>, A::Error> {
-        let field = match name {
-            "bt" => &mut self.bt,
-            "scRecord" => &mut self.sc_record,
-            "scGuid" => &mut self.sc_guid,
-            "uexId" => &mut self.uex_id,
-            "locKey" => &mut self.loc_key,
-            "name" => &mut self.name,
-            _ => return Ok(None),
-        };
-        *field = map.next_value::<Loose>()?.0;
-        Ok(Some(()))
-    }
-}
-
-/// A text, no longer than what is looked at, or a whole number.
-enum Plain {
-    Text(String),
-    Number(i64),
-}
-
-/// A value of any type, of which only texts and whole numbers are of use.
-struct Loose(Option<Plain>);
-
-impl<'de> Deserialize<'de> for Loose {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ReadingPlain).map(Self)
-    }
-}
-
-struct ReadingPlain;
-
-impl<'de> Visitor<'de> for ReadingPlain {
-    type Value = Option<Plain>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
-    }
-
-    pass_over_plain!(visit_bool: bool, visit_f64: f64);
-
-    fn visit_i64<E>(self, number: i64) -> Result<Option<Plain>, E> {
-        Ok(Some(Plain::Number(number)))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Option<Plain>, E> {
-        Ok(i64::try_from(number).ok().map(Plain::Number))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Option<Plain>, E> {
-        Ok(Some(Plain::Text(text.chars().take(LONGEST).collect())))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<Plain>, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(None)
-    }
-}
-
-impl Plain {
-    /// As a text that is not empty.
-    fn text(self) -> Option<String> {
-        match self {
-            Self::Text(text) => Some(text).filter(|text| !text.is_empty()),
-            Self::Number(_) => None,
-        }
-    }
-
-    const fn number(&self) -> Option<i64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Text(_) => None,
-        }
-    }
+/// A whole number.
+fn number(raw: &RawValue) -> Option<i64> {
+    serde_json::from_str(raw.get()).ok()
 }
 
 /// The blueprints of a file, as they stand in it.
@@ -265,57 +123,55 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<(ItemRef, Option<Moment>)>, FileR
     }
     // Editors put a mark in front of a text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let read: Result<Maybe<File>, _> = serde_json::from_slice(bytes);
-    let Ok(Maybe(Some(File { format, version, items: Some(Items(items)) }))) = read else {
-        return Err(FileRefusal::Unreadable);
-    };
-    if format.and_then(Plain::text).as_deref() != Some(FORMAT) {
+    let file: &RawValue = serde_json::from_slice(bytes).map_err(|_| FileRefusal::Unreadable)?;
+    let [format, version, list] =
+        fields(file, ["format", "formatVersion", "items"]).ok_or(FileRefusal::Unreadable)?;
+    let items = list.and_then(items).ok_or(FileRefusal::Unreadable)?;
+    if format.and_then(text).as_deref() != Some(FORMAT) {
         return Err(FileRefusal::Format);
     }
-    if let Some(version) = version
-        && !version.and_then(Plain::text).is_some_and(|version| is_known(&version))
-    {
+    if version.is_some_and(|version| !text(version).is_some_and(|version| is_known(&version))) {
         return Err(FileRefusal::Version);
     }
-    let one = |(at, Item { reference, acquired_at }): (usize, Item)| {
-        let acquired_at = acquired_at.and_then(Plain::text).and_then(|text| Timestamp::new(text).ok());
-        let reference = reference.and_then(Fields::reference).ok_or(FileRefusal::NoReference(at + 1))?;
+    let one = |(at, item): (usize, &RawValue)| {
+        let [of, acquired_at] = fields(item, ["ref", "acquiredAt"]).unwrap_or_default();
+        let reference = of.and_then(reference).ok_or(FileRefusal::NoReference(at + 1))?;
+        let acquired_at = acquired_at.and_then(text).and_then(|text| Timestamp::new(text).ok());
         Ok((reference, acquired_at.as_ref().and_then(moment)))
     };
     items?.into_iter().enumerate().map(one).collect()
+}
+
+/// What an item refers to; none when no field is of use.
+fn reference(raw: &RawValue) -> Option<ItemRef> {
+    let names = ["bt", "scRecord", "scGuid", "uexId", "locKey", "name"];
+    let [bt, sc_record, sc_guid, uex_id, loc_key, name] = fields(raw, names)?;
+    let mut builder = ItemRef::builder();
+    if let Some(key) = bt.and_then(text).and_then(|key| CatalogKey::new(key).ok()) {
+        builder = builder.bt(key);
+    }
+    if let Some(record) = sc_record.and_then(text) {
+        builder = builder.sc_record(record);
+    }
+    if let Some(guid) = sc_guid.and_then(text) {
+        builder = builder.sc_guid(guid);
+    }
+    if let Some(id) = uex_id.and_then(number).and_then(|id| UexId::new(id).ok()) {
+        builder = builder.uex_id(id);
+    }
+    if let Some(key) = loc_key.and_then(text) {
+        builder = builder.loc_key(key);
+    }
+    if let Some(name) = name.and_then(text) {
+        builder = builder.name(name);
+    }
+    builder.build().ok()
 }
 
 /// DRF-02: `1.` and digits.
 fn is_known(version: &str) -> bool {
     let minor = version.strip_prefix("1.").unwrap_or_default();
     !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-impl Fields {
-    /// None when no field is of use.
-    fn reference(self) -> Option<ItemRef> {
-        let text = |plain: Option<Plain>| plain.and_then(Plain::text);
-        let mut builder = ItemRef::builder();
-        if let Some(key) = text(self.bt).and_then(|key| CatalogKey::new(key).ok()) {
-            builder = builder.bt(key);
-        }
-        if let Some(record) = text(self.sc_record) {
-            builder = builder.sc_record(record);
-        }
-        if let Some(guid) = text(self.sc_guid) {
-            builder = builder.sc_guid(guid);
-        }
-        if let Some(id) = self.uex_id.as_ref().and_then(Plain::number).and_then(|id| UexId::new(id).ok()) {
-            builder = builder.uex_id(id);
-        }
-        if let Some(key) = text(self.loc_key) {
-            builder = builder.loc_key(key);
-        }
-        if let Some(name) = text(self.name) {
-            builder = builder.name(name);
-        }
-        builder.build().ok()
-    }
 }
 
 #[cfg(test)]
@@ -387,6 +243,24 @@ mod tests {
         ] {
             let file = format!(r#"{{"format":"svc.blueprints",{}}}"#, place.replace('@', &deep));
             assert_eq!(read(file.as_bytes()).map(|items| items.len()), Ok(1), "{place}");
+        }
+        // What no number and no text of ours can hold, or is no whole number.
+        for value in
+            ["1e999", "[1e999]", r#""\ud800""#, r#"["\ud800"]"#, r#"{"\ud800":1e999}"#, "1.5", "-0.0"]
+        {
+            for place in [
+                r#""later":@,"items":[{"ref":{"bt":"b"},"later":@}],"\ud800":@"#,
+                r#""items":[{"ref":{"bt":"b","name":@,"uexId":@,"later":@,"\ud800":1},"acquiredAt":@}]"#,
+                r#""items":@,"items":[{"ref":@,"\ud800":@,"ref":{"bt":"b"}}]"#,
+            ] {
+                let file = format!(r#"{{"format":"svc.blueprints",{}}}"#, place.replace('@', value));
+                let read = read(file.as_bytes());
+                assert_eq!(read, Ok(vec![(ItemRef::by_key("b").unwrap(), None)]), "{file}");
+            }
+            let item = format!(r#"{{"format":"svc.blueprints","items":[{value}]}}"#);
+            assert_eq!(refused(&item), FileRefusal::NoReference(1), "{value}");
+            let file = format!(r#"{{"format":"svc.blueprints","items":{{"x":{value}}}}}"#);
+            assert_eq!(refused(&file), FileRefusal::Unreadable, "{value}");
         }
         let items = format!(r#"{{"format":"svc.blueprints","items":[{deep}]}}"#);
         assert_eq!(refused(&items), FileRefusal::NoReference(1));
