@@ -12,9 +12,7 @@ mod table;
 pub use earmarks::Purpose;
 pub(crate) use earmarks::{Earmark, Earmarks};
 pub(crate) use measure::{Measure, decimal};
-pub(crate) use table::{
-    LOT, ORG_STOCK, STOCK, by_id, by_ids, find, lot, rows, rows_of, tell, tell_pools, write,
-};
+pub(crate) use table::{LOT, ORG_STOCK, STOCK, by_ids, find, lot, rows, rows_of, tell, tell_pools, write};
 
 use std::collections::BTreeMap;
 

@@ -5,10 +5,10 @@ use rusqlite::{Connection, params};
 
 use super::super::Backend;
 use super::super::change::{ChangeError, Decided, Touched, carry_out};
-use super::super::warehouse::{Earmark, Earmarks, Purpose, by_id, tell_pools};
+use super::super::warehouse::{Earmark, Purpose, tell_pools};
 use super::OrgStock;
-use super::entry::{Entry, Record};
-use super::table::lots;
+use super::entry::Record;
+use super::table::{entries, lots};
 use crate::feed::Author;
 use crate::ids::{MemberId, UnitId};
 use crate::records::{self, Actor, Deed};
@@ -88,11 +88,10 @@ impl Backend {
         let (backend, member, id, target) =
             (self.clone(), member.clone(), entry.to_owned(), target.to_owned());
         let earmark = move |connection: &Connection| {
-            let Some((holder, lot, row)) = by_id(connection, &id)? else { return Ok(false) };
-            if row.keeping.unit().is_none() {
+            let Some(before) = entries(connection, [&*id])?.remove(&id) else { return Ok(false) };
+            if before.row.keeping.unit().is_none() {
                 return Ok(false);
             }
-            let before = Entry { holder, lot, earmarks: Earmarks::read(connection, &id)?, row };
             let mut after = before.clone();
             after.earmarks.take(purpose, &target, i64::MAX);
             after.earmarks.add(purpose, &target, Earmark { amount, delivered: false });

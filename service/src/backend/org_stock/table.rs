@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use exchange_api::types::{OrgStockOp, UnitId};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::super::change::{Touched, Writer};
 use super::super::stock::marking;
@@ -12,7 +12,6 @@ use super::super::warehouse::{self, Earmarks, Keeping, Lot, Measure, Row, by_ids
 use super::decide::{Known, Stuff, Target};
 use super::entry::{Entry, Record, Sale};
 use super::roster::{Pseudonyms, roster};
-use super::undo::delete_sale;
 use super::{booked, entry};
 use crate::catalogue::contents::Kind;
 use crate::ids::MemberId;
@@ -31,7 +30,8 @@ pub(super) fn known(
         mine: mine.map(|one| one.unit.id.into_string()).collect(),
         ..Known::default()
     };
-    let entries = entries(connection, ops.iter().filter_map(named))?;
+    let mut entries = entries(connection, ops.iter().filter_map(named))?;
+    entries.retain(|_, entry| entry.row.keeping.unit().is_some());
     let mut loading = Loading { connection, writer, known, entries, alike: BTreeMap::new() };
     for (op, target) in ops.iter().zip(targets) {
         loading.load(op, target)?;
@@ -60,13 +60,12 @@ fn named(op: &OrgStockOp) -> Option<&str> {
     Some(entry.as_str())
 }
 
-/// Entries of pools by their ids, whosever they are.
-fn entries<'i>(
+/// Rows by their ids with their earmarks, whosever they are, be they in a pool or not.
+pub(super) fn entries<'i>(
     connection: &Connection,
     ids: impl IntoIterator<Item = &'i str>,
 ) -> Result<BTreeMap<String, Entry>, StoreError> {
-    let rows = by_ids(connection, ids)?.into_iter().filter(|(_, _, row)| row.keeping.unit().is_some());
-    marked(connection, rows.collect())
+    marked(connection, by_ids(connection, ids)?)
 }
 
 /// Rows with their earmarks.
@@ -74,7 +73,7 @@ fn marked(
     connection: &Connection,
     rows: Vec<(MemberId, Lot, Row)>,
 ) -> Result<BTreeMap<String, Entry>, StoreError> {
-    let mut earmarks = Earmarks::read_all(connection, rows.iter().map(|(_, _, row)| row.id.as_str()))?;
+    let mut earmarks = Earmarks::read(connection, rows.iter().map(|(_, _, row)| row.id.as_str()))?;
     let entry = |(holder, lot, row): (MemberId, Lot, Row)| {
         let earmarks = earmarks.remove(&row.id).unwrap_or_default();
         (row.id.clone(), Entry { holder, lot, row, earmarks })
@@ -290,6 +289,29 @@ fn write_sale(connection: &Connection, writer: &Writer, id: &str, sale: &Sale) -
     for (mission, amount) in incomes {
         income.execute(params![mission, id, amount])?;
     }
+    Ok(())
+}
+
+/// A sale, with what missions received of it.
+pub(super) fn sale(connection: &Connection, id: &str) -> Result<Option<Sale>, StoreError> {
+    let sql = "SELECT mission, amount FROM mission_income WHERE sale = ?1";
+    let mut incomes = connection.prepare_cached(sql)?;
+    let incomes: BTreeMap<String, i64> =
+        incomes.query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let sql = "SELECT unit, kind, material, amount, terminal, proceeds FROM stock_sale WHERE id = ?1";
+    let read = |row: &rusqlite::Row<'_>| {
+        let kind = if row.get::<_, String>(1)? == Kind::Item.as_str() { Kind::Item } else { Kind::Material };
+        let (unit, material, amount) = (row.get(0)?, row.get(2)?, row.get(3)?);
+        let (terminal, proceeds, incomes) = (row.get(4)?, row.get(5)?, incomes.clone());
+        Ok(Sale { unit, kind, material, amount, terminal, proceeds, incomes })
+    };
+    Ok(connection.prepare_cached(sql)?.query_row([id], read).optional()?)
+}
+
+/// Takes a sale back, and what missions received of it.
+fn delete_sale(connection: &Connection, id: &str) -> Result<(), StoreError> {
+    connection.prepare_cached("DELETE FROM mission_income WHERE sale = ?1")?.execute([id])?;
+    connection.prepare_cached("DELETE FROM stock_sale WHERE id = ?1")?.execute([id])?;
     Ok(())
 }
 

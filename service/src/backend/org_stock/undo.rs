@@ -7,15 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
 use super::super::change::{Extras, Notice, Touched, Writer};
 use super::super::undo::moves::Side;
 use super::super::undo::{Change, Hindrance, Restore, SetBack};
 use super::super::units;
-use super::super::warehouse::{Earmarks, Lot, Purpose, Row, by_id};
+use super::super::warehouse::{Lot, Purpose, Row};
 use super::OrgStock;
 use super::entry::{Entry, Record, Sale};
+use super::table::{entries, sale};
 use crate::catalogue::contents::Kind;
 use crate::ids::{MemberId, UnitId};
 use crate::records::Doer;
@@ -97,13 +98,16 @@ impl Restore for OrgStock {
     ) -> Result<Present, StoreError> {
         let mine = units::of(connection, member)?.into_iter().filter(|one| one.logistician);
         let mine = mine.map(|one| one.unit.id.into_string()).collect();
-        let mut present = Present { mine, ..Present::default() };
-        for (key, past) in pasts {
-            let record = match &past.last {
-                Some(Record::Sale(_)) => sale(connection, key)?.map(Record::Sale),
-                Some(Record::Entry(_)) | None => entry(connection, key)?.map(Record::Entry),
-            };
-            present.records.extend(record.map(|record| ((*key).to_owned(), record)));
+        let is_entry = |past: &Past| past.last.as_ref().is_some_and(|last| last.entry().is_some());
+        let (of_entries, of_sales): (Vec<_>, Vec<_>) = pasts.iter().partition(|(_, past)| is_entry(past));
+        let entries = entries(connection, of_entries.iter().map(|(key, _)| *key))?;
+        let records = entries.into_iter().map(|(id, entry)| (id, Record::Entry(entry))).collect();
+        let mut present = Present { records, mine, ..Present::default() };
+        for (key, _) in of_sales {
+            let sale = sale(connection, key)?.map(|sale| ((*key).to_owned(), Record::Sale(sale)));
+            present.records.extend(sale);
+        }
+        for (_, past) in of_entries {
             if let Some(Record::Entry(before)) = &past.change.before {
                 present.ask(connection, before)?;
             }
@@ -255,33 +259,4 @@ fn notices<'t>(touched: impl Iterator<Item = &'t Touched<Record>>, writer: &Writ
 
 fn touched(key: &str, before: Option<Record>, after: Option<Record>) -> Touched<Record> {
     Touched { key: key.to_owned(), before, after, removal: false, overridden: false }
-}
-
-/// A row of this id, be it in a pool or not.
-fn entry(connection: &Connection, id: &str) -> Result<Option<Entry>, StoreError> {
-    let Some((holder, lot, row)) = by_id(connection, id)? else { return Ok(None) };
-    Ok(Some(Entry { holder, lot, row, earmarks: Earmarks::read(connection, id)? }))
-}
-
-/// A sale, with what missions received of it.
-fn sale(connection: &Connection, id: &str) -> Result<Option<Sale>, StoreError> {
-    let sql = "SELECT mission, amount FROM mission_income WHERE sale = ?1";
-    let mut incomes = connection.prepare_cached(sql)?;
-    let incomes: BTreeMap<String, i64> =
-        incomes.query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    let sql = "SELECT unit, kind, material, amount, terminal, proceeds FROM stock_sale WHERE id = ?1";
-    let read = |row: &rusqlite::Row<'_>| {
-        let kind = if row.get::<_, String>(1)? == Kind::Item.as_str() { Kind::Item } else { Kind::Material };
-        let (unit, material, amount) = (row.get(0)?, row.get(2)?, row.get(3)?);
-        let (terminal, proceeds, incomes) = (row.get(4)?, row.get(5)?, incomes.clone());
-        Ok(Sale { unit, kind, material, amount, terminal, proceeds, incomes })
-    };
-    Ok(connection.prepare_cached(sql)?.query_row([id], read).optional()?)
-}
-
-/// Takes a sale back, and what missions received of it.
-pub(super) fn delete_sale(connection: &Connection, id: &str) -> Result<(), StoreError> {
-    connection.prepare_cached("DELETE FROM mission_income WHERE sale = ?1")?.execute([id])?;
-    connection.prepare_cached("DELETE FROM stock_sale WHERE id = ?1")?.execute([id])?;
-    Ok(())
 }

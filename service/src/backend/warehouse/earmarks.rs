@@ -121,13 +121,8 @@ impl Earmarks {
         self.0.values().all(|targets| targets.len() <= MOST_TARGETS)
     }
 
-    /// Those of a row.
-    pub(crate) fn read(connection: &Connection, row: &str) -> Result<Self, StoreError> {
-        Ok(Self::read_all(connection, [row])?.remove(row).unwrap_or_default())
-    }
-
-    /// The same of many rows at once, by their ids; rows without any are left out.
-    pub(crate) fn read_all<'r>(
+    /// Those of rows, by the rows' ids; rows without any are left out.
+    pub(crate) fn read<'r>(
         connection: &Connection,
         rows: impl IntoIterator<Item = &'r str>,
     ) -> Result<HashMap<String, Self>, StoreError> {

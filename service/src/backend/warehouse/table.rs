@@ -48,12 +48,7 @@ pub(crate) fn rows_of<'k>(
     Ok(rows)
 }
 
-/// The row of an id, its holder and its lot.
-pub(crate) fn by_id(connection: &Connection, id: &str) -> Result<Option<(MemberId, Lot, Row)>, StoreError> {
-    Ok(by_ids(connection, [id])?.pop())
-}
-
-/// The same of many ids at once, in no order.
+/// Rows by their ids, with their holders and lots, in no order.
 pub(crate) fn by_ids<'i>(
     connection: &Connection,
     ids: impl IntoIterator<Item = &'i str>,
