@@ -1,6 +1,9 @@
 //! Stock set back: what was booked in is booked out again, and what was booked out stands where it stood, with its
 //! keeping, age and note. What was offered of it stays unoffered (STK-17), and what is reserved stays (STK-13). A lot
 //! and its twin, between which a change set re-marked stock, are set back together (STK-19).
+//!
+//! The journal has a lot under the member whose it is. What Logisticians do to its rows in pools stands under them, and
+//! shows in that a change did not meet what the one before it left, or that the lot is not as the last one left it.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +28,8 @@ pub(crate) struct Past {
     /// What it held after that.
     held: i64,
     rows: BTreeMap<String, Trail>,
+    /// Whether each change met what the one before it left.
+    is_whole: bool,
 }
 
 /// What became of a row.
@@ -77,17 +82,22 @@ impl Restore for Stock {
     fn follow(past: Option<Past>, change: Change<Holding>) -> Past {
         let Change { before, after } = change;
         let lot = before.as_ref().or(after.as_ref()).map(|holding| holding.lot.clone());
-        let mut past = past.unwrap_or(Past { lot: None, held: 0, rows: BTreeMap::new() });
+        let [met, held] = [&before, &after].map(|side| side.as_ref().map_or(0, |holding| holding.held));
+        let new = || Past { lot: None, held: met, rows: BTreeMap::new(), is_whole: true };
+        let mut past = past.unwrap_or_else(new);
         past.lot = past.lot.or(lot);
-        past.held = after.as_ref().map_or(0, |holding| holding.held);
+        past.is_whole &= past.held == met;
+        past.held = held;
         let mut after: BTreeMap<String, Row> = by_id(after.map(|holding| holding.rows));
         for (id, was) in by_id(before.map(|holding| holding.rows)) {
             let is = after.remove(&id);
+            past.is_whole &= past.rows.get(&id).is_none_or(|trail| are_alike(trail.is.as_ref(), Some(&was)));
             let version = is.as_ref().unwrap_or(&was).version;
             let trail = past.rows.entry(id).or_insert(Trail { was: Some(was), is: None, version });
             (trail.is, trail.version) = (is, version);
         }
         for (id, is) in after {
+            past.is_whole &= past.rows.get(&id).is_none_or(|trail| trail.is.is_none());
             let version = is.version;
             let trail = past.rows.entry(id).or_insert(Trail { was: None, is: None, version });
             (trail.is, trail.version) = (Some(is), version);
@@ -167,7 +177,7 @@ impl Restore for Stock {
 /// What becomes of a lot.
 fn draft(present: &Present, key: &str, past: &Past) -> Result<Option<Draft>, Hindrance> {
     let now = present.lots.get(key).map(Vec::as_slice).unwrap_or_default();
-    if held(now) != past.held {
+    if !past.is_whole || held(now) != past.held {
         return Err(Hindrance::ChangedSince(None));
     }
     let mut draft = Draft {
@@ -179,19 +189,13 @@ fn draft(present: &Present, key: &str, past: &Past) -> Result<Option<Draft>, Hin
         stay: now.to_vec(),
         back: Vec::new(),
     };
-    let is_other = |Trail { was, is, .. }: &&Trail| match (was, is) {
-        (None, None) => false,
-        (Some(was), Some(is)) => !is_alike(was, is),
-        _ => true,
-    };
+    let is_other = |Trail { was, is, .. }: &&Trail| !are_alike(was.as_ref(), is.as_ref());
     let mut is_changed = false;
     for (id, trail) in past.rows.iter().filter(|(_, trail)| is_other(trail)) {
         is_changed = true;
         let row = now.iter().find(|row| row.id == *id);
-        match (&trail.is, row) {
-            (None, None) => {}
-            (Some(is), Some(row)) if is_alike(is, row) => {}
-            _ => return Err(Hindrance::ChangedSince(None)),
+        if !are_alike(trail.is.as_ref(), row) {
+            return Err(Hindrance::ChangedSince(None));
         }
         let amount = trail.was.as_ref().map_or(0, |was| was.amount);
         if row.is_some_and(|row| row.reserved > amount) {
@@ -222,10 +226,11 @@ fn draft(present: &Present, key: &str, past: &Past) -> Result<Option<Draft>, Hin
     Ok(is_changed.then_some(draft))
 }
 
-/// Whether a row holds the same in the same way. What is reserved and offered of it is another matter, and versions
-/// move when something is set back, too.
-fn is_alike(one: &Row, other: &Row) -> bool {
-    (one.amount, &one.keeping, &one.note) == (other.amount, &other.keeping, &other.note)
+/// Whether a row holds the same in the same way as another one, or both are not there. What is reserved and offered of
+/// it is another matter, and versions move when something is set back, too.
+fn are_alike(one: Option<&Row>, other: Option<&Row>) -> bool {
+    let parts = |row: &Row| (row.amount, row.keeping.clone(), row.note.clone());
+    one.map(parts) == other.map(parts)
 }
 
 fn by_id(rows: Option<Vec<Row>>) -> BTreeMap<String, Row> {
@@ -308,7 +313,8 @@ mod tests {
         texts.iter().map(|text| row(text)).collect()
     }
 
-    /// Lots: what each held before the changes and after each; what it holds now; what becomes of it.
+    /// Lots: what each held before the changes and after each, `...` where somebody else came between; what it holds
+    /// now; what becomes of it.
     type Lots<'a> = &'a [(&'a [&'a [&'a str]], &'a [&'a str], &'a [&'a str])];
 
     fn check(lots: Lots<'_>, ids: &[&str]) {
@@ -331,7 +337,8 @@ mod tests {
                 let [before, after] = Holding::pair(&lot, [&rows(pair[0]), &rows(pair[1])]);
                 Change { before, after }
             };
-            let past = states.windows(2).fold(None, |past, pair| Some(Stock::follow(past, change(pair))));
+            let changes = states.split(|state| *state == ["..."]).flat_map(|own| own.windows(2));
+            let past = changes.fold(None, |past, pair| Some(Stock::follow(past, change(pair))));
             present.lots.insert(lot.key(), rows(now));
             let (key, past, group) = (lot.key(), past.expect("a change"), together_in.unwrap_or(number));
             cases.push(Case { key, past, group, stays: None });
@@ -370,6 +377,31 @@ mod tests {
         check(&[(fall, &["b:3@1"], &["changed-since"])], &[]);
         check(&[(fall, &[], &["changed-since"])], &[]);
         check(&[(&[&["a:5@1"], &[]], &["b:1@1"], &["changed-since"])], &[]);
+    }
+
+    /// STK-16: nor is what another Logistician booked between two changes set back with them.
+    #[test]
+    fn what_came_between_two_changes_stays() {
+        let stays: &[&str] = &["changed-since"];
+        let between = |before: &[&str], after: &[&str]| {
+            let states: &[&[&str]] = &[&["a:9@1 u", "c:1@1"], before, &["..."], after, &["a:2@5 u", "c:1@1"]];
+            check(&[(states, &["a:2@5 u", "c:1@1"], stays)], &[]);
+        };
+        between(&["a:8@2 u", "c:1@1"], &["a:5@3 u", "c:1@1"]);
+        between(&["a:8@2 u", "c:1@1"], &["a:8@3 v", "c:1@1"]);
+        between(&["a:8@2 u", "c:1@1"], &["b:8@3 u", "c:1@1"]);
+        between(&["c:1@1"], &["a:5@3 u", "c:1@1"]);
+        // The same amount in all, by another row; and a row that was taken away and comes again.
+        between(&["a:8@2 u", "c:1@1"], &["a:5@3 u", "c:4@2"]);
+        let again: &[&[&str]] = &[&["a:9@1"], &[], &["..."], &["b:3@1"], &["a:1@2", "b:3@1"]];
+        check(&[(again, &["a:1@2", "b:3@1"], stays)], &[]);
+        let appears: &[&[&str]] =
+            &[&["a:9@1"], &["a:8@2"], &["..."], &["b:8@1"], &["a:1@3", "b:8@1"], &["a:1@3"]];
+        check(&[(appears, &["a:1@3"], stays)], &[]);
+        // Nothing came between, and what moved there and back is nothing.
+        let whole: &[&[&str]] =
+            &[&["a:9@1 u", "c:1@1"], &["a:8@2 u", "c:1@1"], &["..."], &["a:8@4 u", "c:1@1"], &["c:1@1"]];
+        check(&[(whole, &["c:1@1"], &["c:1@1", "a:9@5 u"])], &[]);
     }
 
     /// STK-13, STK-17: what is reserved stays, and what is offered is lowered like by any other booking.
