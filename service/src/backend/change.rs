@@ -259,18 +259,31 @@ pub(super) fn carry_out<A: Area>(
     if touched.is_empty() {
         return Ok(());
     }
-    A::apply(connection, writer, touched)?;
-    interruption.at(Step::Applied)?;
-    told::<A>(connection, writer, touched, &HashMap::new(), interruption)?;
-    for Notice { member, kind } in &decided.notices {
-        records::notice(connection, writer.now, member, kind, &writer.change_set)?;
-    }
+    applied::<A>(connection, writer, touched, &decided.notices, &HashMap::new(), interruption)?;
     let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
     let beside = decided.extras.audited();
     let detail = format!("{author_name}: {} written, {} removed{beside}", there.len(), gone.len());
     let action = format!("{}.write", A::NAME);
     journal::audit(connection, writer, &action, &writer.change_set, &detail)?;
     interruption.at(Step::WrittenDown)
+}
+
+/// Applies what was decided, tells the feeds, journals it ([`told`]), and tells members of what concerns them.
+pub(super) fn applied<A: Area>(
+    connection: &Connection,
+    writer: &Writer,
+    touched: &[Touched<A::Entry>],
+    notices: &[Notice],
+    undoes: &HashMap<String, i64>,
+    interruption: &Interruption,
+) -> Result<(), StoreError> {
+    A::apply(connection, writer, touched)?;
+    interruption.at(Step::Applied)?;
+    told::<A>(connection, writer, touched, undoes, interruption)?;
+    for Notice { member, kind } in notices {
+        records::notice(connection, writer.now, member, kind, &writer.change_set)?;
+    }
+    Ok(())
 }
 
 /// Tells the feeds of what is applied, and journals it, with the entries of the journal that it undoes, by keys.

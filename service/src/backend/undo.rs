@@ -10,6 +10,10 @@
 //! moved are set back together or not at all. The journal names what each change undid, so that a second run finds
 //! nothing, and one that was cut off goes on where it ended: what a piece set back is committed, and the next run
 //! does not find it any more.
+//!
+//! Stock and org stock book the same rows: what the client did to a row in one of them stands on what it did before in
+//! the other. So where one sets anything back, what stayed in the other is looked at again, until nothing more goes
+//! back. A preview looks once: it may tell a conflict where the other area goes first.
 
 mod history;
 pub(super) mod moves;
@@ -17,14 +21,13 @@ pub(super) mod moves;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 
 use super::blueprints::Blueprints;
-use super::change::{Area, Extras, Interruption, Notice, Step, Touched, Writer, told};
+use super::change::{Area, Extras, Interruption, Notice, Step, Touched, Writer, applied};
 use super::org_stock::OrgStock;
 use super::ships::Ships;
 use super::stock::Stock;
@@ -98,6 +101,15 @@ impl UndoArea {
             Self::Stock => Stock::NAME,
             Self::Ships => Ships::NAME,
             Self::OrgStock => OrgStock::NAME,
+        }
+    }
+
+    /// The other area that books the same rows.
+    const fn beside(self) -> Option<Self> {
+        match self {
+            Self::Stock => Some(Self::OrgStock),
+            Self::OrgStock => Some(Self::Stock),
+            Self::Blueprints | Self::Ships => None,
         }
     }
 }
@@ -289,12 +301,28 @@ pub(super) trait Restore: Area<Entry: DeserializeOwned> {
     ) -> SetBack<Self::Entry>;
 }
 
+/// What the next step of an undo does with the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It only reads.
+    Read,
+    /// It writes, all of it or nothing.
+    Write,
+}
+
 /// Undoes the writes of a client for a member, one area after the other, a piece at a time.
+///
+/// Whoever has the store takes one [`step`](Self::step) after the other, each in a transaction of its own as
+/// [`next_access`](Self::next_access) says, until there is none.
 #[derive(Clone, Debug)]
 pub struct Undo {
     writes: Writes,
     word: Word,
+    mode: Mode,
+    /// Areas that are still to be planned.
+    areas: VecDeque<UndoArea>,
     plan: Option<Plan>,
+    outcomes: Vec<Outcome>,
     /// Whether the member was told.
     told: bool,
 }
@@ -309,21 +337,78 @@ struct Plan {
     newest: i64,
     /// Keys that were changed since it was made.
     meanwhile: BTreeSet<String>,
+    /// Whether anything was set back by it.
+    has_set_back: bool,
 }
 
 impl Undo {
-    /// Of these writes, on somebody's word.
+    /// Of these writes to these areas, on somebody's word.
     #[must_use]
-    pub const fn new(writes: Writes, word: Word) -> Self {
-        Self { writes, word, plan: None, told: false }
+    pub fn new(writes: Writes, word: Word, areas: &[UndoArea], mode: Mode) -> Self {
+        let mut once = VecDeque::new();
+        for area in areas {
+            if !once.contains(area) {
+                once.push_back(*area);
+            }
+        }
+        Self { writes, word, mode, areas: once, plan: None, outcomes: Vec::new(), told: false }
     }
 
-    /// Looks up, in one snapshot, what there is to undo in an area.
+    /// What the next step does with the store; none when all is done.
+    #[must_use]
+    pub fn next_access(&self) -> Option<Access> {
+        match (&self.plan, self.mode) {
+            (Some(_), Mode::Apply) => Some(Access::Write),
+            (Some(_), Mode::Preview) => Some(Access::Read),
+            (None, _) => (!self.areas.is_empty()).then_some(Access::Read),
+        }
+    }
+
+    /// What became of each entry, or would.
+    #[must_use]
+    pub fn into_outcomes(self) -> Vec<Outcome> {
+        self.outcomes
+    }
+
+    /// Looks up what there is to undo in the next area; or does the next piece of what was looked up, or says what it
+    /// would do. Belongs into one transaction.
     ///
     /// # Errors
-    /// [`UndoError::Forgotten`], or what the store says.
-    pub fn plan(&mut self, connection: &Connection, area: UndoArea) -> Result<(), UndoError> {
+    /// [`UndoError::Forgotten`], or what the store says; transaction and undo have to be given up then.
+    pub fn step(
+        &mut self,
+        connection: &Connection,
+        catalogue: &Catalogue,
+        environment: &Environment,
+        interruption: &Interruption,
+    ) -> Result<(), UndoError> {
         self.remembers(connection)?;
+        match self.plan.take() {
+            None => {
+                if let Some(area) = self.areas.pop_front() {
+                    self.plan = Some(self.planned(connection, area)?);
+                }
+            }
+            Some(mut plan) => {
+                let at = At { connection, catalogue, environment, interruption };
+                let done = match plan.area {
+                    UndoArea::Blueprints => self.piece::<Blueprints>(&mut plan, &at)?,
+                    UndoArea::Stock => self.piece::<Stock>(&mut plan, &at)?,
+                    UndoArea::Ships => self.piece::<Ships>(&mut plan, &at)?,
+                    UndoArea::OrgStock => self.piece::<OrgStock>(&mut plan, &at)?,
+                };
+                self.outcomes.extend(done);
+                self.plan = Some(plan);
+            }
+        }
+        if let Some(plan) = self.plan.take_if(|plan| plan.groups.is_empty()) {
+            self.look_beside(&plan);
+        }
+        Ok(())
+    }
+
+    /// What there is to undo in an area, in one snapshot.
+    fn planned(&self, connection: &Connection, area: UndoArea) -> Result<Plan, StoreError> {
         let newest = newest(connection)?;
         let groups = match area {
             UndoArea::Blueprints => self.groups::<Blueprints>(connection)?,
@@ -331,8 +416,18 @@ impl Undo {
             UndoArea::Ships => self.groups::<Ships>(connection)?,
             UndoArea::OrgStock => self.groups::<OrgStock>(connection)?,
         };
-        self.plan = Some(Plan { area, groups, newest, meanwhile: BTreeSet::new() });
-        Ok(())
+        Ok(Plan { area, groups, newest, meanwhile: BTreeSet::new(), has_set_back: false })
+    }
+
+    /// Has what stayed in the other area that books the same rows looked at again: what was set back here may be what
+    /// it waited for.
+    fn look_beside(&mut self, done: &Plan) {
+        let Some(beside) = done.area.beside().filter(|_| done.has_set_back) else { return };
+        let count = self.outcomes.len();
+        self.outcomes.retain(|outcome| outcome.area != beside || outcome.end.is_ok());
+        if self.outcomes.len() < count {
+            self.areas.push_back(beside);
+        }
     }
 
     fn groups<A: Restore>(&self, connection: &Connection) -> Result<VecDeque<Vec<Planned>>, StoreError> {
@@ -359,35 +454,6 @@ impl Undo {
         Ok(moves.into_groups(history.into_planned()).into())
     }
 
-    /// Whether there is more to do in the area that was planned last.
-    #[must_use]
-    pub fn has_more(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| !plan.groups.is_empty())
-    }
-
-    /// Does the next piece, or says what it would do; belongs into one transaction.
-    ///
-    /// # Errors
-    /// [`UndoError::Forgotten`], or what the store says; the transaction has to be given up then.
-    pub fn step(
-        &mut self,
-        connection: &Connection,
-        mode: Mode,
-        catalogue: &Catalogue,
-        environment: &Environment,
-        interruption: &Interruption,
-    ) -> Result<Vec<Outcome>, UndoError> {
-        self.remembers(connection)?;
-        let at = At { connection, mode, catalogue, environment, interruption };
-        match self.plan.as_ref().map(|plan| plan.area) {
-            None => Ok(Vec::new()),
-            Some(UndoArea::Blueprints) => self.piece::<Blueprints>(&at),
-            Some(UndoArea::Stock) => self.piece::<Stock>(&at),
-            Some(UndoArea::Ships) => self.piece::<Ships>(&at),
-            Some(UndoArea::OrgStock) => self.piece::<OrgStock>(&at),
-        }
-    }
-
     /// Whether the journal has all of the span.
     fn remembers(&self, connection: &Connection) -> Result<(), UndoError> {
         match journal::floor(connection)? {
@@ -408,8 +474,7 @@ impl Undo {
         Ok(Writer { member, author, by, now, change_set, guarded_since: None })
     }
 
-    fn piece<A: Restore>(&mut self, at: &At<'_>) -> Result<Vec<Outcome>, UndoError> {
-        let Some(plan) = &mut self.plan else { return Ok(Vec::new()) };
+    fn piece<A: Restore>(&mut self, plan: &mut Plan, at: &At<'_>) -> Result<Vec<Outcome>, UndoError> {
         let (connection, area) = (at.connection, plan.area);
         plan.look_again(connection, &self.writes.member)?;
         let index = at.catalogue.at(connection)?;
@@ -456,9 +521,11 @@ impl Undo {
                 }
             }
         }
-        if at.mode == Mode::Apply {
+        if self.mode == Mode::Apply {
+            plan.has_set_back |= !touched.is_empty();
             let done = Done { touched, as_before, undoes, extras, notices };
             self.carry_out::<A>(at, &writer, done)?;
+            plan.newest = newest(connection)?;
         }
         Ok(outcomes)
     }
@@ -473,21 +540,13 @@ impl Undo {
         let At { connection, interruption, .. } = *at;
         let Done { touched, as_before, undoes, extras, notices } = done;
         if !touched.is_empty() {
-            A::apply(connection, writer, &touched)?;
-            interruption.at(Step::Applied)?;
-            told::<A>(connection, writer, &touched, &undoes, interruption)?;
-            for Notice { member, kind } in &notices {
-                records::notice(connection, writer.now, member, kind, &writer.change_set)?;
-            }
+            applied::<A>(connection, writer, &touched, &notices, &undoes, interruption)?;
             self.written_down::<A>(connection, writer, &touched, &extras)?;
         }
         // What is as it was before counts as set back: else a later run over a part of the span would find that part.
         let nothing = |key| Touched { key, before: None, after: None, removal: false, overridden: false };
         let as_before: Vec<Touched<A::Entry>> = as_before.into_iter().map(nothing).collect();
         journal::record(connection, writer, A::NAME, &as_before, &undoes)?;
-        if let Some(plan) = &mut self.plan {
-            plan.newest = newest(connection)?;
-        }
         if touched.is_empty() { Ok(()) } else { interruption.at(Step::WrittenDown) }
     }
 
@@ -529,7 +588,6 @@ struct Done<E> {
 /// Where and how a piece is done.
 struct At<'a> {
     connection: &'a Connection,
-    mode: Mode,
     catalogue: &'a Catalogue,
     environment: &'a Environment,
     interruption: &'a Interruption,
@@ -587,40 +645,26 @@ impl Backend {
         areas: &[UndoArea],
         mode: Mode,
     ) -> Result<Vec<Outcome>, UndoError> {
-        self.undo_for(Undo::new(writes, Word::Member), areas, mode).await
+        self.undo_for(Undo::new(writes, Word::Member, areas, mode)).await
     }
 
     /// The same on anybody's word.
     ///
     /// # Errors
     /// As [`undo`](Self::undo).
-    pub async fn undo_for(
-        &self,
-        mut undo: Undo,
-        areas: &[UndoArea],
-        mode: Mode,
-    ) -> Result<Vec<Outcome>, UndoError> {
-        let mut outcomes = Vec::new();
-        for area in areas.iter().copied() {
-            let plan = move |connection: &Connection| undo.plan(connection, area).map(|()| undo);
-            undo = self.store.read(plan).await?;
-            while undo.has_more() {
-                let backend = self.clone();
-                let catalogue = Arc::clone(&self.catalogue);
-                let step = move |connection: &Connection| {
-                    let Backend { environment, interruption, .. } = &backend;
-                    let done = undo.step(connection, mode, &catalogue, environment, interruption)?;
-                    Ok::<_, UndoError>((undo, done))
-                };
-                let (next, done) = match mode {
-                    Mode::Preview => self.store.read(step).await?,
-                    Mode::Apply => self.store.write(step).await?,
-                };
-                undo = next;
-                outcomes.extend(done);
-            }
+    pub async fn undo_for(&self, mut undo: Undo) -> Result<Vec<Outcome>, UndoError> {
+        while let Some(access) = undo.next_access() {
+            let backend = self.clone();
+            let step = move |connection: &Connection| {
+                let Backend { catalogue, environment, interruption, .. } = &backend;
+                undo.step(connection, catalogue, environment, interruption).map(|()| undo)
+            };
+            undo = match access {
+                Access::Read => self.store.read(step).await?,
+                Access::Write => self.store.write(step).await?,
+            };
         }
-        Ok(outcomes)
+        Ok(undo.into_outcomes())
     }
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use exchange_service::Environment;
 use exchange_service::admin::{self, AdminError, By};
 use exchange_service::backend::Interruption;
-use exchange_service::backend::undo::{Mode, Outcome, Undo, UndoArea, Word, Writes};
+use exchange_service::backend::undo::{Access, Mode, Outcome, Undo, UndoArea, Word, Writes};
 use exchange_service::catalogue::Catalogue;
 use exchange_service::ids::{ClientId, MemberId};
 use exchange_service::store::{edit, inspect};
@@ -22,7 +22,9 @@ use super::{Told, table};
                         --from 2026-11-22T09:00:00Z --dry-run\n    \
                         exchange-service admin undo --client stock-tool --all-members \\\n        \
                         --from 2026-11-22T09:00:00Z --area stock\n\n\
-                        Suspend the client first when it may go on writing: `admin client suspend`."
+                        Suspend the client first when it may go on writing: `admin client suspend`.\n\
+                        Stock and org stock go back in turn, as one books what the other did. --dry-run looks \
+                        once, and may\ncall a conflict what goes back after all."
 )]
 pub(super) struct UndoArgs {
     /// The client whose writes are undone.
@@ -67,19 +69,17 @@ pub(super) fn run(
     let mut outcomes = Vec::new();
     for member in members {
         let writes = Writes { client: client.clone(), member, from, to };
-        let mut undo = Undo::new(writes, Word::Administrator(by.name.to_owned()));
-        for area in areas.iter().copied() {
-            inspect(folder, |store| Ok::<_, AdminError>(undo.plan(store, area)?))?;
-            while undo.has_more() {
-                let step = |store: &rusqlite::Connection| {
-                    Ok::<_, AdminError>(undo.step(store, mode, &catalogue, environment, &uninterrupted)?)
-                };
-                outcomes.extend(match mode {
-                    Mode::Preview => inspect(folder, step)?,
-                    Mode::Apply => edit(folder, step)?,
-                });
+        let mut undo = Undo::new(writes, Word::Administrator(by.name.to_owned()), &areas, mode);
+        while let Some(access) = undo.next_access() {
+            let step = |store: &rusqlite::Connection| {
+                Ok::<_, AdminError>(undo.step(store, &catalogue, environment, &uninterrupted)?)
+            };
+            match access {
+                Access::Read => inspect(folder, step)?,
+                Access::Write => edit(folder, step)?,
             }
         }
+        outcomes.extend(undo.into_outcomes());
     }
     Ok(told(&client, &outcomes, mode))
 }

@@ -5,15 +5,15 @@ use exchange_service::backend::{Purpose, Role};
 
 use super::org_stock::*;
 use super::org_stock_writes::{earmark, of, on, shares};
-use super::stock::{At, GUN, ORE, PARTS, with};
+use super::stock::{At, GUN, METAL, ORE, PARTS, SET, with};
 use super::*;
 
 /// What the first client wrote for a member since the world was stocked up, on somebody's word.
 async fn undo_for(bench: &Bench, member: &str, word: Word, mode: Mode) -> Vec<Outcome> {
     let to = bench.clock.now();
     let writes = Writes { client: "c-1".into(), member: MemberId::new(member), from: to.minus(DAY), to };
-    let undo = Undo::new(writes, word);
-    bench.backend().undo_for(undo, &[UndoArea::OrgStock], mode).await.expect("an undo")
+    let undo = Undo::new(writes, word, &[UndoArea::OrgStock], mode);
+    bench.backend().undo_for(undo).await.expect("an undo")
 }
 
 fn told(outcomes: &[Outcome]) -> Vec<String> {
@@ -319,4 +319,121 @@ async fn an_administrator_undoes_what_a_logistician_wrote() {
             && audit[0].contains("1 set back, 0 removed"),
         "{audit:?}"
     );
+}
+
+/// What the first member's stock holds of ore and metal in the city, in SCU.
+async fn held(bench: &Bench) -> Vec<String> {
+    bench.rows("SELECT material || ' ' || (sum(amount) / 1000) FROM stock_row GROUP BY lot ORDER BY 1").await
+}
+
+/// STK-16, OST-21: stock and org stock book the same rows. What a client did to them in both goes back in turn, to the
+/// last of it; a preview looks once, and a second run finds nothing.
+#[tokio::test]
+async fn what_both_areas_booked_goes_back_in_turn() {
+    let stocked_up = ["Text(\"metal 10\")", "Text(\"ore 10\")"];
+    let own = [UndoArea::Stock, UndoArea::OrgStock];
+    let orders = [UndoArea::ALL.to_vec(), own.to_vec(), vec![own[1], own[0]], own.repeat(2)];
+    for (areas, one_by_one) in orders.into_iter().flat_map(|areas| [(areas.clone(), false), (areas, true)]) {
+        let bench = stocked(&[("u-1", "One", ORE, 10), ("u-1", "One", METAL, 10)]).await;
+        let writes = |from, to| Writes { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
+        let run = async |writes: &Writes, areas: &[UndoArea], mode| {
+            let done = bench.backend().undo(writes.clone(), areas, mode).await.expect("an undo");
+            let mut ends: Vec<String> = done
+                .iter()
+                .map(|Outcome { area, name, end, .. }| {
+                    let end = end.as_ref().map_or_else(Hindrance::as_str, |became| became.as_str());
+                    format!("{} {name}: {end}", area.as_str())
+                })
+                .collect();
+            ends.sort();
+            ends
+        };
+        // What the member lowers, and what the Logistician books out, in either order.
+        let lower = async |at: At, from, to| {
+            bench.clock.advance(Duration::from_secs(1));
+            bench.check(&first(), SET, vec![at.set(from, to)], &[]).await;
+        };
+        let book_out = async |at: At, amount| {
+            bench.clock.advance(Duration::from_secs(1));
+            apply(&bench, vec![of("book-out", "u-1", &entry(&bench, "u-1", at).await, at, amount)]).await;
+        };
+        let began = bench.clock.now();
+        lower(ORE, 10, 8).await;
+        book_out(ORE, 3).await;
+        book_out(METAL, 1).await;
+        lower(METAL, 9, 5).await;
+        assert_eq!(held(&bench).await, ["Text(\"metal 5\")", "Text(\"ore 5\")"]);
+        let all = writes(began, bench.clock.now());
+        if one_by_one {
+            // One area by itself sets back what the other did not book since.
+            let [stock, pools] = own.map(|area| [area]);
+            let ends = run(&all, &stock, Mode::Apply).await;
+            assert_eq!(ends, ["stock Quanta Metal, City: changed", "stock Quanta Ore, City: changed-since"]);
+            let ends = run(&all, &pools, Mode::Apply).await;
+            assert_eq!(
+                ends,
+                ["org-stock Quanta Metal, City: changed", "org-stock Quanta Ore, City: changed"]
+            );
+            assert_eq!(run(&all, &stock, Mode::Apply).await, ["stock Quanta Ore, City: changed"]);
+        } else {
+            let before = bench.everything().await;
+            let preview = run(&all, &areas, Mode::Preview).await;
+            assert_eq!(bench.everything().await, before);
+            let looked_once = [
+                "org-stock Quanta Metal, City: changed-since",
+                "org-stock Quanta Ore, City: changed",
+                "stock Quanta Metal, City: changed",
+                "stock Quanta Ore, City: changed-since",
+            ];
+            assert_eq!(preview, looked_once);
+            let done = run(&all, &areas, Mode::Apply).await;
+            assert_eq!(done, looked_once.map(|end| end.replace("-since", "")));
+        }
+        assert_eq!(held(&bench).await, stocked_up, "{areas:?}");
+        assert_eq!(run(&all, &areas, Mode::Apply).await, [""; 0], "nothing is left of it");
+
+        // What was booked in one area between two changes of the other hinders both: spans from the last on undo it.
+        let mut spans = Vec::new();
+        let began = bench.clock.now().plus(Duration::from_millis(1));
+        for (from, to) in [(10, 8), (7, 4)] {
+            lower(ORE, from, to).await;
+            spans.push(bench.clock.now());
+            if to == 8 {
+                book_out(ORE, 1).await;
+                spans.push(bench.clock.now());
+            }
+        }
+        let both = ["org-stock Quanta Ore, City: changed-since", "stock Quanta Ore, City: changed-since"];
+        let all = writes(began, bench.clock.now());
+        for mode in [Mode::Preview, Mode::Apply, Mode::Apply] {
+            assert_eq!(run(&all, &areas, mode).await, both);
+        }
+        assert_eq!(held(&bench).await, ["Text(\"metal 10\")", "Text(\"ore 4\")"]);
+        for at in spans.into_iter().rev() {
+            let ends = run(&writes(at, all.to), &areas, Mode::Apply).await;
+            assert!(ends.len() == 1 && ends[0].ends_with("Quanta Ore, City: changed"), "{ends:?}");
+        }
+        assert_eq!(held(&bench).await, stocked_up, "{areas:?}");
+    }
+}
+
+/// STK-16: what another Logistician booked between two changes of the member's stock is not set back with them.
+#[tokio::test]
+async fn what_another_logistician_booked_between_stays() {
+    let bench = stocked(&[("u-1", "One", ORE, 10), ("u-1", "One", METAL, 10)]).await;
+    let two = MemberId::new("m-2");
+    bench.backend().set_role(&two, &"u-1".into(), Some(Role::Logistician)).await.expect("a role");
+    let set = async |ops| bench.check(&first(), SET, ops, &[]).await;
+    set(vec![ORE.set(10, 8), METAL.set(10, 8)]).await;
+    let (ore, metal) = (entry(&bench, "u-1", ORE).await, entry(&bench, "u-1", METAL).await);
+    on_the_web(&bench, "m-2", vec![of("book-out", "u-1", &ore, ORE, 3)]).await;
+    let other_rows = vec![of("book-out", "u-1", &metal, METAL, 3), book_in("u-1", "m-1", METAL, 3)];
+    on_the_web(&bench, "m-2", other_rows).await;
+    set(vec![ORE.set(5, 4), METAL.set(8, 1)]).await;
+    let before = bench.everything().await;
+    let to = bench.clock.now();
+    let writes = Writes { client: "c-1".into(), member: MemberId::new("m-1"), from: to.minus(DAY), to };
+    let done = bench.backend().undo(writes, &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+    assert_eq!(told(&done), ["Quanta Metal, City: changed-since", "Quanta Ore, City: changed-since"]);
+    assert_eq!(bench.everything().await, before);
 }

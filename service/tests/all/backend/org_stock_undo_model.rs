@@ -261,8 +261,8 @@ impl World {
         let writes = Writes { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
         let word = if administrator { Word::Administrator("root".to_owned()) } else { Word::Member };
         let run = async |mode| {
-            let undo = Undo::new(writes.clone(), word.clone());
-            self.bench.backend().undo_for(undo, &[UndoArea::OrgStock], mode).await.expect("an undo")
+            let undo = Undo::new(writes.clone(), word.clone(), &[UndoArea::OrgStock], mode);
+            self.bench.backend().undo_for(undo).await.expect("an undo")
         };
         let everything = self.bench.everything().await;
         let promised = run(Mode::Preview).await;

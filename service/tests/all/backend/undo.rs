@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use exchange_service::backend::Interruption;
 use exchange_service::backend::undo::{
-    Became, Hindrance, Mode, Outcome, Undo, UndoArea, UndoError, Word, Writes,
+    Access, Became, Hindrance, Mode, Outcome, Undo, UndoArea, UndoError, Word, Writes,
 };
+use exchange_service::catalogue::Catalogue;
 use exchange_service::feed::Author;
 
 use super::ships::{FLY, SHIPS, ship};
@@ -107,8 +108,8 @@ async fn who_undid_it_is_written_down() {
         bench.clock.advance(Duration::from_secs(1));
         let writes = writes(&bench, "c-1");
         let span = format!("of m-1, written from {} to {}", writes.from, writes.to);
-        let undo = Undo::new(writes, word.clone());
-        bench.backend().undo_for(undo, &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+        let undo = Undo::new(writes, word.clone(), &UndoArea::ALL, Mode::Apply);
+        bench.backend().undo_for(undo).await.expect("an undo");
         let audit = bench
             .rows("SELECT actor || '|' || client || '|' || action || '|' || detail FROM audit WHERE action LIKE '%undo'")
             .await;
@@ -162,24 +163,25 @@ async fn an_undo_that_is_cut_off_goes_on() {
 async fn what_changes_meanwhile_is_a_conflict() {
     let bench = Bench::unguarded().await;
     bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
-    let mut undo = Undo::new(writes(&bench, "c-1"), Word::Member);
-    let (environment, catalogue) = (
-        Environment::new(Arc::new(bench.clock.clone()), Arc::new(SystemRandom)),
-        exchange_service::catalogue::Catalogue::default(),
-    );
-    undo = bench
-        .store
-        .read(move |connection| undo.plan(connection, UndoArea::Blueprints).map(|()| undo))
-        .await
-        .expect("a plan");
+    let mut undo = Undo::new(writes(&bench, "c-1"), Word::Member, &[UndoArea::Blueprints], Mode::Apply);
+    let clock = bench.clock.clone();
+    let stepped = |mut undo: Undo| {
+        let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
+        move |connection: &rusqlite::Connection| {
+            let (catalogue, uninterrupted) = (Catalogue::default(), Interruption::default());
+            undo.step(connection, &catalogue, &environment, &uninterrupted).map(|()| undo)
+        }
+    };
+    assert_eq!(undo.next_access(), Some(Access::Read));
+    undo = bench.store.read(stepped(undo)).await.expect("a plan");
     // By the same client, too: it is not of the span that was looked at.
     bench.change(&first(), vec![remove("BP_KNIFE")]).await;
     bench.change(&first(), vec![add("BP_KNIFE")]).await;
-    let step = move |connection: &rusqlite::Connection| {
-        undo.step(connection, Mode::Apply, &catalogue, &environment, &Interruption::default())
-    };
+    assert_eq!(undo.next_access(), Some(Access::Write));
+    undo = bench.store.write(stepped(undo)).await.expect("a step");
+    assert_eq!(undo.next_access(), None);
     let mut done: Vec<(String, Result<Became, Hindrance>)> =
-        bench.store.write(step).await.expect("a step").into_iter().map(|one| (one.key, one.end)).collect();
+        undo.into_outcomes().into_iter().map(|one| (one.key, one.end)).collect();
     done.sort_by_key(|(key, _)| key.clone());
     let expect = [
         ("BP_KNIFE".to_owned(), Err(Hindrance::ChangedSince(None))),

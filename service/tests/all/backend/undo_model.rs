@@ -323,8 +323,8 @@ impl World {
             let outcomes = if number == 0 {
                 self.bench.backend().undo(writes(), areas, mode).await
             } else {
-                let undo = Undo::new(writes(), Word::Administrator("root".to_owned()));
-                self.bench.backend().undo_for(undo, areas, mode).await
+                let undo = Undo::new(writes(), Word::Administrator("root".to_owned()), areas, mode);
+                self.bench.backend().undo_for(undo).await
             };
             outcomes.expect("an undo")
         };

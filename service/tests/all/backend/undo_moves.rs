@@ -183,13 +183,14 @@ impl World {
             to: ago(from.min(to)),
         };
         let word = if administrator { Word::Administrator("root".to_owned()) } else { Word::Member };
-        let undo = Undo::new(writes, word);
-        let areas = [UndoArea::Stock];
-        let promised =
-            self.bench.backend().undo_for(undo.clone(), &areas, Mode::Preview).await.expect("a preview");
-        let done = self.bench.backend().undo_for(undo.clone(), &areas, Mode::Apply).await.expect("an undo");
+        let run = async |mode| {
+            let undo = Undo::new(writes.clone(), word.clone(), &[UndoArea::Stock], mode);
+            self.bench.backend().undo_for(undo).await.expect("an undo")
+        };
+        let promised = run(Mode::Preview).await;
+        let done = run(Mode::Apply).await;
         assert_eq!(promised, done);
-        let again = self.bench.backend().undo_for(undo, &areas, Mode::Apply).await.expect("an undo");
+        let again = run(Mode::Apply).await;
         assert!(again.iter().all(|outcome| outcome.end.is_err()), "{again:?}");
     }
 
