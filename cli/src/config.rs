@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use exchange_client::{Identity, Place, SANDBOX_VARIABLE};
+use exchange_client::{Identity, Place, SANDBOX_VARIABLE, file_name};
 use serde::Deserialize;
 
 use crate::failure::{Exit, Failure};
@@ -73,7 +73,7 @@ impl Config {
             }
         };
         let identity = identity.map_err(Failure::usage)?;
-        let folders = Folders::of(&place, profile)?;
+        let folders = Folders::of(&place, identity.client_id(), profile)?;
         Ok(Self { place, identity, folders, profile: profile.to_owned() })
     }
 }
@@ -100,7 +100,7 @@ fn read(file: Option<&Path>) -> Result<File, Failure> {
 }
 
 impl Folders {
-    fn of(place: &Place, profile: &str) -> Result<Self, Failure> {
+    fn of(place: &Place, client: &str, profile: &str) -> Result<Self, Failure> {
         let missing = || {
             Failure::new(
                 Exit::Usage,
@@ -110,13 +110,11 @@ impl Folders {
         };
         let state = base("XDG_STATE_HOME", ".local/state", "LOCALAPPDATA").ok_or_else(missing)?;
         let cache = base("XDG_CACHE_HOME", ".cache", "LOCALAPPDATA").ok_or_else(missing)?;
-        // Connections to different places share nothing.
-        let place: String = place
-            .issuer()
-            .chars()
-            .map(|letter| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' })
-            .collect();
-        let below = |base: PathBuf, kind: &str| base.join("exchange").join(kind).join(&place).join(profile);
+        // Connections to different places, or as different clients, share nothing.
+        let names = [place.issuer(), place.gateway(), client, profile].map(file_name);
+        let below = |base: PathBuf, kind: &str| {
+            names.iter().fold(base.join("exchange").join(kind), |folder, name| folder.join(name))
+        };
         Ok(Self { state: below(state, "state"), cache: below(cache, "cache") })
     }
 }
@@ -137,4 +135,32 @@ fn base(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
         (true, _) => home.join("Library/Application Support"),
         (false, _) => home.join(below_home),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another issuer, gateway, client or profile is another folder, however alike they look.
+    #[cfg(unix)]
+    #[test]
+    fn connections_to_different_places_share_nothing() {
+        let folders = |issuer: &str, gateway: &str, client: &str, profile: &str| {
+            let place = Place::new(issuer, gateway).unwrap();
+            Folders::of(&place, client, profile).unwrap().state
+        };
+        let one = folders("https://id.test/a-b", "https://gate.test", "desk", "default");
+        assert_eq!(one, folders("https://id.test/a-b", "https://gate.test", "desk", "default"));
+        for other in [
+            folders("https://id.test/a/b", "https://gate.test", "desk", "default"),
+            folders("https://id.test/A-b", "https://gate.test", "desk", "default"),
+            folders("https://id.test/a-b", "https://gate-2.test", "desk", "default"),
+            folders("https://id.test/a-b", "https://gate.test", "desk-2", "default"),
+            folders("https://id.test/a-b", "https://gate.test", "desk", "Default"),
+        ] {
+            assert_ne!(one, other);
+            // None lies within another.
+            assert!(!one.starts_with(&other) && !other.starts_with(&one));
+        }
+    }
 }

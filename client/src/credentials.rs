@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 pub use self::{
-    file::{InsecureFile, UnusableFolder},
+    file::{InsecureFile, UnusableFolder, file_name},
     memory::InMemory,
 };
 use crate::{

@@ -112,6 +112,7 @@ pub use changes::{BlueprintChanges, Lane, OrgStockChanges, ShipChanges, StockCha
 pub use connection::{Connection, Label, MachineNames, UnusableLabel, UpdateNeeded, label};
 pub use credentials::{
     CredentialError, CredentialStore, Entry, InMemory, InsecureFile, Owner, SecretBytes, UnusableFolder,
+    file_name,
 };
 pub use demand::{ByItems, ByMaterials, Demand, DemandCadence, DemandView, OpenDemand, Withheld};
 /// Proofs: for keys, clocks and randomness of your own.

@@ -117,8 +117,10 @@ fn failed(error: &io::Error) -> CredentialError {
     }
 }
 
-/// A name without anything that means something to a file system, and another for each name.
-fn file_name(name: &str) -> String {
+/// A name without anything that means something to a file system, and another for each name: for folders that
+/// different connections must not share.
+#[must_use]
+pub fn file_name(name: &str) -> String {
     let mut file = String::with_capacity(name.len() + 16);
     for byte in name.bytes() {
         match byte {
