@@ -17,8 +17,7 @@ use std::{
 
 use bytes::Bytes;
 use exchange_client::{
-    Area, BlueprintChanges, Connection, Effort, Exchange, Identity, InMemory, Place, Replica, Session,
-    StockChanges,
+    Area, BlueprintChanges, Effort, Exchange, Identity, InMemory, Place, Replica, Session, StockChanges,
     api::{
         Transport, TransportError,
         calls::{BlueprintsWriteCall, StockWriteCall},
@@ -32,8 +31,8 @@ use exchange_client::{
         types::{ChangeResult, Problem, QuantityUnit, StockLot},
     },
     changes::{Changes, Held, Op, known::Known, quantity},
-    dpop::Random as _,
     feed::{PageEvent, Phase},
+    idempotency_key,
     sync::Sync,
 };
 use exchange_service::sandbox::Sandbox;
@@ -72,14 +71,9 @@ async fn main() -> Result<()> {
 
     heading(3, "Both read what there is: a snapshot of each area, a page at a time, each page one commit");
     for installation in [&desk, &laptop] {
-        installation.sync.session(&installation.connection().await?).await?;
+        installation.sync.session(&installation.exchange.connection().await?).await?;
         installation.sync.once().await?;
-        let replica = installation.sync.replica();
-        let counts: Vec<_> = Area::ALL
-            .iter()
-            .map(|area| Ok(format!("{} {}", replica.count(*area)?, area.name())))
-            .collect::<Result<_>>()?;
-        say(&format!("{:<7} {}", installation.name, counts.join(", ")));
+        say(&format!("{:<7} {}", installation.name, installation.holds()?));
     }
 
     heading(4, "The desk adds a blueprint; the laptop hears of it from the feed, by one small page");
@@ -109,11 +103,10 @@ async fn main() -> Result<()> {
     heading(7, "Both disconnect: revoked, forgotten, and the keys are gone");
     for installation in [&desk, &laptop] {
         let gone = installation.session.disconnect().await;
-        say(&format!(
-            "{:<7} {}",
-            installation.name,
-            if gone.is_gone() { "nothing is left" } else { "kept something" }
-        ));
+        if !gone.is_gone() {
+            return Err(format!("{} kept something: {gone:?}", installation.name).into());
+        }
+        say(&format!("{:<7} has {}; no token, no key", installation.name, installation.holds()?));
     }
     sandbox.stop().await;
     println!("\nThat was everything, in {:.1} s.", begun.elapsed().as_secs_f64());
@@ -149,13 +142,17 @@ impl Installation {
         login.finish().await?;
         let wire = Wire::new()?;
         let exchange = Exchange::builder(place.clone(), identity).transport(wire.clone()).build(&session)?;
-        let sync = Sync::new(exchange.api().clone(), Replica::in_memory(), exchange.environment().clone());
+        let sync = exchange.sync(&Replica::in_memory());
+        // What is read goes with the connection.
+        session.keeps(sync.replica().clone());
         say(&format!("{name:<7} is signed in as {MEMBER}"));
         Ok(Self { name, session, exchange, sync, wire })
     }
 
-    async fn connection(&self) -> Result<Connection> {
-        Ok(Connection::read(self.exchange.api(), self.exchange.identity(), None).await?)
+    /// How much of each area is here.
+    fn holds(&self) -> Result<String> {
+        let count = |area: &Area| Ok(format!("{} {}", self.sync.replica().count(*area)?, area.name()));
+        Ok(Area::ALL.iter().map(count).collect::<Result<Vec<_>>>()?.join(", "))
     }
 
     async fn add_blueprint(&self, record: &str) -> Result<()> {
@@ -194,9 +191,7 @@ impl Installation {
     {
         let core = self.exchange.api().core();
         let batch = changes.batches(500)?.pop().ok_or("no batch")?;
-        let mut key = [0; 16];
-        self.exchange.environment().fill(&mut key)?;
-        let stored = batch.stored(core, &key.map(|byte| format!("{byte:02x}")).concat())?;
+        let stored = batch.stored(core, &idempotency_key(self.exchange.environment())?)?;
         let answer = core.repeat::<C>(&stored).await.map_err(exchange_client::Error::from)?;
         let effort = answer.extensions.get::<Effort>().cloned().unwrap_or_default();
         match batch.outcome(answer.into_body()).is_as_asked() {
