@@ -285,17 +285,6 @@ fn errors_hold_no_secret() {
     );
 }
 
-/// IDP-18: whatever this machine has, it answers, and never by a fallback.
-#[tokio::test]
-async fn this_machines_store_answers() {
-    let store = PlatformStore::new();
-    assert_eq!(format!("{store:?}"), format!("PlatformStore({})", store.name()));
-    match store.read(&owner("a test that keeps nothing"), Entry::DpopKey).await {
-        Ok(found) => assert_eq!(found, None),
-        Err(error) => assert!(!error.to_string().is_empty()),
-    }
-}
-
 #[cfg(target_os = "linux")]
 mod linux {
     use std::{env, process::Command, time::Duration};
