@@ -115,10 +115,13 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Login {
-    /// A capability to ask for, such as stock.read; several are possible. Left out: to read your own blueprints,
-    /// stock, ships and units.
+    /// A capability to ask for beside those that you allowed before, such as stock.read; several are possible. Left
+    /// out, the first time: to read your own blueprints, stock, ships and units.
     #[arg(long = "allow", value_name = "CAPABILITY", conflicts_with = "all")]
     pub(crate) allow: Vec<Capability>,
+    /// Ask for those of --allow alone, and give up what you allowed before.
+    #[arg(long, requires = "allow", conflicts_with = "all")]
+    pub(crate) only: bool,
     /// Ask for every capability.
     #[arg(long)]
     pub(crate) all: bool,
@@ -262,14 +265,14 @@ pub(crate) enum OrgStock {
     /// Show one of them, with its entries where you may see them.
     Show(ShowArgs),
     /// Ask for a unit's roster: those who can hold stock.
-    Members(Members),
+    Members(Unit),
     #[command(flatten)]
     Op(OrgStockOps),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Members {
-    /// The unit.
+pub(crate) struct Unit {
+    /// The unit's id, as `org-units list` shows it.
     #[arg(value_name = "UNIT")]
     pub(crate) unit: String,
 }
@@ -278,12 +281,25 @@ pub(crate) struct Members {
 pub(crate) enum OrgUnits {
     /// Ask for them.
     List,
+    /// Ask for one of them.
+    Show(Unit),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Demand {
     /// Ask for it; at most every five minutes, in between what was read last is shown.
     List(DemandArgs),
+    /// Show what is open of one item or material.
+    Show(DemandFor),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemandFor {
+    /// Its key or name, as `list` shows it.
+    #[arg(value_name = "KEY")]
+    pub(crate) key: String,
+    #[command(flatten)]
+    pub(crate) counted: DemandArgs,
 }
 
 #[derive(Debug, Args)]
@@ -312,10 +328,14 @@ pub(crate) struct Sync {
 pub(crate) enum Outbox {
     /// List them.
     List,
+    /// Show one with all that it asks for, and what became of that.
+    Show(OutboxOne),
     /// Send one again, or all that can be.
     Retry(OutboxSome),
     /// Give one up.
     Drop(OutboxOne),
+    /// Say what you found after `sync`, of one whose outcome is unknown or that you confirmed or discarded.
+    Resolve(OutboxResolve),
     /// Open the page on which you confirm one that is held.
     Confirm(OutboxConfirm),
 }
@@ -327,6 +347,20 @@ pub(crate) struct OutboxConfirm {
     pub(crate) id: u64,
     #[command(flatten)]
     pub(crate) link: LinkArgs,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "found", args = ["applied", "missing"], required = true)]
+pub(crate) struct OutboxResolve {
+    /// Its number, as `list` shows it.
+    #[arg(value_name = "NUMBER")]
+    pub(crate) id: u64,
+    /// What it asks for is there: it is done.
+    #[arg(long)]
+    pub(crate) applied: bool,
+    /// It is not there: it is sent as a new change.
+    #[arg(long)]
+    pub(crate) missing: bool,
 }
 
 #[derive(Debug, Args)]

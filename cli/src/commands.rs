@@ -11,6 +11,7 @@ mod lists;
 mod outbox;
 mod session;
 mod sync;
+mod told;
 
 use std::{
     io::{Read as _, stdin},
@@ -19,13 +20,12 @@ use std::{
 };
 
 use exchange_client::{
-    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Exchange, InsecureFile, Replica,
-    Session, UnixTime,
+    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Exchange, InsecureFile, Patience,
+    Replica, Session, Settings, UnixTime,
     api::{
         operations::OperationId,
-        types::{
-            Blueprint, BlueprintOp, InstallationId, OrgStockLot, OrgStockOp, Ship, ShipOp, StockLot, StockOp,
-        },
+        runtime::{moment, operation::Operation},
+        types::{Blueprint, BlueprintOp, OrgStockLot, OrgStockOp, Ship, ShipOp, StockLot, StockOp},
     },
     outbox::{Entry, Outbox, Policy},
 };
@@ -37,18 +37,21 @@ use crate::{
     args::{Blueprints, Command, Demand, Global, OrgStock, OrgUnits, Ships, Stock},
     config::Config,
     failure::{Exit, Failure},
-    output::Output,
+    output::{Output, typed_line},
 };
+
+/// How many ops a change set has at most when the exchange cannot be asked how many it takes.
+const FEW_OPS: usize = 100;
 
 /// Carries out what was typed.
 pub(crate) async fn run(global: &Global, command: Command, output: &mut Output) -> Result<Exit, Failure> {
     // What needs no exchange works without one.
     let command = match command {
         Command::Completions(args) => return Ok(completions::run(&args, output)),
-        Command::Envelope(command) => return envelope::run(command, output),
+        Command::Envelope(command) => return envelope::run(command, output).await,
         command => command,
     };
-    let app = App::new(Config::load(global.config.as_deref(), &global.profile)?);
+    let app = App::new(Config::load(global.config.as_deref(), &global.profile)?, patience(&command));
     let done = app.run(command, output).await;
     if let Some(session) = app.session.get() {
         // So that the next command begins without a challenge; not worth failing for.
@@ -57,21 +60,39 @@ pub(crate) async fn run(global: &Global, command: Command, output: &mut Output) 
     done
 }
 
+/// How long somebody who looks at it waits. A change is kept when the exchange does not take it at once.
+fn patience(command: &Command) -> Patience {
+    let changes = matches!(
+        command,
+        Command::Blueprints(Blueprints::Op(_))
+            | Command::Stock(Stock::Op(_))
+            | Command::Ships(Ships::Op(_))
+            | Command::OrgStock(OrgStock::Op(_))
+            | Command::Outbox(_)
+    );
+    let Patience { time, asked, .. } = Patience::INTERACTIVE;
+    if changes { Patience::new(1, time, asked) } else { Patience::INTERACTIVE }
+}
+
 /// What a command works with, opened when it is asked for.
 struct App {
     config: Config,
+    patience: Patience,
     environment: Environment,
     session: OnceCell<Session>,
+    exchange: OnceCell<Exchange>,
     connection: OnceCell<Connection>,
     replica: std::cell::OnceCell<Replica>,
 }
 
 impl App {
-    fn new(config: Config) -> Self {
+    fn new(config: Config, patience: Patience) -> Self {
         Self {
             config,
+            patience,
             environment: Environment::system(),
             session: OnceCell::new(),
+            exchange: OnceCell::new(),
             connection: OnceCell::new(),
             replica: std::cell::OnceCell::new(),
         }
@@ -91,33 +112,41 @@ impl App {
                 Blueprints::List(args) => lists::list::<Blueprint>(self, &args, output),
                 Blueprints::Show(args) => lists::show::<Blueprint>(self, &args, output),
                 Blueprints::Op(op) => {
-                    change::send::<BlueprintOp>(self, change::blueprints(&op)?, output).await
+                    change::send::<BlueprintOp>(self, change::blueprints(&op).await?, output).await
                 }
             },
             Command::Stock(command) => match command {
                 Stock::List(args) => lists::list::<StockLot>(self, &args, output),
                 Stock::Show(args) => lists::show::<StockLot>(self, &args, output),
-                Stock::Op(op) => change::send::<StockOp>(self, change::stock(&op)?, output).await,
+                Stock::Op(op) => change::send::<StockOp>(self, change::stock(&op).await?, output).await,
             },
             Command::Ships(command) => match command {
                 Ships::List(args) => lists::list::<Ship>(self, &args, output),
                 Ships::Show(args) => lists::show::<Ship>(self, &args, output),
-                Ships::Op(op) => change::send::<ShipOp>(self, change::ships(&op)?, output).await,
+                Ships::Op(op) => change::send::<ShipOp>(self, change::ships(&op).await?, output).await,
             },
             Command::OrgStock(command) => match command {
                 OrgStock::List(args) => lists::list::<OrgStockLot>(self, &args, output),
                 OrgStock::Show(args) => lists::show::<OrgStockLot>(self, &args, output),
                 OrgStock::Members(args) => areas::members(self, &args.unit, output).await,
-                OrgStock::Op(op) => change::send::<OrgStockOp>(self, change::org_stock(&op)?, output).await,
+                OrgStock::Op(op) => {
+                    change::send::<OrgStockOp>(self, change::org_stock(&op).await?, output).await
+                }
             },
-            Command::OrgUnits(OrgUnits::List) => areas::org_units(self, output).await,
-            Command::Demand(Demand::List(args)) => areas::demand(self, &args, output).await,
+            Command::OrgUnits(command) => match command {
+                OrgUnits::List => areas::org_units(self, output).await,
+                OrgUnits::Show(args) => areas::org_unit(self, &args, output).await,
+            },
+            Command::Demand(command) => match command {
+                Demand::List(args) => areas::demand(self, &args, output).await,
+                Demand::Show(args) => areas::demand_for(self, &args, output).await,
+            },
             Command::Sync(args) => sync::run(self, &args, output).await,
             Command::Outbox(command) => outbox::run(self, command, output).await,
             Command::Draft(command) => draft::run(self, command, output).await,
             Command::Api(args) => api::run(args.call, &self.exchange().await?, output).await,
             // Carried out before there was an exchange.
-            Command::Envelope(command) => envelope::run(command, output),
+            Command::Envelope(command) => envelope::run(command, output).await,
             Command::Completions(args) => Ok(completions::run(&args, output)),
         }
     }
@@ -145,19 +174,30 @@ impl App {
         self.config.folders.state.join("credentials")
     }
 
+    /// Whether the member chose files.
+    fn is_insecure(&self) -> bool {
+        self.insecure_folder().is_dir()
+    }
+
     async fn open_session(&self) -> Result<Session, Failure> {
+        Ok(self.session_over(self.store()?).await?)
+    }
+
+    async fn session_over(
+        &self,
+        store: impl CredentialStore + 'static,
+    ) -> Result<Session, exchange_client::Error> {
         let builder = Session::builder(&self.config.place, &self.config.identity)
             .profile(&self.config.profile)
             .state_folder(&self.config.folders.state);
-        Ok(builder.credentials(self.store()?).open().await?)
+        builder.credentials(store).open().await
     }
 
     /// Files where the member chose them at login, and else the platform's store. Where that is missing or locked the
     /// session says so, and nobody can sign in.
     fn store(&self) -> Result<Arc<dyn CredentialStore>, Failure> {
-        let folder = self.insecure_folder();
-        if folder.is_dir() {
-            let files = InsecureFile::open(folder).map_err(|error| {
+        if self.is_insecure() {
+            let files = InsecureFile::open(self.insecure_folder()).map_err(|error| {
                 Failure::new(Exit::Failed, error.to_string(), "take the rights of others away")
             })?;
             return Ok(Arc::new(files));
@@ -166,9 +206,15 @@ impl App {
     }
 
     async fn exchange(&self) -> Result<Exchange, Failure> {
-        let session = self.session().await?;
-        let Config { place, identity, .. } = &self.config;
-        Ok(Exchange::builder(place.clone(), identity.clone()).build(session)?)
+        let build = async {
+            let session = self.session().await?;
+            let Config { place, identity, .. } = &self.config;
+            let mut settings = Settings::default();
+            settings.patience = self.patience;
+            let builder = Exchange::builder(place.clone(), identity.clone()).settings(settings);
+            Ok::<_, Failure>(builder.build(session)?)
+        };
+        self.exchange.get_or_try_init(|| build).await.cloned()
     }
 
     /// Begins a session with the exchange: reads the service document, tells what the member has to know, and
@@ -177,34 +223,22 @@ impl App {
         let exchange = self.exchange().await?;
         let connection = self.connection(&exchange, output).await?;
         let operation = operation.operation();
-        if !connection.covers(operation) {
-            let wanted =
-                operation.scopes.first().and_then(|scopes| scopes.first()).copied().unwrap_or_default();
-            let what = format!("this connection does not cover it: {wanted} was not granted");
-            return Err(Failure::new(Exit::SignIn, what, "sign in again and --allow it, if you want it"));
-        }
-        Ok(exchange)
+        if connection.covers(operation) { Ok(exchange) } else { Err(not_covered(operation)) }
     }
 
     /// What the exchange says of this connection: read once (SVC-07).
     async fn connection(&self, exchange: &Exchange, output: &mut Output) -> Result<&Connection, Failure> {
-        self.connection.get_or_try_init(|| self.read_connection(exchange, output)).await
-    }
-
-    async fn read_connection(&self, exchange: &Exchange, output: &mut Output) -> Result<Connection, Failure> {
-        let session = self.session().await?;
-        let known = session.installation_id().and_then(|id| InstallationId::new(id).ok());
-        let connection = Connection::read(exchange.api(), &self.config.identity, known.as_ref()).await?;
-        if let Some(id) = connection.installation_id() {
-            session.note_installation(id.as_str()).await?;
-        }
-        if let Some(update) = connection.update_needed() {
-            output.warn(update);
-        }
-        for gone in connection.deprecations() {
-            output.warn(format!("{} will go", gone.feature));
-        }
-        Ok(connection)
+        let read = async {
+            let connection = exchange.connection().await?;
+            if let Some(update) = connection.update_needed() {
+                output.warn(update);
+            }
+            for gone in connection.deprecations() {
+                output.warn(format!("{} will go", gone.feature));
+            }
+            Ok(connection)
+        };
+        self.connection.get_or_try_init(|| read).await
     }
 
     fn catalogue(&self, exchange: &Exchange) -> Catalogue {
@@ -223,25 +257,18 @@ impl App {
         self.config.folders.state.join("catalogue.json")
     }
 
-    fn outbox(&self, exchange: &Exchange) -> Result<Outbox, Failure> {
-        let Some(owner) = self.session.get().and_then(Session::installation_id) else {
-            let what = "the exchange has not said yet which installation this is, and so not whose changes are waiting";
-            return Err(Failure::new(
-                Exit::SignIn,
-                what,
-                "sign in, or try again once the exchange can be reached",
-            ));
-        };
-        let store = SqliteOutbox::open(&self.config.folders.state)?;
-        let core = exchange.api().core();
-        Ok(Outbox::new(core, store, exchange.environment().clone(), owner, Policy::default())?)
+    fn outbox_store(&self) -> Result<SqliteOutbox, Failure> {
+        Ok(SqliteOutbox::open(&self.config.folders.state)?)
     }
 
-    /// The outbox as it is here; nothing while it is not known whose it is.
+    /// The outbox as it is here, whatever the exchange says; nothing while it is not known whose it is.
     async fn outbox_here(&self) -> Result<Option<Outbox>, Failure> {
         let exchange = self.exchange().await?;
-        let known = self.session.get().and_then(Session::installation_id).is_some();
-        known.then(|| self.outbox(&exchange)).transpose()
+        let Some(owner) = self.session.get().and_then(Session::installation_id) else { return Ok(None) };
+        let mut policy = Policy::default();
+        policy.most_ops = FEW_OPS;
+        let (core, environment) = (exchange.api().core(), exchange.environment().clone());
+        Ok(Some(Outbox::new(core, self.outbox_store()?, environment, owner, policy)?))
     }
 
     /// What is in it.
@@ -253,24 +280,37 @@ impl App {
     }
 }
 
-/// The bytes of a file, or of the standard input.
-fn input(file: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
+/// Refused before it is sent: the member did not allow it.
+fn not_covered(operation: &Operation) -> Failure {
+    let wanted = operation.scopes.first().and_then(|scopes| scopes.first()).copied().unwrap_or_default();
+    let what = format!("this connection does not cover it: {wanted} was not granted");
+    Failure::new(Exit::SignIn, what, "sign in again and --allow it, if you want it")
+}
+
+/// A time as the contract writes it.
+fn written(time: UnixTime) -> Option<String> {
+    moment::text_of(i64::try_from(time.as_secs()).ok()?)
+}
+
+/// The bytes of a file, or of the standard input. Whoever waits for what is typed there can be broken off.
+async fn input(file: &Path) -> Result<Vec<u8>, Failure> {
     let read = if file == Path::new("-") {
-        stdin().read_to_end(&mut bytes).map(drop)
+        let read = tokio::task::spawn_blocking(|| {
+            let mut bytes = Vec::new();
+            stdin().read_to_end(&mut bytes).map(|_| bytes)
+        });
+        read.await.unwrap_or_else(|_| Err(std::io::ErrorKind::Interrupted.into()))
     } else {
-        std::fs::read(file).map(|read| bytes = read)
+        std::fs::read(file)
     };
-    read.map_err(|error| Failure::file(&file.display().to_string(), &error))?;
-    Ok(bytes)
+    read.map_err(|error| Failure::file(&file.display().to_string(), &error))
 }
 
 /// What was typed, or the first line of the standard input where that is `-`.
-fn typed_or_read(text: &str) -> Result<String, Failure> {
+async fn typed_or_read(text: &str) -> Result<String, Failure> {
     if text != "-" {
         return Ok(text.to_owned());
     }
-    let mut line = String::new();
-    stdin().read_line(&mut line).map_err(|error| Failure::file("the standard input", &error))?;
-    Ok(line)
+    let line = typed_line().await.map_err(|error| Failure::file("the standard input", &error))?;
+    Ok(line.unwrap_or_default())
 }

@@ -23,7 +23,7 @@ pub(crate) enum Exit {
     SignIn = 4,
     /// The exchange refuses this client or this member.
     Refused = 5,
-    /// The exchange asks to wait.
+    /// The exchange asks to wait, or a change is kept until it can be sent.
     Wait = 6,
     /// It was changed meanwhile, or has to be confirmed.
     Conflict = 7,
@@ -36,14 +36,15 @@ pub(crate) enum Exit {
 /// The exit codes, as `--help` tells them.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 it could not be done, 2 the command line or the \
     configuration is wrong, 3 cancelled by the member, 4 sign-in needed, 5 refused by policy, 6 the exchange asks to \
-    wait, 7 conflict or confirmation needed, 8 partly applied, 130 interrupted.";
+    wait, or a change is kept until it can be sent, 7 conflict or confirmation needed, 8 partly applied, 130 \
+    interrupted.";
 
 /// What this program has beside the store.
 const OPEN_STORE: &str = "unlock the secret store of this computer, or sign in with --insecure-storage to keep the \
     secrets in a file";
 
 /// Why a command came to nothing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// The client's own error.
     Client(Error),
@@ -51,8 +52,6 @@ pub(crate) enum Failure {
     Own { exit: Exit, what: String, next: &'static str },
     /// Everything was said already; only the code is left.
     Said(Exit),
-    /// Whoever reads the output wants no more of it.
-    Closed,
 }
 
 impl Failure {
@@ -73,19 +72,19 @@ impl Failure {
         match self {
             Self::Client(error) => exit_of(error),
             Self::Own { exit, .. } | Self::Said(exit) => *exit,
-            Self::Closed => Exit::Done,
         }
     }
 
-    /// Tells it on the standard error, for people or as JSON.
-    pub(crate) fn tell(&self, output: &mut Output) {
+    /// What is told of it; nothing when everything was said already.
+    pub(crate) fn envelope(&self) -> Option<Envelope> {
         let (message, next, code, request, wait) = match self {
-            Self::Said(_) | Self::Closed => return,
+            Self::Said(_) => return None,
             Self::Own { what, next, .. } => (what.clone(), *next, None, None, None),
             Self::Client(error) => {
                 let advice = error.advice().text();
+                // Its advice ends the line, and has a member of its own here.
                 let whole = error.to_string();
-                let message = whole.strip_suffix(advice).and_then(|text| text.strip_suffix("; "));
+                let message = whole.rsplit_once("; ").map(|(what, _)| what);
                 let code = error.code().map(|code| code.as_str().to_owned());
                 let oauth = error.oauth_error().map(|error| error.as_str().to_owned());
                 let request = error.correlation_id().map(str::to_owned);
@@ -97,39 +96,44 @@ impl Failure {
                 (message, next, code.or(oauth), request, error.retry_after())
             }
         };
+        Some(Envelope {
+            code: code.unwrap_or_else(|| self.exit().name().to_owned()),
+            message,
+            next,
+            request_id: request,
+            retry_after_seconds: wait.map(whole_seconds),
+            exit: self.exit() as u8,
+        })
+    }
+
+    /// Tells it on the standard error, for people or as JSON.
+    pub(crate) fn tell(&self, output: &mut Output) {
+        let Some(told) = self.envelope() else { return };
         if output.is_json() {
-            let exit = self.exit();
-            let error = Envelope {
-                code: code.unwrap_or_else(|| exit.name().to_owned()),
-                message,
-                next,
-                request_id: request,
-                retry_after_seconds: wait.map(whole_seconds),
-                exit: exit as u8,
-            };
-            output.complain_json(&serde_json::json!({ "error": error }));
+            output.complain_json(&serde_json::json!({ "error": told }));
             return;
         }
+        let Envelope { message, next, retry_after_seconds, .. } = told;
         output.complain(message);
-        match wait {
-            Some(wait) => output.note(format!("  -> {next} (at least {} s)", whole_seconds(wait))),
+        match retry_after_seconds {
+            Some(seconds) => output.note(format!("  -> {next} (at least {seconds} s)")),
             None => output.note(format!("  -> {next}")),
         }
     }
 }
 
 /// An error for programs.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Envelope {
-    code: String,
-    message: String,
-    next: &'static str,
+pub(crate) struct Envelope {
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) next: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<String>,
+    pub(crate) request_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    retry_after_seconds: Option<u64>,
-    exit: u8,
+    pub(crate) retry_after_seconds: Option<u64>,
+    pub(crate) exit: u8,
 }
 
 /// Never less than was asked for (CLI-02).
@@ -164,14 +168,8 @@ impl From<Error> for Failure {
 /// The streams of this process are the only ones that are written without a name.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::Closed,
-            _ => Self::new(
-                Exit::Failed,
-                format!("the output cannot be written: {error}"),
-                "check where it goes",
-            ),
-        }
+        let what = format!("the output cannot be written: {error}");
+        Self::new(Exit::Failed, what, "check where it goes")
     }
 }
 

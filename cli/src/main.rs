@@ -27,7 +27,7 @@ fn main() -> ExitCode {
                 tokio::select! {
                     biased;
                     outcome = commands::run(&global, command, &mut output) => outcome,
-                    // Dropping what is under way leaves nothing behind.
+                    // Dropping what is under way leaves nothing behind but changes that are kept.
                     Ok(()) = tokio::signal::ctrl_c() => Err(Failure::Said(Exit::Interrupted)),
                 }
             });
@@ -49,6 +49,9 @@ fn main() -> ExitCode {
 /// The command came to nothing: no data leaves, and the reason is told.
 fn end(output: &mut Output, failure: &Failure) -> Exit {
     output.discard();
+    if failure.exit() == Exit::Interrupted {
+        output.broken_off();
+    }
     failure.tell(output);
     failure.exit()
 }

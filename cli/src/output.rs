@@ -2,9 +2,11 @@
 //! all.
 //!
 //! Data is gathered and leaves when the command succeeded. Only events (`--json` of commands that take long) leave
-//! at once, a line each.
+//! at once, a line each. Whoever closes the standard output wants no more of it; what the command does goes on.
 
 use std::{
+    env,
+    ffi::OsStr,
     fmt::Display,
     io::{self, IsTerminal as _, Write as _},
 };
@@ -51,6 +53,10 @@ pub(crate) struct Output {
     /// The line that is written over and over, when there is a terminal to do that on.
     status: Status,
     data: String,
+    /// Nobody reads the standard output any more.
+    closed: bool,
+    /// What is to be known if the command is broken off now.
+    unfinished: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -58,20 +64,14 @@ enum Status {
     Nowhere,
     Empty,
     Shown,
+    /// A question stands there, and its answer is being typed.
+    Asking,
 }
 
 impl Output {
     pub(crate) fn new(form: Form, color: Color) -> Self {
-        let wanted = |terminal: bool| match color {
-            Color::Always => true,
-            Color::Never => false,
-            // https://no-color.org: any value but the empty one.
-            Color::Auto => {
-                terminal
-                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-                    && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-            }
-        };
+        let (no_color, term) = (env::var_os("NO_COLOR"), env::var_os("TERM"));
+        let wanted = |terminal| wanted(color, terminal, no_color.as_deref(), term.as_deref());
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
         let status = if err && form == Form::People { Status::Empty } else { Status::Nowhere };
         Self {
@@ -80,6 +80,8 @@ impl Output {
             colour_of_messages: wanted(err),
             status,
             data: String::new(),
+            closed: false,
+            unfinished: None,
         }
     }
 
@@ -103,6 +105,12 @@ impl Output {
         self.data.push('\n');
     }
 
+    /// What would be delivered.
+    #[cfg(test)]
+    pub(crate) fn data(&self) -> &str {
+        &self.data
+    }
+
     /// Text that has its own lines.
     pub(crate) fn text(&mut self, text: &str) {
         self.data.push_str(text);
@@ -112,15 +120,50 @@ impl Output {
     pub(crate) fn json(&mut self, value: &impl Serialize) {
         // Values of the contract and of this program can always be written.
         if let Ok(text) = serde_json::to_string(value) {
-            self.line(text);
+            self.line(harmless(&text));
+        }
+    }
+
+    /// The same for people to read.
+    pub(crate) fn pretty_json(&mut self, value: &impl Serialize) {
+        if let Ok(text) = serde_json::to_string_pretty(value) {
+            self.line(harmless(&text));
         }
     }
 
     /// An event, which leaves at once.
     pub(crate) fn event(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let text = serde_json::to_string(value)?;
+        let text = harmless(&serde_json::to_string(value)?);
+        self.send(&format!("{text}\n"))
+    }
+
+    fn send(&mut self, text: &str) -> io::Result<()> {
+        if self.closed {
+            return Ok(());
+        }
         let mut out = io::stdout().lock();
-        writeln!(out, "{text}").and_then(|()| out.flush())
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.closed = true,
+            sent => return sent,
+        }
+        Ok(())
+    }
+
+    /// Whether what was delivered may have been read.
+    pub(crate) const fn is_read(&self) -> bool {
+        !self.closed
+    }
+
+    /// What is to be known if the command is broken off from now on.
+    pub(crate) fn if_broken_off(&mut self, text: Option<String>) {
+        self.unfinished = text;
+    }
+
+    /// Ctrl-C.
+    pub(crate) fn broken_off(&mut self) {
+        if let Some(text) = self.unfinished.take() {
+            self.note(text);
+        }
     }
 
     /// What the person before the screen should know; no data.
@@ -147,7 +190,7 @@ impl Output {
     /// An error for programs.
     pub(crate) fn complain_json(&mut self, value: &impl Serialize) {
         if let Ok(text) = serde_json::to_string(value) {
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = writeln!(io::stderr(), "{}", harmless(&text));
         }
     }
 
@@ -161,38 +204,70 @@ impl Output {
         }
     }
 
+    /// Whether somebody sees what goes on.
+    pub(crate) fn has_status(&self) -> bool {
+        self.status != Status::Nowhere
+    }
+
     fn clear_status(&mut self) {
-        if self.status == Status::Shown {
-            let _ = write!(io::stderr(), "\r\u{1b}[K");
-            self.status = Status::Empty;
-        }
+        let begin = match self.status {
+            Status::Shown => "\r\u{1b}[K",
+            Status::Asking => "\n",
+            Status::Nowhere | Status::Empty => return,
+        };
+        let _ = write!(io::stderr(), "{begin}");
+        self.status = Status::Empty;
     }
 
     /// A question to the person before the screen, and the line that is typed; nothing when nobody is there.
-    pub(crate) fn ask(&mut self, question: &str) -> Option<String> {
+    pub(crate) async fn ask(&mut self, question: &str) -> Option<String> {
         if !self.can_ask() {
             return None;
         }
         self.clear_status();
         let _ = write!(io::stderr(), "{} ", clean(question));
         let _ = io::stderr().flush();
-        let mut line = String::new();
-        io::stdin().read_line(&mut line).ok().filter(|read| *read > 0)?;
-        Some(line.trim().to_owned())
+        self.status = Status::Asking;
+        let line = typed_line().await.ok()?;
+        if line.is_some() {
+            self.status = Status::Empty;
+        }
+        line
     }
 
-    /// The command succeeded: the data leaves.
+    /// The command succeeded, or comes to its end: the data leaves.
     pub(crate) fn deliver(&mut self) -> io::Result<()> {
         self.clear_status();
-        let mut out = io::stdout().lock();
         let data = std::mem::take(&mut self.data);
-        out.write_all(data.as_bytes()).and_then(|()| out.flush())
+        self.send(&data)
     }
 
     /// It failed: no data leaves.
     pub(crate) fn discard(&mut self) {
         self.clear_status();
         self.data.clear();
+    }
+}
+
+/// The next line of the standard input, without what is around it; nothing at its end. Whoever waits for it can be
+/// broken off: the thread that reads is left behind.
+pub(crate) async fn typed_line() -> io::Result<Option<String>> {
+    let read = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        let read = io::stdin().read_line(&mut line)?;
+        Ok((read > 0).then(|| line.trim().to_owned()))
+    });
+    read.await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
+}
+
+/// Whether letters have colours: https://no-color.org, any value but the empty one.
+fn wanted(color: Color, terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            terminal && no_color.is_none_or(OsStr::is_empty) && term.is_none_or(|term| term != "dumb")
+        }
     }
 }
 
@@ -214,8 +289,20 @@ pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|letter| if is_control(letter) { '\u{fffd}' } else { letter }).collect()
 }
 
+/// The same of JSON, which stays what it is: beyond its own blanks these letters stand in strings alone.
+fn harmless(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            '\u{7f}'.. if is_control(letter) => text += &format!("\\u{:04x}", u32::from(letter)),
+            letter => text.push(letter),
+        }
+    }
+    text
+}
+
 /// The same for messages of several lines.
-fn clean_lines(text: &str) -> String {
+pub(crate) fn clean_lines(text: &str) -> String {
     text.chars()
         .map(|letter| if is_control(letter) && letter != '\n' { '\u{fffd}' } else { letter })
         .collect()
@@ -235,6 +322,30 @@ mod tests {
         assert_eq!(clean("a\u{1b}[2Jb\r\nc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d");
         assert_eq!(clean_lines("a\nb\u{7}"), "a\nb\u{fffd}");
         assert_eq!(clean("Stra\u{df}e \u{65e5}"), "Stra\u{df}e \u{65e5}");
+    }
+
+    /// What JSON shows of somebody else's text says the same, and moves nothing.
+    #[test]
+    fn json_of_somebody_else_moves_no_cursor() {
+        let name = "A\u{9b}31mB\u{202e}C\u{7f}\u{2066}\u{1b}\u{e4}";
+        let text = harmless(&serde_json::to_string_pretty(&[name]).unwrap());
+        assert_eq!(text, "[\n  \"A\\u009b31mB\\u202eC\\u007f\\u2066\\u001b\u{e4}\"\n]");
+        assert_eq!(serde_json::from_str::<[String; 1]>(&text).unwrap(), [name]);
+    }
+
+    /// On a terminal, unless somebody said otherwise; NO_COLOR counts when it holds anything.
+    #[test]
+    fn colours_are_for_terminals() {
+        let auto = |terminal, no_color: Option<&str>, term: Option<&str>| {
+            wanted(Color::Auto, terminal, no_color.map(OsStr::new), term.map(OsStr::new))
+        };
+        assert!(auto(true, None, None) && auto(true, Some(""), Some("xterm")));
+        assert!(
+            !auto(true, Some("1"), None) && !auto(true, Some("0"), None) && !auto(true, None, Some("dumb"))
+        );
+        assert!(!auto(false, None, Some("xterm")));
+        let (no_color, dumb) = (Some(OsStr::new("1")), Some(OsStr::new("dumb")));
+        assert!(wanted(Color::Always, false, no_color, dumb) && !wanted(Color::Never, true, None, None));
     }
 
     #[test]

@@ -258,9 +258,9 @@ pub(crate) struct UpsertShip {
     #[arg(long, value_name = "true|false")]
     fitted: Option<bool>,
     /// The org unit that it serves; `none` takes it out of one.
-    #[arg(long, value_name = "UNIT", requires = "unit_version")]
+    #[arg(long, value_name = "UNIT")]
     unit: Option<String>,
-    /// The counter of its org unit that was last seen.
+    /// The counter of its org unit that was last seen; a ship that the exchange has needs it with --unit.
     #[arg(long, value_name = "N")]
     unit_version: Option<i64>,
     /// Bring back what was removed elsewhere: only after the member said so.

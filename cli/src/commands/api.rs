@@ -4,7 +4,7 @@ use super::input;
 use crate::{
     args::raw::{Body, RawCall, is_made},
     failure::{Exit, Failure},
-    output::{Look, Output},
+    output::{Look, Output, clean_lines},
 };
 use exchange_client::{
     Exchange,
@@ -70,7 +70,7 @@ pub(super) async fn run(call: RawCall, exchange: &Exchange, output: &mut Output)
     if let Some(body) = &call.body {
         let bytes = match body {
             Body::Text(text) => text.clone().into_bytes(),
-            Body::File(file) => input(file)?,
+            Body::File(file) => input(file).await?,
         };
         let json =
             Json::parse(&bytes).map_err(|error| Failure::usage(format!("the body is no JSON: {error}")))?;
@@ -93,10 +93,11 @@ pub(super) async fn run(call: RawCall, exchange: &Exchange, output: &mut Output)
     Ok(Exit::Done)
 }
 
-/// JSON for people has lines; for programs it is one. What is no JSON is shown as it is.
+/// JSON for people has lines; for programs it is one. What is no JSON is shown as it is, but for what would move the
+/// cursor.
 fn show(body: &Bytes, show_secrets: bool, output: &mut Output) {
     let Ok(mut json) = Json::parse(body) else {
-        output.text(&String::from_utf8_lossy(body));
+        output.text(&clean_lines(&String::from_utf8_lossy(body)));
         return;
     };
     if !show_secrets {
@@ -104,8 +105,8 @@ fn show(body: &Bytes, show_secrets: bool, output: &mut Output) {
     }
     if output.is_json() {
         output.json(&json);
-    } else if let Ok(text) = serde_json::to_string_pretty(&json) {
-        output.line(text);
+    } else {
+        output.pretty_json(&json);
     }
 }
 

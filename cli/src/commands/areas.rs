@@ -1,10 +1,10 @@
 //! What is asked of the exchange directly: the installation's label, handles, the catalogue, units, demand.
 
 use exchange_client::{
-    Demand, DemandCadence, HandleCheck, Handles, Label, MachineNames, Resolution,
+    Demand, DemandCadence, HandleCheck, Handles, Label, MachineNames, OpenDemand, Resolution,
     api::{
         operations::OperationId,
-        types::{CatalogKind, UnitId},
+        types::{CatalogKind, ItemDemand, MaterialDemand, OrgDemand, OrgUnit, UnitId},
     },
     label,
 };
@@ -12,10 +12,10 @@ use serde_json::json;
 
 use super::{App, envelope::item_ref, lists::quantity, typed_or_read};
 use crate::{
-    args::{self, CountBy, DemandArgs, Locations, Resolve},
+    args::{self, CountBy, DemandArgs, DemandFor, Locations, Resolve},
     failure::{Exit, Failure},
     output::{Look, Output},
-    table::Table,
+    table::{Facts, Table},
 };
 
 /// SVC-12: the label that the member chose.
@@ -38,7 +38,7 @@ pub(super) async fn check_handle(
     args: &args::CheckHandle,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let handle = typed_or_read(&args.handle)?;
+    let handle = typed_or_read(&args.handle).await?;
     let exchange = app.begin(OperationId::AccountCheck, output).await?;
     let check = Handles::new(exchange.api().clone()).check(handle.trim()).await?;
     let (word, look) = match check {
@@ -128,18 +128,41 @@ pub(super) async fn locations(app: &App, args: &Locations, output: &mut Output) 
 }
 
 pub(super) async fn org_units(app: &App, output: &mut Output) -> Result<Exit, Failure> {
-    let exchange = app.begin(OperationId::OrgUnitsRead, output).await?;
-    let units = exchange.api().org_units_read().await.map_err(exchange_client::Error::from)?.into_body();
+    let units = read_units(app, output).await?;
     if output.is_json() {
-        output.json(&json!({ "items": units.items }));
+        output.json(&json!({ "items": units }));
         return Ok(Exit::Done);
     }
     let mut table = Table::new(&["NAME", "SHORT", "KIND", "ID"]);
-    for unit in &units.items {
+    for unit in &units {
         table.row([unit.name.as_str(), unit.shorthand.as_str(), unit.kind.as_str(), unit.id.as_str()]);
     }
     table.print(output);
     Ok(Exit::Done)
+}
+
+pub(super) async fn org_unit(app: &App, args: &args::Unit, output: &mut Output) -> Result<Exit, Failure> {
+    let units = read_units(app, output).await?;
+    let Some(unit) = units.into_iter().find(|unit| unit.id.as_str() == args.unit) else {
+        let what = format!("you belong to no unit with the id {}", args.unit);
+        return Err(Failure::new(Exit::Failed, what, "look with `org-units list`"));
+    };
+    if output.is_json() {
+        output.json(&unit);
+        return Ok(Exit::Done);
+    }
+    let mut facts = Facts::default();
+    facts.look("name", Look::Strong, unit.name.as_str());
+    facts.say("short", unit.shorthand.as_str());
+    facts.say("kind", unit.kind.as_str());
+    facts.say("id", unit.id.as_str());
+    facts.print(output);
+    Ok(Exit::Done)
+}
+
+async fn read_units(app: &App, output: &mut Output) -> Result<Vec<OrgUnit>, Failure> {
+    let exchange = app.begin(OperationId::OrgUnitsRead, output).await?;
+    Ok(exchange.api().org_units_read().await.map_err(exchange_client::Error::from)?.into_body().items)
 }
 
 pub(super) async fn members(app: &App, unit: &str, output: &mut Output) -> Result<Exit, Failure> {
@@ -159,41 +182,13 @@ pub(super) async fn members(app: &App, unit: &str, output: &mut Output) -> Resul
     Ok(Exit::Done)
 }
 
-/// DEM-07, DEM-08, DEM-11: withheld demand says why and is dropped; one count, never both; at most every five
-/// minutes, over processes too.
+/// DEM-07, DEM-08: one count, never both; withheld demand says why.
 pub(super) async fn demand(app: &App, args: &DemandArgs, output: &mut Output) -> Result<Exit, Failure> {
-    let replica = app.replica()?;
-    let now = app.now();
-    let kept = replica.demand(now)?;
-    let fresh =
-        kept.as_ref().is_some_and(|(_, read_at)| !DemandCadence::since(*read_at).due_in(now).is_zero());
-    let document = match kept {
-        Some((document, _)) if fresh => document,
-        _ => {
-            let exchange = app.begin(OperationId::DemandRead, output).await?;
-            let read = exchange.api().demand_read().await.map_err(exchange_client::Error::from)?.into_body();
-            replica.keep_demand(&read, now)?;
-            read
-        }
-    };
-    let updated_at = document.updated_at.clone();
-    let open = match Demand::from(document) {
-        Demand::Open(open) => open,
-        Demand::Withheld(withheld) => {
-            let reason = withheld.reason().as_str().to_owned();
-            if output.is_json() {
-                output.json(&json!({ "updatedAt": updated_at, "withheld": reason }));
-            }
-            output.warn(withheld);
-            return Ok(Exit::Done);
-        }
-    };
-    let (items, materials): (&[_], Vec<_>) = match args.by {
-        CountBy::Items => (open.by_items().items(), open.by_items().materials().collect()),
-        CountBy::Materials => (&[], open.by_materials().materials().iter().collect()),
-    };
+    let document = read_demand(app, output).await?;
+    let Some(open) = opened(document, output) else { return Ok(Exit::Done) };
+    let (items, materials) = counted(&open, args.by);
     if output.is_json() {
-        let by = if args.by == CountBy::Items { "items" } else { "materials" };
+        let (by, updated_at) = (by(args.by), open.updated_at());
         output.json(&json!({ "updatedAt": updated_at, "by": by, "items": items, "materials": materials }));
         return Ok(Exit::Done);
     }
@@ -201,22 +196,127 @@ pub(super) async fn demand(app: &App, args: &DemandArgs, output: &mut Output) ->
         output.note("nothing is open");
         return Ok(Exit::Done);
     }
-    let mut table = Table::new(&["WANTED", ">OPEN", ">QUALITY FROM", "CRAFTABLE BY YOU"]);
+    let mut table = Table::new(&["WANTED", ">OPEN", ">QUALITY FROM", "CRAFTABLE BY YOU", "KEY"]);
     for line in items {
-        let name = line.item.name.clone().unwrap_or_default();
-        let open = format!("{} {}", line.open_quantity.amount.get().text(), line.open_quantity.unit);
-        table.row([
-            name,
-            open,
-            String::new(),
-            if line.craftable_by_me { "yes".to_owned() } else { String::new() },
-        ]);
+        let craftable = if line.craftable_by_me { "yes" } else { "" };
+        let key = line.item.bt.as_ref().map_or("", |key| key.as_str());
+        table.row([name_of(&line.item.name), &pieces(line), "", craftable, key]);
     }
     for line in materials {
-        let name = line.material.name.clone().unwrap_or_default();
-        table.row([name, quantity(&line.open_quantity), line.min_quality.get().to_string(), String::new()]);
+        let (open, quality) = (quantity(&line.open_quantity), line.min_quality.get().to_string());
+        table.row([name_of(&line.material.name), &open, &quality, "", line.material.bt.as_str()]);
     }
     table.print(output);
-    output.note(format!("as of {}, internal to your organisation", updated_at.as_str()));
+    output.note(format!("as of {}, internal to your organisation", open.updated_at().as_str()));
     Ok(Exit::Done)
+}
+
+/// What is open of one item or material, by its key or its name.
+pub(super) async fn demand_for(app: &App, args: &DemandFor, output: &mut Output) -> Result<Exit, Failure> {
+    let document = read_demand(app, output).await?;
+    let Some(open) = opened(document, output) else { return Ok(Exit::Done) };
+    let (items, materials) = counted(&open, args.counted.by);
+    let asked = |key: Option<&str>, name: &Option<String>| {
+        key == Some(args.key.as_str()) || name_of(name).to_lowercase() == args.key.to_lowercase()
+    };
+    let is_item = |line: &&ItemDemand| asked(line.item.bt.as_ref().map(|key| key.as_str()), &line.item.name);
+    let is_material = |line: &&MaterialDemand| asked(Some(line.material.bt.as_str()), &line.material.name);
+    let items: Vec<_> = items.iter().filter(is_item).collect();
+    let materials: Vec<_> = materials.into_iter().filter(is_material).collect();
+    if items.is_empty() && materials.is_empty() {
+        let what = format!("nothing is open of {}", args.key);
+        return Err(Failure::new(Exit::Failed, what, "look with `demand list`, counted the same way"));
+    }
+    if output.is_json() {
+        let (by, updated_at) = (by(args.counted.by), open.updated_at());
+        output.json(&json!({ "updatedAt": updated_at, "by": by, "items": items, "materials": materials }));
+        return Ok(Exit::Done);
+    }
+    for (at, line) in items.iter().enumerate() {
+        let mut facts = Facts::default();
+        facts.look("item", Look::Strong, name_of(&line.item.name));
+        facts.say("key", line.item.bt.as_ref().map_or("", |key| key.as_str()));
+        facts.say("open", pieces(line));
+        facts.say("craftable", if line.craftable_by_me { "by you" } else { "not by you" });
+        apart(at, &facts, output);
+    }
+    for (at, line) in materials.iter().enumerate() {
+        let mut facts = Facts::default();
+        facts.look("material", Look::Strong, name_of(&line.material.name));
+        facts.say("key", line.material.bt.as_str());
+        facts.say("open", quantity(&line.open_quantity));
+        facts.say("quality from", line.min_quality.get().to_string());
+        facts.say("ordered as", line.source.as_str());
+        let ores: Vec<_> = line.raw_refs.iter().map(|ore| name_of(&ore.name)).collect();
+        if !ores.is_empty() {
+            facts.say("refined from", ores.join(", "));
+        }
+        apart(items.len() + at, &facts, output);
+    }
+    output.note(format!("as of {}, internal to your organisation", open.updated_at().as_str()));
+    Ok(Exit::Done)
+}
+
+/// An empty line between what is shown one below the other.
+fn apart(at: usize, facts: &Facts, output: &mut Output) {
+    if at > 0 {
+        output.line("");
+    }
+    facts.print(output);
+}
+
+/// DEM-11: asks at most every five minutes, over processes too. What is kept of an installation that this is not any
+/// more is not shown (DEM-10).
+async fn read_demand(app: &App, output: &mut Output) -> Result<OrgDemand, Failure> {
+    let (replica, now) = (app.replica()?, app.now());
+    if let Some((document, read_at)) = replica.demand(now)?
+        && !DemandCadence::since(read_at).due_in(now).is_zero()
+    {
+        return Ok(document);
+    }
+    let exchange = app.begin(OperationId::DemandRead, output).await?;
+    let connection = app.connection(&exchange, output).await?;
+    app.read_for(&exchange, connection, output).await?;
+    let read = exchange.api().demand_read().await.map_err(exchange_client::Error::from)?.into_body();
+    replica.keep_demand(&read, now)?;
+    Ok(read)
+}
+
+/// Open demand; withheld demand says why (DEM-07).
+fn opened(document: OrgDemand, output: &mut Output) -> Option<OpenDemand> {
+    let updated_at = document.updated_at.clone();
+    match Demand::from(document) {
+        Demand::Open(open) => Some(open),
+        Demand::Withheld(withheld) => {
+            let reason = withheld.reason().as_str().to_owned();
+            if output.is_json() {
+                output.json(&json!({ "updatedAt": updated_at, "withheld": reason }));
+            }
+            output.warn(withheld);
+            None
+        }
+    }
+}
+
+/// One count or the other, never both (DEM-08).
+fn counted(open: &OpenDemand, by: CountBy) -> (&[ItemDemand], Vec<&MaterialDemand>) {
+    match by {
+        CountBy::Items => (open.by_items().items(), open.by_items().materials().collect()),
+        CountBy::Materials => (&[], open.by_materials().materials().iter().collect()),
+    }
+}
+
+const fn by(count: CountBy) -> &'static str {
+    match count {
+        CountBy::Items => "items",
+        CountBy::Materials => "materials",
+    }
+}
+
+fn name_of(name: &Option<String>) -> &str {
+    name.as_deref().unwrap_or("")
+}
+
+fn pieces(line: &ItemDemand) -> String {
+    format!("{} {}", line.open_quantity.amount.get().text(), line.open_quantity.unit)
 }

@@ -1,7 +1,7 @@
 //! `draft`: what the member confirms in a browser (DRF-05 to DRF-15).
 
 use exchange_client::{
-    Drafts, Handoff, SealedEnvelope,
+    Handoff, SealedEnvelope,
     api::{Contract as _, operations::OperationId, types::RefineryDraft},
     check_envelope,
 };
@@ -19,23 +19,21 @@ pub(super) async fn run(app: &App, command: Draft, output: &mut Output) -> Resul
         Draft::Refinery(args) => (refinery(app, &args, output).await?, args),
     };
     output.note("staged: it works once, for 30 minutes");
-    link::show(args.link, handoff.frontend_url().expose(), "draft", output)?;
+    link::show(args.link, handoff.frontend_url().expose(), "draft", output).await?;
     Ok(Exit::Done)
 }
 
 async fn blueprints(app: &App, args: &DraftArgs, output: &mut Output) -> Result<Handoff, Failure> {
-    let checked = check_envelope(&input(&args.file)?)
+    let checked = check_envelope(&input(&args.file).await?)
         .map_err(|fault| Failure::new(Exit::Failed, fault.to_string(), "see `exchange envelope check`"))?;
     let envelope = SealedEnvelope::of_checked(checked)
         .map_err(|what| Failure::new(Exit::Failed, what.to_string(), "see `exchange envelope check`"))?;
     let exchange = app.begin(OperationId::DraftsBlueprints, output).await?;
-    let drafts = Drafts::new(exchange.api().clone(), exchange.environment().clone());
-    Ok(drafts.blueprints(envelope).stage().await?)
+    Ok(exchange.drafts().blueprints(envelope).stage().await?)
 }
 
 async fn refinery(app: &App, args: &DraftArgs, output: &mut Output) -> Result<Handoff, Failure> {
-    let draft = RefineryDraft::parse(&input(&args.file)?).map_err(Failure::usage)?;
+    let draft = RefineryDraft::parse(&input(&args.file).await?).map_err(Failure::usage)?;
     let exchange = app.begin(OperationId::DraftsRefinery, output).await?;
-    let drafts = Drafts::new(exchange.api().clone(), exchange.environment().clone());
-    Ok(drafts.refinery(draft)?.stage().await?)
+    Ok(exchange.drafts().refinery(draft)?.stage().await?)
 }

@@ -22,10 +22,10 @@ use crate::{
     table::Facts,
 };
 
-pub(super) fn run(command: Envelope, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) async fn run(command: Envelope, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         Envelope::Write(args) => write(&args, output),
-        Envelope::Check(args) => check(&args, output),
+        Envelope::Check(args) => check(&args, output).await,
     }
 }
 
@@ -74,8 +74,8 @@ fn write(args: &EnvelopeWrite, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 /// Valid and clean is 0; what cannot be imported, and what should not leave, is 1.
-fn check(args: &EnvelopeCheck, output: &mut Output) -> Result<Exit, Failure> {
-    let bytes = input(&args.file)?;
+async fn check(args: &EnvelopeCheck, output: &mut Output) -> Result<Exit, Failure> {
+    let bytes = input(&args.file).await?;
     let checked = check_envelope(&bytes).map_err(|fault| {
         let next = match fault {
             EnvelopeFault::Version => "write it with a program that writes version 1",

@@ -8,11 +8,11 @@ use serde_json::json;
 use crate::{
     args::LinkArgs,
     failure::{Exit, Failure},
-    output::Output,
+    output::{Output, clean},
 };
 
 /// Gets the member to a secret link.
-pub(super) fn show(
+pub(super) async fn show(
     how: LinkArgs,
     link: &str,
     what: &'static str,
@@ -23,12 +23,12 @@ pub(super) fn show(
         if output.is_json() {
             output.json(&json!({ "link": link }));
         } else {
-            output.line(link);
+            output.line(clean(link));
         }
         return Ok(());
     }
-    let wanted =
-        how.open || output.ask(&format!("Press Enter to open the {what} in your browser.")).is_some();
+    let question = format!("Press Enter to open the {what} in your browser.");
+    let wanted = how.open || output.ask(&question).await.as_deref() == Some("");
     if !wanted {
         let next = "use --open where there is a browser, or --print-link to open it by hand";
         return Err(Failure::new(Exit::Conflict, format!("the {what} waits for you in a browser"), next));

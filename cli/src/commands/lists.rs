@@ -1,15 +1,12 @@
 //! `list` and `show`: what the replica has, without the network.
 
 use exchange_client::{
-    api::{
-        runtime::moment,
-        types::{Blueprint, Holder, Insurance, OrgStockEntry, OrgStockLot, Quantity, Ship, StockLot},
-    },
+    api::types::{Blueprint, Holder, Insurance, OrgStockEntry, OrgStockLot, Quantity, Ship, StockLot},
     feed::{Area, Entry},
 };
 use serde_json::json;
 
-use super::App;
+use super::{App, written};
 use crate::{
     args::{ListArgs, ShowArgs},
     failure::{Exit, Failure},
@@ -100,8 +97,7 @@ fn counted(count: usize) -> String {
 /// When an area was read to its end; an area that never was is no empty one.
 fn read_at(app: &App, area: Area) -> Result<String, Failure> {
     let as_of = app.replica()?.freshness(area)?.as_of;
-    let text = as_of.and_then(|as_of| moment::text_of(i64::try_from(as_of.as_secs()).ok()?));
-    text.ok_or_else(|| {
+    as_of.and_then(written).ok_or_else(|| {
         Failure::new(Exit::Failed, format!("nothing of {area} was read yet"), "run `exchange sync` first")
     })
 }

@@ -1,23 +1,32 @@
 //! `outbox`: changes that were not sent yet, or need the member.
 
-use exchange_client::outbox::{EntryNumber, State, Why};
-use serde_json::json;
+use exchange_client::{
+    Exchange,
+    api::{
+        Json,
+        runtime::moment,
+        types::{BlueprintOp, OrgStockOp, ShipOp, StockOp},
+    },
+    changes::{Lane, Op, Remedy},
+    outbox::{Entry, EntryNumber, Found, Outbox, State, Why},
+};
+use serde_json::{Value, json};
 
-use super::{App, change, link};
+use super::{App, change, link, told};
 use crate::{
-    args::Outbox,
+    args::{self, OutboxResolve},
     failure::{Exit, Failure},
     output::{Look, Output},
-    table::Table,
+    table::{Facts, Table},
 };
 
-pub(super) async fn run(app: &App, command: Outbox, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -> Result<Exit, Failure> {
     match command {
-        Outbox::List => list(app, output).await,
-        Outbox::Retry(args) => retry(app, args.id, output).await,
-        Outbox::Drop(args) => {
-            let exchange = app.exchange().await?;
-            app.outbox(&exchange)?.discard(EntryNumber(args.id)).await?;
+        args::Outbox::List => list(app, output).await,
+        args::Outbox::Show(args) => show(app, EntryNumber(args.id), output).await,
+        args::Outbox::Retry(args) => retry(app, args.id.map(EntryNumber), output).await,
+        args::Outbox::Drop(args) => {
+            known(app).await?.discard(EntryNumber(args.id)).await?;
             if output.is_json() {
                 output.json(&json!({ "dropped": args.id }));
             } else {
@@ -25,31 +34,55 @@ pub(super) async fn run(app: &App, command: Outbox, output: &mut Output) -> Resu
             }
             Ok(Exit::Done)
         }
-        Outbox::Confirm(args) => {
-            let exchange = app.exchange().await?;
-            let outbox = app.outbox(&exchange)?;
-            match outbox.confirmation(EntryNumber(args.id)).await? {
+        args::Outbox::Resolve(args) => resolve(app, &args, output).await,
+        args::Outbox::Confirm(args) => {
+            let (exchange, outbox) = begun(app, output).await?;
+            let number = EntryNumber(args.id);
+            match outbox.confirmation(number).await? {
                 Some(secret) => {
-                    link::show(args.link, secret.expose(), "confirmation", output)?;
-                    output.note(format!("afterwards: exchange sync, then exchange outbox drop {}", args.id));
+                    link::show(args.link, secret.expose(), "confirmation", output).await?;
+                    output.note(format!(
+                        "afterwards: exchange sync, look, then exchange outbox resolve {number} --applied or --missing"
+                    ));
+                    Ok(Exit::Done)
                 }
-                None => output.note("it is not held any more"),
+                None => change::settle(app, &exchange, &outbox, &[number], None, output).await,
             }
-            Ok(Exit::Done)
         }
     }
 }
 
-const fn words(state: State) -> (Look, &'static str, &'static str) {
+/// The outbox as it is here, of an installation that is known.
+async fn known(app: &App) -> Result<Outbox, Failure> {
+    let missing = || {
+        let what =
+            "the exchange has not said yet which installation this is, and so not whose changes are waiting";
+        Failure::new(Exit::SignIn, what, "sign in, or try again once the exchange can be reached")
+    };
+    app.outbox_here().await?.ok_or_else(missing)
+}
+
+/// The outbox of a connection, about to send.
+async fn begun(app: &App, output: &mut Output) -> Result<(Exchange, Outbox), Failure> {
+    let exchange = app.exchange().await?;
+    let connection = app.connection(&exchange, output).await?;
+    let outbox = exchange.outbox(app.outbox_store()?, connection)?;
+    Ok((exchange, outbox))
+}
+
+/// A state, and what it asks for.
+pub(super) const fn words(state: State) -> (Look, &'static str, &'static str) {
     match state {
-        State::Pending => (Look::Plain, "pending", "it is sent with the next change, or with `retry`"),
+        State::Pending => {
+            (Look::Plain, "pending", "it is sent with the next change of its area, or with `retry`")
+        }
         State::Sending => (Look::Plain, "sending", "it is on its way"),
         State::Held => (Look::Warning, "held", "you have to confirm it: `confirm`"),
         State::NeedsRebase => {
             (Look::Warning, "conflict", "`exchange sync`, look, then change it anew and `drop` it")
         }
         State::Refused => (Look::Bad, "refused", "`drop` it; `retry` sends it as a new write"),
-        State::Unknown => (Look::Warning, "unknown", "`exchange sync`, look, then `drop` or `retry` it"),
+        State::Unknown => (Look::Warning, "unknown", "`exchange sync`, look, then `resolve` it"),
         State::Parked(why) => (
             Look::Warning,
             "parked",
@@ -60,22 +93,23 @@ const fn words(state: State) -> (Look, &'static str, &'static str) {
                 _ => "`retry` when the cause is gone",
             },
         ),
-        State::Done => (Look::Good, "done", ""),
+        State::Done => (Look::Good, "done", "`show` tells what became of it"),
         _ => (Look::Plain, "in a state that this version does not know", ""),
     }
+}
+
+fn facts_json(entry: &Entry) -> Value {
+    let (_, state, next) = words(entry.state());
+    json!({
+        "number": entry.number().0, "area": entry.lane().as_str(), "ops": entry.ops(), "state": state,
+        "failures": entry.failures(), "code": entry.code(), "next": next,
+    })
 }
 
 async fn list(app: &App, output: &mut Output) -> Result<Exit, Failure> {
     let entries = app.entries_here().await?;
     if output.is_json() {
-        let items = entries.iter().map(|entry| {
-            let (_, state, next) = words(entry.state());
-            json!({
-                "number": entry.number().0, "area": entry.lane().as_str(), "ops": entry.ops(), "state": state,
-                "failures": entry.failures(), "code": entry.code(), "next": next,
-            })
-        });
-        let items: Vec<_> = items.collect();
+        let items: Vec<_> = entries.iter().map(facts_json).collect();
         output.json(&json!({ "items": items }));
         return Ok(Exit::Done);
     }
@@ -99,30 +133,129 @@ async fn list(app: &App, output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-async fn retry(app: &App, id: Option<u64>, output: &mut Output) -> Result<Exit, Failure> {
-    let exchange = app.exchange().await?;
-    app.connection(&exchange, output).await?;
-    let outbox = app.outbox(&exchange)?;
+/// One with all of its ops, and with what became of each where that is known.
+async fn show(app: &App, number: EntryNumber, output: &mut Output) -> Result<Exit, Failure> {
+    let outbox = known(app).await?;
+    let entry = outbox.entry(number).await?;
+    let ops = match entry.lane() {
+        Lane::Blueprints => ops::<BlueprintOp>(&outbox, number).await?,
+        Lane::Stock => ops::<StockOp>(&outbox, number).await?,
+        Lane::Ships => ops::<ShipOp>(&outbox, number).await?,
+        Lane::OrgStock => ops::<OrgStockOp>(&outbox, number).await?,
+        _ => Vec::new(),
+    };
+    let set = outbox.outcome(number).await?.as_ref().and_then(told::Set::of_written);
+    let verdict = |id: &str| set.as_ref()?.ops.iter().find(|op| op.id == id).map(|op| &op.verdict);
+    let moment = |millis: u64| moment::text_of(i64::try_from(millis / 1000).ok()?);
+    let (kept, decided) = (moment(entry.created_at()), entry.decided_at().and_then(moment));
+    if output.is_json() {
+        let op = |(id, asks): &(String, Json)| {
+            let found = verdict(id).map(|found| (told::verdict(found), found.remedy().map(Remedy::text)));
+            let ((_, result, reason), next) = match found {
+                Some(((look, result, reason), next)) => ((look, Some(result), reason), next),
+                None => ((Look::Plain, None, None), None),
+            };
+            json!({ "opId": id, "asks": asks, "result": result, "reason": reason, "next": next })
+        };
+        let mut document = facts_json(&entry);
+        document["ops"] = ops.iter().map(op).collect();
+        document["keptAt"] = json!(kept);
+        document["decidedAt"] = json!(decided);
+        document["mayBeApplied"] = json!(entry.may_be_applied());
+        output.json(&document);
+        return Ok(Exit::Done);
+    }
+    let (look, state, next) = words(entry.state());
+    let mut facts = Facts::default();
+    facts.say("change", number.to_string());
+    facts.say("area", entry.lane().as_str());
+    facts.look("state", look, state);
+    if let Some(code) = entry.code() {
+        facts.say("code", code);
+    }
+    if entry.state() != State::Done {
+        facts.say("next", next);
+    }
+    facts.say("kept since", kept.unwrap_or_default());
+    if let Some(decided) = decided {
+        facts.say("decided", decided);
+    }
+    facts.print(output);
+    output.line("");
+    let head = ["OP", "ASKS FOR", "RESULT", "WHY"];
+    let mut table = Table::new(if set.is_some() { &head } else { &head[..2] });
+    for (id, asks) in &ops {
+        let asked = [(Look::Plain, id.clone()), (Look::Plain, asks.to_string())];
+        let found = verdict(id).map(|found| {
+            let (look, result, reason) = told::verdict(found);
+            [(look, result), (Look::Plain, told::why(reason, found.remedy()))]
+        });
+        table.painted(asked.into_iter().chain(found.into_iter().flatten()));
+    }
+    table.print(output);
+    Ok(Exit::Done)
+}
+
+/// The ops of an entry by their ids, without what says the id again.
+async fn ops<O: Op>(
+    outbox: &Outbox,
+    number: EntryNumber,
+) -> Result<Vec<(String, Json)>, exchange_client::Error> {
+    let changes = outbox.changes::<O>(number).await?;
+    let op = |op: &O| {
+        let id = op.id().map_or_else(String::new, |id| id.as_str().to_owned());
+        let mut asks = op.to_json().ok()?;
+        if let Json::Object(members) = &mut asks {
+            members.remove("opId");
+        }
+        Some((id, asks))
+    };
+    Ok(changes.ops().iter().filter_map(op).collect())
+}
+
+/// What somebody found who compared; what is missing is sent as a new change.
+async fn resolve(app: &App, args: &OutboxResolve, output: &mut Output) -> Result<Exit, Failure> {
+    let number = EntryNumber(args.id);
+    let found = if args.applied { Found::Applied } else { Found::Missing };
+    let (exchange, outbox) = begun(app, output).await?;
+    outbox.resolve(number, found).await?;
+    change::settle(app, &exchange, &outbox, &[number], None, output).await
+}
+
+async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Result<Exit, Failure> {
+    let (exchange, outbox) = begun(app, output).await?;
     let numbers = match id {
-        Some(id) => {
-            outbox.retry(EntryNumber(id)).await?;
-            vec![EntryNumber(id)]
+        Some(number) => {
+            // One that is being sent goes on by itself, and at once when nobody does so any more.
+            if outbox.entry(number).await?.state() != State::Sending {
+                outbox.retry(number).await?;
+            }
+            vec![number]
         }
         None => {
             outbox.resume().await?;
-            let waits = |state| matches!(state, State::Pending | State::Sending);
-            let entries = outbox.entries().await?;
-            let due: Vec<_> =
-                entries.iter().filter(|entry| waits(entry.state())).map(|entry| entry.number()).collect();
-            for number in &due {
-                outbox.retry(*number).await?;
+            let mut due = Vec::new();
+            for entry in outbox.entries().await? {
+                if entry.state() == State::Pending {
+                    outbox.retry(entry.number()).await?;
+                }
+                if matches!(entry.state(), State::Pending | State::Sending) {
+                    due.push(entry.number());
+                }
             }
             due
         }
     };
-    if numbers.is_empty() {
-        output.note("nothing waits that can be sent");
-        return Ok(Exit::Done);
+    if !numbers.is_empty() {
+        return change::settle(app, &exchange, &outbox, &numbers, None, output).await;
     }
-    change::settle(app, &exchange, &outbox, &numbers, output).await
+    let stuck = outbox.entries().await?.iter().filter(|entry| entry.state().is_wedged()).count();
+    if stuck > 0 {
+        output.warn(format!(
+            "nothing can be sent, and {stuck} of the changes need you: `exchange outbox list`"
+        ));
+        return Ok(Exit::Conflict);
+    }
+    output.note("nothing waits that can be sent");
+    Ok(Exit::Done)
 }

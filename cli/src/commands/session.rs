@@ -1,23 +1,20 @@
 //! `login`, `logout`, `status`, `whoami`: the connection of this installation.
 
-use std::time::Duration;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use exchange_client::{
-    Connection, Disconnected, InsecureFile, Label, LoginProgress, MachineNames, Session, SessionState,
-    StepTaken,
-    api::{runtime::moment, scopes::Scope},
-    feed::Area,
-    label,
-    outbox::State,
+    Connection, Disconnected, Error, ErrorKind, InsecureFile, Label, Later, LocalData, LoginProgress,
+    MachineNames, Session, SessionState, StepTaken, api::scopes::Scope, feed::Area, label, outbox::State,
 };
+use exchange_client_keyring::PlatformStore;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{App, link};
+use super::{App, link, written};
 use crate::{
     args::{Login, Logout},
     failure::{Exit, Failure},
-    output::{Look, Output},
+    output::{Look, Output, clean, typed_line},
     table::Facts,
 };
 
@@ -29,14 +26,51 @@ const USUAL: [Scope; 4] = [
     Scope::ExchangeOrgunitsRead,
 ];
 
-fn wanted(args: &Login) -> Vec<Scope> {
+/// What is asked for: what was typed and what was granted before, which a new login would take away otherwise
+/// (IDP-05), unless just that is wanted.
+fn wanted(args: &Login, granted: &[Scope]) -> Vec<Scope> {
     if args.all {
         return Scope::ALL.to_vec();
     }
-    if args.allow.is_empty() {
-        return USUAL.to_vec();
+    let typed = args.allow.iter().map(|capability| capability.0.clone());
+    let kept = granted.iter().filter(|scope| !args.only && scope.is_known()).cloned();
+    let wanted: Vec<Scope> = typed.chain(kept).collect();
+    if wanted.is_empty() { USUAL.to_vec() } else { wanted }
+}
+
+/// The folder of secrets that this login made: it goes again unless somebody is signed in there afterwards.
+struct Chosen(Option<PathBuf>);
+
+impl Drop for Chosen {
+    fn drop(&mut self) {
+        if let Some(folder) = self.0.take() {
+            // What cannot be removed holds no token; `status` names it.
+            let _ = std::fs::remove_dir_all(folder);
+        }
     }
-    args.allow.iter().map(|capability| capability.0.clone()).collect()
+}
+
+/// Chooses files for the secrets, before anything is kept in them (IDP-18).
+async fn choose_files(app: &App) -> Result<Chosen, Failure> {
+    if app.is_insecure() {
+        return Ok(Chosen(None));
+    }
+    // Whoever is signed in there would stay so, with nobody left who knows of it.
+    if let Ok(session) = app.session_over(PlatformStore::new()).await
+        && session.state() == SessionState::Active
+    {
+        let what = format!("you are signed in, with the secrets in {}", session.secret_store());
+        return Err(Failure::new(
+            Exit::Conflict,
+            what,
+            "exchange logout, then sign in with --insecure-storage",
+        ));
+    }
+    let folder = app.insecure_folder();
+    let chosen = Chosen(Some(folder.clone()));
+    InsecureFile::open(folder)
+        .map_err(|error| Failure::new(Exit::Failed, error.to_string(), "choose another folder"))?;
+    Ok(chosen)
 }
 
 /// Only because the member asks (CLI-03). Shows the code and the bare address, and opens that address only when
@@ -45,16 +79,23 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
     let machine = MachineNames::of_this_computer();
     let name =
         args.label.as_deref().map(|text| Label::new(text, &machine)).transpose().map_err(Failure::usage)?;
-    if args.insecure_storage {
-        // Chosen before anything is kept, and said again in `status`.
-        InsecureFile::open(app.insecure_folder())
-            .map_err(|error| Failure::new(Exit::Failed, error.to_string(), "choose another folder"))?;
+    let mut chosen = if args.insecure_storage { choose_files(app).await? } else { Chosen(None) };
+    if app.is_insecure() {
         output.warn("whoever can read your files can act as you: the secrets are kept in one");
     }
     let session = app.session().await?;
     approved(session, args, output).await?;
+    chosen.0 = None;
     let exchange = app.exchange().await?;
-    let connection = app.connection(&exchange, output).await?;
+    let connection = match app.connection(&exchange, output).await {
+        Ok(connection) => connection,
+        Err(failure) => {
+            // It may be another member's from now on, and nobody can tell (OST-14).
+            app.replica()?.forget()?;
+            return Err(failure);
+        }
+    };
+    app.read_for(&exchange, connection, output).await?;
     if let Some(name) = name {
         label(exchange.api(), &name).await?;
         session.note_label(name.as_str()).await?;
@@ -64,7 +105,11 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
 
 /// Waits for the member, with something to look at.
 async fn approved(session: &Session, args: &Login, output: &mut Output) -> Result<(), Failure> {
-    let device = session.sign_in(&wanted(args)).await?;
+    let granted = match session.state() {
+        SessionState::Active => session.scopes(),
+        _ => Arc::default(),
+    };
+    let device = session.sign_in(&wanted(args, &granted)).await?;
     let (code, address) = (device.user_code().to_owned(), device.verification_uri().to_owned());
     let begun = tokio::time::Instant::now();
     let (left, mut next) = (device.expires_in(), device.next_check());
@@ -80,9 +125,7 @@ async fn approved(session: &Session, args: &Login, output: &mut Output) -> Resul
     }
     let mut enter = (!args.no_browser && output.can_ask()).then(|| {
         output.note("Press Enter to open the address in your browser.");
-        tokio::task::spawn_blocking(|| {
-            std::io::stdin().read_line(&mut String::new()).is_ok_and(|read| read > 0)
-        })
+        Box::pin(typed_line())
     });
     let (tell, mut told) = mpsc::unbounded_channel();
     let waiting = device.finish_with(move |progress| {
@@ -104,9 +147,9 @@ async fn approved(session: &Session, args: &Login, output: &mut Output) -> Resul
                 let next = next.saturating_sub(asked_at.elapsed()).as_secs();
                 output.status(format!("waiting for you: {}:{:02} left, next check in {next} s", left / 60, left % 60));
             }
-            pressed = async { match &mut enter { Some(enter) => enter.await.unwrap_or(false), None => std::future::pending().await } } => {
+            pressed = async { match &mut enter { Some(enter) => enter.await, None => std::future::pending().await } } => {
                 enter = None;
-                if pressed && link::open(&address).is_err() {
+                if matches!(pressed, Ok(Some(_))) && link::open(&address).is_err() {
                     output.note("no browser could be started: open the address yourself");
                 }
             }
@@ -187,9 +230,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
     let (look, state, next) = stated(session.state());
     let exit = if session.state() == SessionState::Active { Exit::Done } else { Exit::SignIn };
     let read = |area: Area| -> Result<(Option<String>, u64), Failure> {
-        let as_of = replica.freshness(area)?.as_of;
-        let as_of = as_of.and_then(|as_of| moment::text_of(i64::try_from(as_of.as_secs()).ok()?));
-        Ok((as_of, replica.count(area)?))
+        Ok((replica.freshness(area)?.as_of.and_then(written), replica.count(area)?))
     };
     let areas =
         Area::ALL.into_iter().map(|area| Ok((area, read(area)?))).collect::<Result<Vec<_>, Failure>>()?;
@@ -218,7 +259,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
     facts.say("identity provider", app.config.place.issuer());
     facts.say("gateway", app.config.place.gateway());
     facts.say("profile", app.config.profile.as_str());
-    let kept = if app.insecure_folder().is_dir() { Look::Warning } else { Look::Plain };
+    let kept = if app.is_insecure() { Look::Warning } else { Look::Plain };
     facts.look("secrets in", kept, session.secret_store());
     if let Some(id) = session.installation_id() {
         facts.say("installation", id);
@@ -237,17 +278,44 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
     Ok(exit)
 }
 
-/// IDP-24, CLI-06: revokes, deletes, and says what became of each step.
+/// The names of the catalogue that were looked up.
+struct Names(PathBuf);
+
+impl LocalData for Names {
+    fn name(&self) -> &str {
+        "names of the catalogue"
+    }
+
+    fn delete(&self) -> Later<'_, Result<(), Error>> {
+        Box::pin(async {
+            match std::fs::remove_file(&self.0) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::caused(
+                    ErrorKind::Storage,
+                    "the names of the catalogue are not deleted",
+                    error,
+                )),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+/// IDP-24, CLI-06: revokes, deletes, and says what became of each step, whatever became of the one before.
 pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Result<Exit, Failure> {
     let session = app.session().await?;
-    let waiting = app.entries_here().await?.iter().filter(|entry| entry.state() != State::Done).count();
+    let outbox = app.outbox_here().await;
+    let entries = match &outbox {
+        Ok(Some(outbox)) => outbox.entries().await.unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let waiting = entries.iter().filter(|entry| entry.state() != State::Done).count();
     if !args.yes && output.can_ask() {
         let lost = if waiting > 0 {
             format!(" {waiting} changes that were not sent are lost.")
         } else {
             String::new()
         };
-        let answer = output.ask(&format!("Disconnect, and delete what is kept here?{lost} [y/N]"));
+        let answer = output.ask(&format!("Disconnect, and delete what is kept here?{lost} [y/N]")).await;
         if !matches!(answer.as_deref(), Some("y" | "Y" | "yes")) {
             return Err(Failure::new(
                 Exit::Cancelled,
@@ -259,20 +327,22 @@ pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Res
         let what = format!("{waiting} changes that were not sent would be lost");
         return Err(Failure::new(Exit::Conflict, what, "use --yes to disconnect all the same"));
     }
-    if let Some(outbox) = app.outbox_here().await? {
-        for entry in outbox.entries().await? {
-            outbox.discard(entry.number()).await?;
-        }
+    let mut unusable = Vec::new();
+    match app.replica() {
+        Ok(replica) => session.keeps(replica.clone()),
+        Err(failure) => unusable.push(("copies of what the exchange has", failure)),
     }
+    match outbox {
+        Ok(Some(outbox)) => session.keeps(outbox),
+        Ok(None) => {}
+        Err(failure) => unusable.push(("outbox", failure)),
+    }
+    session.keeps(Names(app.catalogue_file()));
     let mut gone = session.disconnect().await;
-    let copies = app.replica().and_then(|replica| Ok(replica.forget()?));
-    let copies = match copies {
-        Ok(_) => StepTaken::Done,
-        Err(Failure::Client(error)) => StepTaken::Failed(error),
-        Err(failure) => return Err(failure),
-    };
-    gone.data.push(("copies of what the exchange has".to_owned(), copies));
-    let _ = std::fs::remove_file(app.catalogue_file());
+    for (name, failure) in unusable {
+        let why = failure.envelope().map_or_else(String::new, |told| told.message);
+        gone.data.push((name.to_owned(), StepTaken::Failed(Error::new(ErrorKind::Storage, why))));
+    }
     if gone.is_gone() {
         // The member chose it for this connection; the next one is asked for anew.
         let _ = std::fs::remove_dir_all(app.insecure_folder());
@@ -291,7 +361,7 @@ fn tell_disconnected(gone: &Disconnected, output: &mut Output) -> Result<Exit, F
     let word = |step: &StepTaken| match step {
         StepTaken::Done => "yes".to_owned(),
         StepTaken::NotNeeded => "nothing to do".to_owned(),
-        StepTaken::Failed(error) => format!("no: {error}"),
+        StepTaken::Failed(error) => format!("no: {}", clean(&error.to_string())),
         _ => "unknown".to_owned(),
     };
     if output.is_json() {

@@ -132,6 +132,18 @@ async fn units_and_rosters_are_listed() {
         out| Sandbox Squadron  SBX    SQUADRON              unit-squadron
     "#]]
     .assert_eq(&desk.run(&["org-units", "list"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| name   Sandbox Squadron
+        out| short  SBX
+        out| kind   SQUADRON
+        out| id     unit-squadron
+    "#]]
+    .assert_eq(&desk.run(&["org-units", "show", "unit-squadron"]).await.shown());
+    expect![[r#"
+        exit 1
+        err| {"error":{"code":"failed","exit":1,"message":"you belong to no unit with the id none","next":"look with `org-units list`"}}
+    "#]].assert_eq(&desk.json(&["org-units", "show", "none"]).await.shown());
     let members = desk.json(&["org-stock", "members", "unit-squadron"]).await.json();
     assert!(members["items"].as_array().unwrap().len() >= 2, "{members}");
     // A unit of which the member is no Logistician: exit code 5, and nothing on the standard output.
@@ -145,25 +157,55 @@ async fn demand_is_counted_one_way_and_read_seldom() {
     let desk = Desk::connected().await;
     expect![[r#"
         exit 0
-        out| WANTED                   OPEN  QUALITY FROM  CRAFTABLE BY YOU
-        out| Sandbox Helmet        3 PIECE                yes
-        out| Sandbox Rifle Desert  8 PIECE                yes
-        out| Sandbox Metal          35 SCU           650
-        out| Sandbox Trade Goods    12 SCU             0
+        out| WANTED                   OPEN  QUALITY FROM  CRAFTABLE BY YOU  KEY
+        out| Sandbox Helmet        3 PIECE                yes               item-sandbox-helmet
+        out| Sandbox Rifle Desert  8 PIECE                yes               item-sandbox-rifle-desert
+        out| Sandbox Metal          35 SCU           650                    material-sandbox-metal
+        out| Sandbox Trade Goods    12 SCU             0                    material-sandbox-goods
         err| as of <moment>, internal to your organisation
     "#]]
     .assert_eq(&desk.run(&["demand", "list"]).await.shown());
     expect![[r#"
         exit 0
-        out| WANTED                   OPEN  QUALITY FROM  CRAFTABLE BY YOU
-        out| Sandbox Component    24 PIECE             0
-        out| Sandbox Metal          35 SCU           650
-        out| Sandbox Metal           6 SCU           650
-        out| Sandbox Trade Goods    12 SCU             0
-        out| Sandbox Trade Goods   2.5 SCU             0
+        out| WANTED                   OPEN  QUALITY FROM  CRAFTABLE BY YOU  KEY
+        out| Sandbox Component    24 PIECE             0                    material-sandbox-component
+        out| Sandbox Metal          35 SCU           650                    material-sandbox-metal
+        out| Sandbox Metal           6 SCU           650                    material-sandbox-metal
+        out| Sandbox Trade Goods    12 SCU             0                    material-sandbox-goods
+        out| Sandbox Trade Goods   2.5 SCU             0                    material-sandbox-goods
         err| as of <moment>, internal to your organisation
     "#]]
     .assert_eq(&desk.run(&["demand", "list", "--by", "materials"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| material      Sandbox Metal
+        out| key           material-sandbox-metal
+        out| open          35 SCU
+        out| quality from  650
+        out| ordered as    material-order
+        out| refined from  Sandbox Ore (Raw)
+        out|
+        out| material      Sandbox Metal
+        out| key           material-sandbox-metal
+        out| open          6 SCU
+        out| quality from  650
+        out| ordered as    item-order
+        out| refined from  Sandbox Ore (Raw)
+        err| as of <moment>, internal to your organisation
+    "#]]
+    .assert_eq(&desk.run(&["demand", "show", "sandbox metal", "--by", "materials"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| item       Sandbox Helmet
+        out| key        item-sandbox-helmet
+        out| open       3 PIECE
+        out| craftable  by you
+        err| as of <moment>, internal to your organisation
+    "#]]
+    .assert_eq(&desk.run(&["demand", "show", "item-sandbox-helmet"]).await.shown());
+    let one = desk.json(&["demand", "show", "material-sandbox-goods"]).await.json();
+    assert_eq!((one["materials"].as_array().unwrap().len(), one["items"].as_array().unwrap().len()), (1, 0));
+    assert_eq!(desk.run(&["demand", "show", "nothing"]).await.code, 1);
     // What changes within five minutes is not asked for.
     let before = desk.json(&["demand", "list"]).await.json();
     desk.sandbox
@@ -194,4 +236,22 @@ async fn a_suspended_client_says_so() {
     desk.sandbox.act("sandbox-admin", act).await.unwrap();
     let ran = desk.json(&["locations"]).await;
     assert_eq!((ran.code, ran.error()["code"].as_str()), (5, Some("CLIENT_SUSPENDED")), "{}", ran.shown());
+}
+
+/// DRF-05, DRF-13: a refinery order is staged, and its link is printed only because the member says so.
+#[tokio::test]
+async fn a_refinery_order_is_staged() {
+    let desk = Desk::connected().await;
+    let order = include_str!("../../../schemas/fixtures/refinery-draft/valid/full.json");
+    let file = desk.file("order.json", order);
+    let staged = desk.json(&["draft", "refinery", &file]).await;
+    assert!(staged.code == 7 && staged.out.is_empty() && !staged.err.contains("http"), "{}", staged.shown());
+    let printed = desk.json(&["draft", "refinery", &file, "--print-link"]).await;
+    assert!(
+        printed.json()["link"].as_str().unwrap().starts_with(&desk.sandbox.origin()),
+        "{}",
+        printed.shown()
+    );
+    let file = desk.file("order.json", r#"{"schemaVersion": 1}"#);
+    assert_eq!(desk.run(&["draft", "refinery", &file]).await.code, 2);
 }

@@ -2,27 +2,13 @@
 
 use exchange_service::sandbox::Act;
 use expect_test::expect;
-use serde_json::Value;
 
 use crate::kit::{Desk, MEMBER};
-
-async fn synced() -> Desk {
-    let desk = Desk::connected().await;
-    assert_eq!(desk.run(&["sync"]).await.code, 0);
-    desk
-}
-
-/// The one entry of a list whose JSON holds this.
-async fn found(desk: &Desk, list: &[&str], part: &str) -> Value {
-    let all = desk.json(list).await.json();
-    let mut items = all["items"].as_array().unwrap().iter().filter(|item| item.to_string().contains(part));
-    items.next().unwrap_or_else(|| panic!("no {part} in {all}")).clone()
-}
 
 /// WRT-08: what was written is read back at once. STK-18: what it did to offers is told.
 #[tokio::test]
 async fn the_members_own_things_are_changed() {
-    let desk = synced().await;
+    let desk = Desk::synced().await;
     expect![[r#"
         exit 0
         out| OP       RESULT   WHY
@@ -38,13 +24,13 @@ async fn the_members_own_things_are_changed() {
         err| note: 1 of the entries match nothing at the exchange
     "#]]
     .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife", "Nothing at all"]).await.shown());
-    found(&desk, &["blueprints", "list"], "Sandbox Knife").await;
+    desk.found(&["blueprints", "list"], "Sandbox Knife").await;
     expect![[r#"
         exit 0
-        out| {"applied":1,"dryRun":false,"ops":[{"next":null,"op":"remove","opId":"1","reason":null,"result":"applied"}],"sets":[{"detachedFromMissions":0,"offersReduced":0,"offersRemoved":0}],"unchanged":0}
+        out| {"applied":1,"changes":[{"area":"blueprints","detachedFromMissions":0,"number":2,"offersReduced":0,"offersRemoved":0,"own":true,"replayed":false,"state":"done"}],"dryRun":false,"ops":[{"change":2,"next":null,"op":"remove","opId":"1","reason":null,"result":"applied"}],"unchanged":0}
     "#]].assert_eq(&desk.json(&["blueprints", "remove", "Sandbox Knife"]).await.shown());
     let set = ["stock", "set", "Sandbox Trade Goods", "--at", "Sandbox City Hangar"];
-    let place = found(&desk, &["stock", "list"], "Sandbox Trade Goods").await["location"]["name"]
+    let place = desk.found(&["stock", "list"], "Sandbox Trade Goods").await["location"]["name"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -59,7 +45,7 @@ async fn the_members_own_things_are_changed() {
         "{}",
         again.shown()
     );
-    let metal = found(&desk, &["stock", "list"], "Sandbox Component").await;
+    let metal = desk.found(&["stock", "list"], "Sandbox Component").await;
     let from = metal["location"]["name"].as_str().unwrap();
     let moved = desk
         .run(&[
@@ -76,11 +62,29 @@ async fn the_members_own_things_are_changed() {
             "0pc..10pc",
         ])
         .await;
-    let unit = moved.code;
-    // The component is counted in pieces or in SCU: whichever it is, both ops say the same.
-    assert!(unit == 0 || moved.out.matches("UNIT_MISMATCH").count() == 2, "{}", moved.shown());
+    expect![[r#"
+        exit 0
+        out| OP                RESULT   WHY
+        out| 1   set-quantity  applied
+        out| 2   set-quantity  applied
+    "#]]
+    .assert_eq(&moved.shown());
+    let there = desk.found(&["stock", "list"], &format!("{place}\"")).await;
+    assert_eq!(there["location"]["name"], place.as_str());
+    let components = desk.run(&["stock", "list", "component"]).await;
+    assert!(
+        components.out.contains("10 PIECE") && components.out.contains("30 PIECE"),
+        "{}",
+        components.shown()
+    );
+    // A new ship that serves a unit at once.
+    let new =
+        ["--external-id", "own-2", "--type", "Sandbox Miner", "--insurance", "6", "--unit", "unit-squadron"];
+    let ran = desk.json(&[&["ships", "upsert"], &new[..]].concat()).await;
+    assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{}", ran.shown());
+    assert_eq!(desk.found(&["ships", "list"], "own-2").await["orgUnit"]["id"], "unit-squadron");
     // A link, a new ship, new values, a removal.
-    let ship = found(&desk, &["ships", "list"], "Long Haul").await;
+    let ship = desk.found(&["ships", "list"], "Long Haul").await;
     let id = ship["shipId"].as_str().unwrap();
     assert_eq!(desk.run(&["ships", "link", id, "--external-id", "own-1"]).await.code, 0);
     let version = ship["version"].as_i64().unwrap().to_string();
@@ -100,7 +104,7 @@ async fn the_members_own_things_are_changed() {
     ];
     let ran = desk.run(&[&values[..], &["--version", &version]].concat()).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
-    let ship = found(&desk, &["ships", "list"], "Longer Haul").await;
+    let ship = desk.found(&["ships", "list"], "Longer Haul").await;
     let version = ship["version"].as_i64().unwrap().to_string();
     let ran = desk.json(&["ships", "remove", id, "--version", &version]).await;
     assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{}", ran.shown());
@@ -110,7 +114,7 @@ async fn the_members_own_things_are_changed() {
 /// WRT-14: what was removed elsewhere comes back only when the member says so.
 #[tokio::test]
 async fn what_was_removed_elsewhere_needs_the_members_word() {
-    let desk = synced().await;
+    let desk = Desk::synced().await;
     let act = Act::Blueprints { add: Vec::new(), remove: vec!["bp-sandbox-rifle".into()] };
     desk.sandbox.act(MEMBER, act).await.unwrap();
     let ran = desk.run(&["blueprints", "add", "bt:bp-sandbox-rifle"]).await;
@@ -127,7 +131,7 @@ async fn what_was_removed_elsewhere_needs_the_members_word() {
 /// ERR-27, WRT-11, CLI-04: a change that removes too much waits for the member; the link stands nowhere.
 #[tokio::test]
 async fn a_mass_change_waits_for_the_member() {
-    let desk = synced().await;
+    let desk = Desk::synced().await;
     let act = Act::Blueprints { add: vec!["bp-sandbox-knife".into()], remove: Vec::new() };
     desk.sandbox.act(MEMBER, act).await.unwrap();
     let lots = desk.json(&["stock", "list"]).await.json();
@@ -139,12 +143,11 @@ async fn a_mass_change_waits_for_the_member() {
             "expectedQuantity": lot["quantity"],
         })
     });
-    let file = desk.home.path().join("ops.json");
-    std::fs::write(&file, serde_json::to_string(&ops.collect::<Vec<_>>()).unwrap()).unwrap();
-    let ran = desk.run(&["stock", "change", file.to_str().unwrap()]).await;
+    let file = desk.file("ops.json", &serde_json::to_string(&ops.collect::<Vec<_>>()).unwrap());
+    let ran = desk.run(&["stock", "change", &file]).await;
     expect![[r#"
         exit 7
-        err| note: it removes so much that you have to confirm it; nothing was changed yet
+        err| note: change 1 removes so much that you have to confirm it; nothing of it was changed yet
         err|   -> exchange outbox confirm 1
     "#]]
     .assert_eq(&ran.shown());
@@ -166,11 +169,14 @@ async fn a_mass_change_waits_for_the_member() {
 /// Every op of pools, for real.
 #[tokio::test]
 async fn pools_are_changed() {
-    let desk = synced().await;
+    let desk = Desk::synced().await;
     let roster = desk.json(&["org-stock", "members", "unit-squadron"]).await.json();
-    let holders: Vec<&str> =
-        roster["items"].as_array().unwrap().iter().map(|item| item["ref"].as_str().unwrap()).collect();
-    let place = found(&desk, &["stock", "list"], "Sandbox Metal").await["location"]["name"]
+    let holder = |name: &str| {
+        let mut all = roster["items"].as_array().unwrap().iter();
+        all.find(|item| item["name"] == name).unwrap()["ref"].as_str().unwrap().to_owned()
+    };
+    let (own, other) = (holder("Sandbox Member"), holder("Sandbox Member 2"));
+    let place = desk.found(&["stock", "list"], "Sandbox Metal").await["location"]["name"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -181,7 +187,7 @@ async fn pools_are_changed() {
         "--unit",
         "unit-squadron",
         "--holder",
-        holders[0],
+        &own,
         "--at",
         &place,
         "--quantity",
@@ -193,20 +199,31 @@ async fn pools_are_changed() {
     ];
     let ran = desk.run(&book).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
+    // The member's own entries of what was booked, and where each is.
+    let entries = async || {
+        let lots = desk.json(&["org-stock", "list"]).await.json();
+        let lots = lots["items"].as_array().unwrap().iter().filter(|lot| lot["quality"] == 321);
+        let entries = lots.flat_map(|lot| {
+            let own =
+                lot["entries"].as_array().unwrap().iter().filter(|entry| entry["holder"]["ref"] == *own);
+            own.map(|entry| (lot["unit"]["id"].clone(), lot["location"]["name"].clone(), entry.clone()))
+        });
+        entries.collect::<Vec<_>>()
+    };
     let entry = async || {
-        let lot = found(&desk, &["org-stock", "list"], "\"quality\":321").await;
-        let entry = lot["entries"][0].clone();
+        let all = entries().await;
+        let (.., entry) = all.iter().find(|(unit, at, _)| *unit == "unit-squadron" && *at == *place).unwrap();
         (entry["id"].as_str().unwrap().to_owned(), entry["version"].as_i64().unwrap().to_string())
     };
-    let other = holders.get(1).copied().unwrap_or(holders[0]);
     for op in [
         &["note", "--note", "another"][..],
         &["book-out", "--quantity", "1scu"],
         &["sell", "--quantity", "0.5scu", "--terminal", "Sandbox Terminal", "--proceeds", "1200"],
         &["stolen"],
         &["stolen", "--not"],
-        &["move-holder", "--quantity", "1scu", "--to-unit", "unit-squadron", "--holder", other],
+        &["move-holder", "--quantity", "1scu", "--to-unit", "unit-squadron", "--holder", &other],
         &["book-out", "--quantity", "0.25scu"],
+        &["move-location", "--quantity", "0.5scu", "--to", "Sandbox City Hangar"],
     ] {
         let (id, version) = entry().await;
         let args = [
@@ -217,6 +234,9 @@ async fn pools_are_changed() {
         let ran = desk.json(&args).await;
         assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{op:?}: {}", ran.shown());
     }
+    let there: Vec<_> =
+        entries().await.iter().map(|(_, at, entry)| (at.clone(), entry["quantity"].clone())).collect();
+    assert!(there.iter().any(|(at, much)| at == "Sandbox City Hangar" && much["amount"] == 0.5), "{there:?}");
     // A version that is not the last one.
     let (id, _) = entry().await;
     let stale = desk.json(&["org-stock", "note", &id, "--unit", "unit-squadron", "--version", "0"]).await;
@@ -226,7 +246,7 @@ async fn pools_are_changed() {
         "{}",
         stale.shown()
     );
-    // A pool that is none of the member's.
+    // A pool in which the member has no say, and then one in which the member has.
     let (id, version) = entry().await;
     let refused = desk
         .json(&[
@@ -242,6 +262,28 @@ async fn pools_are_changed() {
         ])
         .await;
     assert_eq!(refused.json()["ops"][0]["reason"], "NOT_PERMITTED", "{}", refused.shown());
+    let act = serde_json::json!({ "act": "role", "unit": "unit-iridium", "role": "logistician" });
+    desk.sandbox.act(MEMBER, serde_json::from_value(act).unwrap()).await.unwrap();
+    let moved = desk
+        .json(&[
+            "org-stock",
+            "move-pool",
+            &id,
+            "--unit",
+            "unit-squadron",
+            "--version",
+            &version,
+            "--to-unit",
+            "unit-iridium",
+            "--quantity",
+            "0.25scu",
+        ])
+        .await;
+    assert_eq!((moved.code, moved.json()["applied"].as_i64()), (0, Some(1)), "{}", moved.shown());
+    let all = entries().await;
+    let (.., there) = all.iter().find(|(unit, ..)| unit == "unit-iridium").unwrap();
+    assert_eq!(there["quantity"]["amount"].to_string(), "0.25");
+    let (id, version) = entry().await;
     // A place that there is not.
     let gone = desk
         .json(&[
@@ -269,11 +311,10 @@ async fn pools_are_changed() {
 /// An op that breaks the contract is named by its place, and nothing is kept or sent.
 #[tokio::test]
 async fn what_breaks_the_contract_is_not_kept() {
-    let desk = synced().await;
-    let file = desk.home.path().join("ops.json");
-    std::fs::write(&file, r#"[{"op": "add", "ref": {"name": "Sandbox Knife"}}, {"op": "add", "ref": {}}]"#)
-        .unwrap();
-    let ran = desk.run(&["blueprints", "change", file.to_str().unwrap()]).await;
+    let desk = Desk::synced().await;
+    let file = desk
+        .file("ops.json", r#"[{"op": "add", "ref": {"name": "Sandbox Knife"}}, {"op": "add", "ref": {}}]"#);
+    let ran = desk.run(&["blueprints", "change", &file]).await;
     expect![[r#"
         exit 2
         err| error: the op breaks the contract:

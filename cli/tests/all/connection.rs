@@ -66,7 +66,9 @@ async fn a_login_shows_the_code_and_the_bare_address() {
         out| tokens deleted: yes
         out| key deleted: yes
         out| notes deleted: yes
-        out| copies of what the exchange has deleted: yes
+        out| copies of blueprints, stock, ships, org stock and demand deleted: yes
+        out| outbox deleted: yes
+        out| names of the catalogue deleted: yes
     "#]]
     .assert_eq(&desk.run(&["logout", "--yes"]).await.shown());
     // The file went with the connection: the next is in the platform's store again, which is not there.
@@ -112,18 +114,82 @@ async fn a_login_tells_a_person_what_to_do() {
     .assert_eq(&ran.shown());
 }
 
-/// ERR-45: the member said no. Exit code 3, and nothing is kept.
+/// ERR-45, IDP-18: the member said no, or broke it off. Nothing is kept, and the next login is asked anew where secrets
+/// go.
+#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_declined_login_is_cancelled() {
+async fn a_login_that_came_to_nothing_leaves_nothing() {
     let desk = Desk::signed_out().await;
     let (asked, child) = desk.begin_login(&[]).await;
     desk.sandbox.decline(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
     let ran = ended(child).await;
     assert_eq!(ran.code, 3, "{}", ran.shown());
+    nothing_is_kept(&desk).await;
+    let (_, child) = desk.begin_login(&[]).await;
+    let id = child.id().unwrap().to_string();
+    assert!(tokio::process::Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
+    let ran = ended(child).await;
+    assert_eq!(ran.code, 130, "{}", ran.shown());
+    nothing_is_kept(&desk).await;
+    // Files that were chosen before stay, with who is signed in there.
+    desk.login(&[]).await;
+    let (asked, child) = desk.begin_login(&[]).await;
+    desk.sandbox.decline(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    assert_eq!(ended(child).await.code, 3);
     let status = desk.json(&["status"]).await;
-    assert_eq!((status.code, &status.json()["state"]), (4, &Value::from("signed out")));
-    assert_eq!(status.json()["secretStore"], "insecure files");
-    assert_eq!(desk.json(&["locations"]).await.error()["code"], "sign-in-needed");
+    assert_eq!((status.code, &status.json()["secretStore"]), (0, &Value::from("insecure files")));
+}
+
+/// No folder of secrets, and the platform's store, which is not there, is asked for them again.
+async fn nothing_is_kept(desk: &Desk) {
+    let mut folders = vec![desk.home.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            assert!(!path.ends_with("credentials"), "{path:?}");
+            folders.extend(path.is_dir().then_some(path));
+        }
+    }
+    let status = desk.json(&["status"]).await;
+    assert!(status.error()["message"].as_str().unwrap().contains("secret store"), "{}", status.shown());
+}
+
+/// IDP-05: a login with more keeps what was allowed before; less is a word of its own.
+#[tokio::test]
+async fn a_login_with_more_keeps_what_was_allowed() {
+    let desk = Desk::signed_out().await;
+    let capabilities = async |desk: &Desk| desk.json(&["whoami"]).await.json()["capabilities"].to_string();
+    desk.login(&["--allow", "stock.read", "--allow", "stock.write"]).await;
+    desk.login(&["--allow", "orgunits.read"]).await;
+    expect![[
+        r#"["exchange.connect","exchange.orgunits.read","exchange.stock.read","exchange.stock.write"]"#
+    ]]
+    .assert_eq(&capabilities(&desk).await);
+    desk.login(&[]).await;
+    expect![[
+        r#"["exchange.connect","exchange.orgunits.read","exchange.stock.read","exchange.stock.write"]"#
+    ]]
+    .assert_eq(&capabilities(&desk).await);
+    desk.login(&["--allow", "stock.read", "--only"]).await;
+    expect![[r#"["exchange.connect","exchange.stock.read"]"#]].assert_eq(&capabilities(&desk).await);
+}
+
+/// OST-14, DEM-10: who signs in after somebody else sees nothing of theirs.
+#[tokio::test]
+async fn another_member_sees_nothing_of_the_one_before() {
+    let desk = Desk::synced().await;
+    assert_eq!(desk.run(&["demand", "list"]).await.code, 0);
+    let orders = Act::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
+    desk.sandbox.act(MEMBER, orders).await.unwrap();
+    let ran = desk.login_as("sandbox-member-2", &["--all"]).await;
+    assert!(ran.err.contains("forgotten: 10 of blueprints"), "{}", ran.shown());
+    for list in ["blueprints", "stock", "ships", "org-stock"] {
+        let ran = desk.run(&[list, "list"]).await;
+        assert!(ran.code == 1 && ran.err.contains("read yet"), "{}", ran.shown());
+    }
+    // Asked anew, though the other read it a moment ago.
+    let demand = desk.run(&["demand", "list"]).await;
+    assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());
 }
 
 /// IDP-18: where the platform's store is missing nobody signs in; files are chosen, never fallen back to.
@@ -139,14 +205,7 @@ async fn secrets_are_kept_where_the_member_said() {
         assert!(message.starts_with("the secret store (Secret Service) "), "{message}");
         assert!(error["next"].as_str().unwrap().contains("--insecure-storage"), "{error}");
     }
-    let mut folders = vec![desk.home.path().to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            assert!(!path.ends_with("credentials"), "{path:?}");
-            folders.extend(path.is_dir().then_some(path));
-        }
-    }
+    nothing_is_kept(&desk).await;
 }
 
 /// IDP-25, CLI-03: disconnected on the web: the command says so, exit code 4, and starts no login.
@@ -159,17 +218,4 @@ async fn a_connection_that_ended_needs_the_member() {
     assert_eq!(ran.error()["code"], "CLIENT_REVOKED");
     let status = desk.json(&["status"]).await;
     assert_eq!(status.code, 4, "{}", status.shown());
-}
-
-/// Ctrl-C ends a login cleanly: exit code 130, and nobody is signed in.
-#[cfg(unix)]
-#[tokio::test]
-async fn ctrl_c_ends_a_login() {
-    let desk = Desk::signed_out().await;
-    let (_, child) = desk.begin_login(&[]).await;
-    let id = child.id().unwrap().to_string();
-    assert!(tokio::process::Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
-    let ran = ended(child).await;
-    assert_eq!(ran.code, 130, "{}", ran.shown());
-    assert_eq!(desk.run(&["status"]).await.code, 4);
 }

@@ -1,6 +1,9 @@
 //! A sandbox, folders of one's own, and the command between them.
 
-use std::{process::Stdio, sync::LazyLock};
+use std::{
+    process::Stdio,
+    sync::{Arc, LazyLock},
+};
 
 use exchange_service::{
     config::Config,
@@ -10,8 +13,10 @@ use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::{TcpListener, TcpStream},
     process::{Child, Command},
+    sync::Notify,
 };
 
 pub(crate) const MEMBER: &str = "sandbox-member";
@@ -84,7 +89,9 @@ pub(crate) fn normal(text: &str) -> String {
 /// The command, with nothing of this process's environment that it looks at, and no session bus: no secret store.
 pub(crate) fn bare(home: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_exchange"));
-    for name in ["EXCHANGE_SANDBOX", "EXCHANGE_CONFIG", "NO_COLOR", "CLICOLOR_FORCE", "XDG_CONFIG_HOME"] {
+    let of_place = ["EXCHANGE_SANDBOX", "EXCHANGE_CONFIG", "XDG_CONFIG_HOME"];
+    let of_way = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"];
+    for name in of_place.into_iter().chain(of_way).chain(["NO_COLOR", "CLICOLOR_FORCE"]) {
         command.env_remove(name);
     }
     command
@@ -121,12 +128,18 @@ pub(crate) async fn alone(args: &[&str], typed: &str) -> Ran {
 impl Desk {
     /// Nobody is signed in.
     pub(crate) async fn signed_out() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    /// At an exchange with other numbers than a sandbox's.
+    pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         config.limits.per_address = 100_000;
         config.idp.password_kib = 64;
         config.idp.password_passes = 1;
         // Nobody has to wait for a code that is approved at once.
         config.idp.interval_seconds = 1;
+        change(&mut config);
         let sandbox = Sandbox::with(Options { config: Some(config), ..Options::default() }).await.unwrap();
         Self { sandbox, home: tempfile::tempdir().unwrap() }
     }
@@ -136,6 +149,28 @@ impl Desk {
         let desk = Self::signed_out().await;
         desk.login(&["--all"]).await;
         desk
+    }
+
+    /// With everything read, too.
+    pub(crate) async fn synced() -> Self {
+        let desk = Self::connected().await;
+        assert_eq!(desk.run(&["sync"]).await.code, 0);
+        desk
+    }
+
+    /// The one entry of a list whose JSON holds this.
+    pub(crate) async fn found(&self, list: &[&str], part: &str) -> Value {
+        let all = self.json(list).await.json();
+        let mut items =
+            all["items"].as_array().unwrap().iter().filter(|item| item.to_string().contains(part));
+        items.next().unwrap_or_else(|| panic!("no {part} in {all}")).clone()
+    }
+
+    /// A file of the member's.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.home.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
@@ -168,8 +203,12 @@ impl Desk {
     }
 
     pub(crate) async fn login(&self, more: &[&str]) -> Ran {
+        self.login_as(MEMBER, more).await
+    }
+
+    pub(crate) async fn login_as(&self, member: &str, more: &[&str]) -> Ran {
         let (asked, child) = self.begin_login(more).await;
-        self.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+        self.sandbox.approve(asked["userCode"].as_str().unwrap(), member).await.unwrap();
         let ran = ended(child).await;
         assert_eq!(ran.code, 0, "{}", ran.shown());
         ran
@@ -181,4 +220,37 @@ pub(crate) async fn ended(child: Child) -> Ran {
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// A way to the exchange on which everything arrives but changes of stock: those are taken and never answered. Its
+/// address, and when one was taken.
+pub(crate) async fn stalling(origin: &str) -> (String, Arc<Notify>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (taken, to) = (Arc::new(Notify::new()), origin.strip_prefix("http://").unwrap().to_owned());
+    let notify = Arc::clone(&taken);
+    tokio::spawn(async move {
+        while let Ok((near, _)) = listener.accept().await {
+            tokio::spawn(pass(near, to.clone(), Arc::clone(&notify)));
+        }
+    });
+    (address, taken)
+}
+
+async fn pass(near: TcpStream, to: String, taken: Arc<Notify>) {
+    let far = TcpStream::connect(to).await.unwrap();
+    let ((mut ask, mut tell), (mut answer, mut send)) = (near.into_split(), far.into_split());
+    let back = tokio::spawn(async move { tokio::io::copy(&mut answer, &mut tell).await });
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(read @ 1..) = ask.read(&mut bytes).await {
+        let head = String::from_utf8_lossy(&bytes[..read]);
+        if head.starts_with("POST ") && head.lines().next().unwrap().contains("/me/stock") {
+            taken.notify_one();
+            std::future::pending::<()>().await;
+        }
+        if send.write_all(&bytes[..read]).await.is_err() {
+            break;
+        }
+    }
+    back.abort();
 }

@@ -1,12 +1,14 @@
 //! Synchronising, and reading what is here.
 
+use std::process::Stdio;
+
 use exchange_service::sandbox::Act;
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::kit::{Desk, MEMBER};
+use crate::kit::{Desk, MEMBER, bare, finish};
 
-/// LIM-17: one run reads everything that the connection may read; the lists need no network.
+/// LIM-17: one run reads everything that the connection may read.
 #[tokio::test]
 async fn lists_show_what_was_read() {
     let desk = Desk::connected().await;
@@ -29,12 +31,7 @@ async fn lists_show_what_was_read() {
     let events = desk.json(&["sync"]).await;
     let last: Value = serde_json::from_str(events.out.lines().last().unwrap()).unwrap();
     assert_eq!((last["event"].as_str(), &last["areas"]["stock"]["entries"]), (Some("result"), &6.into()));
-    let run = async |args: &[&str]| {
-        let mut command = desk.command(args);
-        // Nobody is there to be asked.
-        command.env("EXCHANGE_SANDBOX", desk.sandbox.origin());
-        crate::kit::finish(command).await.shown()
-    };
+    let run = async |args: &[&str]| desk.run(args).await.shown();
     expect![[r#"
         exit 0
         out| NAME           ACQUIRED              KNOWN FROM  KEY
@@ -126,6 +123,26 @@ async fn lists_show_what_was_read() {
     .assert_eq(&desk.run(&["status"]).await.shown());
 }
 
+/// Lists and what is known here need no network.
+#[tokio::test]
+async fn lists_need_no_network() {
+    let desk = Desk::synced().await;
+    let (origin, Desk { sandbox, home }) = (desk.sandbox.origin(), desk);
+    sandbox.stop().await;
+    let run = async |args: &[&str]| {
+        let mut command = bare(&home);
+        command.env("EXCHANGE_SANDBOX", &origin).args(args);
+        finish(command).await
+    };
+    for list in ["blueprints", "stock", "ships", "org-stock"] {
+        let ran = run(&[list, "list"]).await;
+        assert!(ran.code == 0 && ran.out.lines().count() > 2, "{}", ran.shown());
+    }
+    for args in [&["status"][..], &["outbox", "list"]] {
+        assert_eq!(run(args).await.code, 0);
+    }
+}
+
 /// What happens elsewhere comes with the next run.
 #[tokio::test]
 async fn what_is_new_comes_with_the_next_run() {
@@ -182,4 +199,33 @@ async fn nothing_is_left_after_logout() {
         }
     }
     assert!(files > 0);
+}
+
+/// LIM-17: `--watch` reads what there is, goes on, and ends by Ctrl-C.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_watched_is_told_until_ctrl_c() {
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+    let desk = Desk::connected().await;
+    let mut command = desk.command(&["sync", "--watch"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.as_mut().unwrap()).lines();
+    let mut told = Vec::new();
+    while told.len() < 4 {
+        told.push(lines.next_line().await.unwrap().unwrap());
+    }
+    assert_eq!(
+        told,
+        [
+            "blueprints: 10 changed, 0 gone",
+            "stock: 6 changed, 0 gone",
+            "ships: 2 changed, 0 gone",
+            "org-stock: 4 changed, 0 gone"
+        ]
+    );
+    let id = child.id().unwrap().to_string();
+    assert!(tokio::process::Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
+    assert_eq!(child.wait().await.unwrap().code(), Some(130));
+    // What was read is there.
+    assert_eq!(desk.json(&["ships", "list"]).await.json()["items"].as_array().unwrap().len(), 2);
 }

@@ -8,3 +8,6 @@ mod files;
 mod kit;
 mod lists;
 mod raw;
+#[cfg(target_os = "linux")]
+mod terminal;
+mod waiting;

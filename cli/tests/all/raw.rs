@@ -2,9 +2,10 @@
 
 use std::process::Stdio;
 
+use exchange_service::sandbox::Act;
 use expect_test::expect;
 
-use crate::kit::Desk;
+use crate::kit::{Desk, MEMBER};
 
 /// Any operation of the contract, signed.
 #[tokio::test]
@@ -84,9 +85,9 @@ async fn secrets_stand_in_no_output() {
     }
 }
 
-/// Colours only where somebody sees them, and never with NO_COLOR.
+/// A pipe is no terminal, and JSON has no colours whatever is asked for.
 #[tokio::test]
-async fn colours_are_for_terminals() {
+async fn colours_are_for_people() {
     let desk = Desk::connected().await;
     let escape = '\u{1b}';
     assert!(!desk.run(&["whoami"]).await.out.contains(escape));
@@ -94,12 +95,28 @@ async fn colours_are_for_terminals() {
     assert!(coloured.out.contains("\u{1b}[32m"));
     let json = desk.run(&["--color", "always", "--json", "whoami"]).await;
     assert!(!json.out.contains(escape));
-    let mut command = desk.command(&["whoami"]);
-    command.env("NO_COLOR", "1");
-    assert!(!crate::kit::finish(command).await.out.contains(escape));
 }
 
-/// Whoever closes the pipe wants no more: no error, exit code 0.
+/// What others called themselves moves no cursor, in no form of output.
+#[tokio::test]
+async fn names_of_others_move_no_cursor() {
+    let desk = Desk::connected().await;
+    let name = "A\u{9b}31mB\u{202e}C";
+    desk.sandbox.act(MEMBER, Act::RenameMember { name: name.to_owned() }).await.unwrap();
+    let api = ["api", "org_stock_members", "--unit", "unit-squadron"];
+    for ran in [
+        desk.run(&api).await,
+        desk.json(&api).await,
+        desk.run(&["org-stock", "members", "unit-squadron"]).await,
+        desk.json(&["org-stock", "members", "unit-squadron"]).await,
+    ] {
+        assert!(ran.code == 0 && ran.out.contains("31mB"), "{}", ran.shown());
+        assert!(!ran.out.contains(['\u{9b}', '\u{202e}']), "{}", ran.shown());
+    }
+    assert!(desk.json(&api).await.json().to_string().contains(name));
+}
+
+/// Whoever closes the pipe wants no more: no error, and the exit code is what it was.
 #[tokio::test]
 async fn a_closed_pipe_is_a_quiet_end() {
     let desk = Desk::connected().await;
@@ -108,4 +125,21 @@ async fn a_closed_pipe_is_a_quiet_end() {
     drop(child.stdout.take());
     let output = child.wait_with_output().await.unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+/// A login whose events nobody reads any more is a login.
+#[tokio::test]
+async fn a_closed_pipe_ends_no_login() {
+    let desk = Desk::signed_out().await;
+    let (asked, mut child) = desk.begin_login(&[]).await;
+    drop(child.stdout.take());
+    // Long enough for an event that nobody reads.
+    let polled = async {
+        tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+        desk.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    };
+    polled.await;
+    let output = child.wait_with_output().await.unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(desk.json(&["status"]).await.json()["state"], "connected");
 }

@@ -1,0 +1,423 @@
+//! What became of changes: read from the outbox, told, and only then forgotten there (CLI-04, STK-18, WRT-14).
+//!
+//! The outbox has the truth and keeps what was decided until it is discarded here, after it was printed. So what a
+//! command that was broken off could not tell, the next one that sends tells.
+
+use exchange_client::{
+    Error,
+    changes::{Lane, Op, Outcome, Remedy, Settled, Verdict},
+    outbox::{Entry, EntryNumber, Outbox, OutboxEvent, State, Why, Written},
+};
+use serde_json::{Map, Value, json};
+
+use super::outbox::words;
+use crate::{
+    failure::{Exit, Failure},
+    output::{Look, Output},
+    table::Table,
+};
+
+/// What became of one change set, without its area's types.
+pub(super) struct Set {
+    pub(super) ops: Vec<Told>,
+    notices: Vec<String>,
+    offers_reduced: i64,
+    offers_removed: i64,
+    detached_from_missions: i64,
+}
+
+/// An op and its outcome.
+pub(super) struct Told {
+    pub(super) id: String,
+    pub(super) what: String,
+    pub(super) verdict: Verdict,
+}
+
+impl Set {
+    pub(super) fn of<O: Op>(outcome: &Outcome<O>) -> Self {
+        let op = |settled: &Settled<O>| {
+            let json = settled.op.to_json().ok();
+            let what = json.and_then(|json| Some(json.as_object()?.get("op")?.as_str()?.to_owned()));
+            Told {
+                id: settled.op.id().map_or_else(String::new, |id| id.as_str().to_owned()),
+                what: what.unwrap_or_default(),
+                verdict: settled.verdict.clone(),
+            }
+        };
+        Self {
+            ops: outcome.ops.iter().map(op).collect(),
+            notices: outcome.notices().iter().map(ToString::to_string).collect(),
+            offers_reduced: outcome.offers_reduced,
+            offers_removed: outcome.offers_removed,
+            detached_from_missions: outcome.detached_from_missions,
+        }
+    }
+
+    pub(super) fn of_written(written: &Written) -> Option<Self> {
+        match written {
+            Written::Blueprints(outcome) => Some(Self::of(outcome)),
+            Written::Stock(outcome) => Some(Self::of(outcome)),
+            Written::Ships(outcome) => Some(Self::of(outcome)),
+            Written::OrgStock(outcome) => Some(Self::of(outcome)),
+            _ => None,
+        }
+    }
+}
+
+/// What is told of one entry.
+struct Line {
+    /// None of a dry run.
+    number: Option<EntryNumber>,
+    area: Option<Lane>,
+    /// Whether it is one of those that the command is about; others tell their outcome beside.
+    own: bool,
+    stands: Stands,
+    /// What the exchange, or the way to it, said of it.
+    failure: Option<Failure>,
+}
+
+/// Where it stands.
+enum Stands {
+    /// What would become of it.
+    Previewed(Set),
+    /// Without a set when it was the feed that told.
+    Decided { set: Option<Set>, replayed: bool },
+    /// It is kept; `behind` an earlier one of its area that has to go first.
+    Open { state: State, code: Option<String>, behind: Option<(EntryNumber, State)> },
+    /// Another run of this program told what became of it.
+    Gone,
+}
+
+impl Line {
+    fn set(&self) -> Option<&Set> {
+        match &self.stands {
+            Stands::Previewed(set) | Stands::Decided { set: Some(set), .. } => Some(set),
+            _ => None,
+        }
+    }
+
+    /// How it ended, as far as it is not for its ops to say.
+    fn exit(&self) -> Option<Exit> {
+        let Stands::Open { state, behind, .. } = &self.stands else { return None };
+        let failed = || self.failure.as_ref().map_or(Exit::Failed, Failure::exit);
+        Some(match state {
+            State::Held | State::NeedsRebase => Exit::Conflict,
+            State::Pending | State::Sending => match behind {
+                Some((_, ahead)) if ahead.is_wedged() => Exit::Conflict,
+                _ => Exit::Wait,
+            },
+            State::Parked(_) if self.failure.is_some() => failed(),
+            State::Parked(Why::SignedOut | Why::Scope) => Exit::SignIn,
+            State::Parked(Why::Halted) => Exit::Refused,
+            State::Refused => failed(),
+            _ => Exit::Failed,
+        })
+    }
+}
+
+/// How all of it ended: nothing left open is done, something as asked beside something else is partly done.
+fn exit(lines: &[Line]) -> Exit {
+    let own: Vec<&Line> = lines.iter().filter(|line| line.own).collect();
+    let ops: Vec<&Verdict> =
+        own.iter().filter_map(|line| line.set()).flat_map(|set| &set.ops).map(|op| &op.verdict).collect();
+    let told_by_feed =
+        own.iter().any(|line| matches!(line.stands, Stands::Decided { set: None, .. } | Stands::Gone));
+    let something = told_by_feed || ops.iter().any(|verdict| verdict.is_as_asked());
+    let needs_word = |remedy: Remedy| remedy.needs_pull() || matches!(remedy, Remedy::AskThenOverride);
+    let of_ops = || match ops.iter().filter_map(|verdict| verdict.remedy()).map(needs_word).max() {
+        None => Exit::Done,
+        Some(true) => Exit::Conflict,
+        Some(false) => Exit::Failed,
+    };
+    match own.iter().find_map(|line| line.exit()).unwrap_or_else(of_ops) {
+        Exit::Done => Exit::Done,
+        _ if something => Exit::Partly,
+        exit => exit,
+    }
+}
+
+/// Tells what would become of changes.
+pub(super) fn preview(area: Lane, sets: Vec<Set>, output: &mut Output) -> Result<Exit, Failure> {
+    let line = |set| {
+        let stands = Stands::Previewed(set);
+        Line { number: None, area: Some(area), own: true, stands, failure: None }
+    };
+    let lines: Vec<Line> = sets.into_iter().map(line).collect();
+    show(&lines, output);
+    output.deliver()?;
+    remark(&lines, output);
+    if !output.is_json() {
+        output.note("a dry run: nothing was changed");
+    }
+    Ok(exit(&lines))
+}
+
+/// Tells what became of these entries, and of whatever else was decided and not told yet, and forgets that. Gives the
+/// areas in which something was decided.
+pub(super) async fn tell(
+    outbox: &Outbox,
+    own: &[EntryNumber],
+    sent: Result<&[OutboxEvent], &Failure>,
+    output: &mut Output,
+) -> Result<(Exit, Vec<Lane>), Failure> {
+    let (lines, trouble) = lines(outbox, own, sent).await?;
+    show(&lines, output);
+    output.deliver()?;
+    remark(&lines, output);
+    let exit = match (exit(&lines), trouble) {
+        (exit, None) => exit,
+        (exit, Some(trouble)) => {
+            trouble.tell(output);
+            if exit == Exit::Done { trouble.exit() } else { exit }
+        }
+    };
+    let mut areas = Vec::new();
+    for line in lines.iter().filter(|line| matches!(line.stands, Stands::Decided { .. })) {
+        areas.extend(line.area);
+        // What nobody read was not told.
+        if let Some(number) = line.number.filter(|_| output.is_read())
+            && let Err(error) = outbox.discard(number).await
+        {
+            output.warn(error);
+        }
+    }
+    Ok((exit, areas))
+}
+
+/// Where the entries stand; and what kept all of them from being sent, unless it is told with one of them.
+async fn lines<'a>(
+    outbox: &Outbox,
+    own: &[EntryNumber],
+    sent: Result<&[OutboxEvent], &'a Failure>,
+) -> Result<(Vec<Line>, Option<&'a Failure>), Error> {
+    let entries = outbox.entries().await?;
+    let mut trouble = sent.err();
+    let events = sent.unwrap_or_default();
+    let mut lines = Vec::new();
+    for entry in &entries {
+        let (number, is_own) = (entry.number(), own.contains(&entry.number()));
+        let event = events.iter().rev().find(|event| event.entry() == Some(number));
+        let mut failure = event.and_then(error_of).cloned().map(Failure::from);
+        let stands = match entry.state() {
+            State::Done => {
+                let set = match outbox.outcome(number).await {
+                    Ok(written) => written.as_ref().and_then(Set::of_written),
+                    Err(error) => {
+                        failure = Some(error.into());
+                        None
+                    }
+                };
+                Stands::Decided { set, replayed: entry.was_replayed() }
+            }
+            // Of others that are open it is told when they need somebody.
+            state if is_own || event.is_some() && state.is_wedged() => {
+                if is_own && failure.is_none() {
+                    failure = trouble.take().cloned();
+                }
+                let behind = ahead_of(entry, &entries);
+                Stands::Open { state, code: entry.code().map(str::to_owned), behind }
+            }
+            _ => continue,
+        };
+        lines.push(Line { number: Some(number), area: Some(entry.lane()), own: is_own, stands, failure });
+    }
+    let is_there = |number: &EntryNumber| entries.iter().any(|entry| entry.number() == *number);
+    for number in own.iter().filter(|number| !is_there(number)) {
+        let stands = Stands::Gone;
+        lines.push(Line { number: Some(*number), area: None, own: true, stands, failure: None });
+    }
+    Ok((lines, trouble))
+}
+
+const fn error_of(event: &OutboxEvent) -> Option<&Error> {
+    match event {
+        OutboxEvent::Rebase { error, .. }
+        | OutboxEvent::Refused { error, .. }
+        | OutboxEvent::Parked { error, .. }
+        | OutboxEvent::Waiting { error, .. } => Some(error),
+        _ => None,
+    }
+}
+
+/// The first open entry of an area, which goes before this one.
+fn ahead_of(entry: &Entry, entries: &[Entry]) -> Option<(EntryNumber, State)> {
+    let is_open = |other: &&Entry| other.lane() == entry.lane() && other.state() != State::Done;
+    let first = entries.iter().find(is_open)?;
+    (first.number() < entry.number()).then(|| (first.number(), first.state()))
+}
+
+/// How a verdict is shown, with its reason.
+pub(super) fn verdict(verdict: &Verdict) -> (Look, String, Option<String>) {
+    match verdict {
+        Verdict::Applied => (Look::Good, "applied".to_owned(), None),
+        Verdict::Unchanged => (Look::Faint, "unchanged".to_owned(), None),
+        Verdict::NotApplied { result, reason } => {
+            let reason = reason.as_ref().map(|reason| reason.as_str().to_owned());
+            (Look::Bad, result.as_str().to_owned(), reason)
+        }
+        _ => (Look::Warning, "unclear".to_owned(), None),
+    }
+}
+
+/// Why, and what to do, for people.
+pub(super) fn why(reason: Option<String>, remedy: Option<Remedy>) -> String {
+    match (reason, remedy) {
+        (Some(reason), Some(remedy)) => format!("{reason}: {}", remedy.text()),
+        (None, Some(remedy)) => remedy.text().to_owned(),
+        (reason, None) => reason.unwrap_or_default(),
+    }
+}
+
+/// The data: every op with its outcome; for programs every entry too.
+fn show(lines: &[Line], output: &mut Output) {
+    if output.is_json() {
+        output.json(&document(lines));
+        return;
+    }
+    let sets: Vec<(&Line, &Set)> = lines.iter().filter_map(|line| Some((line, line.set()?))).collect();
+    if sets.iter().all(|(_, set)| set.ops.is_empty()) {
+        return;
+    }
+    let numbered = sets.len() > 1 && sets.iter().all(|(line, _)| line.number.is_some());
+    let head = [">CHANGE", "OP", "", "RESULT", "WHY"];
+    let mut table = Table::new(if numbered { &head } else { &head[1..] });
+    for (line, set) in &sets {
+        for op in &set.ops {
+            let (look, result, reason) = verdict(&op.verdict);
+            let number = line.number.filter(|_| numbered).map(|number| (Look::Plain, number.to_string()));
+            let cells = [
+                (Look::Plain, op.id.clone()),
+                (Look::Plain, op.what.clone()),
+                (look, result),
+                (Look::Plain, why(reason, op.verdict.remedy())),
+            ];
+            table.painted(number.into_iter().chain(cells));
+        }
+    }
+    table.print(output);
+}
+
+fn document(lines: &[Line]) -> Value {
+    let mut ops = Vec::new();
+    let mut entries = Vec::new();
+    let (mut applied, mut unchanged) = (0, 0);
+    for line in lines {
+        let number = line.number.map(|number| number.0);
+        for op in line.set().map_or(&[][..], |set| &set.ops) {
+            applied += u32::from(line.own && op.verdict == Verdict::Applied);
+            unchanged += u32::from(line.own && op.verdict == Verdict::Unchanged);
+            let (_, result, reason) = verdict(&op.verdict);
+            ops.push(json!({
+                "change": number, "opId": op.id, "op": op.what, "result": result, "reason": reason,
+                "next": op.verdict.remedy().map(Remedy::text),
+            }));
+        }
+        entries.push(entry(line));
+    }
+    let dry_run = lines.iter().any(|line| matches!(line.stands, Stands::Previewed(_)));
+    json!({ "dryRun": dry_run, "applied": applied, "unchanged": unchanged, "changes": entries, "ops": ops })
+}
+
+fn entry(line: &Line) -> Value {
+    let mut told = Map::new();
+    let mut say = |name: &str, value: Value| told.insert(name.to_owned(), value);
+    say("number", json!(line.number.map(|number| number.0)));
+    say("area", json!(line.area.map(Lane::as_str)));
+    say("own", json!(line.own));
+    match &line.stands {
+        Stands::Previewed(_) => drop(say("state", json!("previewed"))),
+        Stands::Decided { replayed, .. } => {
+            say("state", json!("done"));
+            say("replayed", json!(replayed));
+        }
+        Stands::Open { state, code, behind } => {
+            say("state", json!(words(*state).1));
+            say("code", json!(code));
+            say("behind", json!(behind.map(|(number, _)| number.0)));
+            say("next", json!(words(*state).2));
+        }
+        Stands::Gone => drop(say("state", json!("told elsewhere"))),
+    }
+    if let Some(set) = line.set() {
+        say("offersReduced", json!(set.offers_reduced));
+        say("offersRemoved", json!(set.offers_removed));
+        say("detachedFromMissions", json!(set.detached_from_missions));
+    }
+    if let Some(error) = line.failure.as_ref().and_then(Failure::envelope) {
+        say("error", json!(error));
+    }
+    Value::Object(told)
+}
+
+/// What the member is told beside the data (CLI-04, STK-18).
+fn remark(lines: &[Line], output: &mut Output) {
+    for notice in lines.iter().filter_map(Line::set).flat_map(|set| &set.notices) {
+        output.warn(notice);
+    }
+    for line in lines {
+        let number = line.number.unwrap_or(EntryNumber(0));
+        match &line.stands {
+            Stands::Previewed(_) => {}
+            Stands::Decided { set, replayed } => {
+                if !line.own {
+                    output.note(format!(
+                        "change {number}, which was kept before, is decided: this is its outcome"
+                    ));
+                } else if *replayed {
+                    output.note("an earlier sending had arrived: this is its outcome");
+                } else if set.is_none() && line.failure.is_none() {
+                    output.note(format!("change {number} is decided: what it asks for is there"));
+                }
+                if let Some(failure) = &line.failure {
+                    failure.tell(output);
+                }
+            }
+            Stands::Open { state, behind, .. } => open(number, *state, *behind, line, output),
+            Stands::Gone => output.note(format!(
+                "change {number} was sent by another run of this program, which told what became of it"
+            )),
+        }
+    }
+}
+
+fn open(
+    number: EntryNumber,
+    state: State,
+    behind: Option<(EntryNumber, State)>,
+    line: &Line,
+    output: &mut Output,
+) {
+    match state {
+        State::Held => {
+            output.warn(format!(
+                "change {number} removes so much that you have to confirm it; nothing of it was changed yet"
+            ));
+            output.note(format!("  -> exchange outbox confirm {number}"));
+        }
+        State::Unknown => {
+            output.warn(format!("nobody can tell whether change {number} was carried out"));
+            output.note(format!(
+                "  -> exchange sync, look, then exchange outbox resolve {number} --applied or --missing"
+            ));
+        }
+        State::NeedsRebase | State::Refused => output.note(format!(
+            "change {number} stays in the outbox: `exchange outbox drop {number}` gives it up"
+        )),
+        State::Sending if line.failure.is_none() => output.warn(format!(
+            "change {number} is being sent, or was when its program ended: in two minutes at the latest `exchange \
+             outbox retry` goes on"
+        )),
+        _ => match behind {
+            Some((ahead, state)) => {
+                output.warn(format!("change {number} waits behind change {ahead} ({})", words(state).1));
+                output.note(format!("  -> exchange outbox show {ahead}"));
+            }
+            None => output.note(format!(
+                "change {number} is kept: `exchange outbox retry` sends it again, under the same key"
+            )),
+        },
+    }
+    if let Some(failure) = &line.failure {
+        failure.tell(output);
+    }
+}

@@ -1,0 +1,288 @@
+//! Changes that wait: behind others, for the member, for the exchange; and that every outcome is told once.
+
+use std::process::Stdio;
+
+use exchange_service::sandbox::Act;
+use expect_test::expect;
+use serde_json::{Value, json};
+use tokio::{io::AsyncReadExt as _, process::Command};
+
+use crate::kit::{Desk, MEMBER, Ran, bare, ended, finish, stalling};
+
+/// Changes of the rifles from 2 to this many.
+fn rifles(to: &'static str) -> [&'static str; 9] {
+    ["stock", "set", "Sandbox Rifle", "--at", "Sandbox City Hangar", "--from", "2pc", "--to", to]
+}
+
+/// A change of stock that the member has to confirm.
+async fn held(desk: &Desk) {
+    let lots = desk.json(&["stock", "list"]).await.json();
+    let op = |lot: &Value| {
+        json!({
+            "op": "set-quantity", "material": lot["material"], "location": {"name": lot["location"]["name"]},
+            "quality": lot["quality"], "stolen": lot["stolen"], "expectedQuantity": lot["quantity"],
+            "quantity": {"amount": 0, "unit": lot["quantity"]["unit"]},
+        })
+    };
+    let ops: Vec<Value> = lots["items"].as_array().unwrap().iter().map(op).collect();
+    let file = desk.file("all.json", &json!(ops).to_string());
+    assert_eq!(desk.run(&["stock", "change", &file]).await.code, 7);
+}
+
+fn stopped(child: &tokio::process::Child, signal: &str) -> impl Future<Output = ()> + use<> {
+    let mut kill = Command::new("kill");
+    kill.args([signal, &child.id().unwrap().to_string()]);
+    async move { assert!(kill.status().await.unwrap().success()) }
+}
+
+/// CLI-04: a change that another of its area holds up says so, also to programs.
+#[tokio::test]
+async fn what_waits_behind_a_held_change_says_so() {
+    let desk = Desk::synced().await;
+    held(&desk).await;
+    expect![[r#"
+        exit 7
+        err| note: change 2 waits behind change 1 (held)
+        err|   -> exchange outbox show 1
+    "#]]
+    .assert_eq(&desk.run(&rifles("3pc")).await.shown());
+    expect![[r#"
+        exit 7
+        out| {"applied":0,"changes":[{"area":"stock","behind":1,"code":null,"next":"it is sent with the next change of its area, or with `retry`","number":3,"own":true,"state":"pending"}],"dryRun":false,"ops":[],"unchanged":0}
+        err| note: change 3 waits behind change 1 (held)
+        err|   -> exchange outbox show 1
+    "#]].assert_eq(&desk.json(&rifles("4pc")).await.shown());
+    expect![[r#"
+        exit 7
+        err| note: change 2 waits behind change 1 (held)
+        err|   -> exchange outbox show 1
+        err| note: change 3 waits behind change 1 (held)
+        err|   -> exchange outbox show 1
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
+    // Another area goes on.
+    assert_eq!(desk.run(&["blueprints", "add", "Sandbox Knife"]).await.code, 0);
+    // With what held them up gone, a command about something else tells what became of them.
+    assert_eq!(desk.run(&["outbox", "drop", "1"]).await.code, 0);
+    expect![[r#"
+        exit 0
+        out| CHANGE  OP                RESULT    WHY
+        out|      2  1   set-quantity  applied
+        out|      3  1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronise, then look at it again
+        out|      5  1   remove        applied
+        err| change 2, which was kept before, is decided: this is its outcome
+        err| change 3, which was kept before, is decided: this is its outcome
+    "#]].assert_eq(&desk.run(&["blueprints", "remove", "Sandbox Knife"]).await.shown());
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+}
+
+/// CLI-04: the document for programs has what is held too.
+#[tokio::test]
+async fn a_held_change_is_told_to_programs() {
+    let desk = Desk::synced().await;
+    held(&desk).await;
+    expect![[r#"
+        exit 7
+        out| {"applied":0,"changes":[{"area":"stock","behind":null,"code":"MASS_CHANGE_CONFIRMATION_REQUIRED","next":"you have to confirm it: `confirm`","number":1,"own":true,"state":"held"}],"dryRun":false,"ops":[],"unchanged":0}
+        err| note: change 1 removes so much that you have to confirm it; nothing of it was changed yet
+        err|   -> exchange outbox confirm 1
+    "#]].assert_eq(&desk.json(&["outbox", "resolve", "1", "--missing"]).await.shown());
+    let shown = desk.run(&["outbox", "show", "1"]).await;
+    expect![[r#"
+        change      1
+        area        stock
+        state       held
+        code        MASS_CHANGE_CONFIRMATION_REQUIRED
+        next        you have to confirm it: `confirm`
+        kept since  <moment>
+
+        OP  ASKS FOR"#]]
+    .assert_eq(&crate::kit::normal(&shown.out.lines().take(8).collect::<Vec<_>>().join("\n")));
+    assert_eq!(shown.out.lines().count(), 8 + 6);
+    let shown = desk.json(&["outbox", "show", "1"]).await.json();
+    assert_eq!(shown["ops"].as_array().unwrap().len(), 6);
+    assert_eq!(
+        (&shown["ops"][0]["asks"]["op"], &shown["ops"][0]["result"]),
+        (&json!("set-quantity"), &Value::Null)
+    );
+    // The member found that it is done.
+    expect![[r#"
+        exit 0
+        err| change 1 is decided: what it asks for is there
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "resolve", "1", "--applied"]).await.shown());
+    for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["resolve", "1"], &["retry", "1"]] {
+        assert_eq!(desk.run(&[&["outbox"], args].concat()).await.code, 2, "{args:?}");
+    }
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+}
+
+/// CLI-04, LIM-19: what was applied is told although the rest of the same command has to wait.
+#[tokio::test]
+async fn what_was_applied_is_told_when_the_rest_waits() {
+    let desk = Desk::with(|config| config.limits.writes_per_day = 1).await;
+    desk.login(&["--all"]).await;
+    let op = |quality: u32| {
+        json!({
+            "op": "set-quantity", "material": {"name": "Sandbox Metal"}, "location": {"name": "Sandbox City Hangar"},
+            "quality": quality, "stolen": false, "expectedQuantity": {"amount": 0, "unit": "SCU"},
+            "quantity": {"amount": 1, "unit": "SCU"},
+        })
+    };
+    let ops: Vec<Value> = (0..600).map(op).collect();
+    let file = desk.file("ops.json", &json!(ops).to_string());
+    let ran = desk.json(&["stock", "change", &file]).await;
+    assert_eq!(ran.code, 8, "{}", ran.shown());
+    let told = ran.json();
+    assert_eq!((&told["applied"], told["ops"].as_array().unwrap().len()), (&json!(500), 500));
+    let states: Vec<_> = told["changes"].as_array().unwrap().iter().map(|change| &change["state"]).collect();
+    assert_eq!(states, ["done", "pending"]);
+    assert_eq!(told["changes"][1]["error"]["code"], "QUOTA_EXCEEDED");
+    assert!(ran.err.contains("QUOTA_EXCEEDED"), "{}", ran.err);
+    // What was told is forgotten, and what waits is there.
+    let waiting = desk.json(&["outbox", "list"]).await.json();
+    assert_eq!((waiting["items"].as_array().unwrap().len(), &waiting["items"][0]["ops"]), (1, &json!(100)));
+    // Not before the exchange said (CLI-02), whoever asks.
+    let again = desk.json(&["outbox", "retry"]).await;
+    assert_eq!(
+        (again.code, &again.json()["changes"][0]["state"]),
+        (6, &json!("pending")),
+        "{}",
+        again.shown()
+    );
+}
+
+/// CLI-04: an outcome that nobody read is told by the next command that sends.
+#[tokio::test]
+async fn an_outcome_that_nobody_read_is_told_later() {
+    let desk = Desk::synced().await;
+    let mut command = desk.command(&rifles("3pc"));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+    expect![[r#"
+        exit 0
+        out| NUMBER  AREA   OPS  STATE  CODE  NEXT
+        out|      1  stock    1  done         `show` tells what became of it
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
+    let shown = desk.run(&["outbox", "show", "1"]).await;
+    assert!(shown.out.contains("done") && shown.out.contains("applied"), "{}", shown.shown());
+    expect![[r#"
+        exit 0
+        out| CHANGE  OP                RESULT   WHY
+        out|      1  1   set-quantity  applied
+        out|      2  1   add           applied
+        err| change 1, which was kept before, is decided: this is its outcome
+    "#]]
+    .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+}
+
+/// A change is kept while the exchange cannot take it, and sent by `retry`.
+#[tokio::test]
+async fn a_change_is_kept_until_the_exchange_takes_it() {
+    let desk = Desk::synced().await;
+    desk.sandbox.act("sandbox-admin", Act::Switch { on: false }).await.unwrap();
+    let ran = desk.json(&rifles("3pc")).await;
+    let told = ran.json();
+    assert_eq!((ran.code, &told["changes"][0]["state"]), (6, &json!("pending")), "{}", ran.shown());
+    assert_eq!(told["changes"][0]["error"]["code"], "EXCHANGE_DISABLED");
+    // What would become of it cannot be asked, and nothing is kept of the question.
+    assert_ne!(desk.run(&[&rifles("4pc")[..], &["--dry-run"]].concat()).await.code, 0);
+    assert_ne!(desk.run(&["outbox", "retry"]).await.code, 0);
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
+    desk.sandbox.act("sandbox-admin", Act::Switch { on: true }).await.unwrap();
+    expect![[r#"
+        exit 0
+        out| OP                RESULT   WHY
+        out| 1   set-quantity  applied
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
+    expect![[r#"
+        exit 0
+        err| nothing waits that can be sent
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
+}
+
+/// The same without a network; and nothing is kept of what the member did not allow.
+#[tokio::test]
+async fn a_change_is_kept_without_a_network() {
+    let desk = Desk::signed_out().await;
+    desk.login(&["--allow", "stock.read", "--allow", "stock.write"]).await;
+    let (origin, Desk { sandbox, home }) = (desk.sandbox.origin(), desk);
+    sandbox.stop().await;
+    let run = async |args: &[&str]| {
+        let mut command = bare(&home);
+        command.env("EXCHANGE_SANDBOX", &origin).args(args);
+        finish(command).await
+    };
+    let ran: Ran = run(&rifles("3pc")).await;
+    assert_eq!(ran.code, 6, "{}", ran.shown());
+    assert!(ran.err.contains("change 1 is kept") && ran.err.contains("check the network"), "{}", ran.err);
+    assert_eq!(run(&["blueprints", "add", "Sandbox Knife"]).await.code, 4);
+    expect![[r#"
+        exit 0
+        out| NUMBER  AREA   OPS  STATE    CODE  NEXT
+        out|      1  stock    1  pending        it is sent with the next change of its area, or with `retry`
+    "#]]
+    .assert_eq(&run(&["outbox", "list"]).await.shown());
+    assert_eq!(run(&["outbox", "drop", "1"]).await.code, 0);
+}
+
+/// Ctrl-C while a change is sent: it is kept, and that is said.
+#[cfg(unix)]
+#[tokio::test]
+async fn ctrl_c_names_the_change_that_is_kept() {
+    let desk = Desk::synced().await;
+    let (proxy, taken) = stalling(&desk.sandbox.origin()).await;
+    let mut command = desk.command(&rifles("3pc"));
+    command.env("http_proxy", proxy).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    taken.notified().await;
+    stopped(&child, "-INT").await;
+    expect![[r#"
+        exit 130
+        err| change 1 is kept: `exchange outbox show 1` says what became of it
+    "#]]
+    .assert_eq(&ended(child).await.shown());
+    // For as long as it may still be sent by that process.
+    expect![[r#"
+        exit 6
+        err| note: change 1 is being sent, or was when its program ended: in two minutes at the latest `exchange outbox retry` goes on
+    "#]].assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
+    let next = desk.json(&rifles("4pc")).await;
+    assert_eq!((next.code, &next.json()["changes"][0]["behind"]), (6, &json!(1)), "{}", next.shown());
+}
+
+/// IDP-24, CLI-06: a change that is being sent keeps nobody from disconnecting.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_change_that_is_being_sent_does_not_hold_up_a_logout() {
+    let desk = Desk::synced().await;
+    let (proxy, taken) = stalling(&desk.sandbox.origin()).await;
+    let mut command = desk.command(&rifles("3pc"));
+    command.env("http_proxy", proxy).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    taken.notified().await;
+    stopped(&child, "-KILL").await;
+    let mut told = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut told).await.unwrap();
+    assert_eq!((child.wait().await.unwrap().code(), told.as_str()), (None, ""));
+    assert_eq!(desk.run(&["logout"]).await.code, 7);
+    expect![[r#"
+        exit 0
+        out| connection revoked: yes
+        out| tokens deleted: yes
+        out| key deleted: yes
+        out| notes deleted: yes
+        out| copies of blueprints, stock, ships, org stock and demand deleted: yes
+        out| outbox deleted: yes
+        out| names of the catalogue deleted: yes
+    "#]]
+    .assert_eq(&desk.run(&["logout", "--yes"]).await.shown());
+    desk.sandbox.act(MEMBER, Act::Handle { handle: None }).await.unwrap();
+    desk.login(&["--all"]).await;
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+}
