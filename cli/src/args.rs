@@ -483,4 +483,30 @@ mod tests {
             assert!(scope(none).unwrap_err().starts_with("use one of blueprints.read, "), "{none}");
         }
     }
+
+    /// What the README types can be typed, and it names every command and every exit code.
+    #[test]
+    fn the_readme_tells_what_there_is() {
+        let readme = include_str!("../README.md");
+        let typed: Vec<_> = readme.lines().filter_map(|line| line.strip_prefix("$ exchange ")).collect();
+        for line in &typed {
+            // Every second part stands in quotes.
+            let parts = line.split('"').enumerate();
+            let words = parts.flat_map(|(at, part)| match at % 2 {
+                0 => part.split_whitespace().collect(),
+                _ => vec![part],
+            });
+            let read = Cli::try_parse_from(std::iter::once("exchange").chain(words));
+            assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
+        }
+        assert!(typed.len() > 15);
+        for command in Cli::command().get_subcommands().map(clap::Command::get_name) {
+            let is_told =
+                readme.contains(&format!("`{command}")) || readme.contains(&format!("exchange {command}"));
+            assert!(is_told, "{command}");
+        }
+        for code in [0, 1, 2, 3, 4, 5, 6, 7, 8, 130] {
+            assert!(readme.contains(&format!("\n| {code} | ")), "{code}");
+        }
+    }
 }
