@@ -173,7 +173,14 @@ impl Output {
         let _ = writeln!(io::stderr(), "{}", clean_lines(&text.to_string()));
     }
 
-    /// The same, as something to look at.
+    /// What belongs below the data of a command that is done.
+    pub(crate) fn footnote(&mut self, text: impl Display) -> io::Result<()> {
+        self.deliver()?;
+        self.note(text);
+        Ok(())
+    }
+
+    /// The same as a note, as something to look at.
     pub(crate) fn warn(&mut self, text: impl Display) {
         let label = paint(self.colour_of_messages, Look::Warning, "note:");
         self.clear_status();

@@ -101,6 +101,7 @@ pub(super) async fn resolve(app: &App, args: &Resolve, output: &mut Output) -> R
         table.print(output);
     }
     if unmatched > 0 {
+        output.deliver()?;
         output.warn(format!("references that match nothing: {unmatched}; they cannot be sent in a change"));
     }
     Ok(Exit::Done)
@@ -207,7 +208,7 @@ pub(super) async fn demand(app: &App, args: &DemandArgs, output: &mut Output) ->
         table.row([name_of(&line.material.name), &open, &quality, "", line.material.bt.as_str()]);
     }
     table.print(output);
-    output.note(format!("as of {}, internal to your organisation", open.updated_at().as_str()));
+    output.footnote(format!("as of {}, internal to your organisation", open.updated_at().as_str()))?;
     Ok(Exit::Done)
 }
 
@@ -253,7 +254,7 @@ pub(super) async fn demand_for(app: &App, args: &DemandFor, output: &mut Output)
         }
         apart(items.len() + at, &facts, output);
     }
-    output.note(format!("as of {}, internal to your organisation", open.updated_at().as_str()));
+    output.footnote(format!("as of {}, internal to your organisation", open.updated_at().as_str()))?;
     Ok(Exit::Done)
 }
 

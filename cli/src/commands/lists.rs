@@ -70,7 +70,7 @@ pub(super) fn list<E: Shown>(app: &App, args: &ListArgs, output: &mut Output) ->
         table.painted(row);
     }
     table.print(output);
-    output.note(format!("{} as of {as_of}", counted(entries.len())));
+    output.footnote(format!("{} as of {as_of}", counted(entries.len())))?;
     Ok(Exit::Done)
 }
 

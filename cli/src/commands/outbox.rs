@@ -101,7 +101,7 @@ pub(super) const fn words(state: State) -> (Look, &'static str, &'static str) {
 fn facts_json(entry: &Entry) -> Value {
     let (_, state, next) = words(entry.state());
     json!({
-        "number": entry.number().0, "area": entry.lane().as_str(), "ops": entry.ops(), "state": state,
+        "number": entry.number().0, "area": entry.lane().as_str(), "opCount": entry.ops(), "state": state,
         "failures": entry.failures(), "code": entry.code(), "next": next,
     })
 }

@@ -98,7 +98,13 @@ impl Line {
 
     /// How it ended, as far as it is not for its ops to say.
     fn exit(&self) -> Option<Exit> {
-        let Stands::Open { state, behind, .. } = &self.stands else { return None };
+        let (state, behind) = match &self.stands {
+            Stands::Open { state, behind, .. } => (state, behind),
+            // What nobody can say here is no success.
+            Stands::Gone => return Some(Exit::Failed),
+            Stands::Decided { .. } if self.failure.is_some() => return Some(Exit::Failed),
+            Stands::Decided { .. } | Stands::Previewed(_) => return None,
+        };
         let failed = || self.failure.as_ref().map_or(Exit::Failed, Failure::exit);
         Some(match state {
             State::Held | State::NeedsRebase => Exit::Conflict,
@@ -121,8 +127,8 @@ fn exit(lines: &[Line]) -> Exit {
     let ops: Vec<&Verdict> =
         own.iter().filter_map(|line| line.set()).flat_map(|set| &set.ops).map(|op| &op.verdict).collect();
     let told_by_feed =
-        own.iter().any(|line| matches!(line.stands, Stands::Decided { set: None, .. } | Stands::Gone));
-    let something = told_by_feed || ops.iter().any(|verdict| verdict.is_as_asked());
+        |line: &&Line| matches!(line.stands, Stands::Decided { set: None, .. }) && line.failure.is_none();
+    let something = own.iter().any(told_by_feed) || ops.iter().any(|verdict| verdict.is_as_asked());
     let needs_word = |remedy: Remedy| remedy.needs_pull() || matches!(remedy, Remedy::AskThenOverride);
     let of_ops = || match ops.iter().filter_map(|verdict| verdict.remedy()).map(needs_word).max() {
         None => Exit::Done,
@@ -419,5 +425,79 @@ fn open(
     }
     if let Some(failure) = &line.failure {
         failure.tell(output);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange_client::ErrorKind;
+
+    use super::*;
+
+    fn set(verdicts: &[Verdict]) -> Set {
+        let op =
+            |verdict: &Verdict| Told { id: String::new(), what: String::new(), verdict: verdict.clone() };
+        Set {
+            ops: verdicts.iter().map(op).collect(),
+            notices: Vec::new(),
+            offers_reduced: 0,
+            offers_removed: 0,
+            detached_from_missions: 0,
+        }
+    }
+
+    fn line(stands: Stands) -> Line {
+        Line { number: Some(EntryNumber(2)), area: Some(Lane::Stock), own: true, stands, failure: None }
+    }
+
+    fn decided(verdicts: &[Verdict]) -> Line {
+        line(Stands::Decided { set: Some(set(verdicts)), replayed: false })
+    }
+
+    fn open(state: State, ahead: Option<State>) -> Line {
+        line(Stands::Open { state, code: None, behind: ahead.map(|state| (EntryNumber(1), state)) })
+    }
+
+    fn failed(line: Line, kind: ErrorKind) -> Line {
+        Line { failure: Some(Error::new(kind, "x").into()), ..line }
+    }
+
+    /// Every state of an entry has its exit code, and so has what stands behind another.
+    #[test]
+    fn every_state_has_its_exit_code() {
+        for (line, wanted) in [
+            (open(State::Held, None), Exit::Conflict),
+            (open(State::NeedsRebase, None), Exit::Conflict),
+            (open(State::Unknown, None), Exit::Failed),
+            (failed(open(State::Refused, None), ErrorKind::NotPermitted), Exit::Refused),
+            (failed(open(State::Parked(Why::Fault), None), ErrorKind::SignInNeeded), Exit::SignIn),
+            (open(State::Parked(Why::Scope), None), Exit::SignIn),
+            (open(State::Parked(Why::Halted), None), Exit::Refused),
+            (failed(open(State::Pending, None), ErrorKind::Unreachable), Exit::Wait),
+            (open(State::Sending, None), Exit::Wait),
+            (open(State::Pending, Some(State::Sending)), Exit::Wait),
+            (open(State::Pending, Some(State::Held)), Exit::Conflict),
+            (open(State::Pending, Some(State::Parked(Why::SignedOut))), Exit::Conflict),
+            (line(Stands::Gone), Exit::Failed),
+            (line(Stands::Decided { set: None, replayed: false }), Exit::Done),
+            (failed(line(Stands::Decided { set: None, replayed: false }), ErrorKind::Storage), Exit::Failed),
+        ] {
+            assert_eq!(exit(&[line]), wanted);
+        }
+        assert_eq!(exit(&[]), Exit::Done);
+    }
+
+    /// Something as asked beside something else is partly done, and what others left behind counts for nothing.
+    #[test]
+    fn some_of_it_is_partly_done() {
+        let refused = || Verdict::NotApplied { result: "rejected".into(), reason: None };
+        assert_eq!(exit(&[decided(&[Verdict::Applied, Verdict::Unchanged])]), Exit::Done);
+        assert_eq!(exit(&[decided(&[Verdict::Applied, refused()])]), Exit::Partly);
+        assert_eq!(exit(&[decided(&[refused()])]), Exit::Failed);
+        assert_eq!(exit(&[decided(&[refused(), Verdict::Unclear])]), Exit::Conflict);
+        assert_eq!(exit(&[decided(&[Verdict::Applied]), open(State::Pending, None)]), Exit::Partly);
+        assert_eq!(exit(&[decided(&[refused()]), open(State::Pending, None)]), Exit::Wait);
+        let others = Line { own: false, ..open(State::Held, None) };
+        assert_eq!(exit(&[others, decided(&[Verdict::Applied])]), Exit::Done);
     }
 }

@@ -141,6 +141,7 @@ async fn a_login_that_came_to_nothing_leaves_nothing() {
 }
 
 /// No folder of secrets, and the platform's store, which is not there, is asked for them again.
+#[cfg(target_os = "linux")]
 async fn nothing_is_kept(desk: &Desk) {
     let mut folders = vec![desk.home.path().to_owned()];
     while let Some(folder) = folders.pop() {

@@ -1,9 +1,6 @@
 //! A sandbox, folders of one's own, and the command between them.
 
-use std::{
-    process::Stdio,
-    sync::{Arc, LazyLock},
-};
+use std::{process::Stdio, sync::LazyLock};
 
 use exchange_service::{
     config::Config,
@@ -13,10 +10,8 @@ use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::{TcpListener, TcpStream},
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, Command},
-    sync::Notify,
 };
 
 pub(crate) const MEMBER: &str = "sandbox-member";
@@ -220,37 +215,4 @@ pub(crate) async fn ended(child: Child) -> Ran {
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
-}
-
-/// A way to the exchange on which everything arrives but changes of stock: those are taken and never answered. Its
-/// address, and when one was taken.
-pub(crate) async fn stalling(origin: &str) -> (String, Arc<Notify>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let (taken, to) = (Arc::new(Notify::new()), origin.strip_prefix("http://").unwrap().to_owned());
-    let notify = Arc::clone(&taken);
-    tokio::spawn(async move {
-        while let Ok((near, _)) = listener.accept().await {
-            tokio::spawn(pass(near, to.clone(), Arc::clone(&notify)));
-        }
-    });
-    (address, taken)
-}
-
-async fn pass(near: TcpStream, to: String, taken: Arc<Notify>) {
-    let far = TcpStream::connect(to).await.unwrap();
-    let ((mut ask, mut tell), (mut answer, mut send)) = (near.into_split(), far.into_split());
-    let back = tokio::spawn(async move { tokio::io::copy(&mut answer, &mut tell).await });
-    let mut bytes = vec![0; 1 << 16];
-    while let Ok(read @ 1..) = ask.read(&mut bytes).await {
-        let head = String::from_utf8_lossy(&bytes[..read]);
-        if head.starts_with("POST ") && head.lines().next().unwrap().contains("/me/stock") {
-            taken.notify_one();
-            std::future::pending::<()>().await;
-        }
-        if send.write_all(&bytes[..read]).await.is_err() {
-            break;
-        }
-    }
-    back.abort();
 }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
 mod areas;
+#[cfg(unix)]
+mod broken_off;
 mod changes;
 mod connection;
 mod files;

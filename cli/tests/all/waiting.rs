@@ -5,12 +5,11 @@ use std::process::Stdio;
 use exchange_service::sandbox::Act;
 use expect_test::expect;
 use serde_json::{Value, json};
-use tokio::{io::AsyncReadExt as _, process::Command};
 
-use crate::kit::{Desk, MEMBER, Ran, bare, ended, finish, stalling};
+use crate::kit::{Desk, Ran, bare, finish};
 
-/// Changes of the rifles from 2 to this many.
-fn rifles(to: &'static str) -> [&'static str; 9] {
+/// A change of the rifles from 2 to this many.
+pub(crate) fn rifles(to: &'static str) -> [&'static str; 9] {
     ["stock", "set", "Sandbox Rifle", "--at", "Sandbox City Hangar", "--from", "2pc", "--to", to]
 }
 
@@ -27,12 +26,6 @@ async fn held(desk: &Desk) {
     let ops: Vec<Value> = lots["items"].as_array().unwrap().iter().map(op).collect();
     let file = desk.file("all.json", &json!(ops).to_string());
     assert_eq!(desk.run(&["stock", "change", &file]).await.code, 7);
-}
-
-fn stopped(child: &tokio::process::Child, signal: &str) -> impl Future<Output = ()> + use<> {
-    let mut kill = Command::new("kill");
-    kill.args([signal, &child.id().unwrap().to_string()]);
-    async move { assert!(kill.status().await.unwrap().success()) }
 }
 
 /// CLI-04: a change that another of its area holds up says so, also to programs.
@@ -117,7 +110,7 @@ async fn a_held_change_is_told_to_programs() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// CLI-04, LIM-19: what was applied is told although the rest of the same command has to wait.
+/// CLI-04: what was applied is told although the rest of the same command has to wait.
 #[tokio::test]
 async fn what_was_applied_is_told_when_the_rest_waits() {
     let desk = Desk::with(|config| config.limits.writes_per_day = 1).await;
@@ -141,7 +134,10 @@ async fn what_was_applied_is_told_when_the_rest_waits() {
     assert!(ran.err.contains("QUOTA_EXCEEDED"), "{}", ran.err);
     // What was told is forgotten, and what waits is there.
     let waiting = desk.json(&["outbox", "list"]).await.json();
-    assert_eq!((waiting["items"].as_array().unwrap().len(), &waiting["items"][0]["ops"]), (1, &json!(100)));
+    assert_eq!(
+        (waiting["items"].as_array().unwrap().len(), &waiting["items"][0]["opCount"]),
+        (1, &json!(100))
+    );
     // Not before the exchange said (CLI-02), whoever asks.
     let again = desk.json(&["outbox", "retry"]).await;
     assert_eq!(
@@ -229,60 +225,4 @@ async fn a_change_is_kept_without_a_network() {
     "#]]
     .assert_eq(&run(&["outbox", "list"]).await.shown());
     assert_eq!(run(&["outbox", "drop", "1"]).await.code, 0);
-}
-
-/// Ctrl-C while a change is sent: it is kept, and that is said.
-#[cfg(unix)]
-#[tokio::test]
-async fn ctrl_c_names_the_change_that_is_kept() {
-    let desk = Desk::synced().await;
-    let (proxy, taken) = stalling(&desk.sandbox.origin()).await;
-    let mut command = desk.command(&rifles("3pc"));
-    command.env("http_proxy", proxy).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    taken.notified().await;
-    stopped(&child, "-INT").await;
-    expect![[r#"
-        exit 130
-        err| change 1 is kept: `exchange outbox show 1` says what became of it
-    "#]]
-    .assert_eq(&ended(child).await.shown());
-    // For as long as it may still be sent by that process.
-    expect![[r#"
-        exit 6
-        err| note: change 1 is being sent, or was when its program ended: in two minutes at the latest `exchange outbox retry` goes on
-    "#]].assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
-    let next = desk.json(&rifles("4pc")).await;
-    assert_eq!((next.code, &next.json()["changes"][0]["behind"]), (6, &json!(1)), "{}", next.shown());
-}
-
-/// IDP-24, CLI-06: a change that is being sent keeps nobody from disconnecting.
-#[cfg(unix)]
-#[tokio::test]
-async fn a_change_that_is_being_sent_does_not_hold_up_a_logout() {
-    let desk = Desk::synced().await;
-    let (proxy, taken) = stalling(&desk.sandbox.origin()).await;
-    let mut command = desk.command(&rifles("3pc"));
-    command.env("http_proxy", proxy).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    taken.notified().await;
-    stopped(&child, "-KILL").await;
-    let mut told = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut told).await.unwrap();
-    assert_eq!((child.wait().await.unwrap().code(), told.as_str()), (None, ""));
-    assert_eq!(desk.run(&["logout"]).await.code, 7);
-    expect![[r#"
-        exit 0
-        out| connection revoked: yes
-        out| tokens deleted: yes
-        out| key deleted: yes
-        out| notes deleted: yes
-        out| copies of blueprints, stock, ships, org stock and demand deleted: yes
-        out| outbox deleted: yes
-        out| names of the catalogue deleted: yes
-    "#]]
-    .assert_eq(&desk.run(&["logout", "--yes"]).await.shown());
-    desk.sandbox.act(MEMBER, Act::Handle { handle: None }).await.unwrap();
-    desk.login(&["--all"]).await;
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
