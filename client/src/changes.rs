@@ -209,6 +209,10 @@ impl<O: Op> Changes<O> {
     /// The changes as batches of at most so many ops each: `limits.batchMaxOps` of the service document, or
     /// fewer. Sent in their order, they come to the same as the whole.
     ///
+    /// Batches of org stock are smaller where their ops have long ids: even an answer that refuses every op has to be
+    /// short enough for the exchange to keep it under the key (LIM-22), since a booking that is repeated is a second
+    /// one.
+    ///
     /// The ops keep their order where that can be; otherwise those that belong together move up to the first
     /// of them.
     ///
@@ -221,14 +225,16 @@ impl<O: Op> Changes<O> {
         let parts = split::split(&self.ops, &self.together, most.max(1)).map_err(|together| {
             Error::new(
                 ErrorKind::TooLarge,
-                format!("{together} ops belong together, and a batch holds {most} at most"),
+                format!("{together} ops belong together, and a batch does not hold as many"),
             )
         })?;
         let mut ops: Vec<Option<O>> = self.ops.into_iter().map(Some).collect();
-        let mut take = |part: Vec<usize>| Batch {
-            ops: part.into_iter().filter_map(|at| ops.get_mut(at)?.take()).collect(),
-            dry_run: false,
-            extensions: self.extensions.clone(),
+        let mut take = |part: Vec<usize>| {
+            let ops: Vec<O> = part.into_iter().filter_map(|at| ops.get_mut(at)?.take()).collect();
+            let has = |id: &OpId| ops.iter().any(|op| op.id() == Some(id));
+            // What is tied is in one batch.
+            let together = self.together.iter().filter(|ids| ids.iter().any(has)).cloned().collect();
+            Batch { ops, dry_run: false, extensions: self.extensions.clone(), together }
         };
         Ok(parts.into_iter().map(&mut take).collect())
     }
@@ -251,6 +257,7 @@ pub struct Batch<O> {
     ops: Vec<O>,
     dry_run: bool,
     extensions: Option<Extensions>,
+    together: Vec<Vec<OpId>>,
 }
 
 impl<O: Op> Batch<O> {
@@ -284,20 +291,27 @@ impl<O: Op> Batch<O> {
     pub fn read(body: &[u8]) -> Result<Self, Error> {
         let (ops, dry_run, extensions) =
             O::read_set(body).ok_or_else(|| Error::new(ErrorKind::Storage, "a stored change set is none"))?;
-        Ok(Self { ops, dry_run: dry_run.unwrap_or(false), extensions })
+        // Which ops were tied is not in the bytes. Where the order counts, all are that fitted into one set once.
+        let all = || ops.iter().filter_map(|op: &O| op.id().cloned()).collect();
+        let together = if O::INDEPENDENT { Vec::new() } else { vec![all()] };
+        Ok(Self { ops, dry_run: dry_run.unwrap_or(false), extensions, together })
+    }
+
+    pub(super) fn into_parts(self) -> (Vec<O>, Option<Extensions>) {
+        (self.ops, self.extensions)
     }
 
     /// What became of each op.
     #[must_use]
     pub fn outcome(self, result: ChangeResult) -> Outcome<O> {
-        Outcome::of(self.ops, result)
+        Outcome::of(self, result)
     }
 
-    /// The ops once more, to be changed and sent anew.
+    /// The ops once more, to be changed and sent anew; what was kept together stays so.
     #[must_use]
     pub fn into_changes(self) -> Changes<O> {
         let ids = self.ops.iter().filter_map(|op| op.id().cloned()).collect();
-        Changes { ops: self.ops, extensions: self.extensions, ids, together: Vec::new() }
+        Changes { ops: self.ops, extensions: self.extensions, ids, together: self.together }
     }
 }
 

@@ -42,9 +42,6 @@ use crate::backoff::Backoff;
 pub struct Policy {
     /// The most ops of a set: `limits.batchMaxOps` of the service document.
     pub most_ops: usize,
-    /// The most ops of a set on org stock. Fewer, so that even an answer that refuses every op is short enough
-    /// for the exchange to keep it (LIM-22): a booking that is repeated there is a second one.
-    pub most_org_stock_ops: usize,
     /// The most ops of sets enqueued within an hour of `RELAY_BUSY` (ERR-36), which concerns larger ones alone.
     pub most_ops_when_busy: usize,
     /// How often a set whose outcome is unknown is sent again before the feed has to tell.
@@ -70,7 +67,6 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             most_ops: 500,
-            most_org_stock_ops: 250,
             most_ops_when_busy: 100,
             resends: 3,
             key_memory: Duration::from_secs(23 * 3600),

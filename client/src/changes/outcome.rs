@@ -4,10 +4,10 @@ use std::{collections::HashMap, fmt};
 
 use exchange_api::{
     reasons::Reason,
-    types::{ChangeResult, OpId, OpResult, Warning},
+    types::{ChangeResult, Extensions, OpId, OpResult, Warning},
 };
 
-use super::{Changes, op::Op};
+use super::{Batch, Changes, op::Op};
 
 /// What became of a change set.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Outcome<O> {
     pub offers_reduced: i64,
     /// Offers of the member's that were removed.
     pub offers_removed: i64,
+    /// Data of others that were sent with it.
+    pub extensions: Option<Extensions>,
 }
 
 /// An op and what became of it.
@@ -207,7 +209,8 @@ impl<O: Op> Outcome<O> {
     /// Puts the results on the ops. One that names an id is that op's, wherever it stands; others go by their
     /// place. Ops that no result names were applied, if there are as many as the answer counts; an answer that
     /// contradicts itself says nothing about them.
-    pub(super) fn of(ops: Vec<O>, result: ChangeResult) -> Self {
+    pub(super) fn of(batch: Batch<O>, result: ChangeResult) -> Self {
+        let (ops, extensions) = batch.into_parts();
         let places: HashMap<&OpId, usize> =
             ops.iter().enumerate().filter_map(|(at, op)| Some((op.id()?, at))).collect();
         let mut verdicts: Vec<Option<Verdict>> = vec![None; ops.len()];
@@ -243,6 +246,7 @@ impl<O: Op> Outcome<O> {
             detached_from_missions: result.detached_from_missions.unwrap_or(0),
             offers_reduced: result.offers_reduced.unwrap_or(0),
             offers_removed: result.offers_removed.unwrap_or(0),
+            extensions,
         }
     }
 
@@ -284,6 +288,9 @@ impl<O: Op> Outcome<O> {
         let asked = self.open().filter(|(_, remedy)| *remedy == Remedy::AskThenOverride);
         let wanted = asked.filter_map(|(settled, _)| settled.op.overridden().filter(|op| wants(op)));
         let mut changes = Changes::new();
+        if let Some(extensions) = &self.extensions {
+            changes = changes.with_extensions(extensions.clone());
+        }
         for op in wanted {
             // The ids and the ops were good enough before.
             changes.push(op).ok()?;

@@ -4,7 +4,36 @@ use std::{cmp::Ordering, collections::HashMap};
 
 use exchange_api::types::OpId;
 
-use super::op::Op;
+use super::{Lane, op::Op};
+
+/// How long an answer may be that refuses every op, in bytes: the exchange keeps 32 KiB under a key (LIM-22), and
+/// fifty warnings may stand beside the results.
+const ANSWER: usize = 26 * 1024;
+
+/// The longest result of an op but for its id: with place, result and reason.
+const RESULT: usize = 90;
+
+/// What a batch has room for.
+struct Room {
+    ops: usize,
+    /// The length of each op's result, and of all; nothing where an answer that is lost may be asked for by the
+    /// feed, since to set an amount twice is to set it once.
+    answer: Option<Vec<usize>>,
+}
+
+impl Room {
+    fn of<O: Op>(ops: &[O], most: usize) -> Self {
+        let id = |op: &O| op.id().and_then(|id| serde_json::to_string(id).ok()).map_or(0, |id| id.len());
+        let answer = (O::LANE == Lane::OrgStock).then(|| ops.iter().map(|op| RESULT + id(op)).collect());
+        Self { ops: most, answer }
+    }
+
+    fn holds(&self, mut places: impl ExactSizeIterator<Item = usize>) -> bool {
+        let Some(lengths) = &self.answer else { return places.len() <= self.ops };
+        places.len() <= self.ops
+            && places.try_fold(ANSWER, |left, at| left.checked_sub(lengths[at])).is_some()
+    }
+}
 
 /// Places of ops, batch by batch, each of at most so many; else how many ops belong together that are more.
 ///
@@ -12,17 +41,18 @@ use super::op::Op;
 /// does so only when it falls here and rises there: that is a move, and its fall alone would count as a
 /// removal (STK-20).
 pub(super) fn split<O: Op>(ops: &[O], together: &[Vec<OpId>], most: usize) -> Result<Vec<Vec<usize>>, usize> {
-    if ops.len() <= most {
+    let room = Room::of(ops, most);
+    if room.holds(0..ops.len()) {
         return Ok(vec![(0..ops.len()).collect()]);
     }
     let groups = groups(ops, together);
-    if let Some(parts) = in_order(&groups, most) {
+    if let Some(parts) = in_order(&groups, &room) {
         return Ok(parts);
     }
     let largest = groups.sizes().into_iter().max().unwrap_or(0);
     match O::INDEPENDENT {
         true if largest <= most => Ok(gathered(&groups, most)),
-        _ => Err(largest.max(most + 1)),
+        _ => Err(largest),
     }
 }
 
@@ -77,7 +107,7 @@ fn groups<O: Op>(ops: &[O], together: &[Vec<OpId>]) -> Groups {
 }
 
 /// Cuts between ops, wherever no group stands on both sides, each as late as can be.
-fn in_order(Groups(groups): &Groups, most: usize) -> Option<Vec<Vec<usize>>> {
+fn in_order(Groups(groups): &Groups, room: &Room) -> Option<Vec<Vec<usize>>> {
     let mut last = vec![0; groups.len()];
     for (at, group) in groups.iter().enumerate() {
         last[*group] = at;
@@ -91,8 +121,8 @@ fn in_order(Groups(groups): &Groups, most: usize) -> Option<Vec<Vec<usize>>> {
     let mut parts = Vec::new();
     let mut begin = 0;
     while begin < groups.len() {
-        let furthest = groups.len().min(begin + most);
-        let end = (begin + 1..=furthest).rev().find(|end| may_end[end - 1])?;
+        let furthest = groups.len().min(begin + room.ops);
+        let end = (begin + 1..=furthest).rev().find(|end| may_end[end - 1] && room.holds(begin..*end))?;
         parts.push((begin..end).collect());
         begin = end;
     }

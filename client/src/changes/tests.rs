@@ -4,8 +4,8 @@ use exchange_api::{
     Contract, Json, Map,
     reasons::Reason,
     types::{
-        AddBlueprint, BookIn, EntryId, ItemRef, OpOutcome, OpResult, OrgStockEntry, Ship, StockLot,
-        UpsertShip,
+        AddBlueprint, BookIn, EntryId, ItemRef, OpOutcome, OpResult, OrgStockEntry, OrgStockOp, Ship,
+        StockLot, UpsertShip,
     },
 };
 use proptest::prelude::*;
@@ -111,6 +111,55 @@ fn a_fall_and_a_rise_of_one_material_stay_together() {
         batch.ops().iter().map(|op| op.id().unwrap().to_string()).collect()
     };
     assert_eq!(batches.iter().map(ids).collect::<Vec<_>>(), [vec!["1", "3"], vec!["2"]]);
+}
+
+/// LIM-22, OST-16: an answer that refuses every op of a batch, with as many warnings as there can be, is one that the
+/// exchange keeps under its key.
+#[test]
+fn a_batch_of_org_stock_has_an_answer_that_is_kept() {
+    let ids: [fn(usize) -> String; 3] =
+        [|at| at.to_string(), |at| format!("{at:064}"), |at| format!("{at:04}{}", "\u{1}".repeat(60))];
+    let warning = br#"{"pointer": "/ops/499/location/name", "code": "LOC_KEY_UNRESOLVED"}"#;
+    let warning = exchange_api::types::Warning::parse_valid(warning).unwrap();
+    for (id, most) in ids.into_iter().zip([2, 4, 20]) {
+        let mut changes = OrgStockChanges::new();
+        for at in 0..500 {
+            let op = serde_json::json!(
+                {"op": "note", "opId": id(at), "unit": "u", "entry": format!("e-{at}"), "version": 1, "note": "n"}
+            );
+            changes.push(OrgStockOp::parse_valid(op.to_string().as_bytes()).unwrap()).unwrap();
+        }
+        let batches = changes.batches(500).unwrap();
+        assert!(batches.len() <= most, "{}", batches.len());
+        assert_eq!(batches.iter().map(|batch| batch.ops().len()).sum::<usize>(), 500);
+        for batch in batches {
+            let results = batch.ops().iter().enumerate().map(|(at, op)| {
+                let mut refused = refused(at.try_into().unwrap(), "ORG_UNIT_VERSION_CONFLICT");
+                refused.op_id = op.id().cloned();
+                refused
+            });
+            let mut answer = result(0, 0, batch.ops().len().try_into().unwrap(), results.collect());
+            answer.warnings = vec![warning.clone(); 50];
+            assert!(serde_json::to_vec(&answer).unwrap().len() <= 32 * 1024);
+        }
+    }
+}
+
+/// WRT-14: what is sent anew takes along what was sent with it.
+#[test]
+fn what_is_sent_anew_is_sent_whole() {
+    let extensions =
+        exchange_api::types::Extensions(Map::from_iter([("org.example.tool".to_owned(), Map::new())]));
+    let mut changes = blueprints(4).with_extensions(extensions.clone());
+    changes.keep_together(["2", "4"].map(|id| OpId::new(id).unwrap()));
+    let batch = changes.batches(500).unwrap().remove(0);
+    let parts: Vec<_> =
+        batch.clone().into_changes().batches(2).unwrap().into_iter().map(|part| part.ops).collect();
+    let ids = |ops: &Vec<BlueprintOp>| ops.iter().map(|op| op.id().unwrap().to_string()).collect::<Vec<_>>();
+    assert_eq!(parts.iter().map(ids).collect::<Vec<_>>(), [vec!["1"], vec!["2", "4"], vec!["3"]]);
+    let outcome = batch.outcome(result(3, 0, 1, vec![refused(0, "REMOVED_ELSEWHERE")]));
+    let again = outcome.overridden(|_| true).unwrap();
+    assert_eq!(again.extensions, Some(extensions));
 }
 
 /// STK-05: moves that cannot be are refused before anything is sent.

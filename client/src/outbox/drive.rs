@@ -132,16 +132,22 @@ impl Outbox {
     /// Sends what is due now, and says what became of it: until every area has nothing left, has to wait, or
     /// needs somebody's word.
     ///
+    /// A store that fails in an area is [`OutboxEvent::Stuck`]; what is due in others is sent all the same.
+    ///
     /// # Errors
-    /// `Storage` when the store fails in an area; what is due in others was sent all the same.
+    /// `Storage` when the store failed and there is nothing else to be told.
     pub async fn flush(&self) -> Result<Vec<OutboxEvent>, Error> {
         let [blueprints, stock, ships, org_stock] = Lane::ALL.map(|lane| self.0.drain(lane));
         let lanes = tokio::join!(blueprints, stock, ships, org_stock);
-        let mut told = Vec::new();
+        let (mut told, mut stuck) = (Vec::new(), Vec::new());
         for (events, left) in [lanes.0, lanes.1, lanes.2, lanes.3] {
-            left?;
             told.extend(events);
+            stuck.extend(left.err());
         }
+        if told.is_empty() && !stuck.is_empty() {
+            return Err(stuck.swap_remove(0));
+        }
+        told.extend(stuck.into_iter().map(|error| OutboxEvent::Stuck { error }));
         Ok(told)
     }
 }
@@ -166,12 +172,11 @@ impl Inner {
     }
 
     /// The most ops of a set that is enqueued now.
-    pub(super) fn most_ops(&self, lane: Lane) -> usize {
-        let Policy { most_ops, most_org_stock_ops, most_ops_when_busy, .. } = self.policy;
-        let usual = if lane == Lane::OrgStock { most_ops.min(most_org_stock_ops) } else { most_ops };
+    pub(super) fn most_ops(&self) -> usize {
+        let Policy { most_ops, most_ops_when_busy, .. } = self.policy;
         match self.busy.load(Ordering::Relaxed) > self.now() {
-            true => usual.min(most_ops_when_busy),
-            false => usual,
+            true => most_ops.min(most_ops_when_busy),
+            false => most_ops,
         }
     }
 

@@ -57,7 +57,7 @@ impl Outbox {
     /// As [`Changes::batches`], and `Storage`: then nothing of them was kept, unless the store cannot tell.
     pub async fn enqueue<O: Op>(&self, changes: Changes<O>) -> Result<Vec<EntryNumber>, Error> {
         let inner = &self.0;
-        let fewer = changes.clone().batches(inner.most_ops(O::LANE));
+        let fewer = changes.clone().batches(inner.most_ops());
         let batches = match fewer {
             Err(error) if error.kind() == ErrorKind::TooLarge => changes.batches(inner.policy.most_ops),
             batches => batches,
@@ -80,7 +80,7 @@ impl Outbox {
     /// As [`Changes::batches`] and any call.
     pub async fn preview<O: Op>(&self, changes: Changes<O>) -> Result<Vec<Outcome<O>>, Error> {
         let mut outcomes = Vec::new();
-        for batch in changes.batches(self.0.most_ops(O::LANE))? {
+        for batch in changes.batches(self.0.most_ops())? {
             let batch = batch.as_dry_run();
             let stored = batch.stored(&self.0.core, &self.0.key()?)?;
             let answer = self.0.core.repeat::<O::Call>(&stored).with(Patience::INTERACTIVE).await?;
@@ -149,8 +149,8 @@ impl Outbox {
     }
 
     /// Tries an entry again: one that waits at once, or when the exchange asked for that (CLI-02); under its own key,
-    /// one whose outcome is unknown, one that is held and one that was parked; under a new key, by this very word, one that was refused and is known not
-    /// to be carried out.
+    /// one whose outcome is unknown, one that is held and one that was parked; under a new key, by this very word, one
+    /// that was refused and is known not to be carried out.
     ///
     /// # Errors
     /// `Invalid` for one that is decided, `Busy` for one that is being sent, and as [`Outbox::entry`].
@@ -184,7 +184,8 @@ impl Outbox {
     /// any more. Only when the member asks: each time the exchange makes a new link, and the old one ends.
     ///
     /// # Errors
-    /// What the exchange says instead, `Invalid` for an entry that is not held, and as [`Outbox::entry`].
+    /// What the exchange says instead, `Invalid` for an entry that is not held, `Busy` while another process sends it,
+    /// and as [`Outbox::entry`].
     pub async fn confirmation(&self, number: EntryNumber) -> Result<Option<ConfirmationUrl>, Error> {
         let lane = self
             .change(number, |entry| match entry.state {
@@ -204,7 +205,10 @@ impl Outbox {
                 _ => {}
             }
         }
-        Ok(None)
+        match self.entry(number).await?.state {
+            State::Done => Ok(None),
+            _ => Err(Error::new(ErrorKind::Busy, "another process is just sending the entry")),
+        }
     }
 
     /// Says what the pulled feed shows of an entry whose outcome is unknown, or that was held: what it asked for
