@@ -14,8 +14,9 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use dpop_bound::UnixTime;
 use exchange_api::{
-    Client,
+    Client, Error as CallError,
     call_views::FeedRead,
+    runtime::transport::TransportFault,
     scopes::Scope,
     types::{Blueprint, OrgStockLot, Ship, StockLot},
 };
@@ -266,25 +267,30 @@ impl Sync {
     /// Reads what is due, when it is due, and forgets what is too old, for as long as it is polled. It never ends of
     /// its own accord; trouble is in [`status`](Self::status).
     pub async fn run(&self) {
-        let mut expire_at = Duration::ZERO;
+        tokio::join!(self.read_when_due(), self.keep_expiring());
+    }
+
+    /// Also while a feed is read that has no end (OST-14).
+    async fn keep_expiring(&self) {
         loop {
-            let now = self.monotonic();
-            if now >= expire_at {
-                if let Err(error) = self.expire().await {
-                    tracing::warn!(%error, "what is too old could not be forgotten yet");
-                }
-                expire_at = now.saturating_add(EVERY);
+            if let Err(error) = self.expire().await {
+                tracing::warn!(%error, "what is too old could not be forgotten yet");
             }
+            self.0.environment.sleep(EVERY).await;
+        }
+    }
+
+    async fn read_when_due(&self) {
+        loop {
             let next = locked(&self.0.schedule).next(self.monotonic());
-            let wait = expire_at.saturating_sub(self.monotonic());
             let wait = match next {
                 Next::Read(area, asked) => {
                     // Told by `status`.
                     let _ = self.read(area, asked).await;
                     continue;
                 }
-                Next::Wait(time) => time.min(wait),
-                Next::Nothing => wait,
+                Next::Wait(time) => time,
+                Next::Nothing => EVERY,
             };
             tokio::select! {
                 () = self.0.environment.sleep(wait) => {}
@@ -298,6 +304,7 @@ impl Sync {
         let replica = self.0.replica.clone();
         let kept = blocking(move || replica.store().kept(E::AREA)).await?;
         let mut input = Input::Go { kept, reader: locked(&self.0.reader).clone() };
+        let mut limit = PAGE;
         loop {
             let step = feed.handle(input)?;
             if let Some(event) = step.event {
@@ -307,10 +314,8 @@ impl Sync {
                 Action::Read(from) => {
                     let asked_at = self.0.environment.now().wall;
                     let cursor = from.cursor().map(ToString::to_string);
-                    let call = E::first_page().with_cursor(cursor).with_limit(Some(PAGE));
-                    let call = self.0.api.core().call(&call).with(patience);
-                    match call.await.map_err(Error::from) {
-                        Ok(answer) => Input::Page { page: Box::new(answer.into_body()), asked_at },
+                    match self.page::<E>(cursor, &mut limit, patience).await {
+                        Ok(page) => Input::Page { page: Box::new(page), asked_at },
                         Err(error) if error.kind() == ErrorKind::CursorExpired => Input::Expired,
                         Err(error) => return Err(error),
                     }
@@ -332,6 +337,26 @@ impl Sync {
                 }
                 Action::Ignore => return Err(Error::new(ErrorKind::Bug, "a feed ignored its own answer")),
             };
+        }
+    }
+
+    /// The page behind a cursor. One that is more than is taken into memory is asked for in parts.
+    async fn page<E: Entry>(
+        &self,
+        cursor: Option<String>,
+        limit: &mut i64,
+        patience: Patience,
+    ) -> Result<E::Page, Error> {
+        loop {
+            let call = E::first_page().with_cursor(cursor.clone()).with_limit(Some(*limit));
+            match self.0.api.core().call(&call).with(patience).await {
+                Err(CallError::Transport(error))
+                    if error.fault() == TransportFault::TooLarge && *limit > 1 =>
+                {
+                    *limit /= 2;
+                }
+                answer => return Ok(answer?.into_body()),
+            }
         }
     }
 

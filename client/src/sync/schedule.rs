@@ -102,6 +102,7 @@ impl Schedule {
     /// The member asked: everything is due, as soon as the exchange allows (CLI-02).
     pub fn asked(&mut self, now: Duration) {
         for turn in self.areas.values_mut() {
+            turn.again |= turn.reading;
             turn.due = Some(now.max(turn.not_before));
             turn.by_member = true;
         }
@@ -134,7 +135,7 @@ impl Schedule {
     /// An area is being read.
     pub fn begins(&mut self, area: Area) {
         if let Some(turn) = self.areas.get_mut(&area) {
-            (turn.reading, turn.again) = (true, false);
+            (turn.reading, turn.again, turn.by_member) = (true, false, false);
         }
     }
 
@@ -149,7 +150,9 @@ impl Schedule {
     pub fn done(&mut self, area: Area, now: Duration) {
         if let Some(turn) = self.areas.get_mut(&area) {
             let due = if turn.again { now } else { now.saturating_add(self.every) };
-            *turn = Turn { due: Some(due), ..Turn::default() };
+            // What the member asked for while it was read is still to come.
+            let by_member = turn.again && turn.by_member;
+            *turn = Turn { due: Some(due), by_member, ..Turn::default() };
         }
     }
 
@@ -213,8 +216,18 @@ mod tests {
         schedule.done(Area::Ships, at(22));
         assert_eq!(schedule.next(at(22)), Next::Read(Area::Ships, Asked::ByProgram));
         schedule.begins(Area::Ships);
+        schedule.asked(at(22));
+        schedule.begins(Area::Stock);
+        schedule.done(Area::Stock, at(22));
         schedule.done(Area::Ships, at(23));
-        assert_eq!(schedule.next(at(310)), Next::Read(Area::Stock, Asked::ByProgram));
+        assert_eq!(
+            schedule.next(at(23)),
+            Next::Read(Area::Ships, Asked::ByMember),
+            "the member's word counts"
+        );
+        schedule.begins(Area::Ships);
+        schedule.done(Area::Ships, at(23));
+        assert_eq!(schedule.next(at(322)), Next::Read(Area::Stock, Asked::ByProgram));
         // An area that no capability covers is not read, whatever is sent.
         schedule.changed(Area::Blueprints, at(24));
         assert!(!schedule.is_due(Area::Blueprints, at(10_000)));

@@ -45,6 +45,8 @@ enum Refusal {
     Silence,
     /// More, at the same place, with nothing in it.
     Circle,
+    /// More than this client takes, unless no more entries are asked for than this.
+    TooMuch(u32),
 }
 
 impl Exchange {
@@ -96,7 +98,7 @@ impl Transport for Exchange {
                 "/exchange/v1/org-stock" => Area::OrgStock,
                 other => panic!("{other} is no feed"),
             };
-            assert!(query.contains("limit=500"), "{query}");
+            let limit = query.split('&').find_map(|pair| pair.strip_prefix("limit=")?.parse::<u32>().ok());
             held(&self.0.seen).push((self.0.machine.elapsed().as_secs(), area));
             let cursor = query.split('&').find_map(|pair| pair.strip_prefix("cursor="));
             let answer = |status: u16, body: String| {
@@ -110,7 +112,11 @@ impl Transport for Exchange {
                 )
             };
             let refusal = held(&self.0.refusals).get(&area).copied();
-            match refusal {
+            let most = if let Some(Refusal::TooMuch(most)) = refusal { most } else { 500 };
+            match refusal.filter(|refusal| !matches!(refusal, Refusal::TooMuch(_)) || limit > Some(most)) {
+                Some(Refusal::TooMuch(_)) => {
+                    Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown))
+                }
                 Some(Refusal::Code(status, code, after)) => {
                     let mut refused = answer(status, problem(status, code));
                     if let Some(after) = after {
@@ -127,6 +133,7 @@ impl Transport for Exchange {
                     Ok(answer(200, page.to_owned()))
                 }
                 None => {
+                    assert!(limit == Some(500) || most < 500, "{query}");
                     let page = held(&self.0.models).get_mut(&area).unwrap().page(cursor, 2, false);
                     Ok(page.map_or_else(
                         || answer(410, problem(410, "CURSOR_EXPIRED")),
@@ -364,6 +371,40 @@ async fn what_may_not_be_read_any_more_is_forgotten_where_it_is_not_the_members(
     assert_eq!(told, [Forgotten { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
     assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 0);
     assert_eq!(sync.replica().count(Area::Stock).unwrap(), 1);
+}
+
+/// OST-14: a read that does not end keeps nothing of the organisation.
+#[tokio::test(start_paused = true)]
+async fn data_of_the_organisation_go_while_a_feed_is_read() {
+    let exchange = Exchange::new();
+    exchange.put(Area::OrgStock, "a1", 1);
+    let sync = exchange.sync();
+    sync.session(&connection(ALL)).await.unwrap();
+    sync.once().await.unwrap();
+    exchange.refuse(Area::Stock, Some(Refusal::Silence));
+    sync.changed(Area::Stock);
+    let running = sync.clone();
+    let running = tokio::spawn(async move { running.run().await });
+    tokio::time::sleep(Duration::from_secs(7 * 86_400 + 300)).await;
+    assert_eq!(exchange.seen().last(), Some(&(0, Area::Stock)));
+    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 0);
+    running.abort();
+}
+
+/// A page that is more than is taken into memory is asked for in parts, and not for ever.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_too_long_is_asked_for_in_parts() {
+    let exchange = Exchange::new();
+    exchange.put(Area::Ships, "s1", 1);
+    let sync = exchange.sync();
+    sync.session(&connection(&["hangar.read"])).await.unwrap();
+    exchange.refuse(Area::Ships, Some(Refusal::TooMuch(100)));
+    sync.once().await.unwrap();
+    assert_eq!((exchange.seen().len(), sync.replica().count(Area::Ships).unwrap()), (4, 1));
+    exchange.refuse(Area::Ships, Some(Refusal::TooMuch(0)));
+    sync.changed(Area::Ships);
+    assert_eq!(sync.once().await.unwrap_err().kind(), ErrorKind::Protocol);
+    assert_eq!(exchange.seen().len(), 9);
 }
 
 /// A round that is given up in the middle is no harm: the next one goes on.
