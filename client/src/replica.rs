@@ -223,13 +223,17 @@ impl Replica {
         self.store.agreed(E::AREA, key)?.map(|row| E::of_row(&row)).transpose()
     }
 
-    /// Notes that both sides agree on these entries as they are here now, those that are not here as gone. Nothing is
-    /// noted of org stock, which has versions of its own.
+    /// Notes that both sides agree on these entries, and on the absence of those with the keys in `gone`: as they were
+    /// merged, whatever the feed brought meanwhile. Nothing is noted of org stock, which has versions of its own.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`]: then nothing is noted.
-    pub fn agree(&self, area: Area, keys: &[&str]) -> Result<(), Error> {
-        self.store.agree(area, keys)
+    pub fn agree<E: Entry>(&self, entries: &[E], gone: &[&str]) -> Result<(), Error> {
+        if E::AREA.is_of_organisation() {
+            return Ok(());
+        }
+        let rows = entries.iter().map(Entry::to_row).collect::<Result<Vec<_>, _>>()?;
+        self.store.agree(E::AREA, &rows, gone)
     }
 
     /// The demand that was read last, and when; `None` when there is none, or it is older than 7 days (DEM-10).

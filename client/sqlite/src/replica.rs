@@ -105,11 +105,8 @@ impl ReplicaStore for SqliteReplica {
         self.of(area).read(|connection| rows::removal(connection, area, key))
     }
 
-    fn agree(&self, area: Area, keys: &[&str]) -> Result<(), Error> {
-        if area.is_of_organisation() {
-            return Ok(());
-        }
-        self.of(area).write(|transaction| rows::agree(transaction, area, keys))
+    fn agree(&self, area: Area, entries: &[Row], gone: &[&str]) -> Result<(), Error> {
+        self.of(area).write(|transaction| rows::agree(transaction, area, entries, gone))
     }
 
     fn agreed(&self, area: Area, key: &str) -> Result<Option<Row>, Error> {

@@ -98,9 +98,10 @@ fn commits(store: &impl ReplicaStore) {
     assert_eq!(keys(store, area), ["a", "x"]);
     assert_eq!(store.removal(area, "b").unwrap(), None);
 
-    store.agree(area, &["a", "x"]).unwrap();
-    store.agree(area, &["x", "gone"]).unwrap();
-    assert_eq!(store.agreed(area, "a").unwrap().unwrap().key, "a".into());
+    // What was merged, and not what is there by now.
+    let merged = row("a", None, Some("[\"merged\"]"));
+    store.agree(area, &[merged.clone(), row("x", None, None)], &["gone"]).unwrap();
+    assert_eq!(store.agreed(area, "a").unwrap(), Some(merged));
     let clear = Commit {
         clear: true,
         upserts: vec![row("x", None, None)],
@@ -108,14 +109,14 @@ fn commits(store: &impl ReplicaStore) {
     };
     assert_eq!(done(store, &clear), Tally::new(vec!["a".into()], Vec::new()));
     assert_eq!((keys(store, area), store.agreed(area, "a").unwrap()), (vec!["x".into()], None));
-    store.agree(area, &["x"]).unwrap();
+    store.agree(area, &[row("x", None, None)], &[]).unwrap();
     let gone = Commit {
         removals: vec![Removal { key: "x".into(), own: false }],
         ..Commit::of(area, 4, kept(5, 3, "five"))
     };
     done(store, &gone);
     assert!(store.agreed(area, "x").unwrap().is_some(), "what was agreed on outlives the entry");
-    store.agree(area, &["x"]).unwrap();
+    store.agree(area, &[], &["x"]).unwrap();
     assert_eq!(store.agreed(area, "x").unwrap(), None);
 }
 
@@ -132,12 +133,6 @@ fn pools(store: &impl ReplicaStore) {
     let strip = Commit { strip: true, ..Commit::of(area, 1, kept(2, 1, "one")) };
     assert_eq!(done(store, &strip), Tally::new(Vec::new(), vec!["1".into()]));
     assert_eq!(store.entry(area, "1").unwrap(), Some(row("1", Some("a"), None)));
-    store.agree(area, &["1"]).unwrap();
-    assert_eq!(
-        store.agreed(area, "1").unwrap(),
-        None,
-        "no second copy is made of what is the organisation's"
-    );
     let left = Commit { units: Some(vec!["b".into()]), ..Commit::of(area, 2, kept(3, 1, "two")) };
     assert_eq!(done(store, &left).gone, ["1".into()]);
     let left = Commit { units: Some(Vec::new()), ..Commit::of(area, 3, kept(4, 1, "three")) };
@@ -154,7 +149,9 @@ fn others(store: &impl ReplicaStore) {
         let removals = vec![Removal { key: "y".into(), own: true }];
         let upserts = vec![row("1", Some("a"), None), row("2", Some("a"), None)];
         done(store, &Commit { upserts, removals, ..Commit::of(area, 0, kept(1, 1, "one")) });
-        store.agree(area, &["1"]).unwrap();
+        if area == Area::Stock {
+            store.agree(area, &[row("1", Some("a"), None)], &[]).unwrap();
+        }
     }
     let forgotten = |collection, entries| Forgotten { collection, entries };
     let [stock, pools] = [Area::Stock, Area::OrgStock].map(Collection::Area);

@@ -80,15 +80,13 @@ impl ReplicaStore for MemoryReplica {
         self.of(area, |held| held.removals.get(key).map(|(removal, _)| removal.clone()))
     }
 
-    fn agree(&self, area: Area, keys: &[&str]) -> Result<(), Error> {
+    fn agree(&self, area: Area, entries: &[Row], gone: &[&str]) -> Result<(), Error> {
         let mut state = self.state();
         let held = state.areas.entry(area).or_default();
-        for key in keys.iter().filter(|_| !area.is_of_organisation()) {
-            match held.rows.get(*key) {
-                Some((_, row)) => held.agreed.insert((*key).into(), row.clone()),
-                None => held.agreed.remove(*key),
-            };
+        for key in gone {
+            held.agreed.remove(*key);
         }
+        held.agreed.extend(entries.iter().map(|row| (row.key.clone(), row.clone())));
         Ok(())
     }
 

@@ -76,7 +76,8 @@ impl ShipValues {
     }
 
     /// The op that gives them to a ship of the exchange, or makes a ship of them. All of them stand in it, since what
-    /// is left out would be cleared (SHP-11); the unit only where it is another, with its own counter (SHP-13).
+    /// is left out would be cleared (SHP-11); the unit of a ship that is there only where it is another, with its own
+    /// counter (SHP-13), and that of a new one always, since one that is left out is the member's only unit (SHP-12).
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when a value breaks the contract.
@@ -88,7 +89,7 @@ impl ShipValues {
         op.name = self.name.clone();
         op.location = self.location.as_ref().map(reference);
         match ship {
-            None => op.org_unit = self.org_unit.clone().map(Nullable::Value),
+            None => op.org_unit = Some(self.org_unit.clone().map_or(Nullable::Null, Nullable::Value)),
             Some(ship) => {
                 op.ship_id = Some(ship.ship_id.clone());
                 op.version = Some(ship.version);
@@ -284,6 +285,8 @@ mod tests {
         let op = values("").upsert(id(), Some(&ship(&renamed))).unwrap();
         assert_eq!(op.org_unit, Some(Nullable::Null));
         assert_eq!(op.org_unit_version.map(|version| version.to_string()).as_deref(), Some("9"));
+        // SHP-12: a new one that belongs to no unit would get the member's only one.
+        assert_eq!(values("").upsert(id(), None).unwrap().org_unit, Some(Nullable::Null));
     }
 
     /// SHP-11: leaving one out would clear it.

@@ -52,12 +52,12 @@ pub trait ReplicaStore: Send + Sync + 'static {
     /// When it cannot be read.
     fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error>;
 
-    /// Notes of these keys that both sides agree on the entry as it is, or on its absence. Nothing is noted of areas
-    /// of the organisation, of which no second copy is kept.
+    /// Notes that both sides agree on these entries, and on the absence of those with the keys in `gone`. It is not
+    /// called for areas of the organisation, of which no second copy is kept.
     ///
     /// # Errors
     /// When it cannot be written.
-    fn agree(&self, area: Area, keys: &[&str]) -> Result<(), Error>;
+    fn agree(&self, area: Area, entries: &[Row], gone: &[&str]) -> Result<(), Error>;
 
     /// The entry that both sides agreed on last.
     ///

@@ -37,6 +37,8 @@ CREATE TABLE removal (
     PRIMARY KEY (area, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX removal_by_age ON removal (area, at);
+
 -- What both sides agreed on.
 CREATE TABLE agreed (
     area INTEGER NOT NULL,

@@ -227,15 +227,16 @@ pub(super) fn removal(connection: &Connection, area: Area, key: &str) -> Result<
     Ok(own.map(|own| Removal { key: key.into(), own }))
 }
 
-pub(super) fn agree(transaction: &Transaction<'_>, area: Area, keys: &[&str]) -> Result<()> {
+pub(super) fn agree(transaction: &Transaction<'_>, area: Area, entries: &[Row], gone: &[&str]) -> Result<()> {
     let mut drop = transaction.prepare_cached("DELETE FROM agreed WHERE area = ?1 AND key = ?2")?;
-    let mut copy = transaction.prepare_cached(
-        "INSERT INTO agreed (area, key, unit, body, details)
-         SELECT area, key, unit, body, details FROM entry WHERE area = ?1 AND key = ?2",
-    )?;
-    for key in keys {
+    for key in gone {
         drop.execute(params![number(area), key])?;
-        copy.execute(params![number(area), key])?;
+    }
+    let mut put = transaction.prepare_cached(
+        "INSERT OR REPLACE INTO agreed (area, key, unit, body, details) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for row in entries {
+        put.execute(params![number(area), row.key, row.unit, row.body, row.details])?;
     }
     Ok(())
 }

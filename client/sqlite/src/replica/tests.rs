@@ -41,7 +41,7 @@ delegated! {
     entries(area: Area, after: Option<&str>, most: usize) -> Vec<Row>;
     count(area: Area) -> u64;
     removal(area: Area, key: &str) -> Option<Removal>;
-    agree(area: Area, keys: &[&str]) -> ();
+    agree(area: Area, entries: &[Row], gone: &[&str]) -> ();
     agreed(area: Area, key: &str) -> Option<Row>;
     demand() -> Option<Document>;
     keep_demand(demand: &Document) -> ();
