@@ -146,7 +146,7 @@ pub(super) async fn settle(
     trouble: Option<Failure>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    output.if_broken_off(Some(kept(own)));
+    output.if_broken_off(kept(own));
     output.status("sending");
     let sent = match trouble {
         None => outbox.flush().await.map_err(Failure::from),
@@ -160,11 +160,13 @@ pub(super) async fn settle(
 }
 
 /// What is left behind when nobody waits any more.
-fn kept(own: &[EntryNumber]) -> String {
+fn kept(own: &[EntryNumber]) -> Option<String> {
     match own {
-        [one] => format!("change {one} is kept: `exchange outbox show {one}` says what became of it"),
-        several => {
-            format!("{} changes are kept: `exchange outbox list` says what became of them", several.len())
-        }
+        [] => None,
+        [one] => Some(format!("change {one} is kept: `exchange outbox show {one}` says what became of it")),
+        several => Some(format!(
+            "{} changes are kept: `exchange outbox list` says what became of them",
+            several.len()
+        )),
     }
 }

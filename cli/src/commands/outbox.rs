@@ -246,8 +246,9 @@ async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Resul
             due
         }
     };
+    let exit = change::settle(app, &exchange, &outbox, &numbers, None, output).await?;
     if !numbers.is_empty() {
-        return change::settle(app, &exchange, &outbox, &numbers, None, output).await;
+        return Ok(exit);
     }
     let stuck = outbox.entries().await?.iter().filter(|entry| entry.state().is_wedged()).count();
     if stuck > 0 {

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use exchange_client::{
-    Connection, Disconnected, Error, ErrorKind, InsecureFile, Label, Later, LocalData, LoginProgress,
+    Connection, Disconnected, Entry, Error, ErrorKind, InsecureFile, Label, Later, LocalData, LoginProgress,
     MachineNames, Session, SessionState, StepTaken, api::scopes::Scope, feed::Area, label, outbox::State,
 };
 use exchange_client_keyring::PlatformStore;
@@ -43,7 +43,11 @@ struct Chosen(Option<PathBuf>);
 
 impl Drop for Chosen {
     fn drop(&mut self) {
-        if let Some(folder) = self.0.take() {
+        let Some(folder) = self.0.take() else { return };
+        // The tokens may have come just when the login was broken off: then the member is signed in.
+        let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.file_name());
+        let token = Entry::RefreshToken.as_str();
+        if !names.into_iter().any(|name| name.to_string_lossy().ends_with(token)) {
             // What cannot be removed holds no token; `status` names it.
             let _ = std::fs::remove_dir_all(folder);
         }

@@ -152,10 +152,13 @@ async fn what_was_applied_is_told_when_the_rest_waits() {
 #[tokio::test]
 async fn an_outcome_that_nobody_read_is_told_later() {
     let desk = Desk::synced().await;
-    let mut command = desk.command(&rifles("3pc"));
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
-    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+    let unread = async |args: &[&str]| {
+        let mut command = desk.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        child.wait().await.unwrap().code()
+    };
+    assert_eq!(unread(&rifles("3pc")).await, Some(0));
     expect![[r#"
         exit 0
         out| NUMBER  AREA   OPS  STATE  CODE  NEXT
@@ -172,6 +175,15 @@ async fn an_outcome_that_nobody_read_is_told_later() {
         err| change 1, which was kept before, is decided: this is its outcome
     "#]]
     .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
+    // Also one that finds nothing else to send; and the exit code of the first was its own.
+    assert_eq!(unread(&rifles("5pc")).await, Some(7));
+    expect![[r#"
+        exit 0
+        out| OP                RESULT    WHY
+        out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronise, then look at it again
+        err| change 3, which was kept before, is decided: this is its outcome
+        err| nothing waits that can be sent
+    "#]].assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
