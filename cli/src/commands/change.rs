@@ -1,8 +1,10 @@
 //! Changes: kept in the outbox first, then sent (GW-12); what became of them is told by [`told`](super::told).
 
+use std::fs::{File, TryLockError};
+
 use exchange_client::{
-    ErrorKind, Exchange, SessionState,
-    api::{Json, Rejected},
+    ErrorKind, SessionState,
+    api::{Json, Rejected, operations::OperationId},
     changes::{Changes, Op},
     outbox::{EntryNumber, Outbox, OutboxEvent},
 };
@@ -80,8 +82,7 @@ pub(super) async fn send<O: Op>(app: &App, typed: Typed, output: &mut Output) ->
         let op = O::parse_valid(op.to_string().as_bytes()).map_err(|rejected| unusable(at, &rejected))?;
         changes.push(op)?;
     }
-    let exchange = app.exchange().await?;
-    let (outbox, trouble) = match begun::<O>(app, &exchange, output).await {
+    let (outbox, trouble) = match begun(app, O::LANE.operation(), output).await {
         Ok(outbox) => (outbox, None),
         Err(trouble) if passes(&trouble) && !typed.sending.dry_run => match here::<O>(app).await? {
             Some(outbox) => (outbox, Some(trouble)),
@@ -93,13 +94,14 @@ pub(super) async fn send<O: Op>(app: &App, typed: Typed, output: &mut Output) ->
         let sets = outbox.preview(changes).await?.iter().map(told::Set::of).collect();
         return told::preview(O::LANE, sets, output);
     }
+    let turn = Turn::wait(app, output).await?;
     let numbers = outbox.enqueue(changes).await?;
-    settle(app, &exchange, &outbox, &numbers, trouble, output).await
+    settle(app, &outbox, turn, &numbers, trouble, output).await
 }
 
-async fn begun<O: Op>(app: &App, exchange: &Exchange, output: &mut Output) -> Result<Outbox, Failure> {
-    app.begin(O::LANE.operation(), output).await?;
-    let connection = app.connection(exchange, output).await?;
+async fn begun(app: &App, operation: OperationId, output: &mut Output) -> Result<Outbox, Failure> {
+    let exchange = app.begin(operation, output).await?;
+    let connection = app.connection(&exchange, output).await?;
     Ok(exchange.outbox(app.outbox_store()?, connection)?)
 }
 
@@ -137,11 +139,32 @@ fn unusable(at: usize, rejected: &Rejected) -> Failure {
     Failure::usage(what)
 }
 
+/// One run of this program after another sends, and tells what became of its own changes: each waits for its turn
+/// before it keeps any. A run that is killed gives its turn away. Where files cannot be locked they go side by side.
+pub(super) struct Turn(#[expect(dead_code, reason = "held until it is dropped")] Option<File>);
+
+impl Turn {
+    pub(super) async fn wait(app: &App, output: &mut Output) -> Result<Self, Failure> {
+        let path = app.config.folders.state.join("sending.lock");
+        let file = File::options().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(|error| Failure::file(&path.display().to_string(), &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(Some(file))),
+            Err(TryLockError::WouldBlock) => {
+                output.status("another run of this program is sending");
+                let locked = tokio::task::spawn_blocking(move || file.lock().map(|()| file)).await;
+                Ok(Self(locked.ok().and_then(Result::ok)))
+            }
+            Err(TryLockError::Error(_)) => Ok(Self(None)),
+        }
+    }
+}
+
 /// Sends what is due, unless there is trouble that makes that useless, and tells what became of it.
 pub(super) async fn settle(
     app: &App,
-    exchange: &Exchange,
     outbox: &Outbox,
+    turn: Turn,
     own: &[EntryNumber],
     trouble: Option<Failure>,
     output: &mut Output,
@@ -154,8 +177,9 @@ pub(super) async fn settle(
     };
     let (exit, mut pulls) = told::tell(outbox, own, sent.as_deref(), output).await?;
     output.if_broken_off(None);
+    drop(turn);
     pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::pulls));
-    app.pull(exchange, &pulls, output).await;
+    app.pull(&pulls, output).await;
     Ok(exit)
 }
 

@@ -1,7 +1,6 @@
 //! `outbox`: changes that were not sent yet, or need the member.
 
 use exchange_client::{
-    Exchange,
     api::{
         Json,
         runtime::moment,
@@ -12,7 +11,11 @@ use exchange_client::{
 };
 use serde_json::{Value, json};
 
-use super::{App, change, link, told};
+use super::{
+    App,
+    change::{self, Turn},
+    link, told,
+};
 use crate::{
     args::{self, OutboxResolve},
     failure::{Exit, Failure},
@@ -36,17 +39,18 @@ pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -
         }
         args::Outbox::Resolve(args) => resolve(app, &args, output).await,
         args::Outbox::Confirm(args) => {
-            let (exchange, outbox) = begun(app, output).await?;
+            let (outbox, turn) = begun(app, output).await?;
             let number = EntryNumber(args.id);
             match outbox.confirmation(number).await? {
                 Some(secret) => {
+                    drop(turn);
                     link::show(args.link, secret.expose(), "confirmation", output).await?;
                     output.note(format!(
                         "afterwards: exchange sync, look, then exchange outbox resolve {number} --applied or --missing"
                     ));
                     Ok(Exit::Done)
                 }
-                None => change::settle(app, &exchange, &outbox, &[number], None, output).await,
+                None => change::settle(app, &outbox, turn, &[number], None, output).await,
             }
         }
     }
@@ -63,11 +67,11 @@ async fn known(app: &App) -> Result<Outbox, Failure> {
 }
 
 /// The outbox of a connection, about to send.
-async fn begun(app: &App, output: &mut Output) -> Result<(Exchange, Outbox), Failure> {
+async fn begun(app: &App, output: &mut Output) -> Result<(Outbox, Turn), Failure> {
     let exchange = app.exchange().await?;
     let connection = app.connection(&exchange, output).await?;
     let outbox = exchange.outbox(app.outbox_store()?, connection)?;
-    Ok((exchange, outbox))
+    Ok((outbox, Turn::wait(app, output).await?))
 }
 
 /// A state, and what it asks for.
@@ -217,13 +221,13 @@ async fn ops<O: Op>(
 async fn resolve(app: &App, args: &OutboxResolve, output: &mut Output) -> Result<Exit, Failure> {
     let number = EntryNumber(args.id);
     let found = if args.applied { Found::Applied } else { Found::Missing };
-    let (exchange, outbox) = begun(app, output).await?;
+    let (outbox, turn) = begun(app, output).await?;
     outbox.resolve(number, found).await?;
-    change::settle(app, &exchange, &outbox, &[number], None, output).await
+    change::settle(app, &outbox, turn, &[number], None, output).await
 }
 
 async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Result<Exit, Failure> {
-    let (exchange, outbox) = begun(app, output).await?;
+    let (outbox, turn) = begun(app, output).await?;
     let numbers = match id {
         Some(number) => {
             // One that is being sent goes on by itself, and at once when nobody does so any more.
@@ -246,7 +250,7 @@ async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Resul
             due
         }
     };
-    let exit = change::settle(app, &exchange, &outbox, &numbers, None, output).await?;
+    let exit = change::settle(app, &outbox, turn, &numbers, None, output).await?;
     if !numbers.is_empty() {
         return Ok(exit);
     }

@@ -244,8 +244,8 @@ impl App {
     }
 
     /// Reads the feeds of what was written (WRT-08). What cannot be read now is read with the next `sync`.
-    pub(super) async fn pull(&self, exchange: &Exchange, lanes: &[Lane], output: &mut Output) {
-        let Some(connection) = self.connection.get() else { return };
+    pub(super) async fn pull(&self, lanes: &[Lane], output: &mut Output) {
+        let (Some(exchange), Some(connection)) = (self.exchange.get(), self.connection.get()) else { return };
         let mut areas: Vec<Area> = lanes.iter().map(|lane| Area::from(*lane)).collect();
         areas.sort_unstable();
         areas.dedup();

@@ -6,7 +6,7 @@ use exchange_service::sandbox::Act;
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::kit::{Desk, Ran, bare, finish};
+use crate::kit::{Desk, Ran, bare, ended, finish};
 
 /// A change of the rifles from 2 to this many.
 pub(crate) fn rifles(to: &'static str) -> [&'static str; 9] {
@@ -237,4 +237,25 @@ async fn a_change_is_kept_without_a_network() {
     "#]]
     .assert_eq(&run(&["outbox", "list"]).await.shown());
     assert_eq!(run(&["outbox", "drop", "1"]).await.code, 0);
+}
+
+/// CLI-04: of several commands at once each tells what became of its own change.
+#[tokio::test]
+async fn commands_at_once_tell_their_own() {
+    let desk = Desk::synced().await;
+    let qualities = ["1", "2", "3", "4", "5", "6"];
+    let place = ["--at", "Sandbox City Hangar", "--from", "0scu", "--to", "1scu"];
+    let begin = |quality: &str| {
+        let args = [&["--json", "stock", "set", "Sandbox Metal", "--quality", quality], &place[..]].concat();
+        let mut command = desk.command(&args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let children: Vec<_> = qualities.iter().map(|quality| begin(quality)).collect();
+    for child in children {
+        let ran = ended(child).await;
+        let told = ran.json();
+        let changes = told["changes"].as_array().unwrap();
+        assert_eq!((ran.code, &told["applied"], changes.len()), (0, &json!(1), 1), "{}", ran.shown());
+    }
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
