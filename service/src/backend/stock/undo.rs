@@ -3,7 +3,7 @@
 //! and its twin, between which a change set re-marked stock, are set back together (STK-19).
 //!
 //! The journal has a lot under the member whose it is. What Logisticians do to its rows in pools stands under them, and
-//! shows in that a change did not meet what the one before it left, or that the lot is not as the last one left it.
+//! shows in that a change did not meet a row as the one before left it, or that a row is not as the last one left it.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use super::super::change::{Touched, Writer};
 use super::super::undo::moves::Side;
 use super::super::undo::{Change, Hindrance, Restore, SetBack};
-use super::super::warehouse::{self, Lot, Row, held};
+use super::super::warehouse::{self, Lot, Row};
 use super::decide::offers;
 use super::{Holding, Stock};
 use crate::ids::{MemberId, UnitId};
@@ -25,10 +25,8 @@ use crate::store::StoreError;
 pub(crate) struct Past {
     /// None for a lot that was filled and emptied at once.
     lot: Option<Lot>,
-    /// What it held after that.
-    held: i64,
     rows: BTreeMap<String, Trail>,
-    /// Whether each change met what the one before it left.
+    /// Whether each change of a row met what the one before it left.
     is_whole: bool,
 }
 
@@ -82,12 +80,9 @@ impl Restore for Stock {
     fn follow(past: Option<Past>, change: Change<Holding>) -> Past {
         let Change { before, after } = change;
         let lot = before.as_ref().or(after.as_ref()).map(|holding| holding.lot.clone());
-        let [met, held] = [&before, &after].map(|side| side.as_ref().map_or(0, |holding| holding.held));
-        let new = || Past { lot: None, held: met, rows: BTreeMap::new(), is_whole: true };
+        let new = || Past { lot: None, rows: BTreeMap::new(), is_whole: true };
         let mut past = past.unwrap_or_else(new);
         past.lot = past.lot.or(lot);
-        past.is_whole &= past.held == met;
-        past.held = held;
         let mut after: BTreeMap<String, Row> = by_id(after.map(|holding| holding.rows));
         for (id, was) in by_id(before.map(|holding| holding.rows)) {
             let is = after.remove(&id);
@@ -177,7 +172,7 @@ impl Restore for Stock {
 /// What becomes of a lot.
 fn draft(present: &Present, key: &str, past: &Past) -> Result<Option<Draft>, Hindrance> {
     let now = present.lots.get(key).map(Vec::as_slice).unwrap_or_default();
-    if !past.is_whole || held(now) != past.held {
+    if !past.is_whole {
         return Err(Hindrance::ChangedSince(None));
     }
     let mut draft = Draft {
@@ -376,7 +371,8 @@ mod tests {
         check(&[(fall, &["a:3@2 u"], &["changed-since"])], &[]);
         check(&[(fall, &["b:3@1"], &["changed-since"])], &[]);
         check(&[(fall, &[], &["changed-since"])], &[]);
-        check(&[(&[&["a:5@1"], &[]], &["b:1@1"], &["changed-since"])], &[]);
+        // Another row is another matter.
+        check(&[(&[&["a:5@1"], &[]], &["b:1@1"], &["b:1@1", "a:5@2"])], &[]);
     }
 
     /// STK-16: nor is what another Logistician booked between two changes set back with them.
@@ -391,13 +387,14 @@ mod tests {
         between(&["a:8@2 u", "c:1@1"], &["a:8@3 v", "c:1@1"]);
         between(&["a:8@2 u", "c:1@1"], &["b:8@3 u", "c:1@1"]);
         between(&["c:1@1"], &["a:5@3 u", "c:1@1"]);
-        // The same amount in all, by another row; and a row that was taken away and comes again.
+        // The same amount in all, by another row; and a row that was taken away and put back.
         between(&["a:8@2 u", "c:1@1"], &["a:5@3 u", "c:4@2"]);
-        let again: &[&[&str]] = &[&["a:9@1"], &[], &["..."], &["b:3@1"], &["a:1@2", "b:3@1"]];
-        check(&[(again, &["a:1@2", "b:3@1"], stays)], &[]);
-        let appears: &[&[&str]] =
-            &[&["a:9@1"], &["a:8@2"], &["..."], &["b:8@1"], &["a:1@3", "b:8@1"], &["a:1@3"]];
-        check(&[(appears, &["a:1@3"], stays)], &[]);
+        let appears: &[&[&str]] = &[&["a:9@1"], &["a:8@2"], &["..."], &["b:8@1"], &["a:1@3", "b:8@1"]];
+        check(&[(appears, &["a:1@3", "b:8@1"], stays)], &[]);
+        // What came to another row is not in the way.
+        let beside: &[&[&str]] =
+            &[&["a:9@1"], &["a:8@2"], &["..."], &["a:8@2", "b:3@1"], &["a:1@3", "b:3@1"]];
+        check(&[(beside, &["a:1@3", "b:2@2"], &["a:9@4", "b:2@2"])], &[]);
         // Nothing came between, and what moved there and back is nothing.
         let whole: &[&[&str]] =
             &[&["a:9@1 u", "c:1@1"], &["a:8@2 u", "c:1@1"], &["..."], &["a:8@4 u", "c:1@1"], &["c:1@1"]];

@@ -1,8 +1,9 @@
 //! Org stock undone, whatever Logisticians and holders did before, between and since: undoing what a client moved and
 //! sold never changes how much there is and was sold; what stays, stays untouched; nothing stands on more than there
-//! is; readers have it all. And where nobody else wrote, everything is as it was before the client's first op.
+//! is; readers have it all. And where nobody else wrote, everything is as it was before the client's first op; what it
+//! wrote in turn as stock and as org stock goes back from the last change set on, whatever went back before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use exchange_service::backend::Purpose;
 use exchange_service::backend::undo::{Mode, Undo, UndoArea, Word, Writes};
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use super::org_stock::*;
 use super::org_stock_writes::{of, on};
 use super::reader::Reader;
-use super::stock::{At, ORE, PARTS, with};
+use super::stock::{At, ORE, PARTS, SET, with};
 use super::*;
 use crate::kit::cases;
 
@@ -122,6 +123,31 @@ impl Entry {
     fn one(&self) -> i64 {
         if self.at().is_counted() { 1 } else { 1000 }
     }
+}
+
+/// What the client sets a lot of the first member's to.
+#[derive(Clone, Debug)]
+struct Own {
+    place: usize,
+    counted: bool,
+    stolen: bool,
+    to: i64,
+}
+
+fn own() -> impl Strategy<Value = Own> {
+    (0_usize..2, any::<bool>(), any::<bool>(), 0_i64..12).prop_map(|(place, counted, stolen, to)| Own {
+        place,
+        counted,
+        stolen,
+        to,
+    })
+}
+
+/// A change set of the client: of the member's stock, or of pools.
+#[derive(Clone, Debug)]
+enum Set {
+    Own(Own),
+    Pools(Vec<Wish>),
 }
 
 struct World {
@@ -255,6 +281,46 @@ impl World {
             let answered = self.bench.post(&caller_of(who), CHANGE, json!({ "ops": ops })).await;
             assert_eq!(answered.status, 200, "{}", answered.body);
         }
+    }
+
+    /// Sets what the first member holds of something.
+    async fn set(&self, who: usize, Own { place, counted, stolen, to }: &Own) {
+        let at = if *counted { PARTS } else { ORE }.place(PLACES[*place]);
+        let at = if *stolen { at.stolen() } else { at };
+        let (location, one) = (format!("l-{}", place + 1), if *counted { 1 } else { 1000 });
+        let sql = format!(
+            "SELECT coalesce(sum(amount), 0) FROM stock_row WHERE member = 'm-1' AND material = '{}' \
+             AND quality = 0 AND location = '{location}' AND stolen = {stolen}",
+            at.material
+        );
+        let held = self.bench.rows(sql).await.remove(0);
+        let held = held.trim_start_matches("Integer(").trim_end_matches(')');
+        let held = held.parse::<i64>().expect("a number") / one;
+        let op = with(at.set(held, *to), "override", json!(true));
+        let answered = self.bench.post(&caller_of(who), SET, json!({ "ops": [op] })).await;
+        assert!([200, 202].contains(&answered.status), "{}", answered.body);
+    }
+
+    /// The same over stock and org stock. All that a preview promises is done, and perhaps more; how much stays.
+    async fn undo_both(&self, (from, to): (Moment, Moment), administrator: bool) -> usize {
+        let writes = Writes { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
+        let word = if administrator { Word::Administrator("root".to_owned()) } else { Word::Member };
+        let run = async |mode| {
+            let areas = [UndoArea::Stock, UndoArea::OrgStock];
+            let undo = Undo::new(writes.clone(), word.clone(), &areas, mode);
+            let done = self.bench.backend().undo_for(undo).await.expect("an undo");
+            let (done, stay): (Vec<_>, Vec<_>) = done.into_iter().partition(|outcome| outcome.end.is_ok());
+            let done: BTreeSet<(UndoArea, String)> =
+                done.into_iter().map(|one| (one.area, one.key)).collect();
+            (done, stay.len())
+        };
+        let everything = self.bench.everything().await;
+        let (promised, _) = run(Mode::Preview).await;
+        assert_eq!(self.bench.everything().await, everything, "a preview changes nothing");
+        let (done, stay) = run(Mode::Apply).await;
+        assert!(promised.is_subset(&done), "{promised:?} {done:?}");
+        assert_eq!(run(Mode::Apply).await, (BTreeSet::new(), stay), "a second run finds nothing");
+        stay
     }
 
     async fn undo(&self, (from, to): (Moment, Moment), administrator: bool) -> (usize, usize) {
@@ -409,6 +475,47 @@ proptest! {
             }
             let (_, stay) = world.undo((from, world.bench.clock.now()), administrator).await;
             assert_eq!(stay, 0, "nobody else wrote");
+            assert_eq!(world.stored().await, stored);
+        });
+    }
+
+    /// A14, STK-16, OST-20 to OST-28: see the head of this file.
+    #[test]
+    fn both_areas_go_back_from_the_last_change_on(
+        before in prop::collection::vec(act(), 1..12),
+        sets in prop::collection::vec(
+            (0_usize..2, prop_oneof![
+                own().prop_map(Set::Own),
+                prop::collection::vec(wish(), 1..7).prop_map(Set::Pools),
+            ]),
+            1..12,
+        ),
+        at_once in any::<bool>(),
+        administrator in any::<bool>(),
+    ) {
+        blocking(async {
+            let world = World::new().await;
+            for act in before.iter().filter(|act| !matches!(act, Act::Undo { .. } | Act::Turn(_))) {
+                world.bench.clock.advance(Duration::from_secs(1));
+                world.act(act).await;
+            }
+            world.bench.clock.advance(DAY);
+            let (mut begun, stored) = (Vec::new(), world.stored().await);
+            for (who, set) in &sets {
+                begun.push(world.bench.clock.now());
+                match set {
+                    Set::Own(own) => world.set(*who, own).await,
+                    Set::Pools(wishes) => world.write(*who, wishes, false).await,
+                }
+                world.bench.clock.advance(Duration::from_secs(1));
+            }
+            let to = world.bench.clock.now();
+            if at_once && world.undo_both((begun[0], to), administrator).await == 0 {
+                assert_eq!(world.stored().await, stored);
+            }
+            for from in begun.into_iter().rev() {
+                assert_eq!(world.undo_both((from, to), administrator).await, 0, "nobody else wrote");
+            }
             assert_eq!(world.stored().await, stored);
         });
     }
