@@ -378,6 +378,13 @@ async fn a_refinery_order_is_reviewed_and_kept() {
     ] {
         assert!(again.text.contains(said), "{said}: {}", again.text);
     }
+    // What is empty is not nothing that goes in, and an empty form is no order.
+    let empty =
+        [("material-0", "Quanta Ore"), ("input-0", " "), ("material-1", "Quanta Metal"), ("output-1", "2")];
+    let again = submit(&empty).await.expect(422, "Row 1: say what goes in.");
+    let again = again.expect(422, "Row 2: say what goes in.");
+    assert_eq!((again.values("material-1"), again.values("output-1")), (vec!["Quanta Metal"], vec!["2"]));
+    submit(&[]).await.expect(422, "No row names a material.");
     submit(&[("material-0", " "), ("material-500", "Quanta Ore")])
         .await
         .expect(422, "No row names a material.");
@@ -441,4 +448,18 @@ async fn refinery_orders_have_room() {
     mine.submit(&path, &form).await.expect(409, "No room for this order");
     bench.sql("DELETE FROM refinery_order WHERE id = '7'").await;
     mine.submit(&path, &form).await.expect(200, "The refinery order is kept.");
+    // Two reviews for the one place that is left: both were there to be looked at, and one of them is kept.
+    bench.sql("DELETE FROM refinery_order WHERE id = '8'").await;
+    let body = json!({ "schemaVersion": 1, "orders": [order("SETUP", "Quanta Ore")] });
+    let path = mine.open(&staged(&bench, REFINERY, body.clone()).await).await.to().to_owned();
+    let other = mine.open(&staged(&bench, REFINERY, body).await).await.to().to_owned();
+    let (one, two) = tokio::join!(mine.submit(&path, &form), mine.submit(&other, &form));
+    let mut ends = [one.status, two.status];
+    ends.sort();
+    assert_eq!(ends, [200, 409]);
+    assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(200)"]);
+    // The one that found no room waits on.
+    bench.sql("DELETE FROM refinery_order WHERE id = '9'").await;
+    let left = if one.status == 409 { &path } else { &other };
+    mine.submit(left, &form).await.expect(200, "The refinery order is kept.");
 }
