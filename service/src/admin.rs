@@ -33,6 +33,7 @@ pub use crate::registry::is_switched_on as is_on;
 use crate::backend::undo::UndoError;
 use crate::idp;
 use crate::ids::ClientId;
+use crate::names::is_name;
 use crate::records::{self, Actor, Deed};
 use crate::store::{EditError, StoreError};
 use crate::time::Moment;
@@ -127,8 +128,7 @@ pub fn rotate_keys(connection: &Connection, by: &By<'_>) -> Result<(), AdminErro
 
 /// A text of so many characters, none of which is invisible or turns the others around: what people tell apart.
 fn text<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, AdminError> {
-    let length = text.chars().count();
-    if (1..=most).contains(&length) && text.trim() == text && !text.chars().any(is_unseen) {
+    if is_name(text, most) {
         return Ok(text);
     }
     let said = format!(
@@ -136,12 +136,6 @@ fn text<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, AdminErro
         text.escape_debug()
     );
     Err(AdminError::Wrong(said))
-}
-
-/// Whether nobody sees a character: controls, what has no width, what changes the direction of others.
-fn is_unseen(character: char) -> bool {
-    let without_width = |character| matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-    character.is_control() || without_width(character)
 }
 
 /// An identifier: what is compared, stands in URLs and logs, and never changes.

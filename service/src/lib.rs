@@ -39,6 +39,7 @@ pub mod idp;
 pub mod ids;
 pub mod logging;
 pub mod members;
+pub mod names;
 pub mod peer;
 pub mod quota;
 pub mod records;

@@ -45,6 +45,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::idp::{Decision, Undecided, UserCode, sessions};
 use crate::ids::MemberId;
+use crate::names::NoName;
 use crate::peer::Peer;
 use crate::serve::{ServeError, Server};
 use crate::store::{OpenError, Options as StoreOptions, Place, Store, StoreError};
@@ -112,6 +113,9 @@ pub enum SandboxError {
     /// What was asked for cannot be done.
     #[error("{0}")]
     Refused(&'static str),
+    /// A text is no name of what it is to name.
+    #[error(transparent)]
+    Name(#[from] NoName),
     /// A change set breaks the contract, at the places that are named.
     #[error(transparent)]
     Broken(#[from] contract_runtime::Rejected),

@@ -268,6 +268,7 @@ fn done(outcome: Result<(), SandboxError>) -> Response {
         SandboxError::Account | SandboxError::Undecided(Undecided::NotFound) => StatusCode::NOT_FOUND,
         SandboxError::Code
         | SandboxError::Refused(_)
+        | SandboxError::Name(_)
         | SandboxError::Broken(_)
         | SandboxError::NotApplied { .. } => StatusCode::BAD_REQUEST,
         SandboxError::Undecided(Undecided::Decided(_)) => StatusCode::CONFLICT,
@@ -315,6 +316,7 @@ impl Inner {
                 there(backend.give_ship(&member, Author::Web, &ship, &to).await?)
             }
             Act::RenameUnit { unit, name, shorthand } => {
+                let (name, shorthand) = (name.as_str().try_into()?, shorthand.as_str().try_into()?);
                 there(backend.rename_unit(&unit.into(), name, shorthand).await?)
             }
             Act::OrgStock { ops } => {
@@ -331,10 +333,12 @@ impl Inner {
                 Ok(())
             }
             Act::RenameMember { name } => {
-                backend.rename_member(&member, name).await?;
+                backend.rename_member(&member, name.as_str().try_into()?).await?;
                 Ok(())
             }
-            Act::RenameMission { mission, name } => there(backend.rename_mission(&mission, name).await?),
+            Act::RenameMission { mission, name } => {
+                there(backend.rename_mission(&mission, name.as_str().try_into()?).await?)
+            }
             Act::JobOrder { order, state } => {
                 if !JOB_ORDER_STATES.contains(&state.as_str()) {
                     return Err(SandboxError::Refused("a job order has no such state"));

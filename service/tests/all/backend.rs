@@ -47,6 +47,7 @@ use exchange_service::config::Config;
 use exchange_service::environment::Environment;
 use exchange_service::feed::retention;
 use exchange_service::ids::{InstallationId, MemberId};
+use exchange_service::names::Name;
 use exchange_service::store::{Options, Place, Store, StoreError};
 use exchange_service::time::{Clock as _, Moment, MovedClock};
 use exchange_service::upkeep::Upkeep;
@@ -404,4 +405,9 @@ fn add_anyway(key: &str) -> Value {
 
 fn remove(key: &str) -> Value {
     json!({ "op": "remove", "key": key })
+}
+
+/// A name that is one.
+fn named<const MOST: usize>(text: &str) -> Name<MOST> {
+    text.try_into().expect("a name")
 }

@@ -454,6 +454,24 @@ async fn acts_say_what_is_wrong_with_them() {
     }
     let nowhere = Act::RenameMission { mission: text("mission-nowhere"), name: text("Same") };
     assert_eq!(sandbox.act(MEMBER, nowhere).await.unwrap_err().to_string(), "there is no such thing");
+    // ORG-01, OST-07: no page could show it.
+    let unit = |name: &str, shorthand: &str| Act::RenameUnit {
+        unit: text("unit-squadron"),
+        name: text(name),
+        shorthand: text(shorthand),
+    };
+    let long = "n".repeat(201);
+    for (act, most) in [
+        (unit(&long, "U"), 200),
+        (unit("Unit", &long[..51]), 50),
+        (unit("", "U"), 200),
+        (Act::RenameMember { name: long.clone() }, 200),
+        (Act::RenameMission { mission: text("mission-relief"), name: long.clone() }, 200),
+    ] {
+        let refused = sandbox.act(MEMBER, act).await.unwrap_err().to_string();
+        assert!(refused.starts_with(&format!("a name is 1 to {most} characters")), "{refused}");
+    }
+    sandbox.act(MEMBER, unit(&long[..200], &long[..50])).await.unwrap();
     let broken =
         Act::Ships { ops: vec![serde_json::json!({ "op": "remove", "shipId": "s", "version": "1" })] };
     let refused = sandbox.act(MEMBER, broken).await.unwrap_err().to_string();

@@ -11,6 +11,7 @@ use super::entry::Record;
 use super::table::{entries, lots};
 use crate::feed::Author;
 use crate::ids::{MemberId, UnitId};
+use crate::names::{MemberName, MissionName};
 use crate::records::{self, Actor, Deed};
 use crate::store::StoreError;
 use crate::time::Moment;
@@ -120,7 +121,7 @@ impl Backend {
     ///
     /// # Errors
     /// What the store says; nothing is written then.
-    pub async fn rename_member(&self, member: &MemberId, name: String) -> Result<bool, StoreError> {
+    pub async fn rename_member(&self, member: &MemberId, name: MemberName) -> Result<bool, StoreError> {
         let sql = "UPDATE member SET name = ?2 WHERE id = ?1 AND name <> ?2";
         self.change_holder(member, name, "member.rename", sql).await
     }
@@ -161,7 +162,7 @@ impl Backend {
     ///
     /// # Errors
     /// What the store says; nothing is written then.
-    pub async fn rename_mission(&self, mission: &str, name: String) -> Result<bool, StoreError> {
+    pub async fn rename_mission(&self, mission: &str, name: MissionName) -> Result<bool, StoreError> {
         let (mission, now) = (mission.to_owned(), self.environment.now());
         let rename = move |connection: &Connection| {
             let sql = "UPDATE mission SET name = ?2 WHERE id = ?1 AND name <> ?2";

@@ -12,6 +12,7 @@ use super::super::org_stock;
 use super::{NAME, Ship, Ships, table};
 use crate::feed::{self, Author, Change, Stream};
 use crate::ids::{MemberId, UnitId};
+use crate::names::{Shorthand, UnitName};
 use crate::records::{self, Actor, Deed};
 use crate::store::StoreError;
 
@@ -72,8 +73,8 @@ impl Backend {
     pub async fn rename_unit(
         &self,
         unit: &UnitId,
-        name: String,
-        shorthand: String,
+        name: UnitName,
+        shorthand: Shorthand,
     ) -> Result<bool, StoreError> {
         let (unit, now) = (unit.clone(), self.environment.now());
         let rename = move |connection: &Connection| {

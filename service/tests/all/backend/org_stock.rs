@@ -381,7 +381,7 @@ async fn the_feed_tells_of_every_change() {
         0,
     )
     .await;
-    assert!(backend.rename_mission("mi-1", "Escort".to_owned()).await.expect("a name"));
+    assert!(backend.rename_mission("mi-1", named("Escort")).await.expect("a name"));
     expect(
         "its name",
         cursor,
@@ -393,7 +393,7 @@ async fn the_feed_tells_of_every_change() {
         marked(purpose, target, 0).await;
     }
     expect("no earmarks", cursor, &["u-1 ore City q0: 5 0/0 [Two 5 v5 free 5/5]"], 0).await;
-    assert!(backend.rename_member(&two, "Deux".to_owned()).await.expect("a name"));
+    assert!(backend.rename_member(&two, named("Deux")).await.expect("a name"));
     expect("a holder's name", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v5 free 5/5]"], 0).await;
     assert!(backend.withhold_name(&two, true).await.expect("a change"));
     expect("kept back", cursor, &["u-1 ore City q0: 5 0/0 [? 5 v5 free 5/5]"], 0).await;
@@ -447,7 +447,7 @@ async fn the_feed_tells_of_every_change() {
     };
     bench.store.write(leave).await.expect("a change");
     expect("a holder who left", cursor, &["u-1 ore City q0!: 2 0/0 [? 2 v1 free 2/2]"], 0).await;
-    assert!(backend.rename_unit(&"u-2".into(), "Renamed".into(), "REN".into()).await.expect("a name"));
+    assert!(backend.rename_unit(&"u-2".into(), named("Renamed"), named("REN")).await.expect("a name"));
     let page = bench.get(&first(), &format!("{POOLS}?cursor={cursor}")).await.body;
     assert_eq!((&page["items"][0]["unit"]["name"], units(&page)), (&json!("Renamed"), vec!["ONE", "REN"]));
 }

@@ -500,13 +500,13 @@ impl World {
             Act::Rename { member } => {
                 self.renamed += 1;
                 let name = format!("Name-of-{}-{}", &MEMBERS[member][2..], self.renamed);
-                assert!(backend.rename_member(&id(member), name.clone()).await.expect("a name"));
+                assert!(backend.rename_member(&id(member), named(&name)).await.expect("a name"));
                 self.oracle.names[member] = name;
             }
             Act::RenameMission { mission } => {
                 self.renamed += 1;
                 let name = format!("Mission {}", self.renamed);
-                assert!(backend.rename_mission(MISSIONS[mission], name.clone()).await.expect("a name"));
+                assert!(backend.rename_mission(MISSIONS[mission], named(&name)).await.expect("a name"));
                 self.oracle.missions[mission] = name;
             }
             Act::Marking(on) => {

@@ -388,7 +388,7 @@ async fn the_feed_tells_of_ships() {
     let unit = with(with(known("e-a", &a, 1), "orgUnit", json!(null)), "orgUnitVersion", json!(1));
     check(&bench, &first(), vec![unit, with(known("e-c", &c, 1), "name", json!("Bertha"))], &[]).await;
     assert_eq!(told(&mut cursor).await, (sorted(vec![&a, &c]), vec![]));
-    let renamed = bench.backend().rename_unit(&UnitId::new("u-1"), "New Name".into(), "NEW".into()).await;
+    let renamed = bench.backend().rename_unit(&UnitId::new("u-1"), named("New Name"), named("NEW")).await;
     assert!(renamed.expect("a unit"));
     assert_eq!(told(&mut cursor).await, (vec![b.clone()], vec![]), "only of ships of that unit");
     let unit = &fleet(&bench, &first()).await["e-b"]["orgUnit"];

@@ -478,7 +478,11 @@ async fn run(acts: Vec<Act>) {
             }
             Act::Rename(number) => {
                 let (unit, name) = (UnitId::new("u-1"), format!("Unit {number}"));
-                let renamed = world.bench.backend().rename_unit(&unit, name, format!("U{number}")).await;
+                let renamed = world
+                    .bench
+                    .backend()
+                    .rename_unit(&unit, named(&name), named(&format!("U{number}")))
+                    .await;
                 assert!(renamed.expect("a unit"));
             }
             Act::Units(bits) => {
