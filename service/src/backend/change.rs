@@ -77,9 +77,9 @@ impl Writer {
     }
 
     /// The opaque id of something that the change set makes, by its number among them: known before
-    /// anything is written, and no other change set's.
+    /// anything is written, and no other change set's. In the order of the numbers, in which rows are written.
     pub(crate) fn made(&self, number: usize) -> String {
-        format!("{}.{number}", self.change_set)
+        format!("{}.{number:04}", self.change_set)
     }
 }
 

@@ -130,9 +130,17 @@ pub(crate) struct Row {
     /// reserved beside each other (OST-11).
     pub(crate) reserved: i64,
     pub(crate) offer: Option<Offer>,
+    /// Its place in the order in which rows were first written; none as long as it is not.
+    #[serde(skip)]
+    pub(crate) number: Option<i64>,
 }
 
 impl Row {
+    /// The less, the older it is: by when it was booked in, and of one moment by when it was written.
+    pub(crate) fn age(&self) -> (Moment, i64) {
+        (self.booked_at, self.number.unwrap_or(i64::MAX))
+    }
+
     /// What can be booked out.
     pub(crate) const fn free(&self) -> i64 {
         self.amount - self.reserved

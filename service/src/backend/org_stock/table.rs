@@ -39,9 +39,7 @@ pub(super) fn known(
     loading.join()?;
     let Loading { mut known, entries, .. } = loading;
     known.entries = entries.into_values().collect();
-    known
-        .entries
-        .sort_by(|one, other| (one.row.booked_at, &one.row.id).cmp(&(other.row.booked_at, &other.row.id)));
+    known.entries.sort_by_key(|entry| entry.row.age());
     Ok(known)
 }
 

@@ -53,7 +53,7 @@ impl Made<'_> {
 /// then the oldest (STK-16).
 fn in_turn(rows: &[Row]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..rows.len()).collect();
-    places.sort_by_key(|&at| rows.get(at).map(|row| (row.keeping.rank(), row.booked_at)));
+    places.sort_by_key(|&at| rows.get(at).map(|row| (row.keeping.rank(), row.age())));
     places
 }
 
@@ -71,7 +71,7 @@ fn remark(rows: &mut Vec<Row>, wanted: i64, made: &mut Made<'_>) -> Vec<Row> {
         row.amount -= part;
         let mut taken = Row { amount: part, reserved: 0, offer: None, ..row.clone() };
         if row.amount > 0 {
-            (taken.id, taken.version) = (made.id(), 1);
+            (taken.id, taken.version, taken.number) = (made.id(), 1, None);
         }
         moved.push(taken);
     }
@@ -109,6 +109,7 @@ fn put(rows: &mut Vec<Row>, measure: Measure, amount: i64, made: &mut Made<'_>) 
             booked_at: made.writer.now,
             reserved: 0,
             offer: None,
+            number: None,
         }),
     }
 }

@@ -110,7 +110,7 @@ fn parted(rows: &[Row], taker: &Writer) -> (Vec<Row>, Vec<Row>) {
             (0, _) => gift.version += 1,
             (_, 0) => kept.push(row.clone()),
             (reserved, _) => {
-                (gift.id, gift.version) = (taker.made(at + 1), 1);
+                (gift.id, gift.version, gift.number) = (taker.made(at + 1), 1, None);
                 let mut rest = Row { amount: reserved, version: row.version + 1, ..row.clone() };
                 if let Some(offer) = &mut rest.offer {
                     offer.amount = offer.amount.min(reserved);

@@ -272,6 +272,7 @@ mod tests {
             booked_at: Moment::from_secs(1),
             reserved: 0,
             offer: None,
+            number: None,
         };
         for part in parts {
             match part.split_once('=') {

@@ -20,7 +20,7 @@ pub(crate) const ORG_STOCK: &str = "org-stock";
 /// The columns of a row, of tables `r` and `o`, in the order in which [`row`] reads them.
 const ROW: &str = "r.id, r.amount, r.shared, r.unit, r.version, r.note, r.booked_at, \
     (SELECT coalesce(max(reserved), 0) FROM (SELECT sum(amount) AS reserved FROM stock_earmark \
-    WHERE stock_row = r.id GROUP BY kind)), o.id, o.amount";
+    WHERE stock_row = r.id GROUP BY kind)), o.id, o.amount, r.number";
 /// Rows, and what is offered of them.
 const ROWS: &str = "stock_row r LEFT JOIN stock_offer o ON o.stock_row = r.id";
 
@@ -43,7 +43,7 @@ pub(crate) fn rows_of<'k>(
     let mut found = found.query(params![member, list(lots)])?;
     let mut rows: HashMap<String, Vec<Row>> = HashMap::new();
     while let Some(columns) = found.next()? {
-        rows.entry(columns.get(10)?).or_default().push(row(columns)?);
+        rows.entry(columns.get(11)?).or_default().push(row(columns)?);
     }
     Ok(rows)
 }
@@ -61,7 +61,7 @@ pub(crate) fn by_ids<'i>(
     let mut found = found.query([list(ids)])?;
     let mut rows = Vec::new();
     while let Some(columns) = found.next()? {
-        rows.push((columns.get(10)?, lot(columns, 11)?, row(columns)?));
+        rows.push((columns.get(11)?, lot(columns, 12)?, row(columns)?));
     }
     Ok(rows)
 }
@@ -85,6 +85,7 @@ fn row(columns: &Columns<'_>) -> rusqlite::Result<Row> {
         booked_at: Moment::from_millis(columns.get(6)?),
         reserved: columns.get(7)?,
         offer,
+        number: columns.get(10)?,
     })
 }
 

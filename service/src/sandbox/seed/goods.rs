@@ -145,6 +145,7 @@ impl Stock {
             // Earmarks are planted beside it.
             reserved: 0,
             offer,
+            number: None,
         }
     }
 }

@@ -441,3 +441,52 @@ async fn what_is_not_understood_is_warned_of() {
     ]);
     assert_eq!(answer["warnings"], warnings);
 }
+
+/// OST-20: what is joined is the oldest; of one age, what was written first. A part is as old as what it was split off,
+/// also within the change set that split it.
+#[tokio::test]
+async fn stock_joins_the_oldest() {
+    let bench = world().await;
+    let two = reference(&bench, &first(), "u-1", "Two").await;
+    let station = |op| with(op, "location", json!({ "name": "Station" }));
+    let city = |op| with(op, "location", json!({ "name": "City" }));
+    let joining = |at: At| with(book_in("u-1", &two, at, 1), "mergeScu", json!(true));
+    let rows = async |at: At, what: &str| {
+        let sql = format!("SELECT {what} FROM stock_row WHERE quality = {} ORDER BY number", at.quality);
+        let text = |row: String| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned();
+        bench.rows(sql).await.into_iter().map(text).collect::<Vec<_>>()
+    };
+    // Of one age: the entry, and a part of it that was away. By their ids they would be in any order.
+    for at in (1..=8).map(|quality| ORE.quality(quality)) {
+        apply(&bench, vec![book_in("u-1", &two, at, 4)]).await;
+        let id = rows(at, "id").await.remove(0);
+        bench.clock.advance(DAY);
+        apply(&bench, vec![station(of("move-location", "u-1", &(id, 1), at, 1))]).await;
+        let id = rows(at, "id").await.remove(1);
+        apply(&bench, vec![city(of("move-location", "u-1", &(id, 1), at, 1))]).await;
+        apply(&bench, vec![joining(at)]).await;
+        assert_eq!(rows(at, "amount").await, ["Integer(4000)", "Integer(1000)"]);
+    }
+    // A part that comes to what is younger, before stock that joins, in one change set as in two.
+    for (at, at_once) in [(ORE.quality(10), true), (ORE.quality(11), false)] {
+        apply(&bench, vec![book_in("u-1", &two, at, 4)]).await;
+        let id = rows(at, "id").await.remove(0);
+        bench.clock.advance(DAY);
+        apply(&bench, vec![book_in("u-1", &two, at.place("Station"), 7)]).await;
+        let split = station(of("move-location", "u-1", &(id, 1), at, 1));
+        let ops = vec![split, joining(at.place("Station"))];
+        if at_once {
+            apply(&bench, ops).await;
+        } else {
+            for op in ops {
+                apply(&bench, vec![op]).await;
+            }
+        }
+        assert_eq!(rows(at, "amount").await, ["Integer(3000)", "Integer(7000)", "Integer(2000)"]);
+    }
+    // What one change set makes is in the order of its ops, which its ids are too.
+    let at = ORE.quality(12);
+    apply(&bench, (0..12).map(|more| book_in("u-1", &two, at, 10 + more)).collect()).await;
+    let amounts: Vec<String> = (10..22).map(|amount| format!("Integer({amount}000)")).collect();
+    assert_eq!(rows(at, "amount").await, amounts);
+}

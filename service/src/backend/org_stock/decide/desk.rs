@@ -27,8 +27,9 @@ pub(super) struct Desk<'w> {
     before: BTreeMap<String, Entry>,
     now: BTreeMap<String, Entry>,
     /// The ids of a holder's entries of a lot and of its twin, in the order of their age; those that are made come
-    /// last. An entry that changes where it stands changes its pool or its stolen state, so it never leaves its list.
-    alike: HashMap<(MemberId, Lot), Vec<String>>,
+    /// behind those of one moment with them. An entry that changes where it stands changes its pool or its stolen state,
+    /// so it never leaves its list.
+    alike: HashMap<(MemberId, Lot), Vec<(Moment, String)>>,
     sales: Vec<(String, Sale)>,
     notices: BTreeSet<Notice>,
     made: usize,
@@ -37,9 +38,9 @@ pub(super) struct Desk<'w> {
 impl<'w> Desk<'w> {
     /// Over entries, the oldest first.
     pub(super) fn new(entries: Vec<Entry>, writer: &'w Writer) -> Self {
-        let mut alike: HashMap<_, Vec<String>> = HashMap::with_capacity(entries.len());
+        let mut alike: HashMap<_, Vec<_>> = HashMap::with_capacity(entries.len());
         for Entry { holder, lot, row, .. } in &entries {
-            alike.entry(kin(holder, lot)).or_default().push(row.id.clone());
+            alike.entry(kin(holder, lot)).or_default().push((row.booked_at, row.id.clone()));
         }
         let now: BTreeMap<String, Entry> =
             entries.into_iter().map(|entry| (entry.row.id.clone(), entry)).collect();
@@ -114,8 +115,11 @@ impl<'w> Desk<'w> {
                 booked_at: part.booked_at,
                 reserved: earmarks.reserved(),
                 offer: None,
+                number: None,
             };
-            self.alike.entry(kin(&holder, &lot)).or_default().push(id.clone());
+            let alike = self.alike.entry(kin(&holder, &lot)).or_default();
+            let at = alike.partition_point(|(booked_at, _)| *booked_at <= row.booked_at);
+            alike.insert(at, (row.booked_at, id.clone()));
             self.now.insert(id, Entry { holder, lot, row, earmarks });
             return;
         };
@@ -164,7 +168,7 @@ impl<'w> Desk<'w> {
                 && entry.row.amount + part.amount <= part.lot.measure.most()
                 && entry.earmarks.fit(&part.earmarks)
         };
-        self.alike.get(&kin(&part.holder, &part.lot))?.iter().find(fits).cloned()
+        self.alike.get(&kin(&part.holder, &part.lot))?.iter().map(|(_, id)| id).find(fits).cloned()
     }
 
     fn made(&mut self) -> String {

@@ -58,6 +58,7 @@ fn row() -> impl Strategy<Value = Row> {
             offer: Some(amount * offered / 100)
                 .filter(|amount| *amount > 0)
                 .map(|amount| Offer { id: String::new(), amount }),
+            number: None,
         },
     )
 }

@@ -432,10 +432,10 @@ impl Oracle {
         let mut all: Vec<usize> = (0..self.entries.len())
             .filter(|at| self.entries[*at].key() == part.key() && self.entries[*at].amount > 0)
             .collect();
-        // What this change set made comes after what was there.
+        // Of one age, what this change set made comes after what was there.
         all.sort_by_key(|at| {
             let entry = &self.entries[*at];
-            (entry.id.is_empty(), if entry.id.is_empty() { 0 } else { entry.booked }, entry.id.clone(), *at)
+            (entry.booked, entry.id.is_empty(), entry.number, *at)
         });
         all.first().copied()
     }
