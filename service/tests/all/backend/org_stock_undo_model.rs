@@ -60,12 +60,19 @@ enum Act {
         counted: bool,
         to: i64,
     },
+    /// The client that is undone marks up to so much of the first member's stock as stolen, or as not.
+    Mark {
+        who: usize,
+        lot: Own,
+    },
     /// The third member comes or goes, or a job order is done or open.
     Turn(usize),
     Undo {
         from: u8,
         to: u8,
         administrator: bool,
+        /// Of stock and of org stock, not of org stock alone.
+        both: bool,
     },
     Page(u8),
 }
@@ -97,9 +104,10 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0_usize..24).prop_map(|entry| Act::Offer { entry }),
         1 => (0_usize..2, 0_usize..2, any::<bool>(), 0_i64..9)
             .prop_map(|(holder, place, counted, to)| Act::Set { holder, place, counted, to }),
+        3 => (0_usize..2, own()).prop_map(|(who, lot)| Act::Mark { who, lot }),
         1 => (0_usize..4).prop_map(Act::Turn),
-        4 => (0_u8..20, 0_u8..6, any::<bool>())
-            .prop_map(|(from, to, administrator)| Act::Undo { from, to, administrator }),
+        4 => (0_u8..20, 0_u8..6, any::<bool>(), any::<bool>())
+            .prop_map(|(from, to, administrator, both)| Act::Undo { from, to, administrator, both }),
         2 => (1_u8..4).prop_map(Act::Page),
     ]
 }
@@ -132,6 +140,13 @@ struct Own {
     counted: bool,
     stolen: bool,
     to: i64,
+}
+
+impl Own {
+    fn at(&self) -> At {
+        let at = if self.counted { PARTS } else { ORE }.place(PLACES[self.place]);
+        if self.stolen { at.stolen() } else { at }
+    }
 }
 
 fn own() -> impl Strategy<Value = Own> {
@@ -283,22 +298,46 @@ impl World {
         }
     }
 
-    /// Sets what the first member holds of something.
-    async fn set(&self, who: usize, Own { place, counted, stolen, to }: &Own) {
-        let at = if *counted { PARTS } else { ORE }.place(PLACES[*place]);
-        let at = if *stolen { at.stolen() } else { at };
-        let (location, one) = (format!("l-{}", place + 1), if *counted { 1 } else { 1000 });
+    /// What the first member holds of something, and how much of it nothing stands on.
+    async fn held(&self, lot: &Own) -> (i64, i64) {
+        let stands = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
+                      coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0))";
         let sql = format!(
-            "SELECT coalesce(sum(amount), 0) FROM stock_row WHERE member = 'm-1' AND material = '{}' \
-             AND quality = 0 AND location = '{location}' AND stolen = {stolen}",
-            at.material
+            "SELECT coalesce(sum(amount), 0), coalesce(sum(max(amount - {stands}, 0)), 0) FROM stock_row r \
+             WHERE member = 'm-1' AND material = '{}' AND quality = 0 AND location = 'l-{}' AND stolen = {}",
+            lot.at().material,
+            lot.place + 1,
+            lot.stolen
         );
-        let held = self.bench.rows(sql).await.remove(0);
-        let held = held.trim_start_matches("Integer(").trim_end_matches(')');
-        let held = held.parse::<i64>().expect("a number") / one;
-        let op = with(at.set(held, *to), "override", json!(true));
-        let answered = self.bench.post(&caller_of(who), SET, json!({ "ops": [op] })).await;
+        let row = self.bench.rows(sql).await.remove(0);
+        let mut numbers = row.split_whitespace().map(|number| {
+            let digits = number.trim_start_matches("Integer(").trim_end_matches(')');
+            digits.parse::<i64>().expect("a number") / if lot.counted { 1 } else { 1000 }
+        });
+        (numbers.next().expect("a sum"), numbers.next().expect("a sum"))
+    }
+
+    async fn post(&self, who: usize, ops: Vec<Value>) {
+        let ops: Vec<Value> = ops.into_iter().map(|op| with(op, "override", json!(true))).collect();
+        let answered = self.bench.post(&caller_of(who), SET, json!({ "ops": ops })).await;
         assert!([200, 202].contains(&answered.status), "{}", answered.body);
+    }
+
+    /// Sets what the first member holds of something.
+    async fn set(&self, who: usize, lot: &Own) {
+        let (held, _) = self.held(lot).await;
+        self.post(who, vec![lot.at().set(held, lot.to)]).await;
+    }
+
+    /// Moves up to so much of the first member's stock to the lot from its twin.
+    async fn mark(&self, who: usize, lot: &Own) {
+        let twin = Own { stolen: !lot.stolen, ..lot.clone() };
+        let ((there, _), (held, movable)) = (self.held(lot).await, self.held(&twin).await);
+        let part = movable.min(lot.to);
+        if part > 0 {
+            let (more, less) = (lot.at().set(there, there + part), twin.at().set(held, held - part));
+            self.post(who, vec![more, less]).await;
+        }
     }
 
     /// The same over stock and org stock. All that a preview promises is done, and perhaps more; how much stays.
@@ -408,11 +447,20 @@ impl World {
                 let state = ["open", "completed"][state % 2];
                 self.bench.sql(format!("UPDATE job_order SET state = '{state}' WHERE id = 'j-1'")).await;
             }
-            Act::Undo { from, to, administrator } => {
+            Act::Mark { who, lot } => {
+                let sums = self.sums().await;
+                self.mark(*who, lot).await;
+                assert_eq!(self.sums().await, sums, "what is marked is there as before");
+            }
+            Act::Undo { from, to, administrator, both } => {
                 let now = self.bench.clock.now();
                 let ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
-                let sums = self.sums().await;
-                self.undo((ago(*from.max(to)), ago(*from.min(to))), *administrator).await;
+                let (sums, span) = (self.sums().await, (ago(*from.max(to)), ago(*from.min(to))));
+                if *both {
+                    self.undo_both(span, *administrator).await;
+                } else {
+                    self.undo(span, *administrator).await;
+                }
                 assert_eq!(self.sums().await, sums, "nothing is lost, nothing is there twice");
             }
             Act::Page(_) => {}
