@@ -32,7 +32,8 @@ pub(super) fn known(
     };
     let mut entries = entries(connection, ops.iter().filter_map(named))?;
     entries.retain(|_, entry| entry.row.keeping.unit().is_some());
-    let mut loading = Loading { connection, writer, known, entries, alike: BTreeMap::new() };
+    let marks = ops.iter().any(|op| matches!(op, OrgStockOp::Stolen(_)));
+    let mut loading = Loading { connection, writer, known, entries, marks, alike: BTreeMap::new() };
     for (op, target) in ops.iter().zip(targets) {
         loading.load(op, target)?;
     }
@@ -85,6 +86,8 @@ struct Loading<'c> {
     known: Known,
     /// By id.
     entries: BTreeMap<String, Entry>,
+    /// Whether any op changes whether an entry is stolen.
+    marks: bool,
     /// Lots of holders, by their keys, that stock may join.
     alike: BTreeMap<MemberId, BTreeMap<String, Lot>>,
 }
@@ -142,8 +145,8 @@ impl Loading<'_> {
         Ok(())
     }
 
-    /// Has what a holder has in pools that stock of a lot may join looked up: in either stolen state, since earlier
-    /// ops may change that.
+    /// Has what a holder has in pools that stock of a lot may join looked up: in either stolen state where earlier ops
+    /// may change that.
     fn like(&mut self, holder: &MemberId, lot: &Lot, merge_scu: Option<bool>) {
         if lot.measure == Measure::Scu && merge_scu != Some(true) {
             return;
@@ -152,7 +155,8 @@ impl Loading<'_> {
             self.alike.insert(holder.clone(), BTreeMap::new());
         }
         if let Some(lots) = self.alike.get_mut(holder) {
-            lots.extend([lot.clone(), lot.twin()].map(|lot| (lot.key(), lot)));
+            let twin = self.marks.then(|| lot.twin());
+            lots.extend([lot.clone()].into_iter().chain(twin).map(|lot| (lot.key(), lot)));
         }
     }
 
