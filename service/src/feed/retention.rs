@@ -20,20 +20,19 @@ pub fn tombstones(connection: &Connection, now: Moment, most: usize) -> Result<u
         "SELECT stream, key, seq FROM feed_entry WHERE gone = 1 AND changed_at < ?1 \
          ORDER BY changed_at LIMIT ?2",
     )?;
-    let old: Vec<(String, String, i64)> = old
+    let old: Vec<(i64, String, i64)> = old
         .query_map(params![now.minus(LIFE).millis(), limit(most)], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?
         .collect::<Result<_, _>>()?;
-    let mut floors: BTreeMap<&str, i64> = BTreeMap::new();
+    let mut floors: BTreeMap<i64, i64> = BTreeMap::new();
     let mut remove = connection.prepare_cached("DELETE FROM feed_entry WHERE stream = ?1 AND key = ?2")?;
     for (stream, key, seq) in &old {
         remove.execute(params![stream, key])?;
-        let floor = floors.entry(stream).or_default();
+        let floor = floors.entry(*stream).or_default();
         *floor = (*floor).max(*seq);
     }
-    let mut raise =
-        connection.prepare_cached("UPDATE feed_head SET floor = max(floor, ?2) WHERE stream = ?1")?;
+    let mut raise = connection.prepare_cached("UPDATE feed_head SET floor = max(floor, ?2) WHERE id = ?1")?;
     for (stream, floor) in floors {
         raise.execute(params![stream, floor])?;
     }

@@ -162,27 +162,42 @@ pub fn record<'a>(
     let mut latest: Vec<(usize, &str, bool)> =
         latest.into_iter().map(|(key, (order, gone))| (order, key, gone)).collect();
     latest.sort_unstable();
-    let mut seq = head(connection, stream)?.seq;
+    let (id, mut seq) = numbered(connection, stream)?;
     let (client, installation) = by.connected().unzip();
-    let mut upsert = connection.prepare_cached(
+    // Most keys have changed before: that is tried first, and costs less than an insertion that finds one.
+    let mut update = connection.prepare_cached(
+        "UPDATE feed_entry SET seq = ?3, gone = ?4, changed_at = ?5, channel = ?6, client = ?7, installation = ?8 \
+         WHERE stream = ?1 AND key = ?2",
+    )?;
+    let mut insert = connection.prepare_cached(
         "INSERT INTO feed_entry (stream, key, seq, gone, changed_at, channel, client, installation) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
-         ON CONFLICT (stream, key) DO UPDATE SET seq = excluded.seq, gone = excluded.gone, \
-         changed_at = excluded.changed_at, channel = excluded.channel, client = excluded.client, \
-         installation = excluded.installation",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
     for (_, key, gone) in latest {
         seq += 1;
-        let at = now.millis();
-        upsert.execute(params![stream.0, key, number(seq)?, gone, at, by.channel(), client, installation])?;
+        let (number, at) = (number(seq)?, now.millis());
+        let entry = params![id, key, number, gone, at, by.channel(), client, installation];
+        if update.execute(entry)? == 0 {
+            insert.execute(entry)?;
+        }
     }
-    connection
-        .prepare_cached(
-            "INSERT INTO feed_head (stream, seq) VALUES (?1, ?2) \
-             ON CONFLICT (stream) DO UPDATE SET seq = excluded.seq",
-        )?
-        .execute(params![stream.0, number(seq)?])?;
+    let mut settle = connection.prepare_cached("UPDATE feed_head SET seq = ?2 WHERE id = ?1")?;
+    settle.execute(params![id, number(seq)?])?;
     Ok(())
+}
+
+/// The id of a stream's head, which is made where there is none, and the number of its last change.
+fn numbered(connection: &Connection, stream: &Stream) -> Result<(i64, u64), StoreError> {
+    let sql = "SELECT id, seq FROM feed_head WHERE stream = ?1";
+    let found: Option<(i64, i64)> = connection
+        .prepare_cached(sql)?
+        .query_row([&stream.0], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if let Some((id, seq)) = found {
+        return Ok((id, unsigned(seq)?));
+    }
+    connection.prepare_cached("INSERT INTO feed_head (stream, seq) VALUES (?1, 0)")?.execute([&stream.0])?;
+    Ok((connection.last_insert_rowid(), 0))
 }
 
 /// The last removal of a key, when it is gone.
@@ -191,7 +206,7 @@ pub fn record<'a>(
 /// What the database says.
 pub fn removal(connection: &Connection, stream: &Stream, key: &str) -> Result<Option<Removal>, StoreError> {
     let sql = "SELECT changed_at, channel, client, installation FROM feed_entry \
-               WHERE stream = ?1 AND key = ?2 AND gone = 1";
+               WHERE stream = (SELECT id FROM feed_head WHERE stream = ?1) AND key = ?2 AND gone = 1";
     let found = connection
         .prepare_cached(sql)?
         .query_row(params![stream.0, key], |row| {
@@ -221,7 +236,7 @@ pub(super) fn after(
 ) -> Result<Vec<Entry>, StoreError> {
     let mut rows = connection.prepare_cached(
         "SELECT key, seq, gone, changed_at, channel, client, installation FROM feed_entry \
-         WHERE stream = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+         WHERE stream = (SELECT id FROM feed_head WHERE stream = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
     let mut rows = rows.query(params![stream.0, number(seq)?, limit(most)])?;
     let mut entries = Vec::new();

@@ -60,7 +60,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
     (
         "tombstones",
         "INSERT INTO feed_entry (stream, key, seq, gone, changed_at, channel) VALUES
-         ('s', 'old', 1, 1, :now - 90 * 86400000 - 1, 'web'), ('s', 'kept', 2, 1, :now - 90 * 86400000, 'web')",
+         (1, 'old', 1, 1, :now - 90 * 86400000 - 1, 'web'), (1, 'kept', 2, 1, :now - 90 * 86400000, 'web')",
         "SELECT group_concat(key) FROM feed_entry",
     ),
     (

@@ -182,12 +182,15 @@ CREATE TABLE location (
 -- The latest change of each key of a stream carries the stream's number; numbers are given in the
 -- write's own transaction, so their order is the order of commits.
 CREATE TABLE feed_head (
-    stream TEXT PRIMARY KEY,
+    id INTEGER PRIMARY KEY,
+    stream TEXT NOT NULL UNIQUE,
     seq INTEGER NOT NULL,
     floor INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
+) STRICT;
+-- A stream's entries stand under its head's id: every row and every place of an index is shorter by the name. They are
+-- written with the head only, so nobody asks whether it is there.
 CREATE TABLE feed_entry (
-    stream TEXT NOT NULL,
+    stream INTEGER NOT NULL,
     key TEXT NOT NULL,
     seq INTEGER NOT NULL,
     gone INTEGER NOT NULL,

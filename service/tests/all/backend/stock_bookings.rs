@@ -345,12 +345,12 @@ async fn a_batch_that_empties_lots_is_held() {
 async fn pools_and_journal_hear_of_it() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
-    let pool = "SELECT seq, gone, channel FROM feed_entry WHERE stream = 'unit/org-stock/u-1'";
+    let of_pool = "f.stream = (SELECT id FROM feed_head WHERE stream = 'unit/org-stock/u-1')";
+    let pool = &format!("SELECT seq, gone, channel FROM feed_entry f WHERE {of_pool}");
     assert_eq!(bench.rows(pool).await, [""; 0]);
     rebook(&bench, ORE, Keeping::Pool("u-1".into())).await;
     assert_eq!(bench.rows(pool).await, ["Integer(1) Integer(0) Text(\"web\")"]);
-    let key =
-        "SELECT r.pool_lot = f.key FROM stock_row r, feed_entry f WHERE f.stream = 'unit/org-stock/u-1'";
+    let key = format!("SELECT r.pool_lot = f.key FROM stock_row r, feed_entry f WHERE {of_pool}");
     assert_eq!(bench.rows(key).await, ["Integer(1)"]);
     bench.check(&first(), SET, vec![ORE.set(5, 6)], &[]).await;
     assert_eq!(bench.rows(pool).await, ["Integer(1) Integer(0) Text(\"web\")"], "personal stock");
@@ -358,7 +358,7 @@ async fn pools_and_journal_hear_of_it() {
     assert_eq!(bench.rows(pool).await, ["Integer(2) Integer(0) Text(\"client\")"]);
     let twins = vec![ORE.set(4, 0), ORE.stolen().set(0, 4)];
     bench.check(&first(), SET, twins, &[]).await;
-    let told = "SELECT count(*), sum(gone), max(seq) FROM feed_entry WHERE stream = 'unit/org-stock/u-1'";
+    let told = format!("SELECT count(*), sum(gone), max(seq) FROM feed_entry f WHERE {of_pool}");
     assert_eq!(bench.rows(told).await, ["Integer(2) Integer(1) Integer(4)"], "the twin's lot for this one's");
     let journal = "SELECT json_extract(before, '$.held'), json_extract(before, '$.rows[0].keeping.pool'), \
                    json_extract(after, '$.held'), json_extract(after, '$.rows[0].version') FROM journal \
