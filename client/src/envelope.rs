@@ -199,6 +199,8 @@ impl SealedEnvelope {
     /// An envelope that was read, to be staged: only when nothing private was found in it (DRF-03). Every 1.x
     /// is read alike, and is staged as what it is; one without a version is a 1.0 (DRF-02).
     ///
+    /// Extensions stay behind: nobody here can tell what they hold, and the import does not look at them (DRF-04).
+    ///
     /// # Errors
     /// When [`CheckedEnvelope::private`] or [`CheckedEnvelope::undeclared`] is not empty.
     pub fn of_checked(checked: CheckedEnvelope) -> Result<Self, UnusableEnvelope> {
@@ -208,11 +210,21 @@ impl SealedEnvelope {
         if !checked.undeclared().is_empty() {
             return Err(UnusableEnvelope::Undeclared);
         }
-        let Envelope { format, format_version, generator, generated_at, items, extensions, extra } =
+        let Envelope { format, format_version, generator, generated_at, mut items, extensions: _, extra } =
             checked.into_envelope();
+        for item in &mut items {
+            (item.extensions, item.ref_.extensions) = (None, None);
+        }
         let format_version = format_version.unwrap_or_else(|| FORMAT_VERSION.to_owned());
-        let draft =
-            BlueprintDraft { format, format_version, generator, generated_at, items, extensions, extra };
+        let draft = BlueprintDraft {
+            format,
+            format_version,
+            generator,
+            generated_at,
+            items,
+            extensions: None,
+            extra,
+        };
         Ok(Self(draft))
     }
 
@@ -359,6 +371,10 @@ mod tests {
         assert_eq!(later.as_draft().format_version, "1.7");
         let path = r#"{"format": "svc.blueprints", "items": [{"ref": {"name": "D:\\logs\\a"}}]}"#;
         assert_eq!(seal(path).unwrap_err(), UnusableEnvelope::Path("a member"));
+        let others = r#"{"format": "svc.blueprints", "extensions": {"org.example.tool": {"handle": "hush"}}, "items": [
+            {"ref": {"name": "x", "extensions": {"org.example.tool": {"player": "hush"}}},
+             "extensions": {"org.example.tool": {"seen": "hush"}}}]}"#;
+        assert!(!seal(others).unwrap().to_text().unwrap().contains("hush"));
         let player = r#"{"format": "svc.blueprints", "player": "hush", "items": []}"#;
         assert_eq!(seal(player).unwrap_err(), UnusableEnvelope::Undeclared);
     }
