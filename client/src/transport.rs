@@ -157,7 +157,8 @@ impl Inner {
                 Next::Renew => {
                     let Some(grant) = grant else { return self.end(course, came, None, asked).await };
                     tracing::debug!("the token was refused, and another is asked for");
-                    match self.tokens.renewed(grant.token.hash()).await {
+                    let other = self.tokens.renewed(grant.token.hash());
+                    match self.in_time(course.deadline, other).await.unwrap_or_else(Err) {
                         Ok(grant) => renewed = Some(grant),
                         Err(refusal) => return Err(refusal.into_transport(course.progress.maybe_done)),
                     }
@@ -195,12 +196,16 @@ impl Inner {
             let refused = |refusal: Error| refusal.into_transport(maybe_done);
             let grant = match renewed.take() {
                 Some(grant) => grant,
-                None => self.tokens.current().await.map_err(refused)?,
+                None => {
+                    let current = self.in_time(course.deadline, self.tokens.current()).await;
+                    current.map_err(refused)?.map_err(refused)?
+                }
             };
             drop(grant);
             let ticket = self.pass(course).await?;
             // Once more: the session may have halted or ended while this waited for leave.
-            let grant = self.tokens.current().await.map_err(refused)?;
+            let current = self.in_time(course.deadline, self.tokens.current()).await;
+            let grant = current.map_err(refused)?.map_err(refused)?;
             let mut call = match signing.take() {
                 Some(call) => call,
                 None => session::Call::new(course.method(), course.htu.clone()),
@@ -213,7 +218,7 @@ impl Inner {
                 Turn::Go(transmission) => transmission,
                 Turn::Wait(first) => {
                     drop(ticket);
-                    first.await;
+                    self.in_time(course.deadline, first).await.map_err(refused)?;
                     signing = Some(call);
                     continue;
                 }
@@ -302,9 +307,24 @@ impl Inner {
                         () = changed => {}
                     }
                 }
-                Pass::Probing => changed.await,
+                Pass::Probing => {
+                    let late = |late: Error| late.into_transport(course.progress.maybe_done);
+                    self.in_time(course.deadline, changed).await.map_err(late)?;
+                }
             }
             course.effort.waited += self.now().saturating_sub(now);
+        }
+    }
+
+    /// Waits for what others do, and no longer than the call may take: what they do goes on without it.
+    async fn in_time<T>(&self, deadline: Duration, work: impl Future<Output = T>) -> Result<T, Error> {
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            () = self.environment.sleep(deadline.saturating_sub(self.now())) => {
+                let what = "another call was waited for longer than this one may take";
+                Err(Error::new(ErrorKind::Busy, what))
+            }
         }
     }
 

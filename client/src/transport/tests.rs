@@ -169,6 +169,8 @@ struct DoubleState {
     told: Vec<ErrorKind>,
     /// What a refresh fails with.
     dead: Option<ErrorKind>,
+    /// A refresh is under way that does not end.
+    silent: bool,
 }
 
 impl Double {
@@ -198,6 +200,9 @@ impl Double {
 impl Tokens for Double {
     fn current(&self) -> Later<'_, Result<Grant, Error>> {
         let state = self.state.lock().unwrap();
+        if state.silent {
+            return Box::pin(std::future::pending());
+        }
         let current = match state.over {
             Some(kind) => Err(Error::new(kind, "the session is over")),
             None => Ok(self.grant(state.number)),

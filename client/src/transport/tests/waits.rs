@@ -159,6 +159,26 @@ async fn the_limit_of_account_checks_is_theirs() {
     assert_eq!(rig.gateway.count(), 2);
 }
 
+/// A call ends when its time is over, also while it waits for a refresh, for the answer to another's first request, or
+/// for a probe.
+#[tokio::test(start_paused = true)]
+async fn what_others_do_is_not_waited_for_longer_than_a_call_may_take() {
+    let patience = |time| Patience::new(1, seconds(time), Asked::ByMember);
+    let rig = Rig::new();
+    rig.tokens.state.lock().unwrap().silent = true;
+    let late = rig.read(patience(60)).await.unwrap_err();
+    assert_eq!((late.kind(), rig.machine.elapsed(), rig.gateway.count()), (ErrorKind::Busy, seconds(60), 0));
+
+    let rig = Rig::new();
+    rig.gateway.then(Reply::stalled());
+    let (first, second) = tokio::join!(rig.read(patience(60)), async {
+        let late = rig.read(patience(10)).await.unwrap_err();
+        (late.kind(), rig.machine.elapsed(), rig.gateway.count())
+    });
+    assert_eq!(first.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!(second, (ErrorKind::Busy, seconds(10), 1));
+}
+
 /// ERR-09: for a minute after a proof limit the client sends half as fast.
 #[tokio::test(start_paused = true)]
 async fn a_proof_limit_slows_the_client_down() {
