@@ -7,7 +7,12 @@
 mod file;
 mod memory;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::sync::Mutex;
 use zeroize::Zeroizing;
@@ -52,7 +57,43 @@ const LIMIT: Duration = Duration::from_secs(30);
 ///     serde_json::to_string(secret)
 /// }
 /// ```
-pub type SecretBytes = Zeroizing<Vec<u8>>;
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretBytes(Zeroizing<Vec<u8>>);
+
+impl SecretBytes {
+    /// These.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+}
+
+impl Deref for SecretBytes {
+    type Target = Vec<u8>;
+
+    fn deref(&self) -> &Vec<u8> {
+        &self.0
+    }
+}
+
+impl DerefMut for SecretBytes {
+    fn deref_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+}
+
+impl From<Zeroizing<Vec<u8>>> for SecretBytes {
+    fn from(bytes: Zeroizing<Vec<u8>>) -> Self {
+        Self(bytes)
+    }
+}
+
+/// Not even how many there are.
+impl fmt::Debug for SecretBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretBytes")
+    }
+}
 
 /// What is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -293,7 +334,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn secret(text: &str) -> SecretBytes {
-        Zeroizing::new(text.as_bytes().to_vec())
+        SecretBytes::new(text.as_bytes().to_vec())
     }
 
     /// What every store has to keep: entries and owners apart, the last write, nothing after a deletion.
@@ -372,6 +413,7 @@ pub(crate) mod tests {
                 assert_eq!(error.kind(), ErrorKind::Secrets);
                 assert!(!format!("{error} {error:?}").contains("hush"));
             }
+            assert_eq!(format!("{:?}", secret("hush")), "SecretBytes");
             errors[0].to_string()
         };
         let advice = "; unlock the secret store of this computer, or choose another before signing in";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dpop_bound::{KeyPair, ProofSigner};
 
 use crate::{
-    credentials::{Entry, Vault},
+    credentials::{Entry, SecretBytes, Vault},
     error::{Error, ErrorKind},
     tokens::Later,
 };
@@ -60,7 +60,7 @@ impl KeySource for StoredKey {
         Box::pin(async {
             let made = || Error::new(ErrorKind::Secrets, "no key can be made on this computer");
             let key = KeyPair::generate().map_err(|_| made())?;
-            let bytes = key.to_pkcs8().map_err(|_| made())?;
+            let bytes = SecretBytes::from(key.to_pkcs8().map_err(|_| made())?);
             self.0.write(Entry::DpopKey, &bytes).await?;
             // To lose it later ends the connection: better to find out now.
             match self.0.read(Entry::DpopKey).await? {
@@ -82,7 +82,7 @@ impl KeySource for StoredKey {
 mod tests {
     use super::*;
     use crate::{
-        credentials::{CredentialError, CredentialStore, InMemory, Owner, SecretBytes, tests},
+        credentials::{CredentialError, CredentialStore, InMemory, Owner, tests},
         environment::Environment,
     };
 

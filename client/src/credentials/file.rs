@@ -6,8 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use zeroize::Zeroizing;
-
 use super::{CredentialError, CredentialStore, Entry, Owner, SecretBytes, apart};
 use crate::{lock::durable, tokens::Later};
 
@@ -103,7 +101,7 @@ fn read(path: &Path) -> Result<Option<SecretBytes>, CredentialError> {
         Ok(_) => {}
     }
     match fs::read(path) {
-        Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
+        Ok(bytes) => Ok(Some(SecretBytes::new(bytes))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(&error)),
     }

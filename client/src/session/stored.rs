@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use dpop_bound::{AccessToken, UnixTime, clock::Reading};
 use exchange_api::scopes::Scope;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::Zeroize as _;
 
 use crate::{credentials::SecretBytes, oauth::RefreshToken};
 
@@ -176,7 +176,7 @@ impl Access {
 
 fn write(wire: &impl Serialize) -> SecretBytes {
     // Large enough not to grow, so that nothing of it stays behind elsewhere.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(16 << 10));
+    let mut bytes = SecretBytes::new(Vec::with_capacity(16 << 10));
     // Texts and numbers are written without fail, and into memory.
     let _ = serde_json::to_writer(&mut *bytes, wire);
     bytes
