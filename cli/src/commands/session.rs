@@ -3,8 +3,9 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use exchange_client::{
-    Connection, Disconnected, Entry, Error, ErrorKind, InsecureFile, Label, Later, LocalData, LoginProgress,
-    MachineNames, Session, SessionState, StepTaken, api::scopes::Scope, feed::Area, label, outbox::State,
+    Connection, CredentialStore, Disconnected, Entry, Error, ErrorKind, InsecureFile, Label, Later,
+    LocalData, LoginProgress, MachineNames, Session, SessionState, StepTaken, api::scopes::Scope, feed::Area,
+    label, outbox::State,
 };
 use exchange_client_keyring::PlatformStore;
 use serde_json::json;
@@ -55,12 +56,12 @@ impl Drop for Chosen {
 }
 
 /// Chooses files for the secrets, before anything is kept in them (IDP-18).
-async fn choose_files(app: &App) -> Result<Chosen, Failure> {
+async fn choose_files(app: &App, platform: impl CredentialStore + 'static) -> Result<Chosen, Failure> {
     if app.is_insecure() {
         return Ok(Chosen(None));
     }
     // Whoever is signed in there would stay so, with nobody left who knows of it.
-    if let Ok(session) = app.session_over(PlatformStore::new()).await
+    if let Ok(session) = app.session_over(platform).await
         && session.state() == SessionState::Active
     {
         let what = format!("you are signed in, with the secrets in {}", session.secret_store());
@@ -83,7 +84,10 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
     let machine = MachineNames::of_this_computer();
     let name =
         args.label.as_deref().map(|text| Label::new(text, &machine)).transpose().map_err(Failure::usage)?;
-    let mut chosen = if args.insecure_storage { choose_files(app).await? } else { Chosen(None) };
+    let mut chosen = match args.insecure_storage {
+        true => choose_files(app, PlatformStore::new()).await?,
+        false => Chosen(None),
+    };
     if app.is_insecure() {
         output.warn("whoever can read your files can act as you: the secrets are kept in one");
     }
@@ -382,4 +386,43 @@ fn tell_disconnected(gone: &Disconnected, output: &mut Output) -> Result<Exit, F
         }
     }
     Ok(if gone.is_gone() { Exit::Done } else { Exit::Failed })
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange_client::{Identity, InMemory, Place};
+    use exchange_service::sandbox::{Options, Sandbox};
+
+    use super::*;
+    use crate::config::{Config, Folders};
+
+    /// IDP-18: who is signed in by the platform's store stays there until a logout; whoever is not may choose files.
+    #[tokio::test]
+    async fn files_are_not_chosen_beside_a_connection() {
+        let mut numbers = exchange_service::config::Config::default();
+        numbers.idp.interval_seconds = 1;
+        let sandbox = Sandbox::with(Options { config: Some(numbers), ..Options::default() }).await.unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let place = Place::of_developer(|_| Some(sandbox.origin())).unwrap().unwrap();
+        let identity = Identity::new("sandbox-client", "desk", "1.0.0", "https://desk.example").unwrap();
+        let folder = |name: &str| home.path().join(name);
+        let folders = Folders { state: folder("state"), cache: folder("cache") };
+        let config = Config { place, identity, folders, profile: "default".to_owned() };
+        let app = App::new(config, exchange_client::Patience::INTERACTIVE);
+        let platform = InMemory::new();
+        let chosen = choose_files(&app, platform.clone()).await.unwrap();
+        assert!(app.is_insecure());
+        // Nobody signed in.
+        drop(chosen);
+        assert!(!app.is_insecure());
+        let session = app.session_over(platform.clone()).await.unwrap();
+        let login = session.sign_in(&[]).await.unwrap();
+        sandbox.approve(login.user_code(), "sandbox-member").await.unwrap();
+        login.finish().await.unwrap();
+        let refused = choose_files(&app, platform.clone()).await.err().unwrap();
+        assert_eq!(refused.exit(), Exit::Conflict);
+        assert!(!app.is_insecure());
+        assert!(session.disconnect().await.is_gone());
+        choose_files(&app, platform).await.map(drop).unwrap();
+    }
 }
