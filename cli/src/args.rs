@@ -224,7 +224,7 @@ pub(crate) struct ListArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ShowArgs {
     /// Its key or id, as `list` shows it.
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", allow_hyphen_values = true)]
     pub(crate) key: String,
 }
 
@@ -273,7 +273,7 @@ pub(crate) enum OrgStock {
 #[derive(Debug, Args)]
 pub(crate) struct Unit {
     /// The unit's id, as `org-units list` shows it.
-    #[arg(value_name = "UNIT")]
+    #[arg(value_name = "UNIT", allow_hyphen_values = true)]
     pub(crate) unit: String,
 }
 
@@ -296,7 +296,7 @@ pub(crate) enum Demand {
 #[derive(Debug, Args)]
 pub(crate) struct DemandFor {
     /// Its key or name, as `list` shows it.
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", allow_hyphen_values = true)]
     pub(crate) key: String,
     #[command(flatten)]
     pub(crate) counted: DemandArgs,
@@ -470,6 +470,26 @@ mod tests {
         let all: Vec<String> =
             names(&command).into_iter().chain(command.get_subcommands().flat_map(names)).collect();
         assert!(all.len() > 20 && all.iter().all(|name| !name.contains("sandbox")), "{all:?}");
+    }
+
+    /// Keys and references of the exchange may begin with a hyphen; options stay options.
+    #[test]
+    fn keys_may_begin_with_a_hyphen() {
+        let read = |words: &[&str]| Cli::try_parse_from([&["exchange"], words].concat());
+        let entry =
+            ["org-stock", "move-holder", "-e", "--unit", "-u", "--version", "1", "--quantity", "1scu"];
+        for words in [
+            &["stock", "show", "-Kx_1"][..],
+            &["stock", "show", "--Kx", "--json"],
+            &["blueprints", "remove", "--key", "-k"],
+            &["ships", "link", "-s", "--external-id", "-own"],
+            &[&entry[..], &["--to-unit", "-u", "--holder", "-l_hMw"]].concat(),
+            &["api", "stock_read", "--cursor", "-c"],
+        ] {
+            assert!(read(words).is_ok(), "{words:?}: {}", read(words).unwrap_err());
+        }
+        assert!(read(&["stock", "show", "-Kx_1", "--json"]).unwrap().global.json);
+        assert!(read(&["stock", "show", "--json"]).is_err());
     }
 
     /// IDP-05: what a capability is called here is what the contract calls it.

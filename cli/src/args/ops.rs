@@ -83,7 +83,7 @@ pub(crate) struct RemoveBlueprints {
     #[arg(value_name = "PRODUCT", required_unless_present = "keys")]
     products: Vec<Reference>,
     /// A blueprint by its key, as `list` shows it.
-    #[arg(long = "key", value_name = "KEY")]
+    #[arg(long = "key", value_name = "KEY", allow_hyphen_values = true)]
     keys: Vec<String>,
     #[command(flatten)]
     pub(crate) sending: Sending,
@@ -234,10 +234,10 @@ pub(crate) enum ShipOps {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct UpsertShip {
     /// This client's own id of the ship.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     external_id: String,
     /// The exchange's id, for a ship that it has.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     ship: Option<String>,
     /// The version that was last seen.
     #[arg(long, value_name = "N")]
@@ -258,7 +258,7 @@ pub(crate) struct UpsertShip {
     #[arg(long, value_name = "true|false")]
     fitted: Option<bool>,
     /// The org unit that it serves; `none` takes it out of one.
-    #[arg(long, value_name = "UNIT")]
+    #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: Option<String>,
     /// The counter of its org unit that was last seen; a ship that the exchange has needs it with --unit.
     #[arg(long, value_name = "N")]
@@ -273,10 +273,10 @@ pub(crate) struct UpsertShip {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LinkShip {
     /// The exchange's id of the ship.
-    #[arg(value_name = "SHIP")]
+    #[arg(value_name = "SHIP", allow_hyphen_values = true)]
     ship: String,
     /// This client's own id of it.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     external_id: String,
     #[command(flatten)]
     pub(crate) sending: Sending,
@@ -285,7 +285,7 @@ pub(crate) struct LinkShip {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RemoveShip {
     /// The exchange's id of the ship.
-    #[arg(value_name = "SHIP")]
+    #[arg(value_name = "SHIP", allow_hyphen_values = true)]
     ship: String,
     /// The version that was last seen.
     #[arg(long, value_name = "N")]
@@ -352,10 +352,10 @@ pub(crate) enum OrgStockOps {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EntryArgs {
     /// The entry, as `org-stock show` names it.
-    #[arg(value_name = "ENTRY")]
+    #[arg(value_name = "ENTRY", allow_hyphen_values = true)]
     entry: String,
     /// The unit whose pool it is in.
-    #[arg(long, value_name = "UNIT")]
+    #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: String,
     /// The version that was last seen.
     #[arg(long, value_name = "N")]
@@ -376,10 +376,10 @@ pub(crate) struct TakeArgs {
     #[arg(long, value_name = "QUANTITY")]
     quantity: Amount,
     /// Of that, what comes from a job order: ID=2scu.
-    #[arg(long, value_name = "ID=QUANTITY")]
+    #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
     from_job_order: Vec<Share>,
     /// Of that, what comes from a mission: ID=2scu.
-    #[arg(long, value_name = "ID=QUANTITY")]
+    #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
     from_mission: Vec<Share>,
 }
 
@@ -398,10 +398,10 @@ pub(crate) struct BookIn {
     #[arg(value_name = "MATERIAL")]
     material: Reference,
     /// The unit whose pool it goes into.
-    #[arg(long, value_name = "UNIT")]
+    #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: String,
     /// Who holds it: a reference of the unit's roster (`org-stock members`).
-    #[arg(long, value_name = "REF")]
+    #[arg(long, value_name = "REF", allow_hyphen_values = true)]
     holder: String,
     /// The place: its exact name, or city:ID or station:ID.
     #[arg(long = "at", value_name = "PLACE")]
@@ -419,10 +419,10 @@ pub(crate) struct BookIn {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Reserve a part for a job order: ID=2scu.
-    #[arg(long, value_name = "ID=QUANTITY")]
+    #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
     job_order: Vec<Share>,
     /// Reserve a part for a mission: ID=2scu.
-    #[arg(long, value_name = "ID=QUANTITY")]
+    #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
     mission: Vec<Share>,
     /// Join an entry of the same kind instead of making a new one.
     #[arg(long)]
@@ -519,10 +519,10 @@ pub(crate) struct MoveHolder {
     #[command(flatten)]
     take: TakeArgs,
     /// Who holds it from now on: a reference of the roster.
-    #[arg(long, value_name = "REF")]
+    #[arg(long, value_name = "REF", allow_hyphen_values = true)]
     holder: String,
     /// The unit whose pool it comes to.
-    #[arg(long, value_name = "UNIT")]
+    #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     to_unit: String,
     /// Join an entry of the same kind there.
     #[arg(long)]
@@ -543,7 +543,7 @@ pub(crate) struct MovePool {
     #[command(flatten)]
     entry: EntryArgs,
     /// The unit whose pool it comes to.
-    #[arg(long, value_name = "UNIT")]
+    #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     to_unit: String,
     /// How much; left out, all of it.
     #[arg(long, value_name = "QUANTITY")]

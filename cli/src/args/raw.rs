@@ -79,7 +79,8 @@ fn command_of(operation: &'static Operation) -> Command {
         };
         let required = parameter.required && !is_made(parameter);
         let name = parameter.name;
-        command = command.arg(Arg::new(name).long(option).value_name("VALUE").help(help).required(required));
+        let arg = Arg::new(name).long(option).value_name("VALUE").help(help).required(required);
+        command = command.arg(arg.allow_hyphen_values(true));
     }
     if let Some(body) = operation.body {
         let one_of = clap::ArgGroup::new("the body").args([BODY, BODY_FILE]).required(body.required);

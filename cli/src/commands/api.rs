@@ -134,4 +134,20 @@ mod tests {
         hide(&mut json);
         assert_eq!(json.to_string(), r#"{"frontendUrl":"[secret]","a":[{"handoffId":"[secret]","b":1}]}"#);
     }
+
+    /// What others wrote moves no cursor, in no form of output.
+    #[test]
+    fn names_of_others_move_no_cursor() {
+        use crate::output::{Color, Form};
+        let shown = |form, body: &str| {
+            let mut output = Output::new(form, Color::Never);
+            let body = Bytes::from(body.as_bytes().to_vec());
+            show(&body, false, &mut output);
+            output.data().to_owned()
+        };
+        let name = "{\"a\":\"x\u{9b}31m\u{202e}\"}";
+        assert_eq!(shown(Form::Json, name), "{\"a\":\"x\\u009b31m\\u202e\"}\n");
+        assert_eq!(shown(Form::People, name), "{\n  \"a\": \"x\\u009b31m\\u202e\"\n}\n");
+        assert_eq!(shown(Form::People, "no \u{1b}[2J\n\u{9b}"), "no \u{fffd}[2J\n\u{fffd}");
+    }
 }

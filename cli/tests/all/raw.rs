@@ -2,7 +2,6 @@
 
 use std::process::Stdio;
 
-use exchange_service::sandbox::Act;
 use expect_test::expect;
 
 use crate::kit::{Desk, MEMBER};
@@ -95,25 +94,6 @@ async fn colours_are_for_people() {
     assert!(coloured.out.contains("\u{1b}[32m"));
     let json = desk.run(&["--color", "always", "--json", "whoami"]).await;
     assert!(!json.out.contains(escape));
-}
-
-/// What others called themselves moves no cursor, in no form of output.
-#[tokio::test]
-async fn names_of_others_move_no_cursor() {
-    let desk = Desk::connected().await;
-    let name = "A\u{9b}31mB\u{202e}C";
-    desk.sandbox.act(MEMBER, Act::RenameMember { name: name.to_owned() }).await.unwrap();
-    let api = ["api", "org_stock_members", "--unit", "unit-squadron"];
-    for ran in [
-        desk.run(&api).await,
-        desk.json(&api).await,
-        desk.run(&["org-stock", "members", "unit-squadron"]).await,
-        desk.json(&["org-stock", "members", "unit-squadron"]).await,
-    ] {
-        assert!(ran.code == 0 && ran.out.contains("31mB"), "{}", ran.shown());
-        assert!(!ran.out.contains(['\u{9b}', '\u{202e}']), "{}", ran.shown());
-    }
-    assert!(desk.json(&api).await.json().to_string().contains(name));
 }
 
 /// Whoever closes the pipe wants no more: no error, and the exit code is what it was.
