@@ -182,7 +182,12 @@ pub fn page<C: Collection>(
     let steps = settle(sources, heads, &vector.positions)?;
     let walked = match (&vector.place, cursor) {
         (None, Some(_)) => feed(connection, collection, steps, most)?,
-        (place, _) => snapshot(connection, collection, vector.positions, place.as_deref(), most)?,
+        (place, _) => {
+            // What became another stream meanwhile, or was none for a while, follows from its beginning, be it again
+            // what it was by then (OST-06, OST-09).
+            let positions = steps.into_iter().map(|step| step.from).collect();
+            snapshot(connection, collection, positions, place.as_deref(), most)?
+        }
     };
     let (next, next_kept) = seal.issue(holder, now, &walked.vector);
     kept = next_kept.or(kept);

@@ -7,6 +7,7 @@ use exchange_service::backend::{Keeping, Purpose, Role};
 use exchange_service::feed::Author;
 use exchange_service::members::State;
 
+use super::reader::Reader;
 use super::stock::{At, GUN, METAL, ORE, PARTS, key, with};
 use super::*;
 
@@ -519,5 +520,35 @@ async fn pools_of_many_units_are_read_in_pages() {
         assert_eq!(lots.len(), units.len() * 3 + if parts { 2 } else { 0 }, "{limit}");
         let answered = bench.get(&other_member(), &format!("{POOLS}?cursor={cursor}")).await;
         assert_eq!(answered.code(), "CURSOR_EXPIRED");
+    }
+}
+
+/// OST-06, OST-09: who has another role, or leaves the unit, while the snapshot is read, and is again what they were
+/// before it ends, has in the end what a new reader has.
+#[tokio::test]
+async fn a_role_for_a_part_of_the_snapshot_leaves_nothing() {
+    for meanwhile in [Some(Role::Logistician), None] {
+        let bench = world().await;
+        let lots = [ORE, METAL, PARTS, GUN].map(|at| ("u-1", "Two", at, 4));
+        stock_up(&bench, &lots).await;
+        let (two, unit) = (MemberId::new("m-2"), "u-1".into());
+        let replica = || {
+            let entry = |item: &Value| (text(item, "/key").to_owned(), lot_told(item));
+            let keeps = |lot: &String, page: &Value| {
+                let units = page["units"].as_array().expect("units");
+                units.iter().any(|unit| lot.starts_with(&format!("{} ", text(unit, "/id"))))
+            };
+            Reader::new(other_member(), POOLS, entry).keeping(keeps)
+        };
+        let mut reader = replica();
+        reader.page(&bench, 1).await;
+        bench.backend().set_role(&two, &unit, meanwhile).await.expect("a role");
+        reader.page(&bench, 1).await;
+        bench.backend().set_role(&two, &unit, Some(Role::Member)).await.expect("a role");
+        reader.read_on(&bench, 3).await;
+        let mut new = replica();
+        new.read_on(&bench, 50).await;
+        assert_eq!(new.entries.len(), 4);
+        assert_eq!(reader.entries, new.entries, "{meanwhile:?}");
     }
 }
