@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use serde::Deserialize;
 
 use crate::{
-    diagnostics::{Text, Texts},
+    diagnostics::{Faults, Text, Texts},
     tree::{Place, SourceId, Span},
 };
 
@@ -21,6 +21,8 @@ use crate::{
 pub struct Config {
     /// Files and folders of the contract, relative to this file.
     pub inputs: Vec<PathBuf>,
+    /// How the contract is read.
+    pub input: Input,
     /// URI prefixes and the folders that answer them: `{ "https://example.com/schemas/" = "vendor" }`.
     pub mounts: BTreeMap<String, PathBuf>,
     /// Name of the generated package.
@@ -56,6 +58,14 @@ pub struct Config {
     /// The file itself, for diagnostics.
     #[serde(skip)]
     pub file: Option<ConfigFile>,
+}
+
+/// `[input]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Input {
+    /// What faults of the contract do: `warn`, or `deny` for nothing generated.
+    pub faults: Faults,
 }
 
 /// The file that options were read from.
@@ -177,8 +187,9 @@ pub struct TypeOptions {
     pub implied_objects: bool,
     /// What happens to keywords that JSON Schema does not know.
     pub unknown_keywords: UnknownKeywords,
-    /// What happens to what cannot be expressed, such as a look-ahead in a pattern.
-    pub unsupported: Unsupported,
+    /// What happens to what cannot be expressed, such as a look-ahead in a pattern; unless it is
+    /// said, what happens to faults.
+    pub unsupported: Option<Unsupported>,
     /// What `nullable: true` of OpenAPI 3.0 means beside anything but `type`.
     pub nullable: Nullable,
     /// Schemas whose pattern cannot be run and is left unchecked, by selector.
@@ -192,7 +203,7 @@ impl Default for TypeOptions {
             unbounded_integers: UnboundedIntegers::I64,
             implied_objects: true,
             unknown_keywords: UnknownKeywords::Warn,
-            unsupported: Unsupported::Deny,
+            unsupported: None,
             nullable: Nullable::OrNull,
             unchecked: Vec::new(),
         }
@@ -322,8 +333,9 @@ pub struct View {
 pub struct ClientConfig {
     /// Header and cookie parameters that the transport supplies: they are no arguments.
     pub transport_headers: Vec<String>,
-    /// Whether operations that no client can call are left out with a warning.
-    pub skip_unsupported: bool,
+    /// Whether operations that no client can call are left out with a warning; unless it is said,
+    /// as faults are.
+    pub skip_unsupported: Option<bool>,
     /// Members of refusals (`code`, an id) whose text an error's `Display` shows. None unless they
     /// are named: what a refusal holds may be secret.
     pub shown: Vec<String>,

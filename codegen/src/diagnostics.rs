@@ -2,10 +2,16 @@
 //!
 //! Every stage pushes into [`Diagnostics`]; nothing is printed here. [`Diagnostics::render`]
 //! writes for people, [`Diagnostics::json_lines`] for programs.
+//!
+//! A *fault* is an error whose reader went on: it says what it took in its place
+//! ([`Diagnostic::mended`]). Readers report and recover, always; whether faults refuse a contract
+//! is decided in one place, [`Diagnostics::settle`].
 
 mod render;
 
 use std::{collections::BTreeMap, sync::Arc};
+
+use serde::Deserialize;
 
 use crate::tree::{Place, SourceId};
 
@@ -47,6 +53,19 @@ pub struct Diagnostic {
     pub labels: Vec<(Place, String)>,
     /// What to do about it.
     pub help: Option<String>,
+    /// What was taken in place of what is wrong, as a clause; `None` when nothing could be.
+    pub mend: Option<String>,
+}
+
+/// What faults do: errors that were mended where they were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Faults {
+    /// They are warnings: what is meant is read, and what cannot be read is left out.
+    #[default]
+    Warn,
+    /// They are errors, and nothing is generated.
+    Deny,
 }
 
 impl Diagnostic {
@@ -72,7 +91,7 @@ impl Diagnostic {
     #[must_use]
     pub fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { severity, code, message, place: None, labels: Vec::new(), help: None }
+        Self { severity, code, message, place: None, labels: Vec::new(), help: None, mend: None }
     }
 
     /// Says where it is.
@@ -94,6 +113,19 @@ impl Diagnostic {
     pub fn label(mut self, place: Place, text: impl Into<String>) -> Self {
         self.labels.push((place, text.into()));
         self
+    }
+
+    /// Says what was taken in its place, as a clause: `it is left out`.
+    #[must_use]
+    pub fn mended(mut self, text: impl Into<String>) -> Self {
+        self.mend = Some(text.into());
+        self
+    }
+
+    /// Whether nobody could go on from here.
+    #[must_use]
+    pub fn is_fatal(&self) -> bool {
+        self.severity == Severity::Error && self.mend.is_none()
     }
 
     /// Says what to do about it.
@@ -158,6 +190,25 @@ impl Diagnostics {
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// Whether any of them is an error that nothing was taken in place of.
+    #[must_use]
+    pub fn has_fatal(&self) -> bool {
+        self.list.iter().any(Diagnostic::is_fatal)
+    }
+
+    /// Decides what mended errors are: warnings that say what was taken, or errors as before.
+    pub fn settle(&mut self, faults: Faults) {
+        if faults == Faults::Deny {
+            return;
+        }
+        for each in self.list.iter_mut().filter(|each| each.severity == Severity::Error) {
+            if let Some(mend) = &each.mend {
+                each.severity = Severity::Warning;
+                each.message = format!("{}; {mend}", each.message);
+            }
+        }
     }
 
     /// Whether there are none.

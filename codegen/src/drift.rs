@@ -37,7 +37,7 @@ use std::{
 use crate::{
     api::Api,
     config::Config,
-    diagnostics::{Diagnostic, Diagnostics},
+    diagnostics::{Diagnostic, Diagnostics, Faults},
     load::{Sources, load},
     resolve::{ResolveOptions, UnknownKeywords, resolve},
     schema::Graph,
@@ -58,6 +58,7 @@ pub struct Version {
     pub sources: Sources,
     /// How they were read.
     options: ResolveOptions,
+    faults: Faults,
 }
 
 impl Version {
@@ -66,7 +67,7 @@ impl Version {
     /// # Errors
     /// Every problem of every file; unknown keywords are none here.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        Self::read(inputs, mounts, ResolveOptions::default())
+        Self::read(inputs, mounts, ResolveOptions::default(), Faults::default())
     }
 
     /// Reads files and folders as this version was read, so that one configuration speaks of both.
@@ -74,15 +75,16 @@ impl Version {
     /// # Errors
     /// As [`Version::load`].
     pub fn load_alike(&self, inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        Self::read(inputs, mounts, self.options.clone())
+        Self::read(inputs, mounts, self.options.clone(), self.faults)
     }
 
     fn read(
         inputs: &[PathBuf],
         mounts: &[(String, PathBuf)],
         options: ResolveOptions,
+        faults: Faults,
     ) -> Result<Self, Diagnostics> {
-        deep(|| load(inputs, mounts).and_then(|sources| Self::new(sources, options)))
+        deep(|| load(inputs, mounts).and_then(|sources| Self::new(sources, options, faults)))
     }
 
     /// Reads a contract as its generator does: the inputs, mounts and reading of words of a
@@ -109,7 +111,7 @@ impl Version {
             inputs.push(base.to_path_buf());
         }
         let mounts: Vec<_> = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
-        Self::read(&inputs, &mounts, ResolveOptions::from(&config.types))
+        Self::read(&inputs, &mounts, ResolveOptions::from(&config.types), config.input.faults)
     }
 
     /// Reads texts: name, URI (empty: made from the name), content.
@@ -118,13 +120,14 @@ impl Version {
     /// As [`Version::load`].
     pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
         let options = ResolveOptions::default();
-        deep(|| Sources::from_texts(texts).and_then(|sources| Self::new(sources, options)))
+        deep(|| Sources::from_texts(texts).and_then(|sources| Self::new(sources, options, Faults::default())))
     }
 
-    fn new(mut sources: Sources, options: ResolveOptions) -> Result<Self, Diagnostics> {
+    fn new(mut sources: Sources, options: ResolveOptions, faults: Faults) -> Result<Self, Diagnostics> {
         let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..options };
-        let (graph, apis, problems) = resolve(&mut sources, &options);
-        if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources, options }) }
+        let (graph, apis, mut problems) = resolve(&mut sources, &options);
+        problems.settle(faults);
+        if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources, options, faults }) }
     }
 
     /// `info.version` of the first OpenAPI document; empty without one.

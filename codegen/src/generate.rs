@@ -24,10 +24,10 @@ use crate::{
     config::{Config, ConfigFile},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
-    load::{self, Sources, load},
+    load::{self, Sources, load_all},
     lower::{self, Lowered},
     naming::Names,
-    plan::{Given, Plan, Plans, SCOPE, Side, plan},
+    plan::{Given, Plan, Plans, SCOPE, Side, one_at_each_place, plan},
     proof::structure::warn_of_gaps,
     prune::{Settled, prune},
     reading::Reading,
@@ -99,17 +99,23 @@ impl Project {
     /// # Errors
     /// Every problem of every file.
     pub fn read_with(&self, step: Step<'_>) -> Result<Reading, Diagnostics> {
-        deep(|| self.load(step).and_then(|sources| self.understand_with(sources, step)))
+        deep(|| self.understood(step).and_then(|contract| self.accepted(contract)))
     }
 
-    fn load(&self, step: Step<'_>) -> Result<Sources, Diagnostics> {
+    /// What could be read, with all problems; an error where nobody could go on.
+    fn understood(&self, step: Step<'_>) -> Result<Reading, Diagnostics> {
+        let (sources, problems) = self.load(step)?;
+        self.understand_with(sources, problems, step)
+    }
+
+    fn load(&self, step: Step<'_>) -> Result<(Sources, Diagnostics), Diagnostics> {
         step("reading the contract");
         let mut inputs: Vec<PathBuf> = self.config.inputs.iter().map(|p| self.base.join(p)).collect();
         inputs.extend(self.inputs.iter().cloned());
         let mounts: Vec<(String, PathBuf)> =
             self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
         self.mounted(&mounts)?;
-        load(&inputs, &mounts)
+        Ok(load_all(&inputs, &mounts))
     }
 
     /// Whether everything is there that is mounted.
@@ -130,10 +136,25 @@ impl Project {
     /// # Errors
     /// Every problem of every document.
     pub fn understand(&self, sources: Sources) -> Result<Reading, Diagnostics> {
-        deep(|| self.understand_with(sources, &|_| {}))
+        deep(|| {
+            self.understand_with(sources, Diagnostics::new(), &|_| {})
+                .and_then(|contract| self.accepted(contract))
+        })
     }
 
-    fn understand_with(&self, mut sources: Sources, step: Step<'_>) -> Result<Reading, Diagnostics> {
+    /// A contract in which nothing is wrong, or nothing that its owner does not let pass.
+    fn accepted(&self, mut contract: Reading) -> Result<Reading, Diagnostics> {
+        contract.diagnostics.settle(self.config.input.faults);
+        if contract.diagnostics.has_errors() { Err(contract.diagnostics) } else { Ok(contract) }
+    }
+
+    /// All rounds of reading: each goes on as long as what the ones before found can be mended.
+    fn understand_with(
+        &self,
+        mut sources: Sources,
+        unread: Diagnostics,
+        step: Step<'_>,
+    ) -> Result<Reading, Diagnostics> {
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
         step(&format!("settling the references of {} KB in {}", bytes / 1000, documents(&sources)));
         let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions::from(&self.config.types));
@@ -144,10 +165,11 @@ impl Project {
                     .help("remove the mount, or correct its prefix: it is the start of the URIs that it answers"),
             );
         }
-        // What is wrong in a part that nobody asked for may stay wrong; circles have to go, since
-        // all types are looked at.
-        let circular = diagnostics.iter().any(|each| each.code == "reference-cycle");
-        if diagnostics.has_errors() && (circular || self.config.operations.takes_all()) {
+        // What is wrong in a part that nobody asked for may stay wrong.
+        let stuck = diagnostics.has_fatal() && self.config.operations.takes_all();
+        if stuck || unread.has_fatal() {
+            diagnostics.append(unread);
+            diagnostics.settle(self.config.input.faults);
             return Err(diagnostics);
         }
         let api = merged(apis);
@@ -155,7 +177,8 @@ impl Project {
         let names = Names::settle(&graph, &api, &options);
         let settled = Settled { graph, api, options, names };
         let (settled, whole) = prune(settled, &self.config, &sources, &mut diagnostics);
-        let Settled { mut graph, api, options, names } = settled;
+        let Settled { mut graph, mut api, options, names } = settled;
+        one_at_each_place(&mut api.operations, &mut diagnostics);
         step(&format!("deciding the types of {} schemas", graph.schemas.len()));
         let (compiled, refused) = patterns(&graph);
         let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
@@ -168,9 +191,6 @@ impl Project {
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {
             diagnostics.attach(file);
-        }
-        if diagnostics.has_errors() {
-            return Err(diagnostics);
         }
         Ok(Reading { sources, graph, api, shapes, rows, diagnostics, options, whole })
     }
@@ -188,7 +208,7 @@ impl Project {
     /// # Errors
     /// Every problem of the contract; nothing is written half.
     pub fn generate_with(&self, step: Step<'_>) -> Result<Generated, Diagnostics> {
-        deep(|| self.read_with(step).and_then(|contract| self.emit_with(contract, step)))
+        deep(|| self.understood(step).and_then(|contract| self.emit_with(contract, step)))
     }
 
     /// The same for a contract that was read already.
@@ -223,6 +243,7 @@ impl Project {
         step(&format!("printing {} modules", modules.len() + 1));
         let files = output::print(self, &contract, modules, &mut diagnostics);
         diagnostics.attach(&contract.sources);
+        diagnostics.settle(config.input.faults);
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }

@@ -68,8 +68,8 @@ pub struct Findings {
 /// When the contract would be refused whatever the options.
 pub fn findings(inputs: &[PathBuf], step: Step<'_>) -> Result<Findings, Diagnostics> {
     let mut project = Project { inputs: inputs.to_vec(), ..Project::default() };
-    project.config.types.unsupported = Unsupported::Keep;
-    project.config.client.skip_unsupported = true;
+    project.config.types.unsupported = Some(Unsupported::Keep);
+    project.config.client.skip_unsupported = Some(true);
     let contract = project.read_with(step)?;
     deep(|| found(&project, &contract))
 }
@@ -78,6 +78,7 @@ fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics>
     let mut diagnostics = contract.diagnostics.clone();
     let plans = project.plans(contract, &mut diagnostics);
     diagnostics.attach(&contract.sources);
+    diagnostics.settle(project.config.input.faults);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }

@@ -72,12 +72,18 @@ struct Offer {
 /// `mounts` answer URIs that start with a prefix from a folder (or a whole URI from a file).
 /// The error holds every problem of every file, with excerpts.
 pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Sources, Diagnostics> {
+    let (sources, problems) = load_all(inputs, mounts);
+    sources.or(problems)
+}
+
+/// The same with whatever could be read beside the problems, so that one run finds all of them.
+pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sources, Diagnostics) {
     let mut sources = Sources::default();
     let mut problems = Diagnostics::new();
     problems.extend(mounts.iter().filter_map(|(prefix, path)| missing(prefix, path)));
     if problems.has_errors() {
         // Each reference that the mount should answer would only say the same again.
-        return Err(problems);
+        return (sources, problems);
     }
     for (prefix, path) in mounts {
         sources.mount(prefix, path);
@@ -116,7 +122,8 @@ pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Sources,
     if sources.sources.is_empty() && !problems.has_errors() {
         problems.push(Diagnostic::error("io", "the inputs hold no schema and no OpenAPI document"));
     }
-    sources.or(problems)
+    sources.settle(&mut problems);
+    (sources, problems)
 }
 
 /// What is wrong with a mount whose folder or file is not there.
@@ -137,6 +144,7 @@ impl Sources {
             let uri = Some(*uri).filter(|uri| !uri.is_empty());
             sources.input((*name).to_owned(), None, text.as_bytes(), true, uri, &mut problems);
         }
+        sources.settle(&mut problems);
         sources.or(problems)
     }
 
@@ -226,7 +234,8 @@ impl Sources {
                 true
             }
             Err(error) => {
-                problems.push(Diagnostic::error("io", format!("cannot read {name}: {error}")));
+                let problem = Diagnostic::error("io", format!("cannot read {name}: {error}"));
+                problems.push(problem.mended("what refers to it is any JSON"));
                 false
             }
         }
@@ -332,8 +341,12 @@ impl Sources {
         let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
         let digest = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let (text, tree, found) = read(id, &name, bytes);
-        let broken =
-            tree.is_none() || found.iter().any(|each| each.severity == crate::diagnostics::Severity::Error);
+        let broken = tree.is_none() || found.iter().any(Diagnostic::is_fatal);
+        // What is wrong with a document that only references ask for costs what they ask it for.
+        let optional = |each: Diagnostic| {
+            if input || each.mend.is_some() { each } else { each.mended("what refers to it is any JSON") }
+        };
+        let found = found.into_iter().map(optional);
         problems.extend(found);
         let tree = tree.unwrap_or(Tree { value: Value::Null, span: Span::default() });
         let uri = identifier(&tree)
@@ -346,6 +359,15 @@ impl Sources {
             self.names.entry(address).or_insert(id);
         }
         id
+    }
+
+    /// Keeps what was read leniently for whoever decides about it, and leaves what nobody could read.
+    fn settle(&mut self, problems: &mut Diagnostics) {
+        let (fatal, mended) = std::mem::take(problems).into_iter().partition(Diagnostic::is_fatal);
+        let (fatal, mended): (Vec<Diagnostic>, Vec<Diagnostic>) = (fatal, mended);
+        problems.extend(fatal);
+        self.notes.extend(mended);
+        problems.attach(self);
     }
 
     fn or(self, mut problems: Diagnostics) -> Result<Self, Diagnostics> {
@@ -371,7 +393,10 @@ fn identifier(tree: &Tree) -> Option<&str> {
     if tree.get("openapi").is_some() {
         return None;
     }
-    tree.get("$id").and_then(Tree::as_str).filter(|id| !id.is_empty() && !id.starts_with('#'))
+    let early = tree.get("$schema").and_then(Tree::as_str).is_some_and(|name| name.contains("/draft-04/"));
+    tree.get(if early { "id" } else { "$id" })
+        .and_then(Tree::as_str)
+        .filter(|id| !id.is_empty() && !id.starts_with('#'))
 }
 
 /// Bytes as text and tree, with what is wrong with them.
@@ -391,17 +416,27 @@ fn read(id: SourceId, name: &str, bytes: &[u8]) -> (String, Option<Tree>, Vec<Di
             return refuse(at, "encoding", message, String::from_utf8_lossy(bytes).into_owned());
         }
     };
-    if text.starts_with('\u{feff}') {
-        let message = "a byte order mark: save the file as UTF-8 without one".to_owned();
-        return refuse(0, "encoding", message, text.to_owned());
+    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (tree, mut problems) =
+        if files::is_yaml(name) { yaml::parse(id, bare) } else { json::parse(id, bare) };
+    if bare.len() < text.len() {
+        let place = Place { source: id, pointer: String::new(), span: span(0, 1) };
+        let message = "a byte order mark: save the file as UTF-8 without one";
+        problems.push(Diagnostic::error("encoding", message).at(place).mended("it is left out"));
     }
-    let (tree, problems) = if files::is_yaml(name) { yaml::parse(id, text) } else { json::parse(id, text) };
-    (text.to_owned(), tree, problems)
+    (bare.to_owned(), tree, problems)
 }
 
 pub(crate) fn span(start: usize, end: usize) -> Span {
     let narrow = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
     Span { start: narrow(start), end: narrow(end) }
+}
+
+/// Puts a member in the place of the one that has its key.
+pub(crate) fn put(members: &mut [Member], member: Member) {
+    if let Some(known) = members.iter_mut().find(|known| known.key == member.key) {
+        *known = member;
+    }
 }
 
 /// Keys of the object being read, hashed only once there are many.

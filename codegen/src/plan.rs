@@ -23,6 +23,7 @@ use std::collections::BTreeSet;
 
 pub use answers::{Answers, Case, Choice, Outcome, Payload};
 pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Row};
+pub(crate) use order::one_at_each_place;
 pub use parts::{Part, PartCount, PartForm};
 pub use text::{Scalar, Shape};
 

@@ -6,6 +6,7 @@
 pub(crate) mod cycle;
 pub(crate) mod dialect;
 pub(crate) mod discover;
+pub(crate) mod lenient;
 pub(crate) mod locate;
 mod nullable;
 pub mod openapi;
@@ -130,8 +131,8 @@ fn finish(
         problems: Diagnostics::new(),
     };
     let mut graph = Graph::default();
-    for node in nodes.iter().filter_map(|at| discovery.nodes.get(*at)) {
-        graph.schemas.push(parser.schema(node));
+    for (at, node) in nodes.iter().filter_map(|at| Some((*at, discovery.nodes.get(*at)?))) {
+        graph.schemas.push(parser.schema(at, node));
     }
     for resource in held.iter().filter_map(|at| discovery.resources.get(*at)) {
         let id = |node: usize| ids.get(node).copied();
@@ -148,7 +149,7 @@ fn finish(
     }
     problems.append(parser.problems);
     nullable::settle(&mut graph, parser.nullable, &mut problems);
-    cycle::check(&graph, &mut problems);
+    cycle::cut(&mut graph, &mut problems);
     let apis = openapi::read(discovery, &ids, &mut problems);
     problems.attach(sources);
     problems.sort();

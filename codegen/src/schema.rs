@@ -279,6 +279,22 @@ pub struct Schema {
     pub otherwise: Option<SchemaId>,
 }
 
+impl Schema {
+    /// Leaves out every step to a schema that is applied in place.
+    pub(crate) fn leave_out(&mut self, target: SchemaId) {
+        for step in
+            [&mut self.reference, &mut self.not, &mut self.condition, &mut self.then, &mut self.otherwise]
+        {
+            step.take_if(|step| *step == target);
+        }
+        self.dynamic_reference.take_if(|dynamic| dynamic.initial == target);
+        for steps in [&mut self.all_of, &mut self.any_of, &mut self.one_of] {
+            steps.retain(|step| *step != target);
+        }
+        self.dependent_schemas.retain(|(_, step)| *step != target);
+    }
+}
+
 /// Every schema that the inputs hold or reach, references settled.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {

@@ -117,7 +117,7 @@ fn examples(page: &Page) -> Vec<(&Block, String, &Block)> {
 fn declarations(contract: &Block, options: &str) -> String {
     let mut config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{e}\n{options}"));
     config.output.layout = Layout::Modules;
-    config.client.skip_unsupported = true;
+    config.client.skip_unsupported = Some(true);
     let name = if contract.language == "json" { "example.schema.json" } else { "example.yaml" };
     let project = Project { config, ..Project::default() };
     let sources = Sources::from_texts(&[(name, "", &contract.text)]).unwrap_or_else(|e| panic!("{e}"));

@@ -7,6 +7,7 @@
 //! * `valid/*.json`, and `invalid/*.json` with the violations in `*.expect.json`; a name that
 //!   starts with `Type--` is for that type, any other for the root's;
 //! * `notes.txt`: what the generator has to say beside the output, when it says anything;
+//! * `strict.txt`: how `faults = "deny"` refuses what is mended otherwise;
 //! * `error.txt` instead of all of these where the contract must be refused.
 //!
 //! `constructs.md` says which construct of a contract is proved by which folders.

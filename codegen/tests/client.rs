@@ -66,7 +66,7 @@ fn impossible_operations_are_refused_or_skipped() {
             let sources =
                 Sources::from_texts(&[("api.json", "https://exchange.example/api.json", &document)]).unwrap();
             let mut project = Project::default();
-            project.config.client.skip_unsupported = skip;
+            project.config.client.skip_unsupported = Some(skip);
             project.emit(project.understand(sources).unwrap())
         };
         let refused = generate(false).unwrap_err();

@@ -26,6 +26,7 @@ use std::{
 use contract_codegen::{
     checks::{Scope, evaluate::Evaluator},
     config::{Config, Selection, UnboundedIntegers},
+    diagnostics::Faults,
     generate::Project,
     held::{self, Held},
     load::Sources,
@@ -56,6 +57,8 @@ fn understood(document: &random::Document, assumes: bool) -> Option<Reading> {
         config.operations.include =
             vec![Selection { operation: Some(operation.clone()), ..Selection::default() }];
     }
+    // What is mended means something else to others.
+    config.input.faults = Faults::Deny;
     let project = Project { config, ..Project::default() };
     let sources = Sources::from_texts(&[("input.json", "", &document.text)]).unwrap();
     project.understand(sources).ok()

@@ -196,6 +196,15 @@ pub(crate) enum When {
     Never,
 }
 
+/// How the contract is read.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct Reading {
+    /// Refuse a contract with faults, which are read as they are meant otherwise, or left out
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
 /// How results are shown.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Display")]
@@ -260,6 +269,8 @@ pub(crate) struct GenerateArgs {
     #[command(flatten)]
     pub(crate) selected: Selected,
     #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
     pub(crate) shown: Output,
 }
 
@@ -273,6 +284,8 @@ pub(crate) struct LowerArgs {
     pub(crate) losses: bool,
     #[command(flatten)]
     pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) shown: Output,
 }
@@ -288,6 +301,8 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) selected: Selected,
     #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
     pub(crate) shown: Output,
 }
 
@@ -301,6 +316,8 @@ pub(crate) struct ReportArgs {
     pub(crate) markdown: bool,
     #[command(flatten)]
     pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) shown: Output,
 }

@@ -8,7 +8,7 @@ use super::{args::ExplainArgs, failure::Failure, project, screen::Screen};
 /// Prints everything of that name.
 pub(crate) fn explain(args: &ExplainArgs, screen: &Screen) -> Result<u8, Failure> {
     let inputs = project::inputs(&args.inputs, " after the NAME")?;
-    let project = project::selected(&inputs, &args.selected)?;
+    let project = project::selected(&inputs, &args.selected, args.reading)?;
     let contract = project.read_with(&|what| screen.step(what))?;
     match explaining::explain(&project, &contract, &args.name) {
         Ok(found) => {

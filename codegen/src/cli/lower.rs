@@ -12,7 +12,7 @@ use super::{
 
 /// Prints the document, and what it cannot say.
 pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
-    let project = project::selected(&args.inputs, &args.selected)?;
+    let project = project::selected(&args.inputs, &args.selected, args.reading)?;
     let contract = project.read_with(&|what| screen.step(what))?;
     let mut diagnostics = Diagnostics::new();
     let plan = project.plan(&contract, Side::Paths, &mut diagnostics);

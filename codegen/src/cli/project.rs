@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use contract_codegen::{config, generate::Project};
+use contract_codegen::{config, diagnostics::Faults, generate::Project};
 
 use super::{
-    args::{GenerateArgs, Layout, Part, Selected},
+    args::{GenerateArgs, Layout, Part, Reading, Selected},
     failure::Failure,
 };
 
@@ -50,8 +50,15 @@ pub(crate) fn inputs(given: &[PathBuf], after: &str) -> Result<Vec<PathBuf>, Fai
 }
 
 /// The project of some inputs, with the operations that were chosen.
-pub(crate) fn selected(inputs: &[PathBuf], selected: &Selected) -> Result<Project, Failure> {
+pub(crate) fn selected(
+    inputs: &[PathBuf],
+    selected: &Selected,
+    reading: Reading,
+) -> Result<Project, Failure> {
     let mut project = project(inputs)?;
+    if reading.strict {
+        project.config.input.faults = Faults::Deny;
+    }
     let Selected { tag, path, operation, webhook } = selected;
     let none = config::Selection::default;
     let tags = tag.iter().map(|tag| config::Selection { tag: Some(tag.clone()), ..none() });
@@ -75,7 +82,7 @@ fn usual() -> Option<PathBuf> {
 
 /// The same with what the arguments of `generate` decide.
 pub(crate) fn with_options(args: &GenerateArgs) -> Result<Project, Failure> {
-    let mut project = selected(&inputs(&args.inputs, "")?, &args.selected)?;
+    let mut project = selected(&inputs(&args.inputs, "")?, &args.selected, args.reading)?;
     let config = &mut project.config;
     if let Some(package) = &args.package {
         let valid = package.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -104,7 +111,9 @@ pub(crate) fn with_options(args: &GenerateArgs) -> Result<Project, Failure> {
             config.output.server &= !args.no_server;
         }
     }
-    config.client.skip_unsupported |= args.skip_unsupported;
+    if args.skip_unsupported {
+        config.client.skip_unsupported = Some(true);
+    }
     if let Some(runtime) = &args.runtime {
         config.output.runtime = Some(config::Runtime::Home(runtime.clone()));
     }

@@ -12,7 +12,7 @@ use super::{INTERNAL, args::ReportArgs, failure::Failure, project, screen::Scree
 
 /// Prints the report; a gap is a failure, and the generator's.
 pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
-    let project = project::selected(&args.inputs, &args.selected)?;
+    let project = project::selected(&args.inputs, &args.selected, args.reading)?;
     let generated = project.generate_with(&|what| screen.step(what))?;
     let count = generated.contract.shapes.types.len();
     let proofs = prove(&generated.contract, |done| screen.step(&format!("proving {done} of {count} types")));

@@ -26,10 +26,23 @@ pub(super) fn people(diagnostics: &Diagnostics, color: bool, most: Option<usize>
     let mut out = String::new();
     let kinds = if most.is_some() { kinds(diagnostics) } else { vec![diagnostics.iter().collect()] };
     for kind in kinds {
+        // What refuses a contract is shown with a few excerpts, what is only said with one.
+        let is_error = kind.first().is_some_and(|first| first.severity == Severity::Error);
+        if let (Some(most), false, Some((first, others))) = (most, is_error, kind.split_first()) {
+            let named = if others.len() > most { most - 1 } else { others.len() };
+            let also: Vec<&Place> =
+                others.iter().take(named).filter_map(|each| each.place.as_ref()).collect();
+            one(&mut out, &mut lines, first, &also, color);
+            if let Some(more) = others.len().checked_sub(named).filter(|more| *more > 0) {
+                let (word, code) = (first.severity.word(), first.code);
+                let _ = writeln!(out, "{word}[{code}]: {more} more of this kind; --verbose shows all\n");
+            }
+            continue;
+        }
         // A line that hides one problem would save nothing.
         let shown = most.filter(|most| kind.len() > most + 1).unwrap_or(kind.len());
         let (shown, rest) = kind.split_at(shown);
-        shown.iter().for_each(|diagnostic| one(&mut out, &mut lines, diagnostic, color));
+        shown.iter().for_each(|diagnostic| one(&mut out, &mut lines, diagnostic, &[], color));
         if let Some(first) = rest.first() {
             let (word, code) = (first.severity.word(), first.code);
             let _ = writeln!(out, "{word}[{code}]: {} more of this kind; --verbose shows all\n", rest.len());
@@ -72,7 +85,8 @@ fn sense(message: &str) -> String {
     out
 }
 
-fn one(out: &mut String, lines: &mut Excerpts<'_>, diagnostic: &Diagnostic, color: bool) {
+/// One with its excerpt, and where else there are such.
+fn one(out: &mut String, lines: &mut Excerpts<'_>, diagnostic: &Diagnostic, also: &[&Place], color: bool) {
     let report = Report { diagnostic, excerpt: lines.excerpt(diagnostic.place.as_ref()) };
     let mut text = String::new();
     // Writing into a string does not fail, and excerpts answer every span.
@@ -89,6 +103,9 @@ fn one(out: &mut String, lines: &mut Excerpts<'_>, diagnostic: &Diagnostic, colo
     for (place, text) in &diagnostic.labels {
         let _ = writeln!(out, "   {text}: {}", lines.describe(place));
     }
+    for place in also {
+        let _ = writeln!(out, "   also: {}", lines.describe(place));
+    }
     out.push('\n');
 }
 
@@ -100,7 +117,16 @@ fn summary(diagnostics: &Diagnostics) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|(severity, count)| format!("{count} {}{}", severity.word(), if count == 1 { "" } else { "s" }))
         .collect();
-    if parts.is_empty() { String::new() } else { parts.join(", ") + "\n" }
+    if parts.is_empty() {
+        return String::new();
+    }
+    let passed = diagnostics.iter().filter(|each| each.mend.is_some() && each.severity != Severity::Error);
+    let about = match passed.count() {
+        0 => String::new(),
+        1 => "; one is a fault, which `--strict` refuses".to_owned(),
+        count => format!("; {count} are faults, which `--strict` refuses"),
+    };
+    format!("{}{about}\n", parts.join(", "))
 }
 
 fn handler(diagnostic: &Diagnostic, color: bool) -> GraphicalReportHandler {

@@ -167,9 +167,45 @@ fn many_of_a_kind_are_counted() {
     all.push(Diagnostic::warning("body", "body of `x`: another thing"));
     all.push(Diagnostic::error("body", "body of `x`: not read (field `f`)"));
     let brief = all.render_brief(false);
-    assert_eq!(brief.matches("not read").count(), 4, "{brief}");
+    assert_eq!(brief.matches("not read").count(), 2, "{brief}");
     assert!(brief.contains("warning[body]: 17 more of this kind; --verbose shows all\n"), "{brief}");
     assert!(brief.contains("another thing") && brief.ends_with("1 error, 21 warnings\n"), "{brief}");
     assert_eq!(all.render(false).matches("not read").count(), 21);
     assert_eq!(all.json_lines().lines().count(), 22);
+}
+
+/// What was mended is a warning that says how, unless it is denied.
+#[test]
+fn faults_are_settled_in_one_place() {
+    let fault = || Diagnostic::error("body", "`a` is no body").mended("it is left out");
+    let mut all = Diagnostics::new();
+    all.extend([fault(), Diagnostic::error("body", "nothing is"), Diagnostic::warning("body", "odd")]);
+    assert!(all.has_fatal() && fault().severity == Severity::Error && !fault().is_fatal());
+    let mut denied = all.clone();
+    denied.settle(Faults::Deny);
+    assert!(denied.iter().eq(&all));
+    // Twice says it once.
+    all.settle(Faults::Warn);
+    all.settle(Faults::Warn);
+    let said: Vec<_> = all.iter().map(|each| (each.severity, each.message.as_str())).collect();
+    let expected = [
+        (Severity::Warning, "`a` is no body; it is left out"),
+        (Severity::Error, "nothing is"),
+        (Severity::Warning, "odd"),
+    ];
+    assert_eq!(said, expected);
+    all.retain(|each| each.severity != Severity::Error);
+    assert!(all.render(false).ends_with("2 warnings; one is a fault, which `--strict` refuses\n"));
+}
+
+/// Of what is only said, the first has an excerpt and some more a place.
+#[test]
+fn warnings_of_a_kind_are_said_once() {
+    let list = "{\"a\": 1,\n\"b\": 1,\n\"c\": 1,\n\"d\": 1,\n\"e\": 1}";
+    let (.., problems) =
+        crate::resolve::tests::all_with(crate::resolve::UnknownKeywords::Warn, &[("a.json", list)]);
+    let brief = problems.render_brief(false);
+    assert_eq!(brief.matches("is not a keyword").count(), 1, "{brief}");
+    assert!(brief.contains("   also: a.json:2:1 #/b\n   also: a.json:3:1 #/c\n"), "{brief}");
+    assert!(brief.contains("2 more of this kind"), "{brief}");
 }

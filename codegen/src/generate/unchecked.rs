@@ -16,36 +16,49 @@ use crate::{
     tables::PatternErrors,
 };
 
-/// Says what becomes of each pattern, and gives the schemas whose pattern is left unchecked.
+/// What is left unchecked.
+#[derive(Debug, Default)]
+pub(super) struct Unchecked {
+    /// Schemas, without their `pattern`.
+    pub(super) schemas: BTreeSet<SchemaId>,
+    /// Keys of `patternProperties`.
+    keys: Vec<(SchemaId, String)>,
+}
+
+/// Says what becomes of each pattern, and what is left unchecked.
 pub(super) fn patterns(
     config: &TypeOptions,
     graph: &Graph,
     options: &Options,
     refused: PatternErrors,
     problems: &mut Diagnostics,
-) -> BTreeSet<SchemaId> {
+) -> Unchecked {
     let ids: BTreeSet<SchemaId> = refused.iter().map(|(id, ..)| *id).collect();
+    let mut keys = Vec::new();
     let mut unchecked = BTreeSet::new();
     for (id, source, error) in refused {
         let schema = graph.schema(id);
         let why = format!("pattern `{source}`: {}", error.reason);
         let problem = if schema.pattern.as_deref() != Some(&source) {
-            // Left out, it would decide otherwise which members the schemas beside it are for.
+            keys.push((id, source));
             Diagnostic::error("unsupported", why)
                 .help(format!("the key of `patternProperties`: {}", error.remedy()))
+                .mended("it is left out, and nothing is asked of members that others leave over")
         } else if options.unchecked.contains(&id) {
             unchecked.insert(id);
             Diagnostic::note("unsupported", format!("{why}; it is not checked, as `unchecked` says"))
-        } else if config.unsupported == Unsupported::Keep {
+        } else if config.unsupported == Some(Unsupported::Keep) {
             unchecked.insert(id);
             Diagnostic::warning("unsupported", format!("{why}; it is not checked"))
         } else {
-            Diagnostic::error("unsupported", why).help(format!(
+            unchecked.insert(id);
+            let problem = Diagnostic::error("unsupported", why).help(format!(
                 "{}; or leave it unchecked, here with `unchecked = [{:?}]` below [types], everywhere with \
                  `unsupported = \"keep\"`",
                 error.remedy(),
                 selector(graph, id)
-            ))
+            ));
+            if config.unsupported.is_none() { problem.mended("it is not checked") } else { problem }
         };
         problems.push(problem.at(schema.place.clone()));
     }
@@ -57,20 +70,28 @@ pub(super) fn patterns(
                 .help("remove it from `unchecked` below [types]: it is checked"),
         );
     }
-    unchecked
+    Unchecked { schemas: unchecked, keys }
 }
 
 /// Loosens what would refuse valid documents without these patterns.
 pub(super) fn loosen(
     graph: &mut Graph,
     options: &Options,
-    unchecked: &BTreeSet<SchemaId>,
+    unchecked: &Unchecked,
     problems: &mut Diagnostics,
 ) {
-    if unchecked.is_empty() {
+    if unchecked.schemas.is_empty() && unchecked.keys.is_empty() {
         return;
     }
-    let touched = above(graph, unchecked);
+    let keyed: BTreeSet<SchemaId> = unchecked.keys.iter().map(|(id, _)| *id).collect();
+    for (id, key) in &unchecked.keys {
+        let schema = &mut graph.schemas[*id];
+        schema.pattern_properties.retain(|(pattern, _)| pattern != key);
+        // Nobody can tell any more which members this is for.
+        schema.additional_properties = None;
+    }
+    let around = above(graph, &keyed);
+    let touched = above(graph, &unchecked.schemas.union(&keyed).copied().collect());
     let holds = |id: &SchemaId| graph.schema(*id).one_of.iter().any(|branch| touched.contains(branch));
     // A tag keeps branches apart, whatever else they say.
     let mixed: BTreeSet<SchemaId> =
@@ -88,6 +109,9 @@ pub(super) fn loosen(
         if schema.condition.is_some_and(|condition| touched.contains(&condition)) {
             say("`if` is not checked, nor are `then` and `else`");
             schema.condition = None;
+        }
+        if around.contains(&id) && schema.unevaluated_properties.take().is_some() {
+            say("`unevaluatedProperties` is not checked");
         }
         if let Some(contains) =
             schema.contains.as_mut().filter(|c| c.max.is_some() && touched.contains(&c.schema))

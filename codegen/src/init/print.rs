@@ -32,6 +32,10 @@ pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
     page.say("mounts = { \"https://example.com/schemas/\" = \"vendor\" }");
     secrets(&mut page, found);
     unknown(&mut page);
+    page.table("input");
+    page.say("What faults of the contract do: \"warn\" reads what is meant and leaves out what cannot be;");
+    page.say("\"deny\" refuses the contract.");
+    page.say("faults = \"warn\"");
     output(&mut page, found);
     types(&mut page, found);
     operations(&mut page, found);
@@ -117,7 +121,9 @@ fn types(page: &mut Page, found: &Findings) {
     page.say("nothing, as its specification says.");
     page.say("nullable = \"or-null\"");
     page.say("Patterns with look-around or back-references, which cannot be matched in linear time:");
-    page.say("\"deny\", or \"keep\" to leave all of them unchecked with a warning.");
+    page.say(
+        "\"deny\", or \"keep\" to leave all of them unchecked with a warning; as faults are by default.",
+    );
     page.say("unsupported = \"deny\"");
     if !found.patterns.is_empty() {
         page.say("The patterns that are left unchecked; write them otherwise if you can.");

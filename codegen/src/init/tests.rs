@@ -45,8 +45,8 @@ components:
 
 fn look() -> Findings {
     let mut project = Project::default();
-    project.config.types.unsupported = Unsupported::Keep;
-    project.config.client.skip_unsupported = true;
+    project.config.types.unsupported = Some(Unsupported::Keep);
+    project.config.client.skip_unsupported = Some(true);
     let contract = project.understand(Sources::from_texts(&[("api.yaml", "", API)]).unwrap());
     let contract = contract.unwrap_or_else(|problems| panic!("{problems}"));
     found(&project, &contract).unwrap_or_else(|problems| panic!("{problems}"))

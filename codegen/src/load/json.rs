@@ -19,7 +19,7 @@ use crate::{
     tree::{Member, Place, SourceId, Span, Tree, Value},
 };
 
-use super::{MAX_DEPTH, Seen, span};
+use super::{MAX_DEPTH, Seen, put, span};
 
 /// Reads a whole document. The tree is missing when the text cannot be read any further.
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>) {
@@ -46,7 +46,7 @@ struct Trees {
 struct Members {
     members: Vec<Member>,
     seen: Seen,
-    /// Whether the last key was there already; its value is left out.
+    /// Whether the last key was there already; its value takes the place of the earlier one.
     again: bool,
 }
 
@@ -94,15 +94,18 @@ impl Build for Trees {
             let place = self.place(span(at.start, at.end));
             let earlier = Place { span: first, ..place.clone() };
             let problem = Diagnostic::error("duplicate-key", format!("the key `{key}` is here twice"));
-            self.problems.push(problem.at(place).label(earlier, "first here"));
+            self.problems.push(problem.at(place).label(earlier, "first here").mended("the last counts"));
             object.again = true;
         }
         Key::Taken
     }
 
     fn member(&mut self, object: &mut Members, key: Cow<'_, str>, at: Range<usize>, value: Tree) {
-        if !std::mem::take(&mut object.again) {
-            object.members.push(Member { key: key.into_owned(), key_span: span(at.start, at.end), value });
+        let member = Member { key: key.into_owned(), key_span: span(at.start, at.end), value };
+        if std::mem::take(&mut object.again) {
+            put(&mut object.members, member);
+        } else {
+            object.members.push(member);
         }
     }
 
@@ -114,7 +117,8 @@ impl Build for Trees {
         // RFC 8259, 8.2: unpredictable elsewhere, so refused here.
         let message = format!("`\\u{code:04x}` is half of a surrogate pair");
         let place = self.place(span(at.start, at.end));
-        self.problems.push(Diagnostic::error("encoding", message).at(place));
+        let problem = Diagnostic::error("encoding", message).at(place);
+        self.problems.push(problem.mended("it is read as U+FFFD"));
         Some(char::REPLACEMENT_CHARACTER)
     }
 

@@ -1,9 +1,10 @@
-//! YAML 1.2 as JSON: the core schema's types, no tags, no merge keys, aliases with a cap.
+//! YAML 1.2 as JSON: the core schema's types, aliases with a cap.
 //!
-//! What YAML versions or libraries disagree on is refused with a place instead of guessed:
-//! `012`, `0x1F`, `+1`, `.5`, `.inf`, `<<`.
+//! What YAML versions or libraries disagree on is a fault, read as it is meant: `012`, `0x1F`, `+1`,
+//! `.5` and `.inf` as text, of which a keyword that wants a number makes one; `<<` as its members;
+//! tags as what they stand before.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
@@ -12,13 +13,34 @@ use crate::{
     tree::{Member, Place, SourceId, Span, Tree, Value, join},
 };
 
-use super::{MAX_DEPTH, Seen};
+use super::{MAX_DEPTH, Seen, put};
 
 /// Values that aliases may add to one document, against documents that grow without bound.
 const MAX_EXPANDED: usize = 200_000;
 
+/// Brackets that may be too far out in one document: each is another reading of it.
+const MAX_JOINED: usize = 1_000;
+
 /// Reads a whole document; as [`super::json::parse`].
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>) {
+    let mut text = Cow::Borrowed(text);
+    let mut found = Vec::new();
+    loop {
+        let (tree, problems, shallow) = attempt(source, &text);
+        let joined = shallow.filter(|_| found.len() < MAX_JOINED).and_then(|at| joined(&text, at));
+        let (Some(at), Some(more)) = (shallow, joined) else {
+            found.extend(problems);
+            return (tree, found);
+        };
+        let place = Place { source, pointer: String::new(), span: super::span(at, at + 1) };
+        let message = "what stands in brackets must be further in than its key";
+        found.push(Diagnostic::error("syntax", message).at(place).mended("it is read as if it were"));
+        text = Cow::Owned(more);
+    }
+}
+
+/// The same, and where a line within brackets begins too far out for the parser.
+fn attempt(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>, Option<usize>) {
     let mut builder = Builder {
         source,
         offsets: Offsets::new(text),
@@ -31,11 +53,13 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnost
     };
     let mut parser = Parser::new_from_str(text);
     let mut documents = 0;
+    let mut shallow = None;
     while let Some(next) = parser.next_event() {
         let outcome = match next {
             Err(error) => {
                 let at = builder.offsets.byte(error.marker());
                 let message = error.info().to_owned();
+                shallow = message.starts_with("invalid indentation").then_some(at);
                 Err(Box::new(Diagnostic::error("syntax", message).at(builder.place(super::span(at, at)))))
             }
             Ok((Event::StreamEnd, _)) => break,
@@ -43,10 +67,11 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnost
                 documents += 1;
                 let span = builder.span(span);
                 if documents > 1 {
-                    Err(builder.fail("unsupported", span, "a second YAML document in one file"))
-                } else {
-                    Ok(())
+                    let problem = builder.fail("unsupported", span, "a second YAML document in one file");
+                    builder.problems.push(problem.mended("the first counts"));
+                    break;
                 }
+                Ok(())
             }
             Ok((event, span)) => {
                 let span = builder.span(span);
@@ -55,14 +80,69 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnost
         };
         if let Err(problem) = outcome {
             builder.problems.push(*problem);
-            return (None, builder.problems);
+            return (None, builder.problems, shallow);
         }
     }
     if builder.root.is_none() {
         let problem = builder.fail("syntax", Span::default(), "the document is empty");
         builder.problems.push(*problem);
     }
-    (builder.root, builder.problems)
+    (builder.root, builder.problems, None)
+}
+
+/// The text with the line that begins at `at`, and those behind it up to the next closing bracket,
+/// on the line before: between brackets a line's end is a blank. As long as it was; `None` where
+/// no bracket is open.
+fn joined(text: &str, at: usize) -> Option<String> {
+    let (before, after) = text.split_at_checked(at)?;
+    let end = before.trim_end().len();
+    let line = before.get(..end)?.rfind('\n').map_or(0, |end| end + 1);
+    // A comment would take what follows with it.
+    let last = before.get(line..end)?;
+    let bare = last.find(" #").map_or(end, |comment| line + comment);
+    if !before.get(..bare)?.contains(['[', '{']) {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    out.push_str(before.get(..bare)?);
+    let blank = |out: &mut String, text: &str| out.extend(std::iter::repeat_n(' ', text.len()));
+    blank(&mut out, before.get(bare..)?);
+    let mut rest = after;
+    let mut depth = 0usize;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '"' | '\'' => quoted(rest, first),
+            '#' if out.ends_with(' ') => rest.find('\n').unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let (part, behind) = rest.split_at_checked(length)?;
+        match first {
+            '#' if out.ends_with(' ') => blank(&mut out, part),
+            '\n' | '\r' => out.push(' '),
+            _ => out.push_str(part),
+        }
+        rest = behind;
+        match first {
+            '[' | '{' => depth += 1,
+            ']' | '}' if depth == 0 => break,
+            ']' | '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// How long a quoted text is.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, each) in text.char_indices().skip(1) {
+        if each == quote && !escaped {
+            return at + 1;
+        }
+        escaped = each == '\\' && quote == '"' && !escaped;
+    }
+    1
 }
 
 /// Character offsets, which the parser counts, as byte offsets.
@@ -91,15 +171,38 @@ impl Offsets {
 }
 
 enum Open {
-    Sequence { anchor: usize, start: u32, elements: Vec<Tree>, height: usize },
-    Mapping { anchor: usize, start: u32, members: Vec<Member>, seen: Seen, key: Option<Key>, height: usize },
+    Sequence {
+        anchor: usize,
+        start: u32,
+        elements: Vec<Tree>,
+        height: usize,
+    },
+    Mapping {
+        anchor: usize,
+        start: u32,
+        members: Vec<Member>,
+        /// The values of merge keys.
+        merged: Vec<Tree>,
+        seen: Seen,
+        key: Option<Key>,
+        height: usize,
+    },
 }
 
 struct Key {
     text: String,
     span: Span,
-    /// A repetition: its value is read and dropped.
-    dropped: bool,
+    is: Is,
+}
+
+/// What a key is.
+#[derive(Clone, Copy, PartialEq)]
+enum Is {
+    New,
+    /// One that was there already: its value takes the place of the earlier one.
+    Again,
+    /// `<<`, whose value brings members.
+    Merge,
 }
 
 /// An anchored value, its size and how deep it is, for the caps.
@@ -126,12 +229,13 @@ impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) -> Outcome<()> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                self.refuse_tag(tag.as_deref(), span)?;
-                let plain = matches!(style, ScalarStyle::Plain);
+                let is_text = tag.as_deref().is_some_and(|tag| tag.suffix == "str");
+                self.leave_tag(tag.as_deref(), span, is_text);
+                let plain = matches!(style, ScalarStyle::Plain) && !is_text;
                 if self.wants_key() {
                     return self.key(text.into_owned(), plain, span);
                 }
-                let value = if plain { self.plain(&text, span)? } else { Value::String(text.into_owned()) };
+                let value = if plain { self.plain(&text, span) } else { Value::String(text.into_owned()) };
                 self.finish(Tree { value, span }, anchor, 0)
             }
             Event::SequenceStart(anchor, tag) => {
@@ -150,6 +254,7 @@ impl Builder<'_> {
                     anchor,
                     start: span.start,
                     members: Vec::new(),
+                    merged: Vec::new(),
                     seen: Seen::default(),
                     key: None,
                     height: 0,
@@ -173,7 +278,12 @@ impl Builder<'_> {
     fn key(&mut self, text: String, plain: bool, span: Span) -> Outcome<()> {
         if plain && text == "<<" {
             let help = "merge keys were dropped from YAML 1.2; use `$ref` or `allOf`, or quote the key";
-            return Err(Box::new(self.fail("unsupported", span, "a YAML merge key").help(help)));
+            let problem = self.fail("unsupported", span, "a YAML merge key").help(help);
+            self.problems.push(problem.mended("its members are read here"));
+            if let Some(Open::Mapping { key, .. }) = self.stack.last_mut() {
+                *key = Some(Key { text, span, is: Is::Merge });
+            }
+            return Ok(());
         }
         let pointer = join(&self.pointer(), &text);
         let Some(Open::Mapping { members, seen, key, .. }) = self.stack.last_mut() else { return Ok(()) };
@@ -184,15 +294,16 @@ impl Builder<'_> {
             self.problems.push(
                 Diagnostic::error("duplicate-key", format!("the key `{text}` is here twice"))
                     .at(place)
-                    .label(earlier, "first here"),
+                    .label(earlier, "first here")
+                    .mended("the last counts"),
             );
         }
-        *key = Some(Key { text, span, dropped: first.is_some() });
+        *key = Some(Key { text, span, is: if first.is_some() { Is::Again } else { Is::New } });
         Ok(())
     }
 
-    fn open(&self, tag: Option<&Tag>, span: Span) -> Outcome<()> {
-        self.refuse_tag(tag, span)?;
+    fn open(&mut self, tag: Option<&Tag>, span: Span) -> Outcome<()> {
+        self.leave_tag(tag, span, false);
         if self.wants_key() {
             return Err(self.fail("unsupported", span, "a YAML key that is not a scalar"));
         }
@@ -206,10 +317,13 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn refuse_tag(&self, tag: Option<&Tag>, span: Span) -> Outcome<()> {
-        let Some(tag) = tag else { return Ok(()) };
+    fn leave_tag(&mut self, tag: Option<&Tag>, span: Span, is_text: bool) {
+        let Some(tag) = tag else { return };
         let problem = self.fail("unsupported", span, &format!("the YAML tag `{}{}`", tag.handle, tag.suffix));
-        Err(Box::new(problem.help("a contract is JSON data, which has no tags; quote strings instead")))
+        let mend = if is_text { "the value is read as text" } else { "it is left out" };
+        self.problems.push(
+            problem.help("a contract is JSON data, which has no tags; quote strings instead").mended(mend),
+        );
     }
 
     fn close(&mut self, span: Span) -> Outcome<()> {
@@ -224,7 +338,8 @@ impl Builder<'_> {
                 let tree = Tree { value: Value::Array(elements), span: Span { start, end: end.max(start) } };
                 self.finish(tree, anchor, height)
             }
-            Some(Open::Mapping { anchor, start, members, height, .. }) => {
+            Some(Open::Mapping { anchor, start, mut members, merged, height, .. }) => {
+                merge(&mut members, &merged);
                 let tree = Tree { value: Value::Object(members), span: Span { start, end: end.max(start) } };
                 self.finish(tree, anchor, height)
             }
@@ -266,10 +381,15 @@ impl Builder<'_> {
                 *mine = (*mine).max(height + 1);
                 elements.push(tree);
             }
-            Some(Open::Mapping { members, key, height: mine, .. }) => {
+            Some(Open::Mapping { members, merged, key, height: mine, .. }) => {
                 *mine = (*mine).max(height + 1);
-                if let Some(Key { text, span, dropped: false }) = key.take() {
-                    members.push(Member { key: text, key_span: span, value: tree });
+                match key.take() {
+                    Some(Key { is: Is::Merge, .. }) => merged.push(tree),
+                    Some(Key { text, span, is }) => {
+                        let member = Member { key: text, key_span: span, value: tree };
+                        if is == Is::Again { put(members, member) } else { members.push(member) }
+                    }
+                    None => {}
                 }
             }
         }
@@ -277,22 +397,23 @@ impl Builder<'_> {
     }
 
     /// The core schema (YAML 1.2.2, 10.3.2), cut down to what JSON can say.
-    fn plain(&self, text: &str, span: Span) -> Outcome<Value> {
+    fn plain(&mut self, text: &str, span: Span) -> Value {
         match text {
-            "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
-            "true" | "True" | "TRUE" => return Ok(Value::Bool(true)),
-            "false" | "False" | "FALSE" => return Ok(Value::Bool(false)),
+            "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+            "true" | "True" | "TRUE" => return Value::Bool(true),
+            "false" | "False" | "FALSE" => return Value::Bool(false),
             _ => {}
         }
         if is_json_number(text) {
-            return Ok(Value::Number(text.to_owned()));
+            return Value::Number(text.to_owned());
         }
         if is_yaml_number(text) {
             let problem =
                 self.fail("syntax", span, &format!("`{text}` is a YAML number that JSON cannot write"));
-            return Err(Box::new(problem.help("write it in JSON's way, or quote it when it is a string")));
+            let problem = problem.help("write it in JSON's way, or quote it when it is a string");
+            self.problems.push(problem.mended("it is read as text"));
         }
-        Ok(Value::String(text.to_owned()))
+        Value::String(text.to_owned())
     }
 
     fn span(&self, span: saphyr_parser::Span) -> Span {
@@ -319,6 +440,19 @@ impl Builder<'_> {
 
     fn fail(&self, code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
         Box::new(Diagnostic::error(code, message).at(self.place(span)))
+    }
+}
+
+/// Adds what merge keys bring: members that are not there, the first of each name.
+fn merge(members: &mut Vec<Member>, merged: &[Tree]) {
+    let each = |tree: &'_ Tree| -> Vec<Member> {
+        let parts = std::iter::once(tree).chain(tree.elements());
+        parts.flat_map(Tree::members).cloned().collect()
+    };
+    for member in merged.iter().flat_map(each) {
+        if !members.iter().any(|known| known.key == member.key) {
+            members.push(member);
+        }
     }
 }
 

@@ -6,11 +6,28 @@ use std::collections::BTreeMap;
 use crate::{
     api::Operation,
     diagnostics::{Diagnostic, Diagnostics},
+    tree::Place,
 };
 
 /// One segment of a template: literal, partly literal, or all placeholder; then the more
 /// literal characters, then the text without the placeholders' names.
 type Segment = (u8, Reverse<usize>, String);
+
+/// Leaves the first of the operations that stand for the same requests.
+pub(crate) fn one_at_each_place(operations: &mut Vec<Operation>, diagnostics: &mut Diagnostics) {
+    let mut places: BTreeMap<(Vec<Segment>, String), Place> = BTreeMap::new();
+    operations.retain(|operation| {
+        let Operation { method, path, place, .. } = operation;
+        let Some(first) = places.get(&(segments(path), method.clone())) else {
+            places.insert((segments(path), method.clone()), place.clone());
+            return true;
+        };
+        let message = format!("`{method} {path}` stands for the same requests as another operation");
+        let problem = Diagnostic::error("ambiguous-path", message).at(place.clone());
+        diagnostics.push(problem.label(first.clone(), "the other one").mended("this one is left out"));
+        false
+    });
+}
 
 /// The indices of all operations, most literal template first, templates that differ in
 /// names only together, `GET` before `POST`. Two operations at one place are an error.

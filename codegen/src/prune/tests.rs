@@ -97,8 +97,10 @@ fn operations_bring_what_they_reach_and_nothing_else() {
 #[test]
 fn what_was_left_out_is_not_complained_about() {
     // The pattern of `Org.odd` cannot be run.
-    let whole = read("").err().unwrap();
+    let whole = read("[input]\nfaults = 'deny'").err().unwrap();
     assert!(whole.contains("unsupported"), "{whole}");
+    let mended = read("").unwrap();
+    assert!(mended.diagnostics.render(false).contains("it is not checked"), "{}", mended.diagnostics);
     let part = read("[operations]\ninclude = [{ tag = 'ships' }]").unwrap();
     assert!(part.diagnostics.is_empty(), "{}", part.diagnostics);
     let part = read("[types]\nunsupported = 'keep'\n[operations]\ninclude = [{ tag = 'orgs' }]").unwrap();
@@ -114,8 +116,9 @@ fn what_is_wrong_elsewhere_is_no_reason_to_refuse() {
         let texts = [("api.yaml", "", text), ("own.schema.json", "", OWN)];
         project.understand(Sources::from_texts(&texts).unwrap()).map_err(|problems| problems.render(false))
     };
-    let part = "[operations]\ninclude = [{ tag = 'ships' }]";
-    let whole = read(&broken, "").err().unwrap();
+    let deny = "[input]\nfaults = 'deny'\n";
+    let part = &format!("{deny}[operations]\ninclude = [{{ tag = 'ships' }}]");
+    let whole = read(&broken, deny).err().unwrap();
     assert!(whole.contains("minLength") && whole.contains("#/gone"), "{whole}");
     let contract = read(&broken, part).unwrap_or_else(|problems| panic!("{problems}"));
     let said = contract.diagnostics.render(false);
@@ -125,8 +128,9 @@ fn what_is_wrong_elsewhere_is_no_reason_to_refuse() {
     assert!(refused.contains("`maximum` must be"), "{refused}");
     let circle =
         API.replace("Unused: { type: object", "Unused: { $ref: '#/components/schemas/Unused', type: object");
-    let refused = read(&circle, part).err().unwrap();
+    let refused = read(&circle, deny).err().unwrap();
     assert!(refused.contains("reference-cycle"), "{refused}");
+    assert!(read(&circle, part).is_ok() && read(&circle, "").is_ok());
 }
 
 #[test]

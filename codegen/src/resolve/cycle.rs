@@ -11,14 +11,16 @@ use crate::{
 /// Members of a cycle that a message names.
 const SHOWN: usize = 6;
 
-/// Reports each cycle of in-place applicators (Core 9.4.1: infinite recursion must not happen).
-pub(super) fn check(graph: &Graph, problems: &mut Diagnostics) {
+/// Reports each cycle of in-place applicators (Core 9.4.1: infinite recursion must not happen), and
+/// leaves out the step that closes it.
+pub(super) fn cut(graph: &mut Graph, problems: &mut Diagnostics) {
     #[derive(Clone, Copy, PartialEq)]
     enum Color {
         New,
         Open,
         Done,
     }
+    let mut closing = Vec::new();
     let mut colors = graph.schemas.map(|_| Color::New);
     for start in graph.ids() {
         if colors[start] != Color::New {
@@ -40,12 +42,18 @@ pub(super) fn check(graph: &Graph, problems: &mut Diagnostics) {
                 }
                 Color::Open => {
                     let from = path.iter().position(|(id, ..)| *id == next).unwrap_or(0);
-                    let cycle: Vec<SchemaId> = path.iter().skip(from).map(|(id, ..)| *id).collect();
+                    // The one that loses a step comes first: it is the one that means something else.
+                    let mut cycle: Vec<SchemaId> = path.iter().skip(from).map(|(id, ..)| *id).collect();
+                    closing.extend(cycle.last().map(|last| (*last, next)));
+                    cycle.rotate_right(1);
                     problems.push(report(graph, &cycle));
                 }
                 Color::Done => {}
             }
         }
+    }
+    for (from, to) in closing {
+        graph.schemas[from].leave_out(to);
     }
 }
 
@@ -70,6 +78,7 @@ fn report(graph: &Graph, cycle: &[SchemaId]) -> Diagnostic {
     let message = format!("a schema that applies itself to the same value: {}", names.join(" → "));
     let place = |id: &SchemaId| graph.schema(*id).place.clone();
     let mut problem = Diagnostic::error("reference-cycle", message)
+        .mended("the first step is left out")
         .help("validation would never end: let one step go through a property or an item");
     if let Some(first) = cycle.first().map(place) {
         problem = problem.at(first);

@@ -17,25 +17,27 @@ pub(crate) struct Dialect {
     /// Whether words of OpenAPI 3.0 are read as they are meant, with a warning: documents that
     /// were moved to 3.1 by their version number alone are many.
     pub(crate) migrated: bool,
+    /// Whether it is draft-04: `id`, and bounds that a boolean makes exclusive.
+    pub(crate) early: bool,
 }
 
 impl Dialect {
     /// Of schema files that say nothing.
-    pub(crate) const LATEST: Self =
-        Self { draft: Draft::Latest, vocabularies: vocabulary::ALL, openapi: true, migrated: false };
+    pub(crate) const LATEST: Self = Self { openapi: true, ..Self::json(Draft::Latest) };
     /// Of OpenAPI 3.1.
     pub(crate) const OPENAPI_31: Self = Self { migrated: true, ..Self::LATEST };
     /// Of OpenAPI 3.0.
-    pub(crate) const OPENAPI_30: Self =
-        Self { draft: Draft::OpenApi30, vocabularies: vocabulary::ALL, openapi: true, migrated: false };
+    pub(crate) const OPENAPI_30: Self = Self { openapi: true, ..Self::json(Draft::OpenApi30) };
+    /// Of draft-04, which is draft-07 with other words for some of it and without the rest.
+    const EARLY: Self = Self { early: true, ..Self::json(Draft::Draft7) };
 
     const fn json(draft: Draft) -> Self {
-        Self { draft, vocabularies: vocabulary::ALL, openapi: false, migrated: false }
+        Self { draft, vocabularies: vocabulary::ALL, openapi: false, migrated: false, early: false }
     }
 
     /// Whether the keyword means something here.
     pub(crate) const fn knows(self, keyword: Keyword) -> bool {
-        if self.vocabularies & keyword.vocabulary() == 0 {
+        if self.vocabularies & keyword.vocabulary() == 0 || (self.early && keyword.is_late()) {
             return false;
         }
         match keyword.drafts() {
@@ -51,6 +53,11 @@ impl Dialect {
         }
     }
 
+    /// The keyword that names a schema.
+    pub(crate) const fn id(self) -> &'static str {
+        if self.early { "id" } else { "$id" }
+    }
+
     /// Whether `$ref` makes everything beside it void.
     pub(crate) const fn lonely_ref(self) -> bool {
         matches!(self.draft, Draft::Draft7 | Draft::OpenApi30)
@@ -59,6 +66,7 @@ impl Dialect {
     /// What messages call it.
     pub(crate) const fn name(self) -> &'static str {
         match self.draft {
+            _ if self.early => "JSON Schema draft-04",
             Draft::Latest => "JSON Schema 2020-12",
             Draft::Draft2019 => "JSON Schema 2019-09",
             Draft::Draft7 => "JSON Schema draft-07",
@@ -84,12 +92,20 @@ pub(crate) fn choose(sources: &Sources, name: &str) -> Choice {
     match path {
         "json-schema.org/draft/2020-12/schema" => return Choice::Known(Dialect::json(Draft::Latest)),
         "json-schema.org/draft/2019-09/schema" => return Choice::Known(Dialect::json(Draft::Draft2019)),
-        "json-schema.org/draft-07/schema" => return Choice::Known(Dialect::json(Draft::Draft7)),
+        // draft-06 is draft-07 without the keywords that came then.
+        "json-schema.org/draft-07/schema" | "json-schema.org/draft-06/schema" => {
+            return Choice::Known(Dialect::json(Draft::Draft7));
+        }
+        "json-schema.org/draft-04/schema" => return Choice::Known(Dialect::EARLY),
+        // Nobody means anything else by the place without a version (draft-04, 6).
+        "json-schema.org/schema" => return Choice::Known(Dialect::json(Draft::Latest)),
         _ if path.starts_with("spec.openapis.org/oas/3.1/dialect/") => {
             return Choice::Known(Dialect::OPENAPI_31);
         }
         _ if path.starts_with("json-schema.org/") => {
-            return Choice::Refused(format!("the dialect `{name}`: 2020-12, 2019-09 and draft-07 are read"));
+            return Choice::Refused(format!(
+                "the dialect `{name}`: 2020-12, 2019-09, draft-07, -06 and -04 are read"
+            ));
         }
         _ => {}
     }

@@ -114,6 +114,8 @@ pub(crate) struct Discovery<'t> {
     pub(crate) missing: Vec<(String, SourceId)>,
     /// References without a target, reported unless another round settles them.
     pub(crate) lost: Vec<Diagnostic>,
+    /// Schemas whose reference leads nowhere, with what it says.
+    pub(crate) dangling: HashMap<usize, &'t str>,
     walked: Vec<bool>,
     queue: Vec<Job<'t>>,
     pending: Vec<Pending<'t>>,
@@ -134,6 +136,7 @@ impl<'t> Discovery<'t> {
             problems: Diagnostics::new(),
             missing: Vec::new(),
             lost: Vec::new(),
+            dangling: HashMap::new(),
             walked: vec![false; sources.sources.len()],
             queue: Vec::new(),
             pending: Vec::new(),
@@ -178,7 +181,7 @@ impl<'t> Discovery<'t> {
             return;
         }
         let message = format!("the URI `{address}` already names another schema");
-        let mut problem = Diagnostic::error("duplicate-id", message).at(place);
+        let mut problem = Diagnostic::error("duplicate-id", message).at(place).mended("the first counts");
         if let Some(other) = self.resources.get(first) {
             let span = other.tree.get("$id").unwrap_or(other.tree).span;
             let pointer = join(&other.pointer, "$id");
@@ -256,7 +259,7 @@ impl<'t> Discovery<'t> {
         known.insert(pointer.clone(), index);
         let lonely = dialect.lonely_ref() && tree.get("$ref").is_some();
         let mut root = self.resources.get(resource).is_some_and(|held| held.pointer == pointer);
-        if let Some(member) = tree.member("$id")
+        if let Some(member) = tree.member(dialect.id())
             && !lonely
             && !root
             && let Some(text) = member.value.as_str()
@@ -282,7 +285,8 @@ impl<'t> Discovery<'t> {
         {
             let place = Place { source, pointer: join(&pointer, "$schema"), span: member.value.span };
             let message = "`$schema` belongs to the root of a schema resource, beside its `$id`";
-            self.problems.push(Diagnostic::error("invalid-schema", message).at(place));
+            let problem = Diagnostic::error("invalid-schema", message).at(place);
+            self.problems.push(problem.mended("it is not regarded"));
         }
         self.nodes.push(Node {
             source,
@@ -315,7 +319,7 @@ impl<'t> Discovery<'t> {
             let value = &member.value;
             match keyword.holds() {
                 Holds::Nothing => {}
-                Holds::OneOrList if dialect.draft != Draft::Latest && !value.elements().is_empty() => {
+                Holds::OneOrList if !value.elements().is_empty() => {
                     for (at, element) in value.elements().iter().enumerate() {
                         child(element, format!("{here}/{at}"), Origin::Inline);
                     }
@@ -376,7 +380,8 @@ impl<'t> Discovery<'t> {
             }
             Err(reason) => {
                 let message = format!("`$id` is not a URI reference: {reason}");
-                self.problems.push(Diagnostic::error("invalid-schema", message).at(place.clone()));
+                let problem = Diagnostic::error("invalid-schema", message).at(place.clone());
+                self.problems.push(problem.mended("it is left out"));
                 None
             }
         }
@@ -398,12 +403,14 @@ impl<'t> Discovery<'t> {
                 let problem =
                     Diagnostic::error("unsupported", format!("the dialect `{name}`, which no input holds"))
                         .at(place.clone())
+                        .mended("its schemas are read as others are")
                         .help(format!("mount its meta-schema: `{uri}` = a file"));
                 self.missing.push((uri, place.source));
                 self.lost.push(problem);
             }
             Choice::Refused(message) => {
-                self.problems.push(Diagnostic::error("unsupported", message).at(place.clone()));
+                let problem = Diagnostic::error("unsupported", message).at(place.clone());
+                self.problems.push(problem.mended("its schemas are read as others are"));
             }
         }
         None
@@ -423,7 +430,7 @@ impl<'t> Discovery<'t> {
                     found.push((member, name.to_owned(), true));
                 }
                 // Up to draft-07, an `$id` that is a fragment was what `$anchor` is now.
-                (Some(Keyword::Id), Some(name)) if dialect.draft == Draft::Draft7 => {
+                (_, Some(name)) if dialect.draft == Draft::Draft7 && member.key == dialect.id() => {
                     if let Some((_, fragment)) = name.split_once('#')
                         && !fragment.is_empty()
                     {
@@ -454,7 +461,9 @@ impl<'t> Discovery<'t> {
             };
             let place = Place { source: other.source, pointer: other.pointer.clone(), span: other.tree.span };
             let message = format!("the anchor `{name}` already names another schema of this resource");
-            let problem = Diagnostic::error("duplicate-anchor", message).at(node.place(member));
+            let problem = Diagnostic::error("duplicate-anchor", message)
+                .at(node.place(member))
+                .mended("the first counts");
             self.problems.push(problem.label(place, "first here"));
         }
     }

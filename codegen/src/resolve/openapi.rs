@@ -15,9 +15,9 @@ use contract_runtime::{Json, Map};
 use crate::{
     api::{Api, Header, MediaType, Operation, RequestBody, Response, Status},
     diagnostics::{Diagnostic, Diagnostics},
-    resolve::discover::Discovery,
+    resolve::{discover::Discovery, lenient},
     schema::SchemaId,
-    tree::{Member, Place, SourceId, Tree, join},
+    tree::{Member, Place, SourceId, Tree, Value, join},
 };
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
@@ -51,8 +51,10 @@ struct Spot<'t> {
 }
 
 impl<'t> Spot<'t> {
+    /// A member; `null` is as good as none.
     fn get(&self, key: &str) -> Option<Self> {
-        self.tree.member(key).map(|member| self.member(member))
+        let member = self.tree.member(key).filter(|member| member.value.value != Value::Null);
+        member.map(|member| self.member(member))
     }
 
     fn member(&self, member: &'t Member) -> Self {
@@ -71,11 +73,11 @@ impl<'t> Spot<'t> {
     }
 
     fn text(&self, key: &str) -> Option<String> {
-        self.tree.get(key).and_then(Tree::as_str).map(str::to_owned)
+        self.tree.get(key).and_then(lenient::text).map(|text| text.into_owned())
     }
 
     fn flag(&self, key: &str) -> bool {
-        self.tree.get(key).and_then(Tree::as_bool).unwrap_or(false)
+        self.tree.get(key).and_then(lenient::flag).unwrap_or(false)
     }
 
     fn place(&self) -> Place {
@@ -102,6 +104,8 @@ impl<'t> Reader<'_, 't> {
             description: about("description"),
             ..Api::default()
         };
+        let part = |name: &str| root.get(name).and_then(|part| self.behind(&part));
+        let (components, paths) = (part("components"), part("paths"));
         if let Some(servers) = root.get("servers") {
             api.servers = addresses(&servers);
         }
@@ -109,8 +113,7 @@ impl<'t> Reader<'_, 't> {
             let tag = |tag: Spot<'t>| Some((tag.text("name")?, tag.text("description")));
             api.tags = tags.elements().filter_map(tag).collect();
         }
-        if let Some(schemes) = root.get("components").and_then(|components| components.get("securitySchemes"))
-        {
+        if let Some(schemes) = components.and_then(|components| components.get("securitySchemes")) {
             for (name, scheme) in schemes.members() {
                 self.schemes.insert(name.to_owned());
                 if let Some(scheme) = self.behind(&scheme) {
@@ -119,10 +122,11 @@ impl<'t> Reader<'_, 't> {
             }
         }
         let security = root.get("security").map(|list| self.security(&list)).unwrap_or_default();
-        if let Some(paths) = root.get("paths") {
+        if let Some(paths) = paths {
             self.equal_paths(&paths);
             for (path, item) in paths.members() {
-                self.item(path, &item, &security, true, &mut api.operations);
+                let rooted = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+                self.item(&rooted, &item, &security, true, &mut api.operations);
                 self.callbacks(&item, &security, &mut api.webhooks);
             }
         }
@@ -144,6 +148,7 @@ impl<'t> Reader<'_, 't> {
             if let Some(first) = seen.get(&shape) {
                 let message = format!("the path `{}` is the same as another one", member.key);
                 let problem = Diagnostic::error("duplicate-path", message).at(place);
+                let problem = problem.mended("the operations of both are read");
                 self.problems.push(problem.label(first.clone(), "first here"));
             } else {
                 seen.insert(shape, place);
@@ -162,13 +167,14 @@ impl<'t> Reader<'_, 't> {
         let Some(item) = self.behind(item) else { return };
         let shared = item.get("parameters");
         for (method, operation) in item.members().filter(|(key, _)| METHODS.contains(key)) {
-            if operation.tree.is_object() {
-                let mut read = self.operation(path, method, &operation, shared.as_ref(), security, templated);
-                if read.servers.is_empty() {
-                    read.servers = item.get("servers").map(|list| addresses(&list)).unwrap_or_default();
-                }
-                out.push(read);
+            let Some(operation) = self.behind(&operation) else { continue };
+            let read = self.operation(path, method, &operation, shared.as_ref(), security);
+            let read = if templated { self.template(read) } else { Some(read) };
+            let Some(mut read) = read else { continue };
+            if read.servers.is_empty() {
+                read.servers = item.get("servers").map(|list| addresses(&list)).unwrap_or_default();
             }
+            out.push(read);
         }
     }
 
@@ -182,6 +188,7 @@ impl<'t> Reader<'_, 't> {
     ) {
         let Some(item) = self.behind(item) else { return };
         for (method, operation) in item.members().filter(|(key, _)| METHODS.contains(key)) {
+            let Some(operation) = self.behind(&operation) else { continue };
             let Some(callbacks) = operation.get("callbacks") else { continue };
             let caller = operation.text("operationId").unwrap_or_else(|| make_id(method, &item.pointer));
             for (name, callback) in callbacks.members() {
@@ -214,7 +221,6 @@ impl<'t> Reader<'_, 't> {
         spot: &Spot<'t>,
         shared: Option<&Spot<'t>>,
         security: &[Vec<(String, Vec<String>)>],
-        templated: bool,
     ) -> Operation {
         let mut operation = Operation {
             place: spot.place(),
@@ -231,20 +237,27 @@ impl<'t> Reader<'_, 't> {
             servers: spot.get("servers").map(|list| addresses(&list)).unwrap_or_default(),
             ..Operation::default()
         };
-        if templated {
-            self.template(path, &operation);
-        }
-        operation.request_body =
-            spot.get("requestBody").and_then(|body| self.behind(&body)).map(|body| RequestBody {
+        operation.request_body = spot
+            .get("requestBody")
+            .and_then(|body| self.behind(&body))
+            .filter(|body| body.get("content").is_some())
+            .map(|body| RequestBody {
                 place: body.place(),
                 required: body.flag("required"),
                 description: body.text("description"),
                 content: self.content(&body),
             });
-        if let Some(responses) = spot.get("responses") {
+        if let Some(responses) = spot.get("responses").and_then(|responses| self.behind(&responses)) {
             for (key, response) in responses.members() {
                 let Some(status) = status(key) else { continue };
-                let Some(response) = self.behind(&response) else { continue };
+                if operation.responses.iter().any(|known| known.status == status) {
+                    continue;
+                }
+                let Some(response) = self.behind(&response) else {
+                    // The status is known, what comes with it is not.
+                    operation.responses.push(unknown_response(&response, status));
+                    continue;
+                };
                 operation.responses.push(Response {
                     place: response.place(),
                     status,
@@ -263,13 +276,18 @@ impl<'t> Reader<'_, 't> {
         for (name, media) in content.members() {
             if !name.contains('/') {
                 let message = format!("`{name}` is no media type: write `type/subtype`");
-                self.problems.push(Diagnostic::error("invalid-openapi", message).at(media.place()));
+                let problem = Diagnostic::error("invalid-openapi", message).at(media.place());
+                self.problems.push(problem.mended("it is left out"));
+                continue;
             }
             let same = out.iter().any(|other| other.name.eq_ignore_ascii_case(name));
             if same {
                 let message = format!("the media type `{name}` is here twice, in another case");
-                self.problems.push(Diagnostic::error("invalid-openapi", message).at(media.place()));
+                let problem = Diagnostic::error("invalid-openapi", message).at(media.place());
+                self.problems.push(problem.mended("the first counts"));
+                continue;
             }
+            let media = self.behind(&media).unwrap_or(media);
             let encoding = media.get("encoding").map(|encoding| {
                 encoding.members().map(|(name, each)| (name.to_owned(), each.tree.to_json())).collect()
             });
@@ -306,13 +324,14 @@ impl<'t> Reader<'_, 't> {
 
     fn security(&mut self, list: &Spot<'t>) -> Vec<Vec<(String, Vec<String>)>> {
         let mut out = Vec::new();
-        for requirement in list.elements() {
+        for requirement in list.elements().filter(|each| each.tree.is_object()) {
             let mut all = Vec::new();
             for member in requirement.tree.members() {
                 if !self.schemes.contains(&member.key) {
                     let message = format!("`components.securitySchemes` has no `{}`", member.key);
                     let place = requirement.member(member).place();
-                    self.problems.push(Diagnostic::error("unresolved-reference", message).at(place));
+                    let problem = Diagnostic::error("unresolved-reference", message).at(place);
+                    self.problems.push(problem.mended("it is asked for all the same"));
                 }
                 all.push((member.key.clone(), texts(&member.value)));
             }
@@ -321,28 +340,41 @@ impl<'t> Reader<'_, 't> {
         out
     }
 
-    /// OpenAPI 3.1, 4.8.10.1: ids are unique among all operations.
+    /// OpenAPI 3.1, 4.8.10.1: ids are unique among all operations. Another one of the same id is
+    /// called after its method and path.
     fn unique_ids(&mut self, api: &mut Api) {
-        let mut seen: BTreeMap<&str, &Operation> = BTreeMap::new();
-        for operation in api.operations.iter().chain(&api.webhooks) {
-            let Some(first) = seen.get(operation.id.as_str()) else {
-                seen.insert(&operation.id, operation);
-                continue;
-            };
-            if first.place == operation.place {
-                // One path item under two paths: its operations are two all the same.
-                let message = format!("`{}` is one operation under two paths", operation.id);
-                self.problems
-                    .push(Diagnostic::error("duplicate-operation", message).at(operation.place.clone()));
-                continue;
+        let mut seen: BTreeMap<String, Place> = BTreeMap::new();
+        let Api { operations, webhooks, .. } = api;
+        let mut again = Vec::new();
+        for operation in operations.iter_mut().chain(webhooks) {
+            match seen.get(&operation.id) {
+                Some(first) => again.push((operation, first.clone())),
+                None => {
+                    seen.insert(operation.id.clone(), operation.place.clone());
+                }
             }
-            let message = format!("the operationId `{}` is used twice", operation.id);
-            let problem = Diagnostic::error("duplicate-operation", message).at(operation.place.clone());
-            self.problems.push(
-                problem
-                    .label(first.place.clone(), "first here")
-                    .help("every operation needs its own `operationId`"),
-            );
+        }
+        for (operation, first) in again {
+            let own = make_id(&operation.method.to_ascii_lowercase(), &operation.path);
+            let numbered = (2..).map(|number| format!("{own}{number}"));
+            let mut free = std::iter::once(own.clone()).chain(numbered).filter(|id| !seen.contains_key(id));
+            let id = std::mem::replace(&mut operation.id, free.next().unwrap_or(own));
+            seen.insert(operation.id.clone(), operation.place.clone());
+            // One path item under two paths: its operations are two all the same.
+            let shared = first == operation.place;
+            let message = if shared {
+                format!("`{id}` is one operation under two paths")
+            } else {
+                format!("the operationId `{id}` is used twice")
+            };
+            let mut problem = Diagnostic::error("duplicate-operation", message)
+                .at(operation.place.clone())
+                .mended(format!("this one is called `{}`", operation.id));
+            if !shared {
+                problem =
+                    problem.label(first, "first here").help("every operation needs its own `operationId`");
+            }
+            self.problems.push(problem);
         }
     }
 
@@ -371,11 +403,23 @@ fn addresses(servers: &Spot<'_>) -> Vec<String> {
     servers.elements().filter_map(address).collect()
 }
 
+/// What is known of a response whose reference leads nowhere: any body.
+fn unknown_response(spot: &Spot<'_>, status: Status) -> Response {
+    let any = MediaType { name: "*/*".to_owned(), schema: None, encoding: Vec::new() };
+    Response {
+        place: spot.place(),
+        status,
+        description: "The contract does not say what this holds.".to_owned(),
+        content: vec![any],
+        headers: Vec::new(),
+    }
+}
+
 /// A key of `responses`.
 pub(crate) fn status(key: &str) -> Option<Status> {
     match key.as_bytes() {
         b"default" => Some(Status::Default),
-        [digit @ b'1'..=b'5', b'X', b'X'] => Some(Status::Range(digit - b'0')),
+        [digit @ b'1'..=b'5', b'X' | b'x', b'X' | b'x'] => Some(Status::Range(digit - b'0')),
         [b'1'..=b'5', b'0'..=b'9', b'0'..=b'9'] => key.parse().ok().map(Status::Code),
         _ => None,
     }

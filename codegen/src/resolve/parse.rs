@@ -35,7 +35,8 @@ pub(super) struct Parser<'a, 't> {
 
 impl<'t> Parser<'_, 't> {
     /// The schema of a node; a keyword of a wrong form is reported and left out.
-    pub(super) fn schema(&mut self, node: &Node<'t>) -> Schema {
+    pub(super) fn schema(&mut self, at: usize, node: &Node<'t>) -> Schema {
+        let node_reference = self.discovery.dangling.get(&at);
         let resource = self.discovery.resources.get(node.resource);
         let inside = resource.and_then(|held| node.pointer.strip_prefix(held.pointer.as_str()));
         let mut schema = Schema {
@@ -54,15 +55,24 @@ impl<'t> Parser<'_, 't> {
             Value::Bool(value) => {
                 if node.dialect.draft == Draft::OpenApi30 && !node.pointer.ends_with("/additionalProperties")
                 {
-                    self.invalid(schema.place.clone(), "OpenAPI 3.0 has no boolean schemas".to_owned(), None);
+                    let message = "OpenAPI 3.0 has no boolean schemas".to_owned();
+                    self.invalid(schema.place.clone(), message, None, "it is read as later versions do");
                 }
                 schema.boolean = Some(*value);
             }
             Value::Object(members) => self.members(node, members, &mut schema),
             _ => {
                 let message = format!("a schema must be an object or a boolean, not {}", node.tree.kind());
-                self.invalid(schema.place.clone(), message, None);
+                self.invalid(schema.place.clone(), message, None, "any JSON passes");
             }
+        }
+        if let Some(reference) = node_reference {
+            // Whoever reads the type learns why it says nothing.
+            let lost = format!("Any JSON: the contract does not have `{reference}`.");
+            schema.description = Some(match schema.description.take() {
+                Some(text) => format!("{text}\n\n{lost}"),
+                None => lost,
+            });
         }
         schema
     }
@@ -73,6 +83,10 @@ impl<'t> Parser<'_, 't> {
         for member in members {
             if member.key.starts_with("x-") {
                 schema.extensions.insert(member.key.clone(), member.value.to_json());
+                continue;
+            }
+            if node.dialect.early && member.key == node.dialect.id() {
+                self.text(node, member);
                 continue;
             }
             let keyword = Keyword::find(&member.key);
@@ -129,13 +143,16 @@ impl<'t> Parser<'_, 't> {
                 {
                     let message =
                         "`unevaluatedItems` beside `contains`, which 2019-09 understands differently";
-                    self.problems.push(Diagnostic::error("unsupported", message).at(node.place(member)));
+                    let problem = Diagnostic::error("unsupported", message).at(node.place(member));
+                    self.problems.push(problem.mended("`unevaluatedItems` is left out"));
+                    schema.unevaluated_items = None;
                 }
             }
-            Draft::OpenApi30 => self.openapi30(node, schema),
-            Draft::Latest if self.borrows(node) => self.openapi30(node, schema),
+            Draft::OpenApi30 => self.nullable(node, schema),
+            Draft::Latest if self.borrows(node) => self.nullable(node, schema),
             Draft::Latest => {}
         }
+        self.bounds(node, schema);
         for keyword in [Keyword::MinContains, Keyword::MaxContains] {
             let Some(member) = tree.member(keyword.name()).filter(|_| node.dialect.knows(keyword)) else {
                 continue;
@@ -164,8 +181,8 @@ impl<'t> Parser<'_, 't> {
         self.problems.push(Diagnostic::warning("openapi-3.0", message).at(node.place(member)).help(help));
     }
 
-    /// `nullable` and the boolean bounds of 3.0, in the words of 2020-12.
-    fn openapi30(&mut self, node: &Node<'t>, schema: &mut Schema) {
+    /// `nullable` of 3.0, in the words of 2020-12.
+    fn nullable(&mut self, node: &Node<'t>, schema: &mut Schema) {
         let tree = node.tree;
         if let Some(member) = tree.member("nullable") {
             match (member.value.as_bool(), &mut schema.types) {
@@ -185,18 +202,42 @@ impl<'t> Parser<'_, 't> {
                 (None, _) => self.wrong(node, member, "a boolean"),
             }
         }
-        for (keyword, bound) in [("exclusiveMinimum", true), ("exclusiveMaximum", false)] {
-            let Some(member) = tree.member(keyword) else { continue };
-            match member.value.as_bool() {
-                Some(true) if bound => schema.exclusive_minimum = schema.minimum.take(),
-                Some(true) => schema.exclusive_maximum = schema.maximum.take(),
-                Some(false) => {}
-                None if node.dialect.migrated => continue,
-                None => self.wrong(node, member, "a boolean in OpenAPI 3.0"),
+    }
+
+    /// The boolean bounds of draft-04 and 3.0, in the words of 2020-12.
+    fn bounds(&mut self, node: &Node<'t>, schema: &mut Schema) {
+        for (keyword, lower) in [("exclusiveMinimum", true), ("exclusiveMaximum", false)] {
+            let Some(member) = node.tree.member(keyword) else { continue };
+            let Some(exclusive) = member.value.as_bool() else { continue };
+            match (exclusive, lower) {
+                (true, true) => schema.exclusive_minimum = schema.minimum.take(),
+                (true, false) => schema.exclusive_maximum = schema.maximum.take(),
+                (false, _) => {}
             }
-            let plain = if bound { "minimum" } else { "maximum" };
-            self.borrowed(node, member, &format!("write the bound itself, in place of `{plain}`"));
+            let plain = if lower { "minimum" } else { "maximum" };
+            if node.dialect.early || node.dialect.draft == Draft::OpenApi30 {
+                continue;
+            }
+            if self.borrows(node) {
+                self.borrowed(node, member, &format!("write the bound itself, in place of `{plain}`"));
+            } else {
+                self.wrong_but(node, member, "a number", &format!("`{plain}` is the bound"));
+            }
         }
+    }
+
+    /// A bound of its own; a boolean, which older versions have here, is settled in `bounds`.
+    fn bound(&mut self, node: &Node<'t>, member: &Member) -> Option<Number> {
+        if member.value.as_bool().is_some() {
+            return None;
+        }
+        let number = self.number(node, member);
+        let old = node.dialect.early || node.dialect.draft == Draft::OpenApi30;
+        if old && number.is_some() {
+            let expected = format!("a boolean in {}", node.dialect.name());
+            self.wrong_but(node, member, &expected, "it is the bound itself");
+        }
+        number
     }
 
     /// A `nullable` that is read as "or null" once the graph stands.
@@ -266,12 +307,8 @@ impl<'t> Parser<'_, 't> {
             Keyword::Const => schema.constant = Some(member.value.to_json()),
             Keyword::Minimum => schema.minimum = self.number(node, member),
             Keyword::Maximum => schema.maximum = self.number(node, member),
-            // OpenAPI 3.0 has booleans here, settled with their bound.
-            Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum
-                if node.dialect.draft == Draft::OpenApi30
-                    || (self.borrows(node) && member.value.as_bool().is_some()) => {}
-            Keyword::ExclusiveMinimum => schema.exclusive_minimum = self.number(node, member),
-            Keyword::ExclusiveMaximum => schema.exclusive_maximum = self.number(node, member),
+            Keyword::ExclusiveMinimum => schema.exclusive_minimum = self.bound(node, member),
+            Keyword::ExclusiveMaximum => schema.exclusive_maximum = self.bound(node, member),
             Keyword::MultipleOf => {
                 schema.multiple_of = self.number(node, member);
                 if schema.multiple_of.as_ref().is_some_and(|divisor| *divisor <= Number::int(0)) {
@@ -356,8 +393,8 @@ impl<'t> Parser<'_, 't> {
         self.problems.push(problem);
     }
 
-    fn invalid(&mut self, place: Place, message: String, help: Option<&str>) {
-        let mut problem = Diagnostic::error("invalid-schema", message).at(place);
+    fn invalid(&mut self, place: Place, message: String, help: Option<&str>, mend: &str) {
+        let mut problem = Diagnostic::error("invalid-schema", message).at(place).mended(mend);
         if let Some(help) = help {
             problem = problem.help(help);
         }
@@ -365,6 +402,11 @@ impl<'t> Parser<'_, 't> {
     }
 
     fn wrong(&mut self, node: &Node<'t>, member: &Member, expected: &str) {
+        self.wrong_but(node, member, expected, "it is left out");
+    }
+
+    /// A value of the wrong kind, and what was read in its place.
+    fn wrong_but(&mut self, node: &Node<'t>, member: &Member, expected: &str, mend: &str) {
         let found = &member.value;
         let shown = match &found.value {
             Value::Number(text) => text.clone(),
@@ -382,6 +424,6 @@ impl<'t> Parser<'_, 't> {
             (_, Value::String(text)) if Number::parse(text).is_ok() => Some("remove the quotes"),
             _ => None,
         };
-        self.invalid(node.place(member), message, help);
+        self.invalid(node.place(member), message, help, mend);
     }
 }

@@ -259,18 +259,19 @@ fn lost_references() {
 fn cycles() {
     let cycle = |text: &str| shown(&graph(&[("a.json", text)]).1);
     let two = r##"{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}"##;
-    assert_eq!(cycle(two), "reference-cycle /$defs/a");
-    for applicator in [
-        r#""not": X"#,
-        r#""if": X"#,
-        r#""then": X"#,
-        r#""else": X"#,
-        r#""anyOf": [true, X]"#,
-        r#""oneOf": [X]"#,
-        r#""dependentSchemas": {"p": X}"#,
+    assert_eq!(cycle(two), "reference-cycle /$defs/b/allOf/0");
+    // The schema that loses its step is named.
+    for (applicator, place) in [
+        (r#""not": X"#, "/not"),
+        (r#""if": X"#, "/if"),
+        (r#""then": X"#, "/then"),
+        (r#""else": X"#, "/else"),
+        (r#""anyOf": [true, X]"#, "/anyOf/1"),
+        (r#""oneOf": [X]"#, "/oneOf/0"),
+        (r#""dependentSchemas": {"p": X}"#, "/dependentSchemas/p"),
     ] {
         let text = format!("{{{}}}", applicator.replace('X', r##"{"$ref": "#"}"##));
-        assert_eq!(cycle(&text), "reference-cycle ", "{text}");
+        assert_eq!(cycle(&text), format!("reference-cycle {place}"), "{text}");
     }
     for applicator in [
         r#""items": X"#,
@@ -352,7 +353,10 @@ fn forms() {
             r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "discriminator": {}, "example": 1}"#,
             "unknown-keyword /discriminator\nunknown-keyword /example",
         ),
-        (r#"{"$schema": "http://json-schema.org/draft-04/schema#"}"#, "unsupported /$schema"),
+        (r#"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a"}"#, ""),
+        (r#"{"$schema": "http://json-schema.org/draft-04/schema#", "const": 1}"#, "unknown-keyword /const"),
+        (r#"{"$schema": "http://json-schema.org/draft-06/schema#", "$id": "https://x.y/a"}"#, ""),
+        (r#"{"$schema": "http://json-schema.org/draft-03/schema#"}"#, "unsupported /$schema"),
         (r#"{"$schema": "https://json-schema.org/draft/next/schema"}"#, "unsupported /$schema"),
         (r#"{"$schema": "https://own/meta"}"#, "unsupported /$schema"),
         (r#"{"$schema": "meta"}"#, "unsupported /$schema"),

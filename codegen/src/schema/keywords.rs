@@ -303,6 +303,20 @@ keywords! {
 }
 
 impl Keyword {
+    /// Whether draft-04 did not have it. Annotations cost nobody anything.
+    pub(crate) const fn is_late(self) -> bool {
+        matches!(
+            self,
+            Self::Id
+                | Self::Const
+                | Self::Contains
+                | Self::PropertyNames
+                | Self::If
+                | Self::Then
+                | Self::Else
+        )
+    }
+
     /// Those that stand beside it in a schema and change what it means.
     pub(crate) const fn depends_on(self) -> &'static [Self] {
         match self {

@@ -89,7 +89,7 @@ fn a_configuration_names_inputs_and_mounts() {
 fn what_cannot_be_compared_is_said() {
     let folder = folder("problems");
     put(&folder, "old.json", OLD);
-    put(&folder, "broken.json", r#"{"type":"strng"}"#);
+    put(&folder, "broken.json", r#"{"type":"string""#);
     assert_eq!(run(&folder, &["old.json", "gone.json"]).0, 4);
     let (code, _, err) = run(&folder, &["old.json", "broken.json"]);
     assert_eq!(code, 3, "{err}");

@@ -6,6 +6,39 @@
 #![allow(clippy::duplicate_mod, reason = "the case is compiled without them as well")]
 #![allow(dead_code, reason = "what a test does not ask for is part of the output all the same")]
 
+#[path = "../cases/faults_operations/expected"]
+pub mod faults_operations {
+    pub mod answers;
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
+#[path = "../cases/faults_paths/expected"]
+pub mod faults_paths {
+    pub mod calls;
+    pub mod client;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
+#[path = "../cases/faults_yaml/expected"]
+pub mod faults_yaml {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/hangar/expected"]
 pub mod hangar {
     pub mod answers;

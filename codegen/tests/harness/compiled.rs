@@ -44,6 +44,8 @@ pub mod dependent_schemas;
 pub mod discriminator;
 #[path = "../cases/docs_odd_signs/expected/root.rs"]
 pub mod docs_odd_signs;
+#[path = "../cases/draft_04/expected/root.rs"]
+pub mod draft_04;
 #[path = "../cases/draft_07/expected/root.rs"]
 pub mod draft_07;
 #[path = "../cases/dynamic_ref/expected/root.rs"]
@@ -62,6 +64,18 @@ pub mod enum_odd_names;
 pub mod enum_open;
 #[path = "../cases/enum_rust_names/expected/root.rs"]
 pub mod enum_rust_names;
+#[path = "../cases/faults_operations/expected/root.rs"]
+pub mod faults_operations;
+#[path = "../cases/faults_paths/expected/root.rs"]
+pub mod faults_paths;
+#[path = "../cases/faults_patterns/expected/root.rs"]
+pub mod faults_patterns;
+#[path = "../cases/faults_references/expected/root.rs"]
+pub mod faults_references;
+#[path = "../cases/faults_schemas/expected/root.rs"]
+pub mod faults_schemas;
+#[path = "../cases/faults_yaml/expected/root.rs"]
+pub mod faults_yaml;
 #[path = "../cases/format_annotation/expected/root.rs"]
 pub mod format_annotation;
 #[path = "../cases/hangar/expected/root.rs"]
@@ -250,6 +264,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "dependent_schemas" => models!(dependent_schemas: Input),
         "discriminator" => models!(discriminator: Cat, Derived, Dog, Pet),
         "docs_odd_signs" => models!(docs_odd_signs: BothD, Input, InputTurn),
+        "draft_04" => models!(draft_04: Part, Placed, Root, RootPart),
         "draft_07" => models!(draft_07: Root, Short),
         "dynamic_ref" => models!(dynamic_ref: Root, Tree),
         "dynamic_ref_scope" => models!(dynamic_ref_scope: Any, Element, Input, List),
@@ -259,6 +274,12 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "enum_odd_names" => models!(enum_odd_names: Input),
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
         "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),
+        "faults_operations" => models!(faults_operations: Name),
+        "faults_paths" => models!(faults_paths: ),
+        "faults_patterns" => models!(faults_patterns: Input),
+        "faults_references" => models!(faults_references: Either, EitherValue, Idle, Input, Second),
+        "faults_schemas" => models!(faults_schemas: Idle, Input),
+        "faults_yaml" => models!(faults_yaml: Base, Derived, ReadPhone),
         "format_annotation" => models!(format_annotation: Input, Link, Moment),
         "hangar" => models!(hangar: IdempotencyKey, ManualRange, Other, Problem, Ship, ShipChangeSet, ShipPage),
         "if_then_else" => models!(if_then_else: Input, InputUnit),

@@ -35,7 +35,11 @@ fn fragment(pointer: &str) -> String {
 fn verdicts_agree_with_an_independent_judge() {
     let mut problems = Vec::new();
     let mut judged = 0;
-    for case in Case::all().into_iter().filter(|case| !case.is_refused()) {
+    // Faults, and what overlays mend, are mended by us alone.
+    let is_mended =
+        |case: &Case| ["strict.txt", "mend.yaml"].iter().any(|file| case.folder.join(file).exists());
+    let is_sound = |case: &Case| !case.is_refused() && !is_mended(case);
+    for case in Case::all().into_iter().filter(is_sound) {
         let documents = documents(&case);
         if !documents.iter().all(|(_, document)| survives_binary(document) && is_latest(document)) {
             continue;

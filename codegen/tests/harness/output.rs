@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
 
 use contract_codegen::{
     config::{Config, Layout},
-    diagnostics::Diagnostics,
+    diagnostics::{Diagnostics, Faults},
     generate::{Generated, Project},
     load::Sources,
 };
@@ -32,6 +32,9 @@ fn project(case: &Case, inputs: Vec<PathBuf>) -> Project {
     project
 }
 
+/// What is said of a contract.
+const NOTES: [&str; 3] = ["notes.txt", "error.txt", "strict.txt"];
+
 /// Output by file name: the modules, and `notes.txt` or `error.txt`.
 type Output = BTreeMap<String, String>;
 
@@ -52,6 +55,20 @@ fn output(result: Result<Generated, Diagnostics>) -> Output {
     }
 }
 
+/// The output, and `strict.txt` where faults of the contract were mended: what is said of them when
+/// they refuse it.
+fn both(mut project: Project, generate: impl Fn(&Project) -> Result<Generated, Diagnostics>) -> Output {
+    let generated = generate(&project);
+    let mended = generated.as_ref().is_ok_and(|g| g.contract.diagnostics.iter().any(|d| d.mend.is_some()));
+    let mut out = output(generated);
+    if mended {
+        project.config.input.faults = Faults::Deny;
+        let refused = generate(&project).err().map(|problems| problems.render(false));
+        out.insert("strict.txt".to_owned(), refused.unwrap_or_else(|| "it was let pass".to_owned()));
+    }
+    out
+}
+
 fn from_texts(case: &Case) -> Output {
     let project = project(case, Vec::new());
     let files = case.files();
@@ -63,7 +80,7 @@ fn from_texts(case: &Case) -> Output {
         let contract = project.understand(Sources::from_texts(&texts)?)?;
         project.emit(contract)
     };
-    output(generate(&project))
+    both(project, generate)
 }
 
 /// The list of inputs stands in the order of reading; everything else does not depend on it.
@@ -81,7 +98,7 @@ fn committed(case: &Case) -> Output {
     for path in entries(&case.folder.join("expected")) {
         out.insert(format!("expected/{}", file_name(&path)), String::from_utf8(read(&path)).unwrap());
     }
-    for name in ["notes.txt", "error.txt"] {
+    for name in NOTES {
         if let Ok(text) = fs::read_to_string(case.folder.join(name)) {
             out.insert(name.to_owned(), text);
         }
@@ -91,7 +108,7 @@ fn committed(case: &Case) -> Output {
 
 fn write(case: &Case, output: &Output) {
     let _ = fs::remove_dir_all(case.folder.join("expected"));
-    for name in ["notes.txt", "error.txt"] {
+    for name in NOTES {
         let _ = fs::remove_file(case.folder.join(name));
     }
     for (name, text) in output {
@@ -137,7 +154,7 @@ fn outputs(problems: &mut String) {
     for case in Case::all() {
         let folder = case.folder.join("input");
         let whole = if folder.is_dir() { folder } else { case.folder.join("input.json") };
-        let found = output(project(&case, vec![whole]).generate());
+        let found = both(project(&case, vec![whole]), Project::generate);
         if found.contains_key("error.txt") != case.is_refused() {
             let _ = writeln!(
                 problems,
@@ -152,7 +169,13 @@ fn outputs(problems: &mut String) {
         }
         compare(problems, &case, "as a folder", &committed(&case), &found);
         let reversed: Vec<PathBuf> = case.files().into_iter().rev().map(|(_, path)| path).collect();
-        compare(problems, &case, "files reversed", &found, &output(project(&case, reversed).generate()));
+        compare(
+            problems,
+            &case,
+            "files reversed",
+            &found,
+            &both(project(&case, reversed), Project::generate),
+        );
         compare(
             problems,
             &case,

@@ -176,6 +176,13 @@ impl<'t> Discovery<'t> {
         if let Lost::Unknown(uri) = lost {
             self.missing.push((uri.clone(), pending.place.source));
         }
-        self.lost.push(lost.diagnostic(pending));
+        let mend = match pending.expect {
+            Expect::Schema { node, .. } => {
+                self.dangling.insert(node, pending.reference);
+                "any JSON passes"
+            }
+            Expect::Object(_) => "what stands here is left out",
+        };
+        self.lost.push(lost.diagnostic(pending).mended(mend));
     }
 }

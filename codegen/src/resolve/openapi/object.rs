@@ -291,6 +291,27 @@ impl Kind {
         self.section().is_some()
     }
 
+    /// Whether what a section of `components` holds can be read as this too.
+    pub(crate) fn resembles(self, section: &str) -> bool {
+        matches!(
+            (self, section),
+            (Self::Response, "requestBodies")
+                | (Self::RequestBody, "responses")
+                | (Self::Header, "parameters")
+        )
+    }
+
+    /// What becomes of one that has not what it must have.
+    pub(crate) const fn without(self) -> &'static str {
+        match self {
+            Self::Parameter => "the parameter is left out",
+            Self::RequestBody => "the body is left out",
+            Self::Server => "the server is left out",
+            Self::Tag => "the tag is left out",
+            _ => "it is done without",
+        }
+    }
+
     /// The member of `components` that holds such objects.
     pub(crate) const fn section(self) -> Option<&'static str> {
         match self {

@@ -1,7 +1,5 @@
 //! Parameters: path and operation merged, styles, path templates.
 
-use std::collections::BTreeSet;
-
 use crate::{
     api::{Operation, Parameter, ParameterIn},
     diagnostics::Diagnostic,
@@ -34,7 +32,9 @@ impl<'t> Reader<'_, 't> {
             if let Some(first) = out.iter().find(|other| same(other, &parameter)) {
                 let message =
                     format!("the {} parameter `{}` is here twice", word(parameter.location), parameter.name);
-                let problem = Diagnostic::error("duplicate-parameter", message).at(each.place());
+                let problem = Diagnostic::error("duplicate-parameter", message)
+                    .at(each.place())
+                    .mended("the first counts");
                 self.problems.push(problem.label(first.place.clone(), "first here"));
                 continue;
             }
@@ -54,7 +54,8 @@ impl<'t> Reader<'_, 't> {
             "cookie" => ParameterIn::Cookie,
             other => {
                 let message = format!("`in` is `path`, `query`, `header` or `cookie`, not `{other}`");
-                self.problems.push(Diagnostic::error("invalid-openapi", message).at(within.place()));
+                let problem = Diagnostic::error("invalid-openapi", message).at(within.place());
+                self.problems.push(problem.mended("the parameter is left out"));
                 return None;
             }
         };
@@ -67,7 +68,8 @@ impl<'t> Reader<'_, 't> {
         let required = spot.flag("required");
         if location == ParameterIn::Path && !required {
             let message = format!("the path parameter `{name}` must say `required: true`");
-            self.problems.push(Diagnostic::error("invalid-openapi", message).at(spot.place()));
+            let problem = Diagnostic::error("invalid-openapi", message).at(spot.place());
+            self.problems.push(problem.mended("it is required"));
         }
         let style = self.style(spot, location);
         let explode =
@@ -102,7 +104,8 @@ impl<'t> Reader<'_, 't> {
         if !known.contains(&name) {
             let list = known.join("`, `");
             let message = format!("a {} parameter has the style `{list}`, not `{name}`", word(location));
-            self.problems.push(Diagnostic::error("invalid-openapi", message).at(style.place()));
+            let problem = Diagnostic::error("invalid-openapi", message).at(style.place());
+            self.problems.push(problem.mended(format!("it is read as `{default}`")));
             return default.to_owned();
         }
         name.to_owned()
@@ -111,57 +114,121 @@ impl<'t> Reader<'_, 't> {
     /// `schema`, or the one entry of `content`: its schema and media type.
     pub(super) fn typed(&mut self, spot: &Spot<'t>, what: &str) -> (Option<SchemaId>, Option<String>) {
         let schema = spot.get("schema");
-        let Some(content) = spot.get("content") else {
-            if schema.is_none() {
-                let message = format!("{what} must have `schema` or `content`");
-                self.problems.push(Diagnostic::error("invalid-openapi", message).at(spot.place()));
-            }
-            return (schema.and_then(|schema| self.schema(&schema)), None);
+        let content = spot.get("content");
+        let mut fault = |at: &Spot<'t>, message: String, mend: &str| {
+            self.problems.push(Diagnostic::error("invalid-openapi", message).at(at.place()).mended(mend));
         };
-        if schema.is_some() {
-            let message = format!("{what} must not have both `schema` and `content`");
-            self.problems.push(Diagnostic::error("invalid-openapi", message).at(content.place()));
+        let first =
+            content.as_ref().and_then(|content| content.members().find(|(name, _)| name.contains('/')));
+        match (&schema, &content) {
+            (None, None) => {
+                fault(spot, format!("{what} must have `schema` or `content`"), "it is read as text");
+            }
+            (Some(_), Some(content)) => {
+                fault(
+                    content,
+                    format!("{what} must not have both `schema` and `content`"),
+                    "`schema` counts",
+                );
+            }
+            (None, Some(content)) if content.members().count() != 1 || first.is_none() => {
+                let message = format!("the `content` of {what} must have exactly one entry");
+                let mend = if first.is_some() { "the first counts" } else { "it is read as text" };
+                fault(content, message, mend);
+            }
+            _ => {}
         }
-        if content.members().count() != 1 {
-            let message = format!("the `content` of {what} must have exactly one entry");
-            self.problems.push(Diagnostic::error("invalid-openapi", message).at(content.place()));
-        }
-        let first = content.members().next();
-        match first {
-            Some((name, media)) => {
+        match (schema, first) {
+            (Some(schema), _) => (self.schema(&schema), None),
+            (None, Some((name, media))) => {
                 (media.get("schema").and_then(|schema| self.schema(&schema)), Some(name.to_owned()))
             }
-            None => (None, None),
+            (None, None) => (None, None),
         }
     }
 
-    /// Placeholders and path parameters must be the same set.
-    pub(super) fn template(&mut self, path: &str, operation: &Operation) {
-        let Ok(placeholders) = placeholders(path) else {
+    /// An operation whose placeholders and path parameters are the same set, `None` where its path
+    /// is no template.
+    pub(super) fn template(&mut self, mut operation: Operation) -> Option<Operation> {
+        let here = operation.place.clone();
+        let path = operation.path.clone();
+        let Ok(placeholders) = placeholders(&path) else {
             let message = format!("the path template `{path}` has braces that do not pair");
-            self.problems.push(Diagnostic::error("invalid-openapi", message).at(operation.place.clone()));
-            return;
+            let problem = Diagnostic::error("invalid-openapi", message).at(here);
+            self.problems.push(problem.mended("the operation is left out"));
+            return None;
         };
-        let mut names = BTreeSet::new();
-        for name in placeholders {
-            if !names.insert(name) {
-                let message = format!("the path `{path}` holds `{{{name}}}` twice");
-                self.problems.push(Diagnostic::error("path-parameter", message).at(operation.place.clone()));
+        let mut names: Vec<String> = Vec::new();
+        let mut fault = |message: String, mend: String| {
+            self.problems.push(Diagnostic::error("path-parameter", message).at(here.clone()).mended(mend));
+        };
+        for name in &placeholders {
+            let taken = |name: &str| names.iter().any(|known| known == name);
+            if !taken(name) {
+                names.push((*name).to_owned());
+                continue;
             }
+            // Whoever writes it twice means two values: nothing asks for one of them twice.
+            let own = (2..).map(|number| format!("{name}{number}"));
+            let is_free = |own: &String| !taken(own) && !placeholders.contains(&own.as_str());
+            let Some(own) = own.into_iter().find(is_free) else { continue };
+            fault(
+                format!("the path `{path}` holds `{{{name}}}` twice"),
+                format!("the later one is called `{own}`"),
+            );
+            operation.path = renamed(&operation.path, name, &own);
+            let first = declared(&operation).find(|parameter| parameter.name == *name).cloned();
+            operation.parameters.extend(first.map(|first| Parameter { name: own.clone(), ..first }));
+            names.push(own);
         }
-        let declared = || operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
         for name in &names {
-            if !declared().any(|parameter| parameter.name == *name) {
-                let message = format!("`{{{name}}}` of the path `{path}` has no path parameter");
-                self.problems.push(Diagnostic::error("path-parameter", message).at(operation.place.clone()));
+            if !declared(&operation).any(|parameter| parameter.name == *name) {
+                fault(
+                    format!("`{{{name}}}` of the path `{path}` has no path parameter"),
+                    "it is read as text".to_owned(),
+                );
+                operation.parameters.push(Parameter {
+                    place: here.clone(),
+                    name: name.clone(),
+                    location: ParameterIn::Path,
+                    required: true,
+                    deprecated: false,
+                    description: None,
+                    style: "simple".to_owned(),
+                    explode: false,
+                    allow_reserved: false,
+                    schema: None,
+                    content: None,
+                });
             }
         }
-        for parameter in declared().filter(|parameter| !names.contains(parameter.name.as_str())) {
+        let idle = |parameter: &Parameter| {
+            parameter.location == ParameterIn::Path && !names.contains(&parameter.name)
+        };
+        for parameter in operation.parameters.iter().filter(|parameter| idle(parameter)) {
             let message =
                 format!("the path `{path}` has no `{{{}}}` for this path parameter", parameter.name);
-            let problem = Diagnostic::error("path-parameter", message).at(parameter.place.clone());
-            self.problems.push(problem.label(operation.place.clone(), "in this operation"));
+            let problem = Diagnostic::error("path-parameter", message)
+                .at(parameter.place.clone())
+                .mended("the parameter is left out");
+            self.problems.push(problem.label(here.clone(), "in this operation"));
         }
+        operation.parameters.retain(|parameter| !idle(parameter));
+        Some(operation)
+    }
+}
+
+fn declared(operation: &Operation) -> impl Iterator<Item = &Parameter> {
+    operation.parameters.iter().filter(|parameter| parameter.location == ParameterIn::Path)
+}
+
+/// A template whose second placeholder of a name has another one.
+fn renamed(path: &str, name: &str, own: &str) -> String {
+    let mark = format!("{{{name}}}");
+    let mut parts = path.splitn(3, &mark);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(first), Some(second), Some(rest)) => format!("{first}{mark}{second}{{{own}}}{rest}"),
+        _ => path.to_owned(),
     }
 }
 

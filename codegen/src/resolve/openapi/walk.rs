@@ -6,6 +6,7 @@ use crate::{
     resolve::{
         dialect::Dialect,
         discover::{Discovery, Expect, Job, Pending, What, is_schema},
+        lenient,
         suggest::nearest,
     },
     schema::{Origin, keywords::Draft},
@@ -22,10 +23,11 @@ impl<'t> Discovery<'t> {
         }
         if !job.tree.is_object() {
             let message = format!("{} must be an object, not {}", kind.name(), job.tree.kind());
-            self.invalid(here(&job), message);
+            self.invalid(here(&job), message, "it is left out");
             return;
         }
-        if kind.referable()
+        if kind.extensible()
+            && kind != Kind::Document
             && let Some(member) = job.tree.member("$ref")
         {
             return self.reference(kind, &job, member);
@@ -78,10 +80,15 @@ impl<'t> Discovery<'t> {
         let dialect = match version.split('.').take(2).collect::<Vec<_>>().as_slice() {
             ["3", "1"] => Dialect::OPENAPI_31,
             ["3", "0"] => Dialect::OPENAPI_30,
-            _ => {
+            found => {
                 let message = format!("OpenAPI `{version}`: versions 3.0 and 3.1 are read");
-                self.problems.push(Diagnostic::error("unsupported", message).at(place));
-                return None;
+                let problem = Diagnostic::error("unsupported", message).at(place.clone());
+                if found.first() != Some(&"3") {
+                    self.problems.push(problem);
+                    return None;
+                }
+                self.problems.push(problem.mended("it is read as 3.1"));
+                Dialect::OPENAPI_31
             }
         };
         let named = job.tree.member("jsonSchemaDialect").filter(|_| dialect.draft == Draft::Latest);
@@ -104,15 +111,19 @@ impl<'t> Discovery<'t> {
         } else {
             return;
         };
-        self.invalid(here(job), message.to_owned());
+        self.invalid(here(job), message.to_owned(), "it has no operations");
     }
 
     fn reference(&mut self, kind: Kind, job: &Job<'t>, member: &'t Member) {
         let place = place(job, member);
         let Some(reference) = member.value.as_str() else {
             let message = format!("`$ref` must be a string, not {}", member.value.kind());
-            return self.invalid(place, message);
+            return self.invalid(place, message, "what stands here is left out");
         };
+        if !kind.referable() {
+            let message = format!("{} has no `$ref`", kind.name());
+            self.invalid(place.clone(), message, "it is what the reference leads to");
+        }
         let beside: Vec<String> = job
             .tree
             .members()
@@ -125,6 +136,7 @@ impl<'t> Discovery<'t> {
             let problem = if kind == Kind::PathItem {
                 // OpenAPI 3.1, 4.8.9: the behaviour is undefined.
                 Diagnostic::error("unsupported", format!("{list} beside the `$ref` of a path item"))
+                    .mended("what the reference leads to counts")
             } else {
                 Diagnostic::warning("ignored", format!("{list} beside `$ref` has no effect"))
             };
@@ -132,11 +144,15 @@ impl<'t> Discovery<'t> {
         }
         if let Some((_, rest)) = reference.split_once("#/components/")
             && let Some(section) = rest.split('/').next()
+            && kind.referable()
             && kind.section() != Some(section)
         {
             let message =
                 format!("`{reference}` leads to `components/{section}`, where {} should be", kind.name());
-            return self.invalid(place, message);
+            if !kind.resembles(section) {
+                return self.invalid(place, message, "what stands here is left out");
+            }
+            self.invalid(place.clone(), message, "it is read as that");
         }
         self.expect(Pending {
             expect: Expect::Object(kind),
@@ -151,15 +167,22 @@ impl<'t> Discovery<'t> {
     /// Keys that are data have a form of their own.
     fn key(&mut self, kind: Kind, job: &Job<'t>, member: &Member) {
         let key = &member.key;
-        let message = match kind {
-            Kind::Paths if !key.starts_with('/') => format!("the path `{key}` must start with `/`"),
-            Kind::Responses if super::status(key).is_none() => {
-                format!("`{key}` is no status: write `200`, `4XX` or `default`")
+        let (message, mend) = match kind {
+            Kind::Paths if !key.starts_with('/') => {
+                (format!("the path `{key}` must start with `/`"), "it is read with one")
+            }
+            Kind::Responses => {
+                let message = format!("`{key}` is no status: write `200`, `4XX` or `default`");
+                match super::status(key) {
+                    None => (message, "the response is left out"),
+                    Some(_) if key.ends_with("xx") => (message, "it is read in capitals"),
+                    Some(_) => return,
+                }
             }
             _ => return,
         };
         let at = Place { span: member.key_span, ..place(job, member) };
-        self.invalid(at, message);
+        self.invalid(at, message, mend);
     }
 
     fn form(&mut self, form: Form, job: &Job<'t>, member: &'t Member, children: &mut Vec<Job<'t>>) {
@@ -214,7 +237,12 @@ impl<'t> Discovery<'t> {
             (Form::Schemas | Form::Map(_), _) => "an object",
         };
         let message = format!("`{}` must be {expected}, not {}", member.key, value.kind());
-        let mut problem = Diagnostic::error("invalid-openapi", message).at(place(job, member));
+        let mend = match form {
+            Form::Text if lenient::text(value).is_some() => "it is read as one",
+            Form::Flag if lenient::flag(value).is_some() => "it is read as one",
+            _ => "it is left out",
+        };
+        let mut problem = Diagnostic::error("invalid-openapi", message).at(place(job, member)).mended(mend);
         if form == Form::Text && matches!(value.value, Value::Number(_)) {
             problem = problem.help("put it in quotes");
         }
@@ -228,7 +256,7 @@ impl<'t> Discovery<'t> {
             let message =
                 format!("`{}` is no name for a component: letters, digits, `.`, `-`, `_`", member.key);
             let at = Place { source: job.source, pointer: join(pointer, &member.key), span: member.key_span };
-            self.invalid(at, message);
+            self.invalid(at, message, "it is called so all the same");
         }
     }
 
@@ -249,17 +277,17 @@ impl<'t> Discovery<'t> {
     fn absent(&mut self, kind: Kind, field: Field, job: &Job<'t>) {
         let message = format!("{} must have `{}`", kind.name(), field.name);
         let problem = match field.need {
-            Need::Must => Diagnostic::error("invalid-openapi", message),
+            Need::Must => Diagnostic::error("invalid-openapi", message).mended(kind.without()),
             Need::Should | Need::May => Diagnostic::warning("invalid-openapi", message),
         };
         self.problems.push(problem.at(here(job)));
     }
 
-    fn invalid(&mut self, at: Place, message: String) {
-        self.problems.push(Diagnostic::error("invalid-openapi", message).at(at));
+    fn invalid(&mut self, at: Place, message: String, mend: &str) {
+        self.problems.push(Diagnostic::error("invalid-openapi", message).at(at).mended(mend));
     }
 
-    /// The object behind references, `None` when they lead nowhere or in a circle.
+    /// The object behind references, an error when they lead nowhere or in a circle.
     pub(crate) fn behind(
         &self,
         source: SourceId,
@@ -288,7 +316,8 @@ impl<'t> Discovery<'t> {
             if matches!(self.behind(*source, pointer, tree), Err(Dead::Loop)) {
                 let place = Place { source: *source, pointer: pointer.clone(), span: tree.span };
                 let message = "references that lead in a circle and never to an object";
-                found.push(Diagnostic::error("reference-cycle", message).at(place));
+                let problem = Diagnostic::error("reference-cycle", message).at(place);
+                found.push(problem.mended("what stands here is left out"));
             }
         }
         found

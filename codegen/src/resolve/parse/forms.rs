@@ -1,6 +1,6 @@
 //! Readers of keyword values: schemas, counts, names, types.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use contract_runtime::{Json, Number};
 
@@ -14,6 +14,7 @@ use super::{
     super::{
         UnknownKeywords,
         discover::{Node, is_schema},
+        lenient,
         suggest::nearest,
     },
     Parser,
@@ -55,7 +56,12 @@ impl<'t> Parser<'_, 't> {
 
     pub(super) fn items(&mut self, node: &Node<'t>, member: &Member, schema: &mut Schema) {
         let tuple = matches!(member.value.value, Value::Array(_));
-        if tuple && matches!(node.dialect.draft, Draft::Draft2019 | Draft::Draft7) {
+        let old = matches!(node.dialect.draft, Draft::Draft2019 | Draft::Draft7);
+        if tuple && (old || !member.value.elements().is_empty()) {
+            if !old {
+                let mend = "it is read as `prefixItems`";
+                self.wrong_but(node, member, "a schema (an object or a boolean)", mend);
+            }
             let here = join(&node.pointer, &member.key);
             let count = member.value.elements().len();
             schema.prefix_items =
@@ -81,7 +87,7 @@ impl<'t> Parser<'_, 't> {
             } else {
                 let place = Place { source: node.source, pointer, span: each.value.span };
                 let message = format!("`{}` must be a schema or an array of names", each.key);
-                self.invalid(place, message, None);
+                self.invalid(place, message, None, "it is left out");
             }
         }
     }
@@ -98,7 +104,7 @@ impl<'t> Parser<'_, 't> {
                 schema.dependent_required.push((each.key.clone(), names));
             } else {
                 let message = format!("`{}` must be an array of names, not {}", each.key, each.value.kind());
-                self.invalid(place, message, None);
+                self.invalid(place, message, None, "it is left out");
             }
         }
     }
@@ -123,14 +129,16 @@ impl<'t> Parser<'_, 't> {
                     // Not valid (2020-12 validation, 6.5.3), yet there is one thing it can mean.
                     let message = format!("`{text}` is in `{keyword}` twice");
                     let problem = match self.options.unknown_keywords {
-                        UnknownKeywords::Deny => Diagnostic::error("invalid-schema", message),
+                        UnknownKeywords::Deny => {
+                            Diagnostic::error("invalid-schema", message).mended("it counts once")
+                        }
                         _ => Diagnostic::warning("invalid-schema", message),
                     };
                     self.problems.push(problem.at(place).help("name it once"));
                 }
                 None => {
                     let message = format!("`{keyword}` must hold names, not {}", name.kind());
-                    self.invalid(place, message, None);
+                    self.invalid(place, message, None, "it is left out");
                 }
             }
         }
@@ -142,7 +150,8 @@ impl<'t> Parser<'_, 't> {
         let fragment = text.split_once('#').map(|(_, fragment)| fragment);
         if fragment.is_some_and(|fragment| !fragment.is_empty()) && node.dialect.draft != Draft::Draft7 {
             let message = "`$id` must have no fragment".to_owned();
-            self.invalid(node.place(member), message, Some("name a place with `$anchor`"));
+            let help = Some("name a place with `$anchor`");
+            self.invalid(node.place(member), message, help, "the fragment is left out");
         }
     }
 
@@ -156,40 +165,47 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
-    pub(super) fn text(&mut self, node: &Node<'t>, member: &Member) -> Option<String> {
-        let text = member.value.as_str();
-        if text.is_none() {
-            self.wrong(node, member, "a string");
+    /// Says of a value of the wrong kind whether it was read all the same.
+    fn expect(&mut self, node: &Node<'t>, member: &Member, expected: &str, is_right: bool, is_read: bool) {
+        if !is_right {
+            self.wrong_but(
+                node,
+                member,
+                expected,
+                if is_read { "it is read as one" } else { "it is left out" },
+            );
         }
-        text.map(str::to_owned)
+    }
+
+    pub(super) fn text(&mut self, node: &Node<'t>, member: &Member) -> Option<String> {
+        let text = lenient::text(&member.value).map(Cow::into_owned);
+        self.expect(node, member, "a string", member.value.as_str().is_some(), text.is_some());
+        text
     }
 
     pub(super) fn flag(&mut self, node: &Node<'t>, member: &Member) -> bool {
-        let flag = member.value.as_bool();
-        if flag.is_none() {
-            self.wrong(node, member, "a boolean");
-        }
+        let flag = lenient::flag(&member.value);
+        self.expect(node, member, "a boolean", member.value.as_bool().is_some(), flag.is_some());
         flag.unwrap_or(false)
     }
 
     pub(super) fn number(&mut self, node: &Node<'t>, member: &Member) -> Option<Number> {
-        let number = member.value.as_number().and_then(|text| Number::parse(text).ok());
-        if number.is_none() {
-            self.wrong(node, member, "a number");
-        }
+        let number = lenient::number(&member.value);
+        self.expect(node, member, "a number", member.value.as_number().is_some(), number.is_some());
         number
     }
 
     pub(super) fn count(&mut self, node: &Node<'t>, member: &Member) -> Option<u64> {
-        let number = member.value.as_number().and_then(|text| Number::parse(text).ok());
-        let Some(number) = number.filter(|number| number.is_integer() && *number >= Number::int(0)) else {
-            self.wrong(node, member, "a whole number of at least 0");
-            return None;
-        };
+        let number = lenient::number(&member.value);
+        let number = number.filter(|number| number.is_integer() && *number >= Number::int(0));
+        let is_right = number.is_some() && member.value.as_number().is_some();
+        self.expect(node, member, "a whole number of at least 0", is_right, number.is_some());
+        let number = number?;
         let count = number.as_u64();
         if count.is_none() {
             let message = format!("`{}` is beyond 64 bits", member.key);
-            self.problems.push(Diagnostic::error("unsupported", message).at(node.place(member)));
+            let problem = Diagnostic::error("unsupported", message).at(node.place(member));
+            self.problems.push(problem.mended("it is left out"));
         }
         count
     }
@@ -200,9 +216,9 @@ impl<'t> Parser<'_, 't> {
             Value::Array(names) if !names.is_empty() && node.dialect.draft != Draft::OpenApi30 => {
                 names.as_slice()
             }
-            Value::Array(_) if node.dialect.draft == Draft::OpenApi30 => {
-                self.wrong(node, member, "one type in OpenAPI 3.0");
-                return None;
+            Value::Array(names) if !names.is_empty() => {
+                self.wrong_but(node, member, "one type in OpenAPI 3.0", "it is read as later versions do");
+                names.as_slice()
             }
             _ => {
                 self.wrong(node, member, "a type or an array of types");
@@ -211,6 +227,7 @@ impl<'t> Parser<'_, 't> {
         };
         let mut types = Types::default();
         let mut seen = HashSet::new();
+        let mut unknown = false;
         for (at, name) in list.iter().enumerate() {
             let mut place = node.place(member);
             if matches!(member.value.value, Value::Array(_)) {
@@ -220,30 +237,40 @@ impl<'t> Parser<'_, 't> {
             let found = match name.as_str() {
                 Some(text) => {
                     let known = Types::named(text);
-                    let known =
-                        known.filter(|types| *types != Types::NULL || node.dialect.draft != Draft::OpenApi30);
-                    if let Some(types) = known {
-                        types
-                    } else {
+                    let foreign = known == Some(Types::NULL) && node.dialect.draft == Draft::OpenApi30;
+                    if known.is_none() || foreign {
                         let names = Types::NAMED.iter().map(|(_, name)| *name);
                         let near = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
                         let message = format!("`{text}` is not a type of {}", node.dialect.name());
-                        self.invalid(place, message, near.as_deref());
-                        continue;
+                        let mend =
+                            if foreign { "it is read as later versions do" } else { "any type passes" };
+                        self.invalid(place.clone(), message, near.as_deref().filter(|_| !foreign), mend);
                     }
+                    known
+                }
+                // What `null` is called is clear.
+                None if name.value == Value::Null => {
+                    let message = "`type` must name types, not null".to_owned();
+                    self.invalid(place.clone(), message, None, "it is read as `\"null\"`");
+                    Some(Types::NULL)
                 }
                 None => {
-                    self.invalid(place, format!("`type` must name types, not {}", name.kind()), None);
-                    continue;
+                    let message = format!("`type` must name types, not {}", name.kind());
+                    self.invalid(place.clone(), message, None, "any type passes");
+                    None
                 }
             };
-            if !seen.insert(name.as_str()) {
-                self.invalid(place, "`type` names one type twice".to_owned(), None);
+            let Some(found) = found else {
+                unknown = true;
+                continue;
+            };
+            if !seen.insert(found.0) {
+                self.invalid(place, "`type` names one type twice".to_owned(), None, "it counts once");
             }
             types = types.or(found);
         }
-        // Where no name was understood, any type passes: one problem is enough.
-        (!types.is_empty()).then_some(types)
+        // Where a name was not understood, any type passes: the others would refuse what it means.
+        (!types.is_empty() && !unknown).then_some(types)
     }
 
     pub(super) fn enumeration(&mut self, node: &Node<'t>, member: &Member) -> Option<Vec<Json>> {
