@@ -36,7 +36,7 @@ use std::{
 
 use crate::{
     api::Api,
-    config::Config,
+    config::{Config, Input},
     diagnostics::{Diagnostic, Diagnostics, Faults},
     load::{Sources, load},
     resolve::{ResolveOptions, UnknownKeywords, resolve},
@@ -67,7 +67,7 @@ impl Version {
     /// # Errors
     /// Every problem of every file; unknown keywords are none here.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        Self::read(inputs, mounts, ResolveOptions::default(), Faults::default())
+        Self::read(inputs, mounts, ResolveOptions::default(), (&Input::default(), Path::new("")))
     }
 
     /// Reads files and folders as this version was read, so that one configuration speaks of both.
@@ -75,16 +75,22 @@ impl Version {
     /// # Errors
     /// As [`Version::load`].
     pub fn load_alike(&self, inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        Self::read(inputs, mounts, self.options.clone(), self.faults)
+        let input = Input { faults: self.faults, ..Input::default() };
+        Self::read(inputs, mounts, self.options.clone(), (&input, Path::new("")))
     }
 
     fn read(
         inputs: &[PathBuf],
         mounts: &[(String, PathBuf)],
         options: ResolveOptions,
-        faults: Faults,
+        (input, base): (&Input, &Path),
     ) -> Result<Self, Diagnostics> {
-        deep(|| load(inputs, mounts).and_then(|sources| Self::new(sources, options, faults)))
+        deep(|| {
+            let mut sources = load(inputs, mounts)?;
+            let mut problems = Diagnostics::new();
+            sources.mend_all(input, base, &mut problems);
+            if problems.has_errors() { Err(problems) } else { Self::new(sources, options, input.faults) }
+        })
     }
 
     /// Reads a contract as its generator does: the inputs, mounts and reading of words of a
@@ -111,7 +117,7 @@ impl Version {
             inputs.push(base.to_path_buf());
         }
         let mounts: Vec<_> = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
-        Self::read(&inputs, &mounts, ResolveOptions::from(&config.types), config.input.faults)
+        Self::read(&inputs, &mounts, ResolveOptions::from(&config.types), (&config.input, base))
     }
 
     /// Reads texts: name, URI (empty: made from the name), content.

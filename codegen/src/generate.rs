@@ -152,9 +152,10 @@ impl Project {
     fn understand_with(
         &self,
         mut sources: Sources,
-        unread: Diagnostics,
+        mut unread: Diagnostics,
         step: Step<'_>,
     ) -> Result<Reading, Diagnostics> {
+        sources.mend_all(&self.config.input, &self.base, &mut unread);
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
         step(&format!("settling the references of {} KB in {}", bytes / 1000, documents(&sources)));
         let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions::from(&self.config.types));

@@ -6,6 +6,7 @@
 pub(crate) mod files;
 pub(crate) mod json;
 mod metaschemas;
+mod overlay;
 pub(crate) mod uri;
 pub(crate) mod yaml;
 
@@ -18,7 +19,10 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+pub use self::overlay::Mend;
+
 use crate::{
+    config::{Input, Overlay},
     diagnostics::{Diagnostic, Diagnostics, Text, Texts},
     tree::{Member, Place, Source, SourceId, Span, Tree, Value},
 };
@@ -36,6 +40,10 @@ pub struct Sources {
     pub sources: Vec<Source>,
     /// What was left out, and why.
     pub notes: Diagnostics,
+    /// What overlays did to documents.
+    pub mends: Vec<Mend>,
+    /// The overlays, with their digests.
+    pub(crate) overlays: Vec<(Text, String)>,
     /// Per source: where it came from.
     retrievals: Vec<Retrieval>,
     /// Every URI that names a source as a whole, normalised.
@@ -161,6 +169,67 @@ impl Sources {
     /// The prefixes whose folder or file no reference asked for so far.
     pub(crate) fn unused_mounts(&self) -> impl Iterator<Item = &str> {
         self.mounts.iter().filter(|mount| !mount.used).map(|mount| mount.prefix.as_str())
+    }
+
+    /// Mends documents by all overlays that the options name.
+    pub(crate) fn mend_all(&mut self, input: &Input, base: &Path, problems: &mut Diagnostics) {
+        for (file, document) in input.overlays.iter().map(Overlay::parts) {
+            let name = file.to_string_lossy().replace('\\', "/");
+            self.mend(&base.join(file), &name, document, problems);
+        }
+        self.settle(problems);
+    }
+
+    /// Mends a document by an overlay or a JSON merge patch: the one that is named here or there, or
+    /// the only one.
+    fn mend(&mut self, path: &Path, name: &str, document: Option<&str>, problems: &mut Diagnostics) {
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                problems.push(Diagnostic::error("io", format!("cannot read {name}: {error}")));
+                return;
+            }
+        };
+        let source = SourceId::overlay(self.overlays.len());
+        let (text, tree, found) = read(source, name, &bytes);
+        self.overlays.push((Text { name: name.to_owned(), text: Arc::from(text) }, digest(&bytes)));
+        problems.extend(found);
+        let Some(tree) = tree else { return };
+        let overlay = overlay::Overlay { name, source, tree: &tree };
+        match self.mended(document.or_else(|| overlay::extends(&tree))) {
+            Ok(id) => {
+                if let Some(held) = self.sources.get_mut(id.0 as usize) {
+                    self.mends.extend(overlay.apply(id, &mut held.tree, problems));
+                }
+            }
+            Err(message) => {
+                let place = Place { source, pointer: String::new(), span: tree.span };
+                problems.push(Diagnostic::error("overlay", message).at(place).help(
+                    "name it with `extends`, or with `{ file = \"…\", document = \"…\" }` in `overlays`",
+                ));
+            }
+        }
+    }
+
+    /// The document that an overlay is for.
+    fn mended(&self, named: Option<&str>) -> Result<SourceId, String> {
+        let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
+        let all = |passes: &dyn Fn(&Source) -> bool| -> Vec<SourceId> {
+            inputs().filter(|id| self.get(*id).is_some_and(passes)).collect()
+        };
+        let last = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
+        let found = match named {
+            Some(named) => all(&|source| source.uri == named || last(&source.name) == last(named)),
+            None => {
+                let documents = all(&|source| source.tree.get("openapi").is_some());
+                if documents.is_empty() { inputs().collect() } else { documents }
+            }
+        };
+        match (found.as_slice(), named) {
+            ([one], _) => Ok(*one),
+            ([], Some(named)) => Err(format!("no input is `{named}`, which the overlay is for")),
+            _ => Err("it is not said which document the overlay is for".to_owned()),
+        }
     }
 
     /// Lets a text answer one URI. It becomes a source only when a reference asks for it.
@@ -339,7 +408,7 @@ impl Sources {
         problems: &mut Diagnostics,
     ) -> SourceId {
         let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
-        let digest = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = digest(bytes);
         let (text, tree, found) = read(id, &name, bytes);
         let broken = tree.is_none() || found.iter().any(Diagnostic::is_fatal);
         // What is wrong with a document that only references ask for costs what they ask it for.
@@ -384,7 +453,9 @@ impl Sources {
 impl Texts for Sources {
     fn texts(&self) -> impl Iterator<Item = (SourceId, Text)> {
         let text = |source: &Source| Text { name: source.name.clone(), text: Arc::clone(&source.text) };
-        self.ids().zip(self.sources.iter().map(text))
+        let overlays = self.overlays.iter().enumerate();
+        let overlays = overlays.map(|(at, (text, _))| (SourceId::overlay(at), text.clone()));
+        self.ids().zip(self.sources.iter().map(text)).chain(overlays)
     }
 }
 
@@ -397,6 +468,11 @@ fn identifier(tree: &Tree) -> Option<&str> {
     tree.get(if early { "id" } else { "$id" })
         .and_then(Tree::as_str)
         .filter(|id| !id.is_empty() && !id.starts_with('#'))
+}
+
+/// SHA-256, lower-case hex.
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Bytes as text and tree, with what is wrong with them.

@@ -29,6 +29,8 @@ pub struct Report {
     pub title: String,
     /// What there is, by what it is called: `structs`, `fields`, `operations`.
     pub counts: Vec<(&'static str, usize)>,
+    /// What overlays did to the documents.
+    pub mends: Vec<Mended>,
     /// Constraints by keyword, and by what enforces them.
     pub constraints: BTreeMap<&'static str, BTreeMap<How, usize>>,
     /// Types that hold more than their schemas accept.
@@ -41,6 +43,19 @@ pub struct Report {
     pub losses: Vec<Lost>,
     /// What is known about each type, in order of the types.
     pub proofs: Vec<(String, Proof)>,
+}
+
+/// What one action of an overlay did.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mended {
+    /// The overlay's file.
+    pub file: String,
+    /// What it says of the action, or what that selects.
+    pub what: String,
+    /// `updated` or `removed`.
+    pub how: &'static str,
+    /// Where, `file:line #/pointer`.
+    pub places: Vec<String>,
 }
 
 /// A place whose type holds more than its schema accepts.
@@ -104,6 +119,7 @@ fn put_together(
     Report {
         title: format!("{} {}", plans.paths.api.title, plans.paths.api.version).trim().to_owned(),
         counts: contract.counts(plans),
+        mends: mends(contract),
         constraints: constraints(contract),
         looser: looser(contract),
         assumptions: assumptions(config, contract, &proofs),
@@ -236,6 +252,16 @@ fn assumptions(config: &Config, contract: &Reading, proofs: &[(TypeId, Proof)]) 
     out
 }
 
+fn mends(contract: &Reading) -> Vec<Mended> {
+    let mended = contract.sources.mends.iter().map(|mend| Mended {
+        file: mend.file.clone(),
+        what: mend.what.clone(),
+        how: mend.how,
+        places: mend.places.iter().map(|place| whereabouts(contract, place)).collect(),
+    });
+    mended.collect()
+}
+
 fn unsent(contract: &Reading, plans: &Plans<'_>) -> Vec<Unsent> {
     let calls = plans.iter().flat_map(|plan| &plan.calls);
     let unsent = calls.filter_map(|call| {
@@ -294,11 +320,13 @@ impl Report {
             self.counts.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
         let looser =
             |l: &Looser| json!({ "name": l.name, "place": l.place, "what": l.what, "enforced": l.enforced });
+        let mend = |m: &Mended| json!({ "file": m.file, "what": m.what, "how": m.how, "places": m.places });
         let unsent = |u: &Unsent| json!({ "id": u.id, "place": u.place, "reason": u.reason });
         let lost = |l: &Lost| json!({ "engine": l.engine, "what": l.what, "enforced": l.enforced, "places": l.places });
         json!({
             "title": self.title,
             "counts": counts,
+            "mends": self.mends.iter().map(mend).collect::<Vec<_>>(),
             "constraints": constraints,
             "looser": self.looser.iter().map(looser).collect::<Vec<_>>(),
             "assumptions": self.assumptions,

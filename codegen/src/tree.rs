@@ -12,6 +12,12 @@ pub struct SourceId(pub u32);
 impl SourceId {
     /// The file of the options, which is no document of the contract.
     pub const OPTIONS: Self = Self(u32::MAX);
+
+    /// An overlay, which is none either.
+    #[must_use]
+    pub fn overlay(index: usize) -> Self {
+        Self(u32::try_from(index).map_or(0, |index| (u32::MAX - 1).saturating_sub(index)))
+    }
 }
 
 /// Byte range in a source's text.

@@ -142,6 +142,10 @@ fn about(contract: &Reading) -> Vec<String> {
         let digest = source.digest.get(..16).unwrap_or(&source.digest);
         doc.push(format!("* `{}` sha256 {digest}", source.name));
     }
+    for (overlay, digest) in &contract.sources.overlays {
+        let digest = digest.get(..16).unwrap_or(digest);
+        doc.extend([String::new(), format!("* `{}` sha256 {digest}, an overlay", overlay.name)]);
+    }
     doc
 }
 

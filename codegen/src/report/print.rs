@@ -12,6 +12,18 @@ pub(super) fn text(report: &Report, markdown: bool) -> String {
         report.counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect();
     page.line(&format!("{}.", counts.join(", ")));
 
+    if !report.mends.is_empty() {
+        page.heading(2, "Mends by overlays");
+    }
+    for each in &report.mends {
+        let count = each.places.len();
+        let times = if count > 1 { format!(" ({count} places)") } else { String::new() };
+        page.item(&format!("{}: {}, {}{times}.", page.code(&each.file), each.what, each.how));
+        if let Some(place) = each.places.first() {
+            page.detail(place);
+        }
+    }
+
     page.heading(2, "Constraints, and what enforces them");
     let hows = [How::Type, How::Check, How::Tables, How::Owner];
     let rows = report.constraints.iter().map(|(keyword, by)| {

@@ -22,6 +22,7 @@ pub mod faults_operations {
 pub mod faults_paths {
     pub mod calls;
     pub mod client;
+    pub mod models;
     pub mod operations;
     pub mod schemas;
     pub mod server;
@@ -104,6 +105,17 @@ pub mod operations_all {
 #[path = "../cases/operations_odd/expected"]
 pub mod operations_odd {
     pub mod bodies;
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
+#[path = "../cases/overlays/expected"]
+pub mod overlays {
     pub mod calls;
     pub mod client;
     pub mod models;

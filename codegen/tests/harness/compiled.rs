@@ -138,6 +138,8 @@ pub mod operations_all;
 pub mod operations_odd;
 #[path = "../cases/optional_not_nullable/expected/root.rs"]
 pub mod optional_not_nullable;
+#[path = "../cases/overlays/expected/root.rs"]
+pub mod overlays;
 #[path = "../cases/part_of_contract/expected/root.rs"]
 pub mod part_of_contract;
 #[path = "../cases/pattern_closed/expected/root.rs"]
@@ -275,7 +277,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
         "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),
         "faults_operations" => models!(faults_operations: Name),
-        "faults_paths" => models!(faults_paths: ),
+        "faults_paths" => models!(faults_paths: Name),
         "faults_patterns" => models!(faults_patterns: Input),
         "faults_references" => models!(faults_references: Either, EitherValue, Idle, Input, Second),
         "faults_schemas" => models!(faults_schemas: Idle, Input),
@@ -311,6 +313,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
         "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
+        "overlays" => models!(overlays: KindValue, Pet, TagValue),
         "part_of_contract" => models!(part_of_contract: BoxesAddBody2, BoxesAddBody2Size, Cargo, CargoGas, CargoOre, CargoVariant3, CargoVariant3Kind, Hull, Named, Ship),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
         "pattern_properties" => models!(pattern_properties: Input),
