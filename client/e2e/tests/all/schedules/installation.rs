@@ -300,10 +300,27 @@ impl Installation {
     pub(super) async fn fresh(&self) -> Replica {
         let exchange = &self.program.exchange;
         let sync = exchange.sync(&Replica::in_memory());
-        let connection = Connection::read(exchange.api(), exchange.identity(), None).await.unwrap();
+        let connection = self.patiently(|| Connection::read(exchange.api(), exchange.identity(), None)).await;
         sync.session(&connection).await.unwrap();
-        sync.once().await.unwrap();
+        self.patiently(|| sync.once()).await;
         sync.replica().clone()
+    }
+
+    /// What the service asked for before the network was well still holds.
+    async fn patiently<T, F: Future<Output = Result<T, exchange_client::Error>>>(
+        &self,
+        mut work: impl FnMut() -> F,
+    ) -> T {
+        for _ in 0..8 {
+            match work().await {
+                Ok(done) => return done,
+                Err(error) => {
+                    let wait = error.retry_after().unwrap_or_else(|| panic!("{error}"));
+                    self.program.exchange.environment().sleep(wait).await;
+                }
+            }
+        }
+        panic!("it is asked to wait again and again");
     }
 }
 
