@@ -6,7 +6,7 @@ mod tests;
 use std::{path::Path, sync::Arc};
 
 use exchange_client::{
-    Error, Lane,
+    Error, Lane, LocalData,
     outbox::{Keeping, NewRow, OutboxStore, Row},
 };
 use rusqlite::{Connection, OptionalExtension as _, Transaction, named_params};
@@ -44,6 +44,19 @@ impl SqliteOutbox {
         let folder = folder.as_ref();
         private_folder(folder).map_err(|error| storage(&PLAN, &error.kind().to_string()))?;
         Ok(Self(Arc::new(Database::open(&folder.join("outbox.db"), &PLAN)?)))
+    }
+
+    /// How many sets in it were not decided, whosever they are: what is lost when it is deleted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage).
+    pub async fn waiting(&self) -> Result<u64, Error> {
+        let sql = "SELECT count(*) FROM entry WHERE done = 0";
+        self.run(move |database| {
+            database.read(|connection| connection.query_row(sql, [], |row| row.get::<_, i64>(0)))
+        })
+        .await
+        .map(i64::cast_unsigned)
     }
 
     /// Runs apart from the executor, to its end even when nobody waits for it any more.
@@ -101,6 +114,23 @@ impl OutboxStore for SqliteOutbox {
     fn rows<'a>(&'a self, owner: &'a str) -> Keeping<'a, Vec<Row>> {
         let owner = owner.to_owned();
         self.run(move |database| database.read(|connection| rows(connection, &owner)))
+    }
+}
+
+/// Everything in it, whosever it is: an installation that is gone asks for what it left no more (CLI-06).
+impl LocalData for SqliteOutbox {
+    fn name(&self) -> &'static str {
+        "outbox"
+    }
+
+    fn delete(&self) -> Keeping<'_, ()> {
+        self.run(|database| {
+            database.write(|transaction| {
+                leave(transaction, 0)?;
+                transaction.execute("DELETE FROM entry", []).map(drop)
+            })?;
+            database.settle(0)
+        })
     }
 }
 

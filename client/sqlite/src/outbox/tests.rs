@@ -156,6 +156,23 @@ async fn what_is_removed_is_overwritten() {
     assert_eq!(found(), 0);
 }
 
+/// CLI-06: what an installation left that is gone is asked for by nobody, and goes with the rest, every byte of it.
+#[tokio::test]
+async fn everybodys_changes_go_with_the_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteOutbox::open(folder.path()).unwrap();
+    for owner in ["me", "another"] {
+        store.append(vec![new_row(owner, Lane::OrgStock, "geheim")]).await.unwrap();
+    }
+    assert_eq!(store.waiting().await.unwrap(), 2);
+    LocalData::delete(&store).await.unwrap();
+    assert_eq!(store.waiting().await.unwrap(), 0);
+    for file in fs::read_dir(folder.path()).unwrap() {
+        let bytes = fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(6).any(|part| part == b"geheim"));
+    }
+}
+
 /// An exchange that remembers keys in a file, as durable as that: each line a key and what it carried out.
 struct FileExchange(PathBuf);
 
