@@ -161,8 +161,27 @@ impl App {
             return Ok(replica);
         }
         let replica = Replica::new(SqliteReplica::open(&self.config.folders.cache)?);
+        let begun = self.login_mark();
+        if begun.0.exists() {
+            // A login was broken off, and nobody can tell whose this is.
+            replica.forget()?;
+            begun.ended();
+        }
         replica.expire(self.now())?;
         Ok(self.replica.get_or_init(|| replica))
+    }
+
+    /// A login begins: unless it is said to have [ended](LoginMark::ended), by this run or, if that is killed, by
+    /// nobody, what is kept here may be another member's from now on (OST-14).
+    fn begin_login(&self) -> Result<LoginMark, Failure> {
+        self.replica()?;
+        let mark = self.login_mark();
+        std::fs::write(&mark.0, "").map_err(|error| Failure::file(&mark.0.display().to_string(), &error))?;
+        Ok(mark)
+    }
+
+    fn login_mark(&self) -> LoginMark {
+        LoginMark(self.config.folders.state.join("login-under-way"))
     }
 
     /// The session with the secrets where they are kept: in files only because the member said so at login.
@@ -277,6 +296,17 @@ impl App {
             Some(outbox) => Ok(outbox.entries().await?),
             None => Ok(Vec::new()),
         }
+    }
+}
+
+/// A file that is there while a login is under way.
+#[derive(Debug)]
+struct LoginMark(std::path::PathBuf);
+
+impl LoginMark {
+    /// It is known whose what is kept here is. A file that stays costs no more than reading it anew.
+    fn ended(self) {
+        let _ = std::fs::remove_file(self.0);
     }
 }
 

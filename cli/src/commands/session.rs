@@ -92,7 +92,12 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
         output.warn("whoever can read your files can act as you: the secrets are kept in one");
     }
     let session = app.session().await?;
-    approved(session, args, output).await?;
+    let begun = app.begin_login()?;
+    if let Err(failure) = approved(session, args, output).await {
+        // Whoever was signed in before still is.
+        begun.ended();
+        return Err(failure);
+    }
     chosen.0 = None;
     let exchange = app.exchange().await?;
     let connection = match app.connection(&exchange, output).await {
@@ -100,10 +105,12 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
         Err(failure) => {
             // It may be another member's from now on, and nobody can tell (OST-14).
             app.replica()?.forget()?;
+            begun.ended();
             return Err(failure);
         }
     };
     app.read_for(&exchange, connection, output).await?;
+    begun.ended();
     if let Some(name) = name {
         label(exchange.api(), &name).await?;
         session.note_label(name.as_str()).await?;
@@ -311,17 +318,17 @@ impl LocalData for Names {
 /// IDP-24, CLI-06: revokes, deletes, and says what became of each step, whatever became of the one before.
 pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Result<Exit, Failure> {
     let session = app.session().await?;
-    let outbox = app.outbox_here().await;
-    let entries = match &outbox {
-        Ok(Some(outbox)) => outbox.entries().await.unwrap_or_default(),
-        _ => Vec::new(),
+    // Whosever they are: of an installation that is gone nobody else asks.
+    let outbox = app.outbox_store();
+    let waiting = match &outbox {
+        Ok(outbox) => outbox.waiting().await.ok(),
+        Err(_) => None,
     };
-    let waiting = entries.iter().filter(|entry| entry.state() != State::Done).count();
     if !args.yes && output.can_ask() {
-        let lost = if waiting > 0 {
-            format!(" {waiting} changes that were not sent are lost.")
-        } else {
-            String::new()
+        let lost = match waiting {
+            Some(0) => String::new(),
+            Some(waiting) => format!(" {waiting} changes that were not sent are lost."),
+            None => " Changes that were not sent are lost, and how many cannot be read.".to_owned(),
         };
         let answer = output.ask(&format!("Disconnect, and delete what is kept here?{lost} [y/N]")).await;
         if !matches!(answer.as_deref(), Some("y" | "Y" | "yes")) {
@@ -331,8 +338,11 @@ pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Res
                 "use --yes to disconnect without a question",
             ));
         }
-    } else if !args.yes && waiting > 0 {
-        let what = format!("{waiting} changes that were not sent would be lost");
+    } else if !args.yes && waiting != Some(0) {
+        let what = match waiting {
+            Some(waiting) => format!("{waiting} changes that were not sent would be lost"),
+            None => "the outbox cannot be read, and changes that were not sent would be lost".to_owned(),
+        };
         return Err(Failure::new(Exit::Conflict, what, "use --yes to disconnect all the same"));
     }
     let mut unusable = Vec::new();
@@ -341,8 +351,7 @@ pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Res
         Err(failure) => unusable.push(("copies of what the exchange has", failure)),
     }
     match outbox {
-        Ok(Some(outbox)) => session.keeps(outbox),
-        Ok(None) => {}
+        Ok(outbox) => session.keeps(outbox),
         Err(failure) => unusable.push(("outbox", failure)),
     }
     session.keeps(Names(app.catalogue_file()));

@@ -69,6 +69,24 @@ async fn a_change_that_is_being_sent_does_not_hold_up_a_logout() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
+/// OST-14: a login that is killed may have been somebody else's: nothing of who was there before is shown.
+#[tokio::test]
+async fn a_login_that_is_killed_leaves_no_copies() {
+    let desk = Desk::synced().await;
+    assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
+    let (_, child) = desk.begin_login(&[]).await;
+    stopped(&child, "-KILL").await;
+    ended(child).await;
+    expect![[r#"
+        exit 1
+        err| error: nothing of stock was read yet
+        err|   -> run `exchange sync` first
+    "#]]
+    .assert_eq(&desk.run(&["stock", "list"]).await.shown());
+    assert_eq!(desk.run(&["sync"]).await.code, 0);
+    assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
+}
+
 async fn stopped(child: &Child, signal: &str) {
     let id = child.id().unwrap().to_string();
     assert!(Command::new("kill").args([signal, &id]).status().await.unwrap().success());
