@@ -77,6 +77,7 @@ pub(super) async fn org_stock(command: &OrgStockOps) -> Result<Typed, Failure> {
 
 /// Sends what was typed, or asks what would become of it. What cannot be sent now is kept all the same.
 pub(super) async fn send<O: Op>(app: &App, typed: Typed, output: &mut Output) -> Result<Exit, Failure> {
+    output.if_broken_off(Some("nothing of it was kept or sent".to_owned()));
     let mut changes = Changes::<O>::new();
     for (at, op) in typed.ops.iter().enumerate() {
         let op = O::parse_valid(op.to_string().as_bytes()).map_err(|rejected| unusable(at, &rejected))?;
@@ -91,6 +92,7 @@ pub(super) async fn send<O: Op>(app: &App, typed: Typed, output: &mut Output) ->
         Err(failure) => return Err(failure),
     };
     if typed.sending.dry_run {
+        output.if_broken_off(None);
         let sets = outbox.preview(changes).await?.iter().map(told::Set::of).collect();
         return told::preview(O::LANE, sets, output);
     }

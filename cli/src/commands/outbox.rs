@@ -251,7 +251,7 @@ async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Resul
         }
     };
     let exit = change::settle(app, &outbox, turn, &numbers, None, output).await?;
-    if !numbers.is_empty() {
+    if !numbers.is_empty() || exit != Exit::Done {
         return Ok(exit);
     }
     let stuck = outbox.entries().await?.iter().filter(|entry| entry.state().is_wedged()).count();

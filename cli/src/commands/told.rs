@@ -181,7 +181,7 @@ pub(super) async fn tell(
     for line in lines.iter().filter(|line| matches!(line.stands, Stands::Decided { .. })) {
         areas.extend(line.area);
         // What nobody read was not told.
-        if let Some(number) = line.number.filter(|_| output.is_read())
+        if let Some(number) = line.number.filter(|_| output.is_read() && line.failure.is_none())
             && let Err(error) = outbox.discard(number).await
         {
             output.warn(error);
@@ -191,14 +191,20 @@ pub(super) async fn tell(
 }
 
 /// Where the entries stand; and what kept all of them from being sent, unless it is told with one of them.
-async fn lines<'a>(
+async fn lines(
     outbox: &Outbox,
     own: &[EntryNumber],
-    sent: Result<&[OutboxEvent], &'a Failure>,
-) -> Result<(Vec<Line>, Option<&'a Failure>), Error> {
+    sent: Result<&[OutboxEvent], &Failure>,
+) -> Result<(Vec<Line>, Option<Failure>), Error> {
     let entries = outbox.entries().await?;
-    let mut trouble = sent.err();
-    let events = sent.unwrap_or_default();
+    let stuck = |event: &OutboxEvent| match event {
+        OutboxEvent::Stuck { error } => Some(Failure::from(error.clone())),
+        _ => None,
+    };
+    let (events, mut trouble) = match sent {
+        Ok(events) => (events, events.iter().find_map(stuck)),
+        Err(trouble) => (&[][..], Some(trouble.clone())),
+    };
     let mut lines = Vec::new();
     for entry in &entries {
         let (number, is_own) = (entry.number(), own.contains(&entry.number()));
@@ -218,7 +224,7 @@ async fn lines<'a>(
             // Of others that are open it is told when they need somebody.
             state if is_own || event.is_some() && state.is_wedged() => {
                 if is_own && failure.is_none() {
-                    failure = trouble.take().cloned();
+                    failure = trouble.take();
                 }
                 let behind = ahead_of(entry, &entries);
                 Stands::Open { state, code: entry.code().map(str::to_owned), behind }
