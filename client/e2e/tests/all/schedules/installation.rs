@@ -18,7 +18,7 @@ use exchange_client::{
     },
     changes::{Lot, known::Known, place, quantity},
     outbox::{Entry, EntryNumber, Found, OutboxStore, Policy, State, Why},
-    sync::Sync,
+    sync::{Doing, Sync},
     testkit::VirtualEnvironment,
 };
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
@@ -281,7 +281,12 @@ impl Installation {
             return false;
         }
         self.program.sync.ask();
-        self.program.sync.once().await.is_ok()
+        let read = self.program.sync.once().await;
+        // What was asked to wait is not read by that.
+        let status = self.program.sync.status();
+        let status = status.borrow();
+        let waits = |area| matches!(status.of(area).doing, Doing::BackingOff { .. });
+        read.is_ok() && !Area::ALL.into_iter().any(waits)
     }
 
     /// Why it is not.
