@@ -12,7 +12,10 @@ fn repository() -> tempfile::TempDir {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
-    put(CONFIG, "inputs = [\"lot.schema.json\"]\n[output]\nlayout = \"modules\"\n");
+    put(
+        CONFIG,
+        "inputs = [\"lot.schema.json\"]\n[input]\nfaults = \"deny\"\n[output]\nlayout = \"modules\"\n",
+    );
     put("schemas/lot.schema.json", SCHEMA);
     let outcome = regenerate(folder.path(), Mode::Write).unwrap();
     assert!(outcome.changes.count(Change::Created) > 1);
