@@ -267,7 +267,7 @@ pub(crate) async fn typed_line() -> io::Result<Option<String>> {
     read.await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
 }
 
-/// Whether letters have colours: https://no-color.org, any value but the empty one.
+/// Whether letters have colours: <https://no-color.org>, any value but the empty one.
 fn wanted(color: Color, terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     match color {
         Color::Always => true,

@@ -1,4 +1,4 @@
-//! Changes: kept in the outbox first, then sent (GW-12); what became of them is told by [`told`](super::told).
+//! Changes: kept in the outbox first, then sent (GW-12); what became of them is told by [`told`].
 
 use std::fs::{File, TryLockError};
 
