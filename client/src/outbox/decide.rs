@@ -55,7 +55,8 @@ impl Entry {
         found
     }
 
-    pub(super) fn turn(&self, holder: &str, now: u64, policy: &Policy) -> Turn {
+    /// `sent` is how long ago it was sent, by a clock that nobody sets; nothing when this process did not.
+    pub(super) fn turn(&self, holder: &str, now: u64, sent: Option<Duration>, policy: &Policy) -> Turn {
         if self.state.is_wedged() || self.state == State::Done {
             return Turn::Wedged;
         }
@@ -68,11 +69,18 @@ impl Entry {
         }
         let age = |at: Option<u64>| at.map_or(Duration::MAX, |at| millis(now.saturating_sub(at)));
         let tried = self.unknowns > policy.resends || age(self.sent_at) >= policy.key_memory;
-        match policy.quiet.saturating_sub(age(self.last_sent_at)) {
+        match policy.quiet.saturating_sub(self.quiet_for(now, sent)) {
             _ if !(tried && self.may_be_applied()) => Turn::Send,
             Duration::ZERO => Turn::Compare,
             rest => Turn::Wait(rest),
         }
+    }
+
+    /// For how long nothing of it was sent: by whichever clock it is less, since one that is set forward makes no late
+    /// delivery impossible.
+    fn quiet_for(&self, now: u64, sent: Option<Duration>) -> Duration {
+        let by_wall = self.last_sent_at.map_or(Duration::MAX, |at| millis(now.saturating_sub(at)));
+        by_wall.min(sent.unwrap_or(Duration::MAX))
     }
 
     /// About to be sent: kept before the first byte leaves.
@@ -246,9 +254,14 @@ impl Entry {
 
     /// The feed was pulled, and somebody compared. What is missing may still be on its way, and then it would be
     /// carried out twice: that is not believed before it was quiet for long enough.
-    pub(super) fn resolve(&mut self, found: Found, now: u64, policy: &Policy) -> Result<NewKey, Error> {
-        let age = |at: u64| millis(now.saturating_sub(at));
-        let is_quiet = self.last_sent_at.is_none_or(|at| age(at) >= policy.quiet);
+    pub(super) fn resolve(
+        &mut self,
+        found: Found,
+        now: u64,
+        sent: Option<Duration>,
+        policy: &Policy,
+    ) -> Result<NewKey, Error> {
+        let is_quiet = self.quiet_for(now, sent) >= policy.quiet;
         let waits = matches!(self.state, State::Unknown | State::Held)
             || self.uncertain && matches!(self.state, State::Pending | State::Parked(_));
         match (waits, found) {

@@ -1,10 +1,11 @@
 //! Sends what is due: the thin loop around [`decide`](super::decide).
 
 use std::{
+    collections::HashMap,
     fmt,
     pin::pin,
     sync::{
-        Arc,
+        Arc, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -71,6 +72,8 @@ pub(super) struct Inner {
     busy: AtomicU64,
     /// What was decided long ago is looked for then.
     sweep: AtomicU64,
+    /// When this process sent what may still be on its way, by the monotonic clock.
+    sent: std::sync::Mutex<HashMap<u64, Duration>>,
 }
 
 #[derive(Default)]
@@ -112,6 +115,7 @@ impl Outbox {
             quota: AtomicU64::new(0),
             busy: AtomicU64::new(0),
             sweep: AtomicU64::new(0),
+            sent: std::sync::Mutex::default(),
         })))
     }
 
@@ -248,7 +252,7 @@ impl Inner {
             if entry.set_back(now, &self.policy) && !self.keep(&mut entry).await? {
                 continue;
             }
-            match entry.turn(&self.holder, now, &self.policy) {
+            match entry.turn(&self.holder, now, self.sent_ago(&entry), &self.policy) {
                 Turn::Wedged => return Ok(None),
                 Turn::Wait(left) => return Ok(Some(left)),
                 Turn::Compare => {
@@ -276,13 +280,15 @@ impl Inner {
 
     /// Sends an entry and keeps what became of it; nothing when another process took it over.
     async fn send(&self, mut entry: Entry) -> Result<Option<OutboxEvent>, Error> {
+        self.note_sent(&entry);
         let answer = match entry.lane {
-            Lane::Blueprints => self.call::<BlueprintsWriteCall>(&mut entry).await?,
-            Lane::Stock => self.call::<StockWriteCall>(&mut entry).await?,
-            Lane::Ships => self.call::<ShipsWriteCall>(&mut entry).await?,
-            Lane::OrgStock => self.call::<OrgStockWriteCall>(&mut entry).await?,
+            Lane::Blueprints => self.call::<BlueprintsWriteCall>(&mut entry).await,
+            Lane::Stock => self.call::<StockWriteCall>(&mut entry).await,
+            Lane::Ships => self.call::<ShipsWriteCall>(&mut entry).await,
+            Lane::OrgStock => self.call::<OrgStockWriteCall>(&mut entry).await,
         };
-        let Some(answer) = answer else { return Ok(None) };
+        self.note_sent(&entry);
+        let Some(answer) = answer? else { return Ok(None) };
         let event = match answer {
             Ok((result, replayed)) => {
                 entry.decided(result, replayed, self.now());
@@ -298,6 +304,20 @@ impl Inner {
         };
         tracing::debug!(area = %entry.lane, entry = entry.number, state = ?entry.state, "outbox");
         Ok(self.keep(&mut entry).await?.then_some(event))
+    }
+
+    /// How long ago this process sent an entry, if that was lately.
+    pub(super) fn sent_ago(&self, entry: &Entry) -> Option<Duration> {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = sent.get(&entry.number)?;
+        Some(self.environment.now().monotonic.saturating_sub(*at))
+    }
+
+    fn note_sent(&self, entry: &Entry) {
+        let now = self.environment.now().monotonic;
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.retain(|_, at| now.saturating_sub(*at) < self.policy.quiet);
+        sent.insert(entry.number, now);
     }
 
     /// One sending, during which the entry stays this process's. Nothing when it did not.

@@ -222,7 +222,8 @@ impl Outbox {
         let key = self.0.key()?;
         let lane = self
             .change(number, |entry| {
-                if entry.resolve(found, self.0.now(), &self.0.policy)? == NewKey::Yes {
+                if entry.resolve(found, self.0.now(), self.0.sent_ago(entry), &self.0.policy)? == NewKey::Yes
+                {
                     entry.rekey(&key);
                 }
                 Ok(entry.lane)
