@@ -154,9 +154,12 @@ impl Entry {
             ErrorKind::Halted(_) => self.park(Why::Halted),
             ErrorKind::ScopeMissing => self.park(Why::Scope),
             ErrorKind::Bug if error.code() == Some(&Code::IdempotencyKeyReused) => self.park(Why::KeyReused),
+            // A message that a network doubled is refused the second time, and that may be the answer that came.
+            ErrorKind::Proof | ErrorKind::Clock => {
+                self.uncertain = true;
+                self.park(Why::Fault);
+            }
             ErrorKind::CursorExpired
-            | ErrorKind::Proof
-            | ErrorKind::Clock
             | ErrorKind::Secrets
             | ErrorKind::Storage
             | ErrorKind::Declined
