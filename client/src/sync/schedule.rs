@@ -24,10 +24,10 @@ struct Turn {
     not_before: Duration,
     failures: u32,
     reading: bool,
-    /// The member asked since it was last read.
+    /// The member asked for it.
     by_member: bool,
-    /// Something was sent while it was read, which may have come too late for a page.
-    again: bool,
+    /// Something was sent while it was read, which may have come too late for a page, or the member asked.
+    again: Option<Asked>,
 }
 
 /// What comes next.
@@ -92,7 +92,7 @@ impl Schedule {
     /// Something was sent to the area (LIM-17, WRT-08). A stopped one stays so, and trouble is waited out.
     pub fn changed(&mut self, area: Area, now: Duration) {
         if let Some(turn) = self.areas.get_mut(&area) {
-            turn.again = turn.reading;
+            turn.again = turn.again.or(turn.reading.then_some(Asked::ByProgram));
             if turn.failures == 0 && turn.due.is_some() {
                 turn.due = Some(now.max(turn.not_before));
             }
@@ -102,9 +102,11 @@ impl Schedule {
     /// The member asked: everything is due, as soon as the exchange allows (CLI-02).
     pub fn asked(&mut self, now: Duration) {
         for turn in self.areas.values_mut() {
-            turn.again |= turn.reading;
             turn.due = Some(now.max(turn.not_before));
-            turn.by_member = true;
+            match turn.reading {
+                true => turn.again = Some(Asked::ByMember),
+                false => turn.by_member = true,
+            }
         }
     }
 
@@ -135,23 +137,24 @@ impl Schedule {
     /// An area is being read.
     pub fn begins(&mut self, area: Area) {
         if let Some(turn) = self.areas.get_mut(&area) {
-            (turn.reading, turn.again, turn.by_member) = (true, false, false);
+            (turn.reading, turn.again) = (true, None);
         }
     }
 
     /// Nobody reads it any more, neither to its end nor with trouble: it is as due as it was.
     pub fn abandoned(&mut self, area: Area) {
         if let Some(turn) = self.areas.get_mut(&area) {
-            turn.reading = false;
+            turn.by_member |= turn.again == Some(Asked::ByMember);
+            (turn.reading, turn.again) = (false, None);
         }
     }
 
     /// It was read to its end.
     pub fn done(&mut self, area: Area, now: Duration) {
         if let Some(turn) = self.areas.get_mut(&area) {
-            let due = if turn.again { now } else { now.saturating_add(self.every) };
+            let due = if turn.again.is_some() { now } else { now.saturating_add(self.every) };
             // What the member asked for while it was read is still to come.
-            let by_member = turn.again && turn.by_member;
+            let by_member = turn.again == Some(Asked::ByMember);
             *turn = Turn { due: Some(due), by_member, ..Turn::default() };
         }
     }
@@ -170,10 +173,13 @@ impl Schedule {
             self.areas.values_mut().for_each(|turn| turn.due = None);
         }
         let Some(turn) = self.areas.get_mut(&area) else { return };
-        (turn.reading, turn.by_member) = (false, false);
+        let asked_again = turn.again.take() == Some(Asked::ByMember);
+        (turn.reading, turn.by_member) = (false, asked_again);
         turn.failures = turn.failures.saturating_add(1);
         turn.not_before = now.saturating_add(asked.unwrap_or_default());
         turn.due = match trouble {
+            // The member's word ends the own back-off, as it does while nothing is read.
+            Trouble::Passes if asked_again => Some(turn.not_before),
             Trouble::Passes => Some(now.saturating_add(self.backoff.after(turn.failures, asked, fraction))),
             Trouble::Area | Trouble::Session => None,
         };
@@ -284,5 +290,31 @@ mod tests {
             schedule.session([Area::Ships], at(1_000_001));
             assert_eq!(schedule.next(at(1_000_001)), Next::Read(Area::Ships, Asked::ByProgram));
         }
+    }
+
+    /// CLI-02: what the member asked for while it was read is not put off by the trouble that the reading met, and is
+    /// not forgotten when the reading is given up; what the exchange asked for holds.
+    #[test]
+    fn what_the_member_asks_during_a_reading_is_read_after_it() {
+        for (asked, next) in
+            [(None, Next::Read(Area::Stock, Asked::ByMember)), (Some(at(60)), Next::Wait(at(60)))]
+        {
+            let mut schedule = Schedule::new(EVERY);
+            schedule.session([Area::Stock], at(0));
+            schedule.begins(Area::Stock);
+            schedule.asked(at(30));
+            schedule.failed(Area::Stock, ErrorKind::Unreachable, asked, at(31), 0.5);
+            assert_eq!(schedule.next(at(31)), next);
+            schedule.begins(Area::Stock);
+            schedule.failed(Area::Stock, ErrorKind::Unreachable, None, at(100), 0.5);
+            assert!(matches!(schedule.next(at(100)), Next::Wait(_)), "it is asked for once");
+        }
+        let mut schedule = begun();
+        schedule.begins(Area::Ships);
+        schedule.asked(at(1));
+        schedule.abandoned(Area::Ships);
+        schedule.begins(Area::Stock);
+        schedule.done(Area::Stock, at(2));
+        assert_eq!(schedule.next(at(2)), Next::Read(Area::Ships, Asked::ByMember));
     }
 }
