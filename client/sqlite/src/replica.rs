@@ -122,25 +122,29 @@ impl ReplicaStore for SqliteReplica {
     }
 
     fn forget(&self, collections: &[Collection]) -> Result<Vec<Forgotten>, Error> {
-        let told = |collection, entries| Forgotten { collection, entries };
-        let mut forgotten = Vec::new();
-        for collection in collections {
-            let entries = match collection {
-                Collection::Area(area) => {
-                    self.of(*area).write(|transaction| rows::forget(transaction, *area))?
-                }
-                _ => self.organisation.write(rows::forget_demand)?,
-            };
-            forgotten.push(told(*collection, entries));
-        }
-        // The organisation's first, and neither waits for the other's trouble.
-        let organisation = self.organisation.settle(0);
+        let mut told: Vec<_> =
+            collections.iter().map(|collection| Forgotten { collection: *collection, entries: 0 }).collect();
+        let mut forget = |of_organisation: bool| -> Result<(), Error> {
+            let concerns =
+                |of: &&mut Forgotten| Collection::OF_ORGANISATION.contains(&of.collection) == of_organisation;
+            for forgotten in told.iter_mut().filter(concerns) {
+                forgotten.entries = match forgotten.collection {
+                    Collection::Area(area) => {
+                        self.of(area).write(|transaction| rows::forget(transaction, area))?
+                    }
+                    _ => self.organisation.write(rows::forget_demand)?,
+                };
+            }
+            Ok(())
+        };
+        // The organisation's first, and neither waits for the other's trouble (OST-14).
+        let organisation = forget(true).and(self.organisation.settle(0));
         let own = match collections.iter().any(|collection| !Collection::OF_ORGANISATION.contains(collection))
         {
-            true => delete_aside(&self.aside, &OWN).and(self.own.settle(0)),
+            true => forget(false).and(delete_aside(&self.aside, &OWN)).and(self.own.settle(0)),
             false => Ok(()),
         };
-        organisation.and(own).map(|()| forgotten)
+        organisation.and(own).map(|()| told)
     }
 
     fn settle(&self, now: UnixTime) -> Result<(), Error> {

@@ -166,6 +166,10 @@ fn others(store: &impl ReplicaStore) {
         ..Commit::of(Area::OrgStock, 1, kept(2, 1, "two"))
     };
     assert!(matches!(store.commit(&late).unwrap(), Outcome::Superseded(_)));
+    // Not even where there was nothing to be forgotten yet.
+    store.forget(&[Collection::Area(Area::Ships)]).unwrap();
+    let late = Commit { area: Area::Ships, ..Commit { expects: 0, ..late } };
+    assert!(matches!(store.commit(&late).unwrap(), Outcome::Superseded(_)));
     assert_eq!(keys(store, Area::Stock), ["1", "2"]);
     assert_eq!(store.forget(&[stock, pools]).unwrap(), [forgotten(stock, 2), forgotten(pools, 0)]);
     assert_eq!(store.removal(Area::Stock, "y").unwrap(), None);

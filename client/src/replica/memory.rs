@@ -107,7 +107,7 @@ impl ReplicaStore for MemoryReplica {
         let mut state = self.state();
         let forget = |collection: &Collection| {
             let entries = match collection {
-                Collection::Area(area) => state.areas.get_mut(area).map_or(0, Held::forget),
+                Collection::Area(area) => state.areas.entry(*area).or_default().forget(),
                 Collection::Demand => u64::from(state.demand.take().is_some()),
             };
             Forgotten { collection: *collection, entries }

@@ -49,6 +49,25 @@ delegated! {
     settle(now: UnixTime) -> ();
 }
 
+/// OST-14: trouble with the member's own copies keeps none of the organisation's.
+#[test]
+fn the_organisations_data_go_whatever_becomes_of_the_members_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let mut commit = Commit::of(Area::OrgStock, 0, check::kept(1, 1, "one"));
+    commit.upserts.push(check::row("1", Some("a"), None));
+    store.commit(&commit).unwrap();
+    store.keep_demand(&Document { at: UnixTime::from_secs(1), body: (*b"{}").into() }).unwrap();
+    rusqlite::Connection::open(folder.path().join("replica.db"))
+        .unwrap()
+        .execute_batch("DROP TABLE entry")
+        .unwrap();
+
+    assert!(store.forget(&Collection::ALL).is_err());
+    assert_eq!(store.count(Area::OrgStock).unwrap(), 0);
+    assert!(store.demand().unwrap().is_none());
+}
+
 /// The same rules as the store in memory, and the same plays, with the program ended and started anew in them.
 #[test]
 fn the_store_does_what_every_store_must() {
