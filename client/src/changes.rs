@@ -222,12 +222,8 @@ impl<O: Op> Changes<O> {
         if self.ops.is_empty() {
             return Err(Error::new(ErrorKind::Invalid, "a change set needs an op"));
         }
-        let parts = split::split(&self.ops, &self.together, most.max(1)).map_err(|together| {
-            Error::new(
-                ErrorKind::TooLarge,
-                format!("{together} ops belong together, and a batch does not hold as many"),
-            )
-        })?;
+        let parts = split::split(&self.ops, &self.together, most.max(1))
+            .map_err(|much| Error::new(ErrorKind::TooLarge, much.to_string()))?;
         let mut ops: Vec<Option<O>> = self.ops.into_iter().map(Some).collect();
         let mut take = |part: Vec<usize>| {
             let ops: Vec<O> = part.into_iter().filter_map(|at| ops.get_mut(at)?.take()).collect();

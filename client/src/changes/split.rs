@@ -1,6 +1,6 @@
 //! Which ops go into which batch.
 
-use std::{cmp::Ordering, collections::HashMap};
+use std::{cmp::Ordering, collections::HashMap, fmt, ops::RangeInclusive};
 
 use exchange_api::types::OpId;
 
@@ -35,24 +35,61 @@ impl Room {
     }
 }
 
-/// Places of ops, batch by batch, each of at most so many; else how many ops belong together that are more.
+/// Why ops fit no batch.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum TooMuch {
+    /// So many ops belong together.
+    Group(usize),
+    /// Between these ops, both included, there is no place where a cut leaves all together that belongs together and in
+    /// order; by their number alone they would fit where the second says so.
+    Stretch(RangeInclusive<usize>, bool),
+}
+
+impl fmt::Display for TooMuch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Group(ops) => write!(
+                f,
+                "{ops} ops are about the same things and belong together, which is more than a batch holds: \
+                 make several changes of them, one after the other"
+            ),
+            Self::Stretch(ops, fits) => {
+                let (first, last) = (ops.start() + 1, ops.end() + 1);
+                let (what, mend) = match fits {
+                    false => ("are more than a batch holds", "let ops about one thing follow one another"),
+                    true => ("have a longer answer than the exchange keeps", "give them shorter ids"),
+                };
+                write!(
+                    f,
+                    "the ops from number {first} to {last} cannot be sent apart and {what}: {mend}, or make \
+                     several changes of them, one after the other"
+                )
+            }
+        }
+    }
+}
+
+/// Places of ops, batch by batch, each of at most so many; else which ops are too many.
 ///
 /// Ops belong together when they are about the same thing, or when somebody says so. Stock of one material
 /// does so only when it falls here and rises there: that is a move, and its fall alone would count as a
 /// removal (STK-20).
-pub(super) fn split<O: Op>(ops: &[O], together: &[Vec<OpId>], most: usize) -> Result<Vec<Vec<usize>>, usize> {
+pub(super) fn split<O: Op>(
+    ops: &[O],
+    together: &[Vec<OpId>],
+    most: usize,
+) -> Result<Vec<Vec<usize>>, TooMuch> {
     let room = Room::of(ops, most);
     if room.holds(0..ops.len()) {
         return Ok(vec![(0..ops.len()).collect()]);
     }
     let groups = groups(ops, together);
-    if let Some(parts) = in_order(&groups, &room) {
-        return Ok(parts);
-    }
-    let largest = groups.sizes().into_iter().max().unwrap_or(0);
-    match O::INDEPENDENT {
-        true if largest <= most => Ok(gathered(&groups, most)),
-        _ => Err(largest),
+    match in_order(&groups, &room) {
+        Err(_) if O::INDEPENDENT => match groups.sizes().into_iter().max() {
+            Some(largest) if largest > most => Err(TooMuch::Group(largest)),
+            _ => Ok(gathered(&groups, most)),
+        },
+        parts => parts,
     }
 }
 
@@ -107,7 +144,7 @@ fn groups<O: Op>(ops: &[O], together: &[Vec<OpId>]) -> Groups {
 }
 
 /// Cuts between ops, wherever no group stands on both sides, each as late as can be.
-fn in_order(Groups(groups): &Groups, room: &Room) -> Option<Vec<Vec<usize>>> {
+fn in_order(Groups(groups): &Groups, room: &Room) -> Result<Vec<Vec<usize>>, TooMuch> {
     let mut last = vec![0; groups.len()];
     for (at, group) in groups.iter().enumerate() {
         last[*group] = at;
@@ -122,11 +159,15 @@ fn in_order(Groups(groups): &Groups, room: &Room) -> Option<Vec<Vec<usize>>> {
     let mut begin = 0;
     while begin < groups.len() {
         let furthest = groups.len().min(begin + room.ops);
-        let end = (begin + 1..=furthest).rev().find(|end| may_end[end - 1] && room.holds(begin..*end))?;
+        let cut = (begin + 1..=furthest).rev().find(|end| may_end[end - 1] && room.holds(begin..*end));
+        let end = cut.ok_or_else(|| {
+            let last = (begin..groups.len()).find(|at| may_end[*at]).unwrap_or(groups.len() - 1);
+            TooMuch::Stretch(begin..=last, last - begin < room.ops)
+        })?;
         parts.push((begin..end).collect());
         begin = end;
     }
-    Some(parts)
+    Ok(parts)
 }
 
 /// Each group whole, where its first op stands.

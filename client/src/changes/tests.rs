@@ -113,6 +113,38 @@ fn a_fall_and_a_rise_of_one_material_stay_together() {
     assert_eq!(batches.iter().map(ids).collect::<Vec<_>>(), [vec!["1", "3"], vec!["2"]]);
 }
 
+/// WRT-01: what fits no batch is said as what it is, with what can be done.
+#[test]
+fn ops_that_fit_no_batch_are_named() {
+    let note = |at: usize, entry: usize, id: String| {
+        let op = serde_json::json!(
+            {"op": "note", "opId": id, "unit": "u", "entry": format!("e-{entry}"), "version": at + 1, "note": "n"}
+        );
+        OrgStockOp::parse_valid(op.to_string().as_bytes()).unwrap()
+    };
+    let told = |ops: Vec<OrgStockOp>| {
+        let mut changes = OrgStockChanges::new();
+        ops.into_iter().for_each(|op| drop(changes.push(op).unwrap()));
+        let error = changes.batches(500).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+        error.to_string()
+    };
+    // Two entries in turn, behind another: 300 ops each, and nowhere a cut between them.
+    let alternating = |at: usize| note(at, if at == 0 { 7 } else { at % 2 }, at.to_string());
+    let error = told((0..601).map(alternating).collect());
+    assert!(error.contains("the ops from number 2 to 601 cannot be sent apart and are more"), "{error}");
+    let error = told((0..400).map(|at| note(at, 1, format!("{at:064}"))).collect());
+    assert!(error.contains("from number 1 to 400 cannot") && error.contains("shorter ids"), "{error}");
+
+    let mut changes = StockChanges::new();
+    for at in 0..3 {
+        changes.set(lot("ore", &format!("Here {at}")).holding(scu("10")), scu("0")).unwrap();
+    }
+    changes.set(lot("ore", "There").empty(), scu("30")).unwrap();
+    let error = changes.batches(3).unwrap_err().to_string();
+    assert!(error.contains("4 ops are about the same things"), "{error}");
+}
+
 /// LIM-22, OST-16: an answer that refuses every op of a batch, with as many warnings as there can be, is one that the
 /// exchange keeps under its key.
 #[test]
