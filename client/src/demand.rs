@@ -9,7 +9,10 @@ use exchange_api::{
 };
 use tokio::sync::Mutex;
 
-use crate::{environment::Environment, error::Error};
+use crate::{
+    environment::{CORRECTION, Environment},
+    error::Error,
+};
 
 /// What the exchange says of demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,10 +148,12 @@ impl DemandCadence {
     }
 
     /// How long to wait; nothing when it may be read now. A clock that was set back says nothing
-    /// of how long ago that was: it may be read.
+    /// of how long ago that was, and it may be read; one that was corrected by a minute does.
     #[must_use]
     pub fn due_in(&self, now: UnixTime) -> Duration {
-        let Some(read_at) = self.read_at.filter(|read_at| *read_at <= now) else { return Duration::ZERO };
+        let Some(read_at) = self.read_at.filter(|read_at| *read_at <= now + CORRECTION) else {
+            return Duration::ZERO;
+        };
         Self::LEAST.saturating_sub(now.saturating_since(read_at))
     }
 
@@ -215,8 +220,9 @@ impl DemandView {
 impl State {
     fn copy(&mut self, now: UnixTime) -> Option<Arc<Demand>> {
         // By a clock that was set back nobody can tell how old it is.
-        self.copy
-            .take_if(|(read_at, _)| now < *read_at || now.saturating_since(*read_at) >= DemandCadence::KEPT);
+        self.copy.take_if(|(read_at, _)| {
+            now + CORRECTION < *read_at || now.saturating_since(*read_at) >= DemandCadence::KEPT
+        });
         self.copy.as_ref().map(|(_, demand)| Arc::clone(demand))
     }
 }
@@ -296,6 +302,9 @@ mod tests {
         assert_eq!(cadence.due_in(at(1000)), Duration::from_secs(300));
         assert_eq!(cadence.due_in(at(1299)), Duration::from_secs(1));
         assert!(cadence.due_in(at(1300)).is_zero());
+        // Corrected by a little, it counts from then on.
+        assert_eq!(cadence.due_in(at(999)), Duration::from_secs(300));
+        assert_eq!(cadence.due_in(at(940)), Duration::from_secs(300));
         // The clock was set back: by that one it would be 1290 seconds and more.
         assert!(cadence.due_in(at(10)).is_zero());
         cadence.read(at(10));

@@ -11,6 +11,9 @@ use std::{
 
 use dpop_bound::{Random, SystemRandom, UnixTime, clock::Reading, random::RandomError};
 
+/// So much a clock is corrected by without a word: a time that lies further ahead was noted before it was set back.
+pub(crate) const CORRECTION: Duration = Duration::from_secs(60);
+
 /// What [`Clock::sleep`] gives.
 pub type Sleep<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
