@@ -44,9 +44,9 @@
 //! | what this connection may do; its label | SVC | [`Exchange::connection`], [`Label`] |
 //! | collections, kept equal | FED, LIM-17 | [`Exchange::sync`], [`Replica`]; by hand [`feed::Feed`] |
 //! | merging, and ships of one's own for the first time | SHP | [`replica::merge_ship`], [`replica::FirstShips`] |
-//! | changes, and what became of them | WRT, BLU, STK, SHP, OST | [`changes`], [`changes::Remedy`] |
+//! | changes, and what became of them | WRT, BPR, STK, SHP, OST | [`changes`], [`changes::Remedy`] |
 //! | changes that are sent once | GW-12, WRT-08 | [`Exchange::outbox`] |
-//! | names of things | CAT, RES | [`Catalogue`], [`changes::known`] |
+//! | names of things | RES | [`Catalogue`], [`changes::known`] |
 //! | the demand of the organisation | DEM | [`Demand`] |
 //! | drafts, and files of blueprints | DRF | [`Exchange::drafts`], [`EnvelopeBuilder`] |
 //! | what went wrong | ERR, CLI-04 | [`Error`], [`ErrorKind`], [`Advice`] |
