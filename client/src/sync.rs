@@ -31,14 +31,17 @@ use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
     exchange::Exchange,
-    feed::{Action, Area, Collection, Entry, Feed, Input, PageEvent, Phase, Position, Reader},
+    feed::{Action, Area, Collection, Entry, Feed, Input, Kept, PageEvent, Phase, Reader, Whose},
     pace::Asked,
-    replica::{Commit, Forgotten, Outcome, Replica},
+    replica::{Commit, Forgotten, Outcome, Replica, ReplicaStore},
     transport::Patience,
 };
 
 /// So many entries are on a page: one commit each.
 const PAGE: i64 = 500;
+
+/// So often a replica is taken over that another program writes to at that moment: it stops at its next commit.
+const TAKEOVERS: u32 = 8;
 
 /// So many events wait for one who listens slowly, who is told when some were missed.
 const EVENTS: usize = 256;
@@ -46,11 +49,11 @@ const EVENTS: usize = 256;
 /// Keeps a replica equal to the exchange. Cloning shares it.
 ///
 /// ```no_run
-/// # use exchange_client::{Connection, Error, Exchange, Replica};
+/// # use exchange_client::{Error, Exchange, Replica};
 /// # async fn example(exchange: Exchange) -> Result<(), Error> {
 /// let replica = Replica::in_memory();
 /// let sync = exchange.sync(&replica);
-/// sync.session(&Connection::read(exchange.api(), exchange.identity(), None).await?).await?;
+/// sync.session(&exchange.connection().await?).await?;
 /// sync.once().await?;
 /// for ship in replica.ships() {
 ///     println!("{}", ship?.ship_type.name);
@@ -133,15 +136,18 @@ impl Sync {
 
     /// A session begins: every area that its token can read is due at once (LIM-17), and what is of the organisation
     /// and too old, or not to be read with this token at all, is forgotten. So is everything that is another
-    /// installation's, or of which that is not known: it may be another member's, and is not shown for one moment
-    /// more. To be called after every sign-in, at every start and whenever the capabilities are others, before
-    /// anything of the replica is shown.
+    /// installation's: it may be another member's, and is not shown for one moment more. To be called after every
+    /// sign-in, at every start and whenever the capabilities are others, before anything of the replica is shown.
+    ///
+    /// From now on the replica is this connection's: another process that still reads for one of before stops.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`]: what is too old may be there still; call it again.
+    /// [`ErrorKind::Storage`]: what is too old may be there still; call it again. [`ErrorKind::Busy`]: the exchange
+    /// cannot tell at the moment which installation this is (SVC-03), and what is kept may be another's: nothing is
+    /// forgotten, nothing read, and nothing is to be shown before it can.
     pub async fn session(&self, connection: &Connection) -> Result<Vec<Forgotten>, Error> {
         let reader = Reader::of(connection);
-        let mut told = self.forget_others(&reader).await?;
+        let mut told = self.take_over(&reader).await?;
         *locked(&self.0.reader) = reader.clone();
         let areas = Area::ALL.into_iter().filter(|area| connection.can(&area.scope()));
         locked(&self.0.schedule).session(areas, self.monotonic());
@@ -157,48 +163,46 @@ impl Sync {
         if !lost.is_empty() {
             let replica = self.0.replica.clone();
             told.extend(blocking(move || replica.store().forget(&lost)).await?);
+            // Whose an area is was forgotten with it.
+            let (replica, owner) = (self.0.replica.clone(), reader.clone());
+            if !blocking(move || note_owner(replica.store(), &owner)).await? {
+                told.extend(self.take_over(&reader).await?);
+            }
         }
-        self.note_owner(reader).await?;
         told.retain(|forgotten| forgotten.entries > 0);
         Ok(told)
     }
 
-    /// Forgets everything, if anything that is kept is not surely this installation's.
-    async fn forget_others(&self, reader: &Reader) -> Result<Vec<Forgotten>, Error> {
-        let (replica, own) = (self.0.replica.clone(), reader.installation.clone());
+    /// Makes the replica this reader's: forgets everything, if anything that is kept is not, and notes whose it is in
+    /// every area before there are entries, which is how who reads for another finds out. Demand says nothing of that
+    /// itself: it is whose org stock is.
+    async fn take_over(&self, reader: &Reader) -> Result<Vec<Forgotten>, Error> {
+        let (replica, reader) = (self.0.replica.clone(), reader.clone());
         blocking(move || {
             let store = replica.store();
-            for area in Area::ALL {
-                let kept = store.kept(area)?;
-                let owner = kept.reader.installation.as_ref();
-                // Demand is the same organisation's as org stock, beside which its owner is noted.
-                let holds = owner.is_some()
-                    || kept.position != Position::Start
-                    || area == Area::OrgStock && store.demand()?.is_some();
-                if holds && (owner.is_none() || owner != own.as_ref()) {
-                    return store.forget(&Collection::ALL);
+            let mut told = Vec::new();
+            for _ in 0..TAKEOVERS {
+                if !is_own(store, &reader)? {
+                    told.extend(store.forget(&Collection::ALL)?);
+                }
+                if note_owner(store, &reader)? {
+                    return Ok(told);
                 }
             }
-            Ok(Vec::new())
+            Err(Error::new(ErrorKind::Storage, "another program keeps writing to the replica"))
         })
         .await
     }
 
-    /// Notes whose the organisation's data are before there are any, as demand says nothing of that itself.
-    async fn note_owner(&self, reader: Reader) -> Result<(), Error> {
-        let replica = self.0.replica.clone();
-        blocking(move || {
-            let mut kept = replica.store().kept(Area::OrgStock)?;
-            if kept.reader.installation.is_none() && reader.installation.is_some() {
-                let expects = kept.sequence;
-                kept.sequence += 1;
-                kept.reader.installation = reader.installation;
-                // Whoever was faster noted it.
-                replica.store().commit(&Commit::of(Area::OrgStock, expects, kept))?;
+    /// A replica that another connection took over is not read into: its tokens may be another member's.
+    fn still_own(&self, kept: &Kept) -> Result<(), Error> {
+        match kept.whose(&locked(&self.0.reader)) {
+            Whose::Anothers => {
+                let what = "somebody signed in anew meanwhile, and what is kept is of that connection";
+                Err(Error::new(ErrorKind::SignInNeeded, what))
             }
-            Ok(())
-        })
-        .await
+            Whose::Nobodys | Whose::Own | Whose::Unknown => Ok(()),
+        }
     }
 
     /// Something was sent to this area: its feed is read at once, for the new position too (WRT-08, LIM-17).
@@ -303,6 +307,7 @@ impl Sync {
         self.doing(E::AREA, Doing::Reading { phase: None, entries: 0 });
         let replica = self.0.replica.clone();
         let kept = blocking(move || replica.store().kept(E::AREA)).await?;
+        self.still_own(&kept)?;
         let mut input = Input::Go { kept, reader: locked(&self.0.reader).clone() };
         let mut limit = PAGE;
         loop {
@@ -324,7 +329,10 @@ impl Sync {
                     let replica = self.0.replica.clone();
                     match blocking(move || replica.store().commit(&commit)).await? {
                         Outcome::Done(tally) => Input::Committed(tally),
-                        Outcome::Superseded(kept) => Input::Superseded(kept),
+                        Outcome::Superseded(kept) => {
+                            self.still_own(&kept)?;
+                            Input::Superseded(kept)
+                        }
                     }
                 }
                 Action::Done => {
@@ -446,6 +454,45 @@ impl Drop for Begun<'_> {
         locked(&self.sync.0.schedule).abandoned(self.area);
         self.sync.doing(self.area, Doing::Nothing);
     }
+}
+
+/// Whether nothing that is kept is another's. What was read when nobody could tell for whom is nobody's to keep.
+fn is_own(store: &dyn ReplicaStore, reader: &Reader) -> Result<bool, Error> {
+    for area in Area::ALL {
+        let kept = store.kept(area)?;
+        let owner = kept.reader.installation.as_ref();
+        match kept.whose(reader) {
+            Whose::Own => {}
+            Whose::Nobodys if area == Area::OrgStock && store.demand()?.is_some() => return Ok(false),
+            Whose::Nobodys => {}
+            Whose::Unknown if owner.is_some() => {
+                let what = "the exchange cannot tell at the moment whose connection this is";
+                return Err(Error::new(ErrorKind::Busy, what));
+            }
+            Whose::Anothers | Whose::Unknown => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Notes in every area whose it is; says whether nobody wrote meanwhile.
+fn note_owner(store: &dyn ReplicaStore, reader: &Reader) -> Result<bool, Error> {
+    for area in Area::ALL {
+        let mut kept = store.kept(area)?;
+        match kept.whose(reader) {
+            Whose::Nobodys if reader.installation.is_some() => {
+                let expects = kept.sequence;
+                kept.sequence += 1;
+                kept.reader.installation.clone_from(&reader.installation);
+                if let Outcome::Superseded(_) = store.commit(&Commit::of(area, expects, kept))? {
+                    return Ok(false);
+                }
+            }
+            Whose::Nobodys | Whose::Own => {}
+            Whose::Anothers | Whose::Unknown => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 /// Nothing that is done under these locks can panic.

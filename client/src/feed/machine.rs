@@ -8,7 +8,7 @@ use exchange_api::{
     views::{FeedPage, FeedPageParts},
 };
 
-use super::{Area, Entry, Kept, Position, Reader};
+use super::{Area, Entry, Kept, Position, Reader, Whose};
 use crate::{
     error::Error,
     replica::{Commit, Removal, Row, Tally},
@@ -216,17 +216,17 @@ impl<E: Entry> Feed<E> {
 
     /// Where to begin: where it was left, unless that is worth nothing to who asks now.
     fn begin(&mut self, kept: Kept) -> Action {
-        if kept.position == Position::Start {
-            return self.read(kept, Position::Start);
-        }
         let (before, now) = (&kept.reader, &self.reader);
         // One that could not be told is no other one: a cursor of somebody else would be refused.
-        if differ(before.installation.as_ref(), now.installation.as_ref()) {
+        if kept.whose(now) == Whose::Anothers {
             // Perhaps another member's: not to be shown for one moment more.
             let (sequence, generation) = (kept.sequence + 1, kept.generation);
             let now = Kept { sequence, generation, reader: now.clone(), ..Kept::default() };
             let commit = Commit { clear: true, ..Commit::of(E::AREA, kept.sequence, now.clone()) };
             return self.commit(commit, now, PageEvent::of(E::AREA, Phase::Snapshot), Next::Begin);
+        }
+        if kept.position == Position::Start {
+            return self.read(kept, Position::Start);
         }
         if before.details && !now.details {
             // OST-10: what is kept of it goes before anything else is done.

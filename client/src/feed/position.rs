@@ -81,6 +81,19 @@ impl Reader {
     }
 }
 
+/// Whose entries are kept, for one who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Nothing is, or nothing that is anybody's yet.
+    Nobodys,
+    /// This installation's.
+    Own,
+    /// Another installation's, and perhaps another member's.
+    Anothers,
+    /// The exchange could not tell which installation it is, now or when they were read (SVC-03).
+    Unknown,
+}
+
 /// What is kept of an area beside its entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -100,4 +113,16 @@ pub struct Kept {
     /// When the oldest of what was not confirmed since was read: from which copies of the organisation's data count
     /// their 7 days (OST-14).
     pub since: Option<UnixTime>,
+}
+
+impl Kept {
+    /// Whose they are for this reader.
+    pub(crate) fn whose(&self, reader: &Reader) -> Whose {
+        match (&self.reader.installation, &reader.installation) {
+            (Some(kept), Some(asks)) if kept == asks => Whose::Own,
+            (Some(_), Some(_)) => Whose::Anothers,
+            (None, _) if self.position == Position::Start => Whose::Nobodys,
+            (None, _) | (_, None) => Whose::Unknown,
+        }
+    }
 }

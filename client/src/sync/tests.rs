@@ -43,6 +43,8 @@ enum Refusal {
     Offline,
     /// An answer that never comes.
     Silence,
+    /// An answer that comes after so many seconds.
+    Slow(u64),
     /// More, at the same place, with nothing in it.
     Circle,
     /// More than this client takes, unless no more entries are asked for than this.
@@ -111,7 +113,11 @@ impl Transport for Exchange {
                     r#"{{"type":"about:blank","title":"T","status":{status},"code":"{code}","correlationId":"c-1"}}"#
                 )
             };
-            let refusal = held(&self.0.refusals).get(&area).copied();
+            let mut refusal = held(&self.0.refusals).get(&area).copied();
+            if let Some(Refusal::Slow(seconds)) = refusal {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                refusal = None;
+            }
             let most = if let Some(Refusal::TooMuch(most)) = refusal { most } else { 500 };
             match refusal.filter(|refusal| !matches!(refusal, Refusal::TooMuch(_)) || limit > Some(most)) {
                 Some(Refusal::TooMuch(_)) => {
@@ -127,7 +133,7 @@ impl Transport for Exchange {
                 Some(Refusal::Offline) => {
                     Err(TransportError::new(TransportFault::Connect, Delivery::NotSent))
                 }
-                Some(Refusal::Silence) => std::future::pending().await,
+                Some(Refusal::Silence | Refusal::Slow(_)) => std::future::pending().await,
                 Some(Refusal::Circle) => {
                     let page = r#"{"items":[],"removed":[],"nextCursor":"c-0","hasMore":true}"#;
                     Ok(answer(200, page.to_owned()))
@@ -145,6 +151,7 @@ impl Transport for Exchange {
     }
 }
 
+const ANOTHER: &str = r#""installationId":"another","#;
 const ALL: &[&str] = &["blueprints.read", "stock.read", "hangar.read", "orgstock.read", "demand.read"];
 
 fn connection(scopes: &[&str]) -> Connection {
@@ -198,32 +205,82 @@ async fn a_round_brings_everything_that_may_be_read() {
     assert!(told[0].restarted && told[0].gone == ["s1".into()]);
 }
 
-/// Another member who signs in here sees nothing of what was kept, not even where nothing is read any more.
+/// OST-14: another member who signs in here sees nothing of what was kept, not even where nothing is read any more.
 #[tokio::test(start_paused = true)]
 async fn what_is_another_members_is_forgotten_first() {
-    for other in [r#""installationId":"another","#, ""] {
-        let exchange = Exchange::new();
-        exchange.put(Area::Ships, "s1", 1);
-        let sync = exchange.sync();
-        let mine = connection(&["hangar.read", "demand.read"]);
-        sync.session(&mine).await.unwrap();
-        sync.once().await.unwrap();
-        let document = Document { at: sync.now(), body: (*b"{}").into() };
-        sync.replica().store().keep_demand(&document).unwrap();
-        assert_eq!(sync.session(&mine).await.unwrap(), []);
-        assert!(sync.replica().store().demand().unwrap().is_some());
+    let exchange = Exchange::new();
+    exchange.put(Area::Ships, "s1", 1);
+    let sync = exchange.sync();
+    let mine = connection(&["hangar.read", "demand.read"]);
+    sync.session(&mine).await.unwrap();
+    sync.once().await.unwrap();
+    let document = Document { at: sync.now(), body: (*b"{}").into() };
+    sync.replica().store().keep_demand(&document).unwrap();
+    assert_eq!(sync.session(&mine).await.unwrap(), []);
+    assert!(sync.replica().store().demand().unwrap().is_some());
 
-        let told = sync.session(&connection_of(other, &["stock.read", "demand.read"])).await.unwrap();
-        let told: Vec<_> = told.iter().map(|forgotten| forgotten.collection).collect();
-        assert_eq!(told, [Collection::Area(Area::Ships), Collection::Demand]);
-        assert_eq!(sync.replica().count(Area::Ships).unwrap(), 0);
-        assert!(sync.replica().store().demand().unwrap().is_none());
-    }
+    let told = sync.session(&connection_of(ANOTHER, &["stock.read", "demand.read"])).await.unwrap();
+    let told: Vec<_> = told.iter().map(|forgotten| forgotten.collection).collect();
+    assert_eq!(told, [Collection::Area(Area::Ships), Collection::Demand]);
+    assert_eq!(sync.replica().count(Area::Ships).unwrap(), 0);
+    assert!(sync.replica().store().demand().unwrap().is_none());
     // Demand of which nobody knows whose it is.
     let sync = Exchange::new().sync();
     let document = Document { at: sync.now(), body: (*b"{}").into() };
     sync.replica().store().keep_demand(&document).unwrap();
     assert_eq!(sync.session(&connection(ALL)).await.unwrap().len(), 1);
+}
+
+/// SVC-03: an installation that cannot be told is no other one, whose copies and agreements would be deleted; it is not
+/// this one either, for which they would be read on.
+#[tokio::test(start_paused = true)]
+async fn what_may_be_anothers_is_neither_forgotten_nor_read_on() {
+    let exchange = Exchange::new();
+    exchange.put(Area::Ships, "s1", 1);
+    let sync = exchange.sync();
+    sync.session(&connection(&["hangar.read"])).await.unwrap();
+    sync.once().await.unwrap();
+    exchange.seen();
+
+    let again = Sync::new(sync.0.api.clone(), sync.replica().clone(), sync.0.environment.clone());
+    let error = again.session(&connection_of("", &["hangar.read"])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+    again.once().await.unwrap();
+    assert_eq!(exchange.seen(), []);
+    assert_eq!(again.replica().count(Area::Ships).unwrap(), 1);
+    assert_eq!(again.session(&connection(&["hangar.read"])).await.unwrap(), []);
+}
+
+/// OST-14: whoever still reads for the former connection, with tokens that are good for a while, brings nothing of it
+/// back after somebody signed in anew, neither where a round was under way nor where one begins.
+#[tokio::test(start_paused = true)]
+async fn who_reads_for_a_former_connection_stops() {
+    let exchange = Exchange::new();
+    for key in ["s1", "s2", "s3"] {
+        exchange.put(Area::Ships, key, 1);
+    }
+    let former = exchange.sync();
+    former.session(&connection(ALL)).await.unwrap();
+    exchange.refuse(Area::Ships, Some(Refusal::Slow(10)));
+    let under_way = {
+        let former = former.clone();
+        tokio::spawn(async move { former.area(Area::Ships).await })
+    };
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(areas(&exchange.seen()), [Area::Ships], "its page is on the way");
+    let now = Sync::new(former.0.api.clone(), former.replica().clone(), former.0.environment.clone());
+    now.session(&connection_of(ANOTHER, &["hangar.read"])).await.unwrap();
+
+    assert_eq!(under_way.await.unwrap().unwrap_err().kind(), ErrorKind::SignInNeeded);
+    let error = former.area(Area::OrgStock).await.unwrap_err();
+    assert!(error.to_string().contains("signed in anew"), "{error}");
+    for area in Area::ALL {
+        let kept = now.replica().store().kept(area).unwrap();
+        assert_eq!(kept.reader.installation.unwrap().as_str(), "another", "{area}");
+        assert_eq!(now.replica().count(area).unwrap(), 0, "{area}");
+    }
+    now.once().await.unwrap();
+    assert_eq!(now.replica().count(Area::Ships).unwrap(), 3);
 }
 
 /// LIM-17, WRT-08: by timer every 5 minutes, and at once after something was sent.
