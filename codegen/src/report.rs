@@ -39,8 +39,8 @@ pub struct Report {
     pub assumptions: Vec<String>,
     /// Operations and webhooks that no client can send, with the reason.
     pub unsent: Vec<Unsent>,
-    /// What engines lost: engine, what, where, what enforces it.
-    pub losses: Vec<Lost>,
+    /// What engines lost: engine, what, where, what enforces it; `None` when they were not asked.
+    pub losses: Option<Vec<Lost>>,
     /// What is known about each type, in order of the types.
     pub proofs: Vec<(String, Proof)>,
 }
@@ -96,13 +96,13 @@ pub struct Lost {
 }
 
 /// Puts together what there is to say; `plans` come from [`Project::plans`](crate::generate::Project::plans),
-/// `lost` from [`crate::generate::lowered`], `proofs` from [`crate::proof::prove`].
+/// `lost` from `generate::lowered` if engines were asked, `proofs` from [`crate::proof::prove`].
 #[must_use]
 pub fn report(
     config: &Config,
     contract: &Reading,
     plans: &Plans<'_>,
-    lost: &[Loss],
+    lost: Option<&[Loss]>,
     proofs: Vec<(TypeId, Proof)>,
 ) -> Report {
     deep(|| put_together(config, contract, plans, lost, proofs))
@@ -112,7 +112,7 @@ fn put_together(
     config: &Config,
     contract: &Reading,
     plans: &Plans<'_>,
-    lost: &[Loss],
+    lost: Option<&[Loss]>,
     proofs: Vec<(TypeId, Proof)>,
 ) -> Report {
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
@@ -124,7 +124,7 @@ fn put_together(
         looser: looser(contract),
         assumptions: assumptions(config, contract, &proofs),
         unsent: unsent(contract, plans),
-        losses: losses(contract, lost),
+        losses: lost.map(|lost| losses(contract, lost)),
         proofs: proofs.into_iter().map(|(id, proof)| (name(id), proof)).collect(),
     }
 }
@@ -331,7 +331,7 @@ impl Report {
             "looser": self.looser.iter().map(looser).collect::<Vec<_>>(),
             "assumptions": self.assumptions,
             "unsent": self.unsent.iter().map(unsent).collect::<Vec<_>>(),
-            "losses": self.losses.iter().map(lost).collect::<Vec<_>>(),
+            "losses": self.losses.as_ref().map(|losses| losses.iter().map(lost).collect::<Vec<_>>()),
             "proofs": self.proofs.iter().map(proof).collect::<Vec<_>>(),
         })
     }

@@ -625,7 +625,9 @@ fn explain_says_where_from_and_what_enforces() {
 #[test]
 fn report_counts_and_proves() {
     let folder = Folder::new("report");
-    let ran = folder.run(&["report", "tickets.yaml"]).ended(0);
+    let report = folder.run(&["report", "tickets.yaml", "--json"]).ended(0).summary()["report"].clone();
+    assert!(report["losses"].is_null(), "engines were asked: {report}");
+    let ran = folder.run(&["report", "tickets.yaml", "--engines"]).ended(0);
     for words in ["Tickets 1.0", "dependentRequired", "What engines do not carry", "proven"] {
         assert!(ran.out.contains(words), "{words}: {}", ran.out);
     }

@@ -130,6 +130,7 @@ Every type is proven to hold all that its schema accepts, or tested with generat
 
 Examples:
   contract-codegen report schemas/codegen.toml
+  contract-codegen report openapi.json --engines
   contract-codegen report github.json --path '/repos/**' --markdown
   contract-codegen report openapi.json --json | jq '.summary.report.looser'";
 
@@ -311,6 +312,9 @@ pub(crate) struct ReportArgs {
     /// OpenAPI documents, schema files, folders of them, or a codegen.toml
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
+    /// Also run progenitor, and say what it cannot carry and what enforces that here
+    #[arg(long)]
+    pub(crate) engines: bool,
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,

@@ -16,13 +16,18 @@ pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> 
     let generated = project.generate_with(&|what| screen.step(what))?;
     let count = generated.contract.shapes.types.len();
     let proofs = prove(&generated.contract, |done| screen.step(&format!("proving {done} of {count} types")));
-    screen.step("asking what other engines would make of it");
     // What is wrong with operations was said when they were generated.
     let plans = project.plans(&generated.contract, &mut Diagnostics::new());
-    let (lowered, opinion) = lowered(&generated.contract, &plans.paths);
-    let report = reporting::report(&project.config, &generated.contract, &plans, &lowered.losses, proofs);
+    let opinion = args.engines.then(|| {
+        screen.step("asking what other engines would make of it");
+        lowered(&generated.contract, &plans.paths)
+    });
+    let losses = opinion.as_ref().map(|(lowered, _)| &*lowered.losses);
+    let report = reporting::report(&project.config, &generated.contract, &plans, losses, proofs);
     screen.diagnostics(&generated.contract.diagnostics);
-    screen.diagnostics(&opinion);
+    if let Some((_, opinion)) = &opinion {
+        screen.diagnostics(opinion);
+    }
     tell(&report, args.markdown, screen)
 }
 

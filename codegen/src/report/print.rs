@@ -55,11 +55,13 @@ pub(super) fn text(report: &Report, markdown: bool) -> String {
         page.detail(&each.place);
     }
 
-    page.heading(2, "What engines do not carry");
-    if report.losses.is_empty() {
-        page.line("Nothing.");
+    if let Some(losses) = &report.losses {
+        page.heading(2, "What engines do not carry");
+        if losses.is_empty() {
+            page.line("Nothing.");
+        }
     }
-    for lost in &report.losses {
+    for lost in report.losses.iter().flatten() {
         let count = lost.places.len();
         let times = if count > 1 { format!(" ({count} places)") } else { String::new() };
         page.item(&format!("{}: {}{times} → {}", lost.engine, lost.what, lost.enforced));
