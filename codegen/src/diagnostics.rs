@@ -7,6 +7,8 @@
 //! ([`Diagnostic::mended`]). Readers report and recover, always; whether faults refuse a contract
 //! is decided in one place, [`Diagnostics::settle`].
 
+#[cfg(feature = "frames")]
+mod frame;
 mod render;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -255,6 +257,12 @@ impl Diagnostics {
     #[must_use]
     pub fn render(&self, color: bool) -> String {
         render::people(&self.sorted(), color, None)
+    }
+
+    /// Each in one line, for the output of other tools: `file:line:column #/pointer: code: message (help)`.
+    #[must_use]
+    pub fn lines(&self) -> Vec<(Severity, String)> {
+        render::lines(&self.sorted())
     }
 
     /// The same with the first few of each kind: the same severity and code, and the same message

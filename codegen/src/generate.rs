@@ -25,13 +25,11 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     load::{self, Sources, load_all},
-    lower::{self, Lowered},
     naming::Names,
     plan::{Given, Plan, Plans, SCOPE, Side, one_at_each_place, plan},
     proof::structure::warn_of_gaps,
     prune::{Settled, prune},
     reading::Reading,
-    refine,
     render::Files,
     resolve::{ResolveOptions, resolve},
     shape::shape,
@@ -294,11 +292,12 @@ impl Project {
 }
 
 /// The operations of a plan as another engine takes them, and what that engine makes of it.
+#[cfg(feature = "engines")]
 #[must_use]
-pub fn lowered(contract: &Reading, plan: &Plan<'_>) -> (Lowered, Diagnostics) {
+pub fn lowered(contract: &Reading, plan: &Plan<'_>) -> (crate::lower::Lowered, Diagnostics) {
     deep(|| {
-        let mut lowered = lower::lower(plan, &contract.graph, &contract.shapes);
-        let mut diagnostics = refine::second_opinion(plan, &mut lowered);
+        let mut lowered = crate::lower::lower(plan, &contract.graph, &contract.shapes);
+        let mut diagnostics = crate::refine::second_opinion(plan, &mut lowered);
         diagnostics.attach(&contract.sources);
         (lowered, diagnostics)
     })

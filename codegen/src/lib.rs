@@ -1,31 +1,49 @@
 //! From any OpenAPI 3.1 / JSON Schema 2020-12 contract to Rust: typed models, validators, a
 //! client and a server interface.
 //!
-//! ```no_run
-//! use contract_codegen::generate::Project;
-//! use std::path::Path;
+//! A build script that generates one file and tells cargo what it was made of:
 //!
-//! let project = Project::from_config(Path::new("schemas/codegen.toml"))?;
-//! let generated = project.generate()?;
-//! for (path, text) in generated.files.iter() {
-//!     println!("{path}: {} lines", text.lines().count());
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use contract_codegen::Build;
+//!
+//! fn main() -> ExitCode {
+//!     Build::of("openapi.yaml").run("api.rs")
 //! }
-//! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
+//!
+//! [`Build`] is the short way, and a build script needs none of the features (`default-features = false`).
+//! [`generate::Project`] is what it stands on: it reads a contract and its options and gives files,
+//! which [`mod@write`] puts on disk; [`explain`], [`report`], `drift` and [`init`] look at what was decided.
+//! Problems are [`diagnostics::Diagnostics`], with file and JSON Pointer.
+//!
+//! # Features
+//!
+//! | | |
+//! |---|---|
+//! | `cli` (default) | the command `contract-codegen`, with the three below |
+//! | `engines` | what progenitor makes of a contract (`refine`), for `lower` and `report --engines` |
+//! | `frames` | excerpts in frames around what is told |
+//! | `proofs` | `drift`; proofs in place of tests in a report |
+//!
+//! # Stages
 //!
 //! The stages are modules, in this order: [`load`], [`resolve`], [`prune`], [`shape`], [`plan`],
 //! [`tables`], [`emit`] with [`operations`], [`calls`], [`views`], [`client`], [`server`] and
-//! [`registry`], then [`render`] and [`mod@write`]; [`lower`] and [`refine`] ask another engine. [`generate`] runs
+//! [`registry`], then [`render`] and [`mod@write`]; [`lower`] and `refine` ask another engine. [`generate`] runs
 //! them all; names are settled in [`naming`], before a part of a contract is taken. [`init`] writes a first
 //! `codegen.toml`.
 
 pub mod api;
 pub mod arena;
+mod build;
 pub mod calls;
 pub mod checks;
 pub mod client;
 pub mod config;
 pub mod diagnostics;
+#[cfg(feature = "proofs")]
 pub mod drift;
 pub mod emit;
 pub mod explain;
@@ -44,6 +62,7 @@ pub mod plan;
 pub mod proof;
 pub mod prune;
 pub mod reading;
+#[cfg(feature = "engines")]
 pub mod refine;
 pub mod registry;
 pub mod render;
@@ -61,3 +80,5 @@ pub mod tree;
 pub mod views;
 pub mod words;
 pub mod write;
+
+pub use build::{Build, BuildError};

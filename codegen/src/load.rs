@@ -249,6 +249,11 @@ impl Sources {
         (0..u32::try_from(self.sources.len()).unwrap_or(u32::MAX)).map(SourceId)
     }
 
+    /// Every file that was read, as a path that can be opened.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.retrievals.iter().filter_map(|each| each.path.as_deref())
+    }
+
     /// Whether it was given, not asked for by a reference.
     #[must_use]
     pub fn is_input(&self, id: SourceId) -> bool {

@@ -101,6 +101,7 @@ impl TablePlan {
     }
 
     /// The same for a graph alone, whatever types are made of it.
+    #[cfg(feature = "proofs")]
     #[must_use]
     pub(crate) fn of_graph(graph: &Graph) -> Self {
         Self::new(graph, &Shapes::default(), patterns(graph).0, &RowNames::settle(graph))

@@ -59,6 +59,7 @@ const GENERATOR: &[&str] = &[
     "drift",
     "proof",
     "generate",
+    "build",
     "explain",
     "report",
     "init",

@@ -33,8 +33,8 @@ EXAMPLES
   Since a release, as a table for a pull request:
       cargo xtask drift --against v1.2.0 --markdown
   Does a running service still speak this contract?
-      cargo xtask drift --against https://exchange.example
       cargo xtask drift --against http://127.0.0.1:8080
+      cargo run --package xtask --features https -- drift --against https://exchange.example
   Against a copy in another folder, also changes of wording:
       cargo xtask drift --against ../released/schemas --all
   What does a rule in the report mean?

@@ -1,13 +1,18 @@
 //! Schemas of a graph as one self-contained JSON document, for the engines of `proof`.
 
+#[cfg(feature = "proofs")]
+mod parts;
+
 use std::collections::BTreeSet;
 
 use contract_runtime::{Json, Number};
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "proofs")]
+pub(crate) use self::parts::typed;
 use super::{
-    Graph, SchemaId, Types,
-    keywords::{Keyword, Value as Held, vocabulary},
+    Graph, SchemaId,
+    keywords::{Keyword, Value as Held},
 };
 
 /// More schemas than this are not worth a proof: the engines grow faster than their input.
@@ -25,31 +30,6 @@ impl Writer<'_> {
     pub(crate) fn whole(&self, ids: &[SchemaId]) -> Option<Value> {
         let all: Vec<Value> = ids.iter().map(|id| self.link(*id)).collect();
         self.finish(json!({ "allOf": all }), ids)
-    }
-
-    /// Only what some keywords of each schema say, references and `allOf` followed before.
-    pub(crate) fn only(&self, members: &[SchemaId], keywords: &[Keyword]) -> Option<Value> {
-        let mut all = Vec::new();
-        let mut reached = BTreeSet::new();
-        for id in members {
-            let Value::Object(mut written) = self.schema(*id)? else { continue };
-            written.retain(|key, _| keywords.iter().any(|keyword| keyword.name() == key));
-            if !written.is_empty() {
-                all.push(Value::Object(written));
-                reached.insert(*id);
-            }
-        }
-        if all.is_empty() {
-            return Some(json!({}));
-        }
-        let reached: Vec<SchemaId> = reached.into_iter().collect();
-        self.finish(json!({ "allOf": all }), &reached)
-    }
-
-    /// Whether a schema has keywords that depend on those beside it.
-    pub(crate) fn looks_around(&self, id: SchemaId) -> bool {
-        let mut keywords = self.graph.schema(id).keywords();
-        keywords.any(|(keyword, _)| keyword.vocabulary() == vocabulary::UNEVALUATED)
     }
 
     fn finish(&self, mut root: Value, ids: &[SchemaId]) -> Option<Value> {
@@ -128,16 +108,6 @@ impl Writer<'_> {
         }
         Some(Value::Object(out))
     }
-}
-
-/// The same document for values of certain types only.
-pub(crate) fn typed(mut document: Value, only: Types) -> Value {
-    if let Some(members) = document.as_object_mut()
-        && only != Types::ALL
-    {
-        members.insert("type".to_owned(), json!(only.names()));
-    }
-    document
 }
 
 /// The value for `serde_json`, `None` when a number would become another one.

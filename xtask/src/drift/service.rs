@@ -35,6 +35,11 @@ pub(super) fn read(address: &str, args: &Args, here: &Version, copy: &Path) -> R
             "{address} would be asked without TLS\nhelp: use https://, or say `--allow-http` if you trust the network"
         ));
     }
+    if base.scheme() == "https" && !cfg!(feature = "https") {
+        return Err(format!(
+            "{address} is asked by TLS, which is left out of `cargo xtask` to build faster\nhelp: say it as `cargo run --package xtask --features https -- drift --against {address}`"
+        ));
+    }
     let whole = [".json", ".yaml", ".yml"].iter().any(|ending| base.path().ends_with(ending));
     let document = if whole {
         let document = base.clone();

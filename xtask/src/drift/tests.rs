@@ -146,6 +146,10 @@ fn services() {
         let (code, _, err) = drift(root.path(), &["--against", address]);
         assert!(code == 3 && err.contains(expected), "{err}");
     }
+    // Whether this was built with TLS or without.
+    let (code, _, err) = drift(root.path(), &["--against", "https://127.0.0.1:1"]);
+    let expected = if cfg!(feature = "https") { "cannot fetch" } else { "--features https" };
+    assert!(code == 3 && err.contains(expected), "{err}");
 }
 
 /// What a service serves is read as the configuration of the contract here says.

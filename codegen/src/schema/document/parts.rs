@@ -1,0 +1,48 @@
+//! Parts of what schemas say, for those who compare two versions.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::Writer;
+use crate::schema::{
+    SchemaId, Types,
+    keywords::{Keyword, vocabulary},
+};
+
+impl Writer<'_> {
+    /// Only what some keywords of each schema say, references and `allOf` followed before.
+    pub(crate) fn only(&self, members: &[SchemaId], keywords: &[Keyword]) -> Option<Value> {
+        let mut all = Vec::new();
+        let mut reached = BTreeSet::new();
+        for id in members {
+            let Value::Object(mut written) = self.schema(*id)? else { continue };
+            written.retain(|key, _| keywords.iter().any(|keyword| keyword.name() == key));
+            if !written.is_empty() {
+                all.push(Value::Object(written));
+                reached.insert(*id);
+            }
+        }
+        if all.is_empty() {
+            return Some(json!({}));
+        }
+        let reached: Vec<SchemaId> = reached.into_iter().collect();
+        self.finish(json!({ "allOf": all }), &reached)
+    }
+
+    /// Whether a schema has keywords that depend on those beside it.
+    pub(crate) fn looks_around(&self, id: SchemaId) -> bool {
+        let mut keywords = self.graph.schema(id).keywords();
+        keywords.any(|(keyword, _)| keyword.vocabulary() == vocabulary::UNEVALUATED)
+    }
+}
+
+/// The same document for values of certain types only.
+pub(crate) fn typed(mut document: Value, only: Types) -> Value {
+    if let Some(members) = document.as_object_mut()
+        && only != Types::ALL
+    {
+        members.insert("type".to_owned(), json!(only.names()));
+    }
+    document
+}
