@@ -1,7 +1,7 @@
 //! The book does not lie: what it says comes out does, what it quotes is compiled, what it runs
 //! runs.
 //!
-//! In the pages of `docs/book/`
+//! In the pages of `docs/book/`, and in README.md
 //!
 //! * a ```` ```json ```` or ```` ```yaml ```` block with a ```` ```rust ```` block behind it (options in a
 //!   ```` ```toml ```` block between them) is a contract and the declarations that it becomes;
@@ -57,6 +57,7 @@ fn pages() -> Vec<Page> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(root().join("docs/book")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+    paths.push(root().join("README.md"));
     paths.sort();
     paths
         .into_iter()
@@ -242,7 +243,8 @@ fn quotes_are_compiled() {
 fn commands_run() {
     let mut count = 0;
     for page in pages() {
-        let name = page.path.file_stem().unwrap().to_string_lossy().into_owned();
+        let (name, within) = (page.path.file_stem().unwrap(), page.path.parent().and_then(Path::file_name));
+        let name = format!("{}-{}", within.unwrap_or_default().display(), name.display());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("book-{name}"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
@@ -256,6 +258,8 @@ fn commands_run() {
             }
             match block.language.as_str() {
                 "console" => {
+                    // What others print is not looked at.
+                    ran = false;
                     for command in block.text.lines().filter_map(|line| line.strip_prefix("$ ")) {
                         let expected = block.noted("exit").map_or(0, |code| code.parse().unwrap());
                         if let Some(text) = run(&folder, command, expected) {

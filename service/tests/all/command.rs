@@ -181,7 +181,7 @@ fn help_teaches() {
     }
 }
 
-/// README.md shows what the sandbox prints, and the requests that it shows are answered as it says.
+/// The README shows what the sandbox prints, and the requests that it shows are answered as it says.
 #[test]
 fn the_readme_shows_the_sandbox() {
     let mut child = command(&["sandbox", "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
@@ -202,7 +202,7 @@ fn the_readme_shows_the_sandbox() {
     child.kill().unwrap();
     child.wait().unwrap();
 
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let shown =
         readme.split("cargo xtask sandbox --port 8080\n```\n\n```text\n").nth(1).expect("the sandbox's part");
     let shown = shown.split("```").next().unwrap();
