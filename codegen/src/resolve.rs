@@ -21,7 +21,7 @@ use crate::{
     config::{self, TypeOptions},
     diagnostics::Diagnostics,
     load::Sources,
-    schema::{Graph, Resource},
+    schema::{Gap, Graph, Resource},
     tree::SourceId,
 };
 
@@ -128,6 +128,7 @@ fn finish(
         resources: &resources,
         options,
         nullable: Vec::new(),
+        gap: Gap::None,
         problems: Diagnostics::new(),
     };
     let mut graph = Graph::default();

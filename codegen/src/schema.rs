@@ -158,6 +158,20 @@ pub struct DynamicReference {
     pub initial: SchemaId,
 }
 
+/// What a reader left out of a schema: what is left accepts more than its author means, so that
+/// nobody may conclude anything from a value that it accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Gap {
+    /// Nothing.
+    #[default]
+    None,
+    /// Something that only refuses values: a bound, a type.
+    Check,
+    /// Something that also says which members and elements are known (`$ref`, `properties`), which
+    /// `unevaluatedProperties` and `unevaluatedItems` around it ask.
+    Members,
+}
+
 /// One schema object (or boolean) with every keyword of the 2020-12 vocabularies.
 ///
 /// Keywords that are absent are `None` or empty; `false` is a schema with
@@ -174,6 +188,8 @@ pub struct Schema {
     pub origin: Origin,
     /// `Some` for a boolean schema.
     pub boolean: Option<bool>,
+    /// What of it could not be read.
+    pub gap: Gap,
 
     /// `$ref`, settled.
     pub reference: Option<SchemaId>,
@@ -292,6 +308,7 @@ impl Schema {
             steps.retain(|step| *step != target);
         }
         self.dependent_schemas.retain(|(_, step)| *step != target);
+        self.gap = Gap::Members;
     }
 }
 

@@ -1,8 +1,9 @@
 //! Patterns that no linear matcher can run: refused, or left unchecked where the options say so.
 //!
-//! A pattern that is left out accepts more. Where a document is accepted because something
-//! refuses it (`not`, `if`, `oneOf`, `maxContains`), more would be less: there the keyword around
-//! it is loosened as well, and said so.
+//! A pattern that is left out accepts more, and so does a schema of which something could not be
+//! read ([`Gap`]). Where a document is accepted because something refuses it (`not`, `if`, `oneOf`,
+//! `maxContains`, `unevaluatedProperties`), more would be less: there the keyword around it is
+//! loosened as well, and said so.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     generate::selector,
     options::Options,
-    schema::{Graph, SchemaId},
+    schema::{Gap, Graph, SchemaId, keywords::Role},
     shape::is_tagged,
     tables::PatternErrors,
 };
@@ -73,34 +74,52 @@ pub(super) fn patterns(
     Unchecked { schemas: unchecked, keys }
 }
 
-/// Loosens what would refuse valid documents without these patterns.
+/// Loosens what would refuse valid documents without these patterns, and without what could not be
+/// read.
 pub(super) fn loosen(
     graph: &mut Graph,
     options: &Options,
     unchecked: &Unchecked,
     problems: &mut Diagnostics,
 ) {
-    if unchecked.schemas.is_empty() && unchecked.keys.is_empty() {
+    let lost = with_gap(graph, Gap::Check);
+    let keyed: BTreeSet<SchemaId> = unchecked.keys.iter().map(|(id, _)| *id).collect();
+    if unchecked.schemas.is_empty() && keyed.is_empty() && lost.is_empty() {
         return;
     }
-    let keyed: BTreeSet<SchemaId> = unchecked.keys.iter().map(|(id, _)| *id).collect();
+    let mut unknown = with_gap(graph, Gap::Members);
+    unknown.extend(&keyed);
     for (id, key) in &unchecked.keys {
         let schema = &mut graph.schemas[*id];
         schema.pattern_properties.retain(|(pattern, _)| pattern != key);
         // Nobody can tell any more which members this is for.
         schema.additional_properties = None;
     }
-    let around = above(graph, &keyed);
-    let touched = above(graph, &unchecked.schemas.union(&keyed).copied().collect());
+    let beyond = above(graph, &lost, Role::applies);
+    let patterns: BTreeSet<SchemaId> = unchecked.schemas.union(&keyed).copied().collect();
+    let touched: BTreeSet<SchemaId> =
+        above(graph, &patterns, Role::applies).union(&beyond).copied().collect();
     let holds = |id: &SchemaId| graph.schema(*id).one_of.iter().any(|branch| touched.contains(branch));
     // A tag keeps branches apart, whatever else they say.
     let mixed: BTreeSet<SchemaId> =
         graph.ids().filter(holds).filter(|id| !is_tagged(graph, options, *id)).collect();
+    // What is not asked any more says nothing about members either.
+    unknown.extend(graph.ids().filter(|id| {
+        let schema = graph.schema(*id);
+        let is_asked = |applied: Option<SchemaId>| applied.is_some_and(|applied| touched.contains(&applied));
+        is_asked(schema.condition) || (mixed.contains(id) && !schema.any_of.is_empty())
+    }));
+    let around = above(graph, &unknown, |role| role == Role::InPlace);
     for id in graph.ids() {
         let schema = &mut graph.schemas[id];
+        let (code, why) = if beyond.contains(&id) {
+            ("loosened", "something inside could not be read")
+        } else {
+            ("unsupported", "a pattern inside is left unchecked")
+        };
         let mut say = |message: &str| {
-            let message = format!("{message}: a pattern inside is left unchecked");
-            problems.push(Diagnostic::warning("unsupported", message).at(schema.place.clone()));
+            let message = format!("{message}: {why}");
+            problems.push(Diagnostic::warning(code, message).at(schema.place.clone()));
         };
         if schema.not.is_some_and(|not| touched.contains(&not)) {
             say("`not` is not checked");
@@ -112,6 +131,9 @@ pub(super) fn loosen(
         }
         if around.contains(&id) && schema.unevaluated_properties.take().is_some() {
             say("`unevaluatedProperties` is not checked");
+        }
+        if around.contains(&id) && schema.unevaluated_items.take().is_some() {
+            say("`unevaluatedItems` is not checked");
         }
         if let Some(contains) =
             schema.contains.as_mut().filter(|c| c.max.is_some() && touched.contains(&c.schema))
@@ -131,15 +153,23 @@ pub(super) fn loosen(
     }
 }
 
-/// These schemas and all that apply them, at any depth.
-fn above(graph: &Graph, below: &BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
+/// The schemas that lack at least this.
+fn with_gap(graph: &Graph, least: Gap) -> BTreeSet<SchemaId> {
+    graph.ids().filter(|id| graph.schema(*id).gap >= least).collect()
+}
+
+/// These schemas and all that apply them by keywords of such a role, at any depth.
+fn above(graph: &Graph, below: &BTreeSet<SchemaId>, by: impl Fn(Role) -> bool) -> BTreeSet<SchemaId> {
     let mut holders = graph.schemas.map(|_| Vec::new());
     for id in graph.ids() {
         let schema = graph.schema(id);
         let anchor = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref());
-        let anchors = graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors);
-        let bearers = anchors.filter(|(name, _)| Some(name.as_str()) == anchor).map(|(_, bearer)| *bearer);
-        for child in schema.children().chain(bearers) {
+        let bearers = anchor.into_iter().flat_map(|anchor| {
+            let anchors = graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors);
+            anchors.filter(move |(name, _)| name == anchor).map(|(_, bearer)| *bearer)
+        });
+        let applied = schema.keywords().filter(|(keyword, _)| by(keyword.role()));
+        for child in applied.flat_map(|(_, value)| value.schemas()).chain(bearers) {
             holders[child].push(id);
         }
     }

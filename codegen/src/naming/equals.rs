@@ -143,6 +143,7 @@ impl Kinds<'_> {
             location: String::new(),
             origin: Default::default(),
             boolean: schema.boolean,
+            gap: schema.gap,
             reference: one(schema.reference),
             dynamic_reference: schema
                 .dynamic_reference

@@ -7,8 +7,8 @@ use contract_runtime::Number;
 use crate::{
     diagnostics::{Diagnostic, Diagnostics, Severity},
     schema::{
-        Contains, DynamicReference, ResourceId, Schema, SchemaId, Types,
-        keywords::{Draft, Keyword, vocabulary},
+        Contains, DynamicReference, Gap, ResourceId, Schema, SchemaId, Types,
+        keywords::{Draft, Keyword, Role, vocabulary},
     },
     tree::{Member, Place, Tree, Value},
 };
@@ -30,13 +30,15 @@ pub(super) struct Parser<'a, 't> {
     pub(super) options: &'a ResolveOptions,
     /// Where `nullable: true` is read as "or null".
     pub(super) nullable: Vec<Word>,
+    /// What was left out of the schema that is being read.
+    pub(super) gap: Gap,
     pub(super) problems: Diagnostics,
 }
 
 impl<'t> Parser<'_, 't> {
     /// The schema of a node; a keyword of a wrong form is reported and left out.
     pub(super) fn schema(&mut self, at: usize, node: &Node<'t>) -> Schema {
-        let node_reference = self.discovery.dangling.get(&at);
+        self.gap = Gap::None;
         let resource = self.discovery.resources.get(node.resource);
         let inside = resource.and_then(|held| node.pointer.strip_prefix(held.pointer.as_str()));
         let mut schema = Schema {
@@ -64,9 +66,11 @@ impl<'t> Parser<'_, 't> {
             _ => {
                 let message = format!("a schema must be an object or a boolean, not {}", node.tree.kind());
                 self.invalid(schema.place.clone(), message, None, "any JSON passes");
+                self.lose(Gap::Members);
             }
         }
-        if let Some(reference) = node_reference {
+        if let Some(reference) = self.discovery.dangling.get(&at) {
+            self.lose(Gap::Members);
             // Whoever reads the type learns why it says nothing.
             let lost = format!("Any JSON: the contract does not have `{reference}`.");
             schema.description = Some(match schema.description.take() {
@@ -74,7 +78,13 @@ impl<'t> Parser<'_, 't> {
                 None => lost,
             });
         }
+        schema.gap = self.gap;
         schema
+    }
+
+    /// Notes that something is left out of the schema that is being read.
+    fn lose(&mut self, gap: Gap) {
+        self.gap = self.gap.max(gap);
     }
 
     fn members(&mut self, node: &Node<'t>, members: &[Member], schema: &mut Schema) {
@@ -145,6 +155,7 @@ impl<'t> Parser<'_, 't> {
                         "`unevaluatedItems` beside `contains`, which 2019-09 understands differently";
                     let problem = Diagnostic::error("unsupported", message).at(node.place(member));
                     self.problems.push(problem.mended("`unevaluatedItems` is left out"));
+                    self.lose(Gap::Members);
                     schema.unevaluated_items = None;
                 }
             }
@@ -153,13 +164,22 @@ impl<'t> Parser<'_, 't> {
             Draft::Latest => {}
         }
         self.bounds(node, schema);
+        let known = |name: &str| Keyword::find(name).is_some_and(|keyword| node.dialect.knows(keyword));
+        let unreadable = |name: &str| known(name) && tree.get(name).is_some_and(|value| !value.is_object());
+        if unreadable("properties") || unreadable("patternProperties") {
+            schema.additional_properties = None;
+        }
+        if known("prefixItems") && tree.get("prefixItems").is_some_and(|list| list.elements().is_empty()) {
+            schema.items = None;
+        }
         for keyword in [Keyword::MinContains, Keyword::MaxContains] {
             let Some(member) = tree.member(keyword.name()).filter(|_| node.dialect.knows(keyword)) else {
                 continue;
             };
             let count = self.count(node, member);
             match (&mut schema.contains, keyword) {
-                (Some(contains), Keyword::MinContains) => contains.min = count,
+                // Without it one is asked, which may be more than it says.
+                (Some(contains), Keyword::MinContains) => contains.min = count.or(Some(0)),
                 (Some(contains), _) => contains.max = count,
                 (None, _) => {}
             }
@@ -402,10 +422,20 @@ impl<'t> Parser<'_, 't> {
     }
 
     fn wrong(&mut self, node: &Node<'t>, member: &Member, expected: &str) {
-        self.wrong_but(node, member, expected, "it is left out");
+        self.left_out(node, member, expected, "it is left out");
     }
 
-    /// A value of the wrong kind, and what was read in its place.
+    /// A keyword that is left out, and what that means for others.
+    fn left_out(&mut self, node: &Node<'t>, member: &Member, expected: &str, mend: &str) {
+        match Keyword::find(&member.key).map(Keyword::role) {
+            Some(Role::InPlace | Role::Below) => self.lose(Gap::Members),
+            Some(Role::Assertion) => self.lose(Gap::Check),
+            _ => {}
+        }
+        self.wrong_but(node, member, expected, mend);
+    }
+
+    /// A value of the wrong kind that is read all the same, and as what.
     fn wrong_but(&mut self, node: &Node<'t>, member: &Member, expected: &str, mend: &str) {
         let found = &member.value;
         let shown = match &found.value {

@@ -47,6 +47,7 @@ impl Moved {
             location: _,
             origin: _,
             boolean: _,
+            gap: _,
             reference,
             dynamic_reference,
             definitions,

@@ -64,6 +64,8 @@ pub mod enum_odd_names;
 pub mod enum_open;
 #[path = "../cases/enum_rust_names/expected/root.rs"]
 pub mod enum_rust_names;
+#[path = "../cases/faults_negated/expected/root.rs"]
+pub mod faults_negated;
 #[path = "../cases/faults_operations/expected/root.rs"]
 pub mod faults_operations;
 #[path = "../cases/faults_paths/expected/root.rs"]
@@ -276,6 +278,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "enum_odd_names" => models!(enum_odd_names: Input),
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
         "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),
+        "faults_negated" => models!(faults_negated: Input, InputEither, InputKept, InputPart, InputTagged, InputTaggedA, InputTaggedB, InputTitled, InputWord, Leaf, Node, NodeValue),
         "faults_operations" => models!(faults_operations: Name),
         "faults_paths" => models!(faults_paths: Name),
         "faults_patterns" => models!(faults_patterns: Input),

@@ -6,7 +6,7 @@ use contract_runtime::{Json, Number};
 
 use crate::{
     diagnostics::Diagnostic,
-    schema::{Schema, SchemaId, Types, keywords::Draft},
+    schema::{Gap, Schema, SchemaId, Types, keywords::Draft},
     tree::{Member, Place, Tree, Value, join},
 };
 
@@ -37,7 +37,10 @@ impl<'t> Parser<'_, 't> {
     pub(super) fn list(&mut self, node: &Node<'t>, member: &Member) -> Vec<SchemaId> {
         let elements = member.value.elements();
         if elements.is_empty() {
-            self.wrong(node, member, "an array of at least one schema");
+            let expected = "an array of at least one schema";
+            // Elements that nobody can count off are those of nobody.
+            let rest = node.tree.member("items").filter(|_| member.key == "prefixItems");
+            self.left_out(node, member, expected, &with(rest));
         }
         let here = join(&node.pointer, &member.key);
         (0..elements.len()).filter_map(|at| self.id_at(node, &format!("{here}/{at}"))).collect()
@@ -45,7 +48,10 @@ impl<'t> Parser<'_, 't> {
 
     pub(super) fn map(&mut self, node: &Node<'t>, member: &Member) -> Vec<(String, SchemaId)> {
         if !member.value.is_object() {
-            self.wrong(node, member, "an object of schemas");
+            // Members that nobody can tell from others are not refused with them.
+            let known = matches!(member.key.as_str(), "properties" | "patternProperties");
+            let rest = node.tree.member("additionalProperties").filter(|_| known);
+            self.left_out(node, member, "an object of schemas", &with(rest));
         }
         let here = join(&node.pointer, &member.key);
         let members = member.value.members().iter();
@@ -88,6 +94,7 @@ impl<'t> Parser<'_, 't> {
                 let place = Place { source: node.source, pointer, span: each.value.span };
                 let message = format!("`{}` must be a schema or an array of names", each.key);
                 self.invalid(place, message, None, "it is left out");
+                self.lose(Gap::Members);
             }
         }
     }
@@ -105,6 +112,7 @@ impl<'t> Parser<'_, 't> {
             } else {
                 let message = format!("`{}` must be an array of names, not {}", each.key, each.value.kind());
                 self.invalid(place, message, None, "it is left out");
+                self.lose(Gap::Check);
             }
         }
     }
@@ -139,6 +147,7 @@ impl<'t> Parser<'_, 't> {
                 None => {
                     let message = format!("`{keyword}` must hold names, not {}", name.kind());
                     self.invalid(place, message, None, "it is left out");
+                    self.lose(Gap::Check);
                 }
             }
         }
@@ -167,13 +176,10 @@ impl<'t> Parser<'_, 't> {
 
     /// Says of a value of the wrong kind whether it was read all the same.
     fn expect(&mut self, node: &Node<'t>, member: &Member, expected: &str, is_right: bool, is_read: bool) {
-        if !is_right {
-            self.wrong_but(
-                node,
-                member,
-                expected,
-                if is_read { "it is read as one" } else { "it is left out" },
-            );
+        match (is_right, is_read) {
+            (true, _) => {}
+            (false, true) => self.wrong_but(node, member, expected, "it is read as one"),
+            (false, false) => self.wrong(node, member, expected),
         }
     }
 
@@ -206,6 +212,7 @@ impl<'t> Parser<'_, 't> {
             let message = format!("`{}` is beyond 64 bits", member.key);
             let problem = Diagnostic::error("unsupported", message).at(node.place(member));
             self.problems.push(problem.mended("it is left out"));
+            self.lose(Gap::Check);
         }
         count
     }
@@ -269,6 +276,9 @@ impl<'t> Parser<'_, 't> {
             }
             types = types.or(found);
         }
+        if unknown {
+            self.lose(Gap::Check);
+        }
         // Where a name was not understood, any type passes: the others would refuse what it means.
         (!types.is_empty() && !unknown).then_some(types)
     }
@@ -283,5 +293,13 @@ impl<'t> Parser<'_, 't> {
             self.problems.push(problem.at(node.place(member)));
         }
         Some(values.iter().map(Tree::to_json).collect())
+    }
+}
+
+/// What becomes of a keyword, and of the one that is about what it leaves over.
+fn with(rest: Option<&Member>) -> String {
+    match rest {
+        Some(rest) => format!("it is left out, and so is `{}`", rest.key),
+        None => "it is left out".to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use crate::schema::{Origin, ResourceId};
 macro_rules! each_field {
     ($whole:expr, $($field:ident),* $(,)?) => {{
         let Schema {
-            place: _, resource: _, location: _, origin: _, boolean: _, extensions: _, $($field,)*
+            place: _, resource: _, location: _, origin: _, boolean: _, gap: _, extensions: _, $($field,)*
         } = $whole;
         vec![$((stringify!($field), Schema { $field, ..Schema::default() }),)*]
     }};
@@ -25,6 +25,7 @@ fn full() -> Schema {
         location: String::new(),
         origin: Origin::Inline,
         boolean: None,
+        gap: crate::schema::Gap::None,
         reference: Some(id()),
         dynamic_reference: Some(DynamicReference { anchor: None, initial: id() }),
         definitions: named(),
