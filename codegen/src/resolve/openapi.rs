@@ -6,11 +6,14 @@
 
 pub(crate) mod object;
 pub(crate) mod parameter;
+mod security;
 pub(crate) mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::{Json, Map};
+
+use self::security::Requirements;
 
 use crate::{
     api::{Api, Header, MediaType, Operation, RequestBody, Response, Status},
@@ -121,7 +124,7 @@ impl<'t> Reader<'_, 't> {
                 }
             }
         }
-        let security = root.get("security").map(|list| self.security(&list)).unwrap_or_default();
+        let security = root.get("security").and_then(|list| self.security(&list)).unwrap_or_default();
         if let Some(paths) = paths {
             self.equal_paths(&paths);
             for (path, item) in paths.members() {
@@ -160,7 +163,7 @@ impl<'t> Reader<'_, 't> {
         &mut self,
         path: &str,
         item: &Spot<'t>,
-        security: &[Vec<(String, Vec<String>)>],
+        security: &Requirements,
         templated: bool,
         out: &mut Vec<Operation>,
     ) {
@@ -180,12 +183,7 @@ impl<'t> Reader<'_, 't> {
 
     /// The callbacks of a path item's operations: requests that the interface sends, as
     /// webhooks are. Each is named after its operation and itself.
-    fn callbacks(
-        &mut self,
-        item: &Spot<'t>,
-        security: &[Vec<(String, Vec<String>)>],
-        out: &mut Vec<Operation>,
-    ) {
+    fn callbacks(&mut self, item: &Spot<'t>, security: &Requirements, out: &mut Vec<Operation>) {
         let Some(item) = self.behind(item) else { return };
         for (method, operation) in item.members().filter(|(key, _)| METHODS.contains(key)) {
             let Some(operation) = self.behind(&operation) else { continue };
@@ -220,7 +218,7 @@ impl<'t> Reader<'_, 't> {
         method: &str,
         spot: &Spot<'t>,
         shared: Option<&Spot<'t>>,
-        security: &[Vec<(String, Vec<String>)>],
+        security: &Requirements,
     ) -> Operation {
         let mut operation = Operation {
             place: spot.place(),
@@ -232,7 +230,10 @@ impl<'t> Reader<'_, 't> {
             description: spot.text("description"),
             deprecated: spot.flag("deprecated"),
             parameters: self.parameters(shared, spot.get("parameters").as_ref()),
-            security: spot.get("security").map_or_else(|| security.to_vec(), |list| self.security(&list)),
+            security: spot
+                .get("security")
+                .and_then(|list| self.security(&list))
+                .unwrap_or_else(|| security.to_vec()),
             extensions: extensions(spot.tree),
             servers: spot.get("servers").map(|list| addresses(&list)).unwrap_or_default(),
             ..Operation::default()
@@ -318,24 +319,6 @@ impl<'t> Reader<'_, 't> {
                 description: header.text("description"),
                 schema,
             });
-        }
-        out
-    }
-
-    fn security(&mut self, list: &Spot<'t>) -> Vec<Vec<(String, Vec<String>)>> {
-        let mut out = Vec::new();
-        for requirement in list.elements().filter(|each| each.tree.is_object()) {
-            let mut all = Vec::new();
-            for member in requirement.tree.members() {
-                if !self.schemes.contains(&member.key) {
-                    let message = format!("`components.securitySchemes` has no `{}`", member.key);
-                    let place = requirement.member(member).place();
-                    let problem = Diagnostic::error("unresolved-reference", message).at(place);
-                    self.problems.push(problem.mended("it is asked for all the same"));
-                }
-                all.push((member.key.clone(), texts(&member.value)));
-            }
-            out.push(all);
         }
         out
     }
@@ -447,8 +430,11 @@ fn make_id(method: &str, path: &str) -> String {
     id
 }
 
+/// The texts of a list, or the one that stands for a list.
 fn texts(tree: &Tree) -> Vec<String> {
-    tree.elements().iter().filter_map(|each| each.as_str().map(str::to_owned)).collect()
+    let alone = lenient::text(tree).map(|_| tree);
+    let each = tree.elements().iter().chain(alone);
+    each.filter_map(|each| lenient::text(each).map(|text| text.into_owned())).collect()
 }
 
 fn extensions(tree: &Tree) -> Map<Json> {

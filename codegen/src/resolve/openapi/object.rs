@@ -54,6 +54,8 @@ pub(crate) enum Form {
     List(Kind),
     /// An object of objects.
     Map(Kind),
+    /// An array of security requirements, which must never become an empty one.
+    Security,
 }
 
 /// Whether a field may be missing.
@@ -93,7 +95,7 @@ const fn new(name: &'static str, form: Form) -> Field {
     Field { name, form, need: Need::May, since_31: true }
 }
 
-use Form::{Any, Flag, List, Map, One, Schema, Schemas, Text, TextMap, Texts};
+use Form::{Any, Flag, List, Map, One, Schema, Schemas, Security, Text, TextMap, Texts};
 
 const DOCUMENT: &[Field] = &[
     must("openapi", Text),
@@ -103,7 +105,7 @@ const DOCUMENT: &[Field] = &[
     may("paths", One(Kind::Paths)),
     new("webhooks", Map(Kind::PathItem)),
     may("components", One(Kind::Components)),
-    may("security", List(Kind::SecurityRequirement)),
+    may("security", Security),
     may("tags", List(Kind::Tag)),
     may("externalDocs", One(Kind::ExternalDocs)),
 ];
@@ -147,7 +149,7 @@ const OPERATION: &[Field] = &[
     may("responses", One(Kind::Responses)),
     may("callbacks", Map(Kind::Callback)),
     may("deprecated", Flag),
-    may("security", List(Kind::SecurityRequirement)),
+    may("security", Security),
     may("servers", List(Kind::Server)),
 ];
 const PARAMETER: &[Field] = &[

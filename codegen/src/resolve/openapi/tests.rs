@@ -17,7 +17,7 @@ use crate::{
 
 const HEAD: &str = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\n";
 
-fn read(body: &str) -> (Graph, Api, Diagnostics) {
+pub(super) fn read(body: &str) -> (Graph, Api, Diagnostics) {
     let text = format!("{HEAD}{body}");
     let (graph, mut apis, problems) = all(&[("api.yaml", &text)]);
     (graph, apis.pop().unwrap_or_default(), problems)

@@ -50,7 +50,7 @@ impl<'t> Discovery<'t> {
             match field.map(|field| field.form).or_else(|| kind.others()) {
                 Some(form) => {
                     self.key(kind, &job, member);
-                    self.form(form, &job, member, &mut children);
+                    self.form(kind, form, &job, member, &mut children);
                 }
                 None => self.unknown_field(kind, &job, member, old),
             }
@@ -185,7 +185,14 @@ impl<'t> Discovery<'t> {
         self.invalid(at, message, mend);
     }
 
-    fn form(&mut self, form: Form, job: &Job<'t>, member: &'t Member, children: &mut Vec<Job<'t>>) {
+    fn form(
+        &mut self,
+        kind: Kind,
+        form: Form,
+        job: &Job<'t>,
+        member: &'t Member,
+        children: &mut Vec<Job<'t>>,
+    ) {
         let value = &member.value;
         let pointer = join(&job.pointer, &member.key);
         let (source, resource, dialect) = (job.source, job.resource, job.dialect);
@@ -212,6 +219,7 @@ impl<'t> Discovery<'t> {
                 return;
             }
             (Form::One(kind), _) => return child(What::Object(kind), pointer, value),
+            (Form::Security, _) => return self.security(kind, job, member),
             (Form::List(kind), Value::Array(elements)) => {
                 for (at, element) in elements.iter().enumerate() {
                     child(What::Object(kind), format!("{pointer}/{at}"), element);
@@ -240,6 +248,15 @@ impl<'t> Discovery<'t> {
         let mend = match form {
             Form::Text if lenient::text(value).is_some() => "it is read as one",
             Form::Flag if lenient::flag(value).is_some() => "it is read as one",
+            Form::Texts
+                if kind == Kind::SecurityRequirement
+                    && value.elements().is_empty()
+                    && lenient::text(value).is_none() =>
+            {
+                "it asks for no scope"
+            }
+            Form::Texts if lenient::text(value).is_some() => "it is read as a list of one",
+            Form::Texts if !value.elements().is_empty() => "what can be no string is left out",
             _ => "it is left out",
         };
         let mut problem = Diagnostic::error("invalid-openapi", message).at(place(job, member)).mended(mend);
