@@ -385,7 +385,9 @@ impl Sources {
         problems: &mut Diagnostics,
     ) {
         let retrieval = uri.map_or_else(|| uri::of_name(&name), str::to_owned);
-        let id = self.add(name, path, bytes, &retrieval, true, problems);
+        // What is wrong with a file that is no contract is nobody's business.
+        let mut found = Diagnostics::new();
+        let id = self.add(name, path, bytes, &retrieval, true, &mut found);
         let Some(source) = self.get(id) else { return };
         if !explicit && !self.is_broken(id) && !files::is_contract(&source.tree) {
             let message = format!("{} is neither a schema nor an OpenAPI document", source.name);
@@ -395,6 +397,7 @@ impl Sources {
             self.retrievals.pop();
             return;
         }
+        problems.append(found);
         let address = source.uri.clone();
         for each in [address, retrieval] {
             self.names.entry(uri::key(&each)).or_insert(id);

@@ -279,6 +279,29 @@ fn folders() {
     fs::remove_dir_all(&root).unwrap();
 }
 
+/// What is wrong with a file of a folder that is no contract is not said of the next one.
+#[test]
+fn files_that_are_skipped_have_no_problems() {
+    let root = folder(
+        "skipped",
+        &[
+            ("a.yaml", "kind: Service\n---\nkind: Deployment\n"),
+            ("b.yaml", "base: &base {kind: x}\nmore:\n  <<: *base\n  tag: !x 1\n"),
+            ("c.json", r#"{"a": 1, "a": 2}"#),
+            ("d.yaml", "type: object\n"),
+            ("e.yaml", "type: object\ntype: string\n"),
+        ],
+    );
+    let sources = load(std::slice::from_ref(&root), &[]).unwrap();
+    let names: Vec<&str> = sources.sources.iter().map(|each| each.name.as_str()).collect();
+    assert_eq!(names, ["d.yaml", "e.yaml"]);
+    let notes = sources.notes.iter().map(|each| (each.code, each.place.as_ref().map(|place| place.source)));
+    let expected =
+        [("skipped", None), ("skipped", None), ("skipped", None), ("duplicate-key", Some(SourceId(1)))];
+    assert_eq!(notes.collect::<Vec<_>>(), expected);
+    fs::remove_dir_all(&root).unwrap();
+}
+
 #[test]
 fn on_demand() {
     let root = folder(
