@@ -516,33 +516,46 @@ pub(crate) fn span(start: usize, end: usize) -> Span {
     Span { start: narrow(start), end: narrow(end) }
 }
 
-/// Puts a member in the place of the one that has its key.
-pub(crate) fn put(members: &mut [Member], member: Member) {
-    if let Some(known) = members.iter_mut().find(|known| known.key == member.key) {
-        *known = member;
+/// Adds a member, or puts it in the place of the one that has its key.
+pub(crate) fn put(members: &mut Vec<Member>, member: Member, known: Option<usize>) {
+    match known.and_then(|at| members.get_mut(at)) {
+        Some(known) => *known = member,
+        None => members.push(member),
     }
 }
 
 /// Keys of the object being read, hashed only once there are many.
 #[derive(Default)]
 pub(crate) struct Seen {
-    keys: HashMap<String, Span>,
+    keys: HashMap<String, usize>,
 }
 
 impl Seen {
-    /// Where the key stood before, `None` for a new one.
-    pub(crate) fn insert(&mut self, key: &str, members: &[Member]) -> Option<Span> {
+    /// Which member has the key, `None` for a new one.
+    pub(crate) fn find(&mut self, key: &str, members: &[Member]) -> Option<usize> {
         const FEW: usize = 12;
         if members.len() < FEW {
-            return members.iter().find(|member| member.key == key).map(|member| member.key_span);
+            look(members.len());
+            return members.iter().position(|member| member.key == key);
         }
-        // `members` grows by one between calls, so that only new ones are missing here.
-        for member in members.iter().skip(self.keys.len()) {
-            self.keys.insert(member.key.clone(), member.key_span);
+        // Members stay where they are, and no two have one key, so that only new ones are missing.
+        let new = self.keys.len();
+        look(members.len() - new);
+        for (at, member) in members.iter().enumerate().skip(new) {
+            self.keys.insert(member.key.clone(), at);
         }
         self.keys.get(key).copied()
     }
 }
+
+/// Counts members that were looked at, which tests ask instead of time.
+#[cfg(test)]
+fn look(members: usize) {
+    tests::LOOKED.set(tests::LOOKED.get() + members);
+}
+
+#[cfg(not(test))]
+const fn look(_: usize) {}
 
 #[cfg(test)]
 mod tests;

@@ -46,8 +46,8 @@ struct Trees {
 struct Members {
     members: Vec<Member>,
     seen: Seen,
-    /// Whether the last key was there already; its value takes the place of the earlier one.
-    again: bool,
+    /// Which member has the last key already; its value takes the place of the earlier one.
+    again: Option<usize>,
 }
 
 impl Trees {
@@ -90,23 +90,19 @@ impl Build for Trees {
     }
 
     fn key(&mut self, object: &mut Members, key: &str, at: Range<usize>) -> Key {
-        if let Some(first) = object.seen.insert(key, &object.members) {
+        object.again = object.seen.find(key, &object.members);
+        if let Some(member) = object.again.and_then(|at| object.members.get(at)) {
             let place = self.place(span(at.start, at.end));
-            let earlier = Place { span: first, ..place.clone() };
+            let earlier = Place { span: member.key_span, ..place.clone() };
             let problem = Diagnostic::error("duplicate-key", format!("the key `{key}` is here twice"));
-            self.problems.push(problem.at(place).label(earlier, "first here").mended("the last counts"));
-            object.again = true;
+            self.problems.push(problem.at(place).label(earlier, "and here").mended("the last counts"));
         }
         Key::Taken
     }
 
     fn member(&mut self, object: &mut Members, key: Cow<'_, str>, at: Range<usize>, value: Tree) {
         let member = Member { key: key.into_owned(), key_span: span(at.start, at.end), value };
-        if std::mem::take(&mut object.again) {
-            put(&mut object.members, member);
-        } else {
-            object.members.push(member);
-        }
+        put(&mut object.members, member, object.again.take());
     }
 
     fn object(&mut self, object: Members, at: Range<usize>) -> Tree {

@@ -30,6 +30,11 @@ fn show(text: &str, tree: &Tree) -> String {
     format!("{body}{}", at(tree.span))
 }
 
+thread_local! {
+    /// Members that were looked at for a key: what tests count instead of time.
+    pub(super) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// The tree, or the problems as `code pointer line:column`.
 fn outcome(name: &str, text: &[u8]) -> String {
     let (read_text, tree, problems) = read(SourceId(0), name, text);
@@ -216,6 +221,80 @@ fn yaml_errors() {
         tower += &format!("a{at}: &a{at} [*a{}]\n", at - 1);
     }
     assert!(outcome("a.yaml", tower.as_bytes()).starts_with("depth /"));
+}
+
+/// The value of what could be read, and the problems as `line: message`.
+fn mended(text: &str) -> (String, Vec<String>) {
+    let (_, tree, problems) = read(SourceId(0), "a.yaml", text.as_bytes());
+    let line = |each: &Diagnostic| {
+        let place = each.place.as_ref().unwrap();
+        let line = text[..place.span.start as usize].matches('\n').count() + 1;
+        format!("{line} {}: {}", place.pointer, each.message)
+    };
+    (tree.map(|tree| tree.to_json().to_string()).unwrap_or_default(), problems.iter().map(line).collect())
+}
+
+#[test]
+fn brackets_that_are_too_far_out() {
+    for (text, value, lines) in [
+        ("a:\n  b: [\n  x,\n  y\n  ]\n  c: 1", r#"{"a":{"b":["x","y"],"c":1}}"#, 1),
+        ("a:\n  b: [\n    x,\n  ]\n  c: 1", r#"{"a":{"b":["x"],"c":1}}"#, 0),
+        ("a:\n  b: {\n  x: [1,\n  2], # why\n  y: 'it''s' }\n", r#"{"a":{"b":{"x":[1,2],"y":"it's"}}}"#, 1),
+        ("a:\n  b: [ # why\n  don't, isn't\n  ]\n", r#"{"a":{"b":["don't","isn't"]}}"#, 1),
+        ("a:\n  b: [\n  x\n  ]\n  c: [\n  y\n  ]\n", r#"{"a":{"b":["x"],"c":["y"]}}"#, 2),
+    ] {
+        let (found, problems) = mended(text);
+        assert_eq!((found.as_str(), problems.len()), (value, lines), "{text}\n{problems:?}");
+        let says = problems.iter().all(|each| each.ends_with("must be further in than its key"));
+        assert!(says, "{problems:?}");
+    }
+}
+
+/// What is no bracket is said once, and nothing else is said with it.
+#[test]
+fn quoted_texts_that_are_too_far_out_are_refused_at_once() {
+    for text in [
+        "tags: [one]\na:\n  b: \"text\n continued\"\n  c: 1\n",
+        "a:\n  key: [\"x\n  y\"]\n",
+        "a:\n  b: [\n  \"never ends,\n  \"nor this\n  ]\n",
+    ] {
+        let (found, problems) = mended(text);
+        assert_eq!(found, "", "{text}");
+        assert!(problems.len() <= 2, "{problems:?}");
+    }
+    let (_, problems) = mended("tags: [one]\na:\n  b: \"text\n continued\"\n");
+    assert_eq!(problems, ["3 /a/b: invalid indentation in quoted scalar"]);
+}
+
+/// Keys that come again, and members that merge keys bring, are found without a search.
+#[test]
+fn many_keys_cost_no_more_than_they_are() {
+    const MANY: usize = 5_000;
+    let members = |letter: char| (0..MANY).map(move |at| format!("\"{letter}{at}\": 1"));
+    let again =
+        members('a').chain(vec![format!("\"a{}\": 2", MANY - 1); MANY]).collect::<Vec<_>>().join(", ");
+    let own = members('a').collect::<Vec<_>>().join(", ");
+    let more = members('b').chain(members('a')).collect::<Vec<_>>().join(", ");
+    for (name, text) in [
+        ("a.json", format!("{{{again}}}")),
+        ("a.yaml", format!("{{{again}}}")),
+        ("a.yaml", format!("<<: {{{more}}}\n{}", own.replace(", ", "\n"))),
+    ] {
+        LOOKED.set(0);
+        let (_, tree, _) = read(SourceId(0), name, text.as_bytes());
+        assert!(tree.unwrap().members().len() >= MANY, "{name}");
+        assert!(LOOKED.get() < 8 * MANY, "{name}: {} members looked at", LOOKED.get());
+    }
+}
+
+/// A second key takes the place of the first; what merge keys bring stands behind what is there.
+#[test]
+fn the_last_of_two_keys_counts() {
+    let few = "{\"a\": 1, \"b\": 2, \"a\": 3, \"a\": 4}";
+    assert_eq!(mended(few).0, r#"{"a":4,"b":2}"#);
+    let (_, tree, problems) = read(SourceId(0), "a.json", few.as_bytes());
+    assert_eq!((tree.unwrap().to_json().to_string().as_str(), problems.len()), (r#"{"a":4,"b":2}"#, 2));
+    assert_eq!(mended("b: 1\n<<: [{a: 1, b: 2}, {a: 3, c: 4}]\n").0, r#"{"b":1,"a":1,"c":4}"#);
 }
 
 #[test]

@@ -18,21 +18,28 @@ use super::{MAX_DEPTH, Seen, put};
 /// Values that aliases may add to one document, against documents that grow without bound.
 const MAX_EXPANDED: usize = 200_000;
 
-/// Brackets that may be too far out in one document: each is another reading of it.
+/// Brackets that may be too far out in one document, each of which is another reading of it, and
+/// the bytes that are read so.
 const MAX_JOINED: usize = 1_000;
+const MAX_AGAIN: usize = 256 << 20;
+
+/// What the parser says where a line within brackets begins too far out, and nowhere else. Quoted
+/// texts that go on too far out are no such place: nobody could say how many blanks they hold.
+const SHALLOW: [&str; 2] = ["invalid indentation", "invalid indentation in flow construct"];
 
 /// Reads a whole document; as [`super::json::parse`].
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>) {
+    let most = (MAX_AGAIN / text.len().max(1)).min(MAX_JOINED);
     let mut text = Cow::Borrowed(text);
     let mut found = Vec::new();
     loop {
         let (tree, problems, shallow) = attempt(source, &text);
-        let joined = shallow.filter(|_| found.len() < MAX_JOINED).and_then(|at| joined(&text, at));
-        let (Some(at), Some(more)) = (shallow, joined) else {
+        let shallow = shallow.filter(|_| found.len() < most);
+        let joined = shallow.as_ref().and_then(|place| joined(&text, place.span.start as usize));
+        let (Some(place), Some(more)) = (shallow, joined) else {
             found.extend(problems);
             return (tree, found);
         };
-        let place = Place { source, pointer: String::new(), span: super::span(at, at + 1) };
         let message = "what stands in brackets must be further in than its key";
         found.push(Diagnostic::error("syntax", message).at(place).mended("it is read as if it were"));
         text = Cow::Owned(more);
@@ -40,7 +47,7 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnost
 }
 
 /// The same, and where a line within brackets begins too far out for the parser.
-fn attempt(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>, Option<usize>) {
+fn attempt(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>, Option<Place>) {
     let mut builder = Builder {
         source,
         offsets: Offsets::new(text),
@@ -59,7 +66,8 @@ fn attempt(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>, Opti
             Err(error) => {
                 let at = builder.offsets.byte(error.marker());
                 let message = error.info().to_owned();
-                shallow = message.starts_with("invalid indentation").then_some(at);
+                let is_shallow = SHALLOW.contains(&message.as_str());
+                shallow = is_shallow.then(|| builder.place(super::span(at, at + 1)));
                 Err(Box::new(Diagnostic::error("syntax", message).at(builder.place(super::span(at, at)))))
             }
             Ok((Event::StreamEnd, _)) => break,
@@ -90,9 +98,9 @@ fn attempt(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>, Opti
     (builder.root, builder.problems, None)
 }
 
-/// The text with the line that begins at `at`, and those behind it up to the next closing bracket,
-/// on the line before: between brackets a line's end is a blank. As long as it was; `None` where
-/// no bracket is open.
+/// The text with the line within brackets that begins at `at`, and those behind it up to the next
+/// closing bracket, on the line before: there a line's end is a blank. As long as it was; `None`
+/// where that changes nothing.
 fn joined(text: &str, at: usize) -> Option<String> {
     let (before, after) = text.split_at_checked(at)?;
     let end = before.trim_end().len();
@@ -100,18 +108,18 @@ fn joined(text: &str, at: usize) -> Option<String> {
     // A comment would take what follows with it.
     let last = before.get(line..end)?;
     let bare = last.find(" #").map_or(end, |comment| line + comment);
-    if !before.get(..bare)?.contains(['[', '{']) {
-        return None;
-    }
     let mut out = String::with_capacity(text.len());
     out.push_str(before.get(..bare)?);
     let blank = |out: &mut String, text: &str| out.extend(std::iter::repeat_n(' ', text.len()));
     blank(&mut out, before.get(bare..)?);
     let mut rest = after;
     let mut depth = 0usize;
+    let mut quotes = Quotes::default();
     while let Some(first) = rest.chars().next() {
+        // A quote within a word is a letter of it.
+        let begins = || out.trim_end().ends_with(['[', '{', ',', ':']);
         let length = match first {
-            '"' | '\'' => quoted(rest, first),
+            '"' | '\'' if begins() => quotes.length(rest, first),
             '#' if out.ends_with(' ') => rest.find('\n').unwrap_or(rest.len()),
             _ => first.len_utf8(),
         };
@@ -130,19 +138,34 @@ fn joined(text: &str, at: usize) -> Option<String> {
         }
     }
     out.push_str(rest);
-    Some(out)
+    (out != text).then_some(out)
 }
 
-/// How long a quoted text is.
-fn quoted(text: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, each) in text.char_indices().skip(1) {
-        if each == quote && !escaped {
-            return at + 1;
+/// Which quotes are known to open no text any more: what one of them does not find, no later one
+/// of its kind does.
+#[derive(Default)]
+struct Quotes {
+    open: [bool; 2],
+}
+
+impl Quotes {
+    /// How long the quoted text at the beginning is; that of the quote alone where it has no end.
+    fn length(&mut self, text: &str, quote: char) -> usize {
+        let [double, single] = &mut self.open;
+        let is_open = if quote == '"' { double } else { single };
+        if *is_open {
+            return 1;
         }
-        escaped = each == '\\' && quote == '"' && !escaped;
+        let mut escaped = false;
+        for (at, each) in text.char_indices().skip(1) {
+            if each == quote && !escaped {
+                return at + 1;
+            }
+            escaped = each == '\\' && quote == '"' && !escaped;
+        }
+        *is_open = true;
+        1
     }
-    1
 }
 
 /// Character offsets, which the parser counts, as byte offsets.
@@ -199,8 +222,8 @@ struct Key {
 #[derive(Clone, Copy, PartialEq)]
 enum Is {
     New,
-    /// One that was there already: its value takes the place of the earlier one.
-    Again,
+    /// One that was there already, and where: its value takes the place of the earlier one.
+    Again(usize),
     /// `<<`, whose value brings members.
     Merge,
 }
@@ -287,18 +310,18 @@ impl Builder<'_> {
         }
         let pointer = join(&self.pointer(), &text);
         let Some(Open::Mapping { members, seen, key, .. }) = self.stack.last_mut() else { return Ok(()) };
-        let first = seen.insert(&text, members);
-        if let Some(first) = first {
+        let known = seen.find(&text, members);
+        if let Some(member) = known.and_then(|at| members.get(at)) {
             let place = Place { source: self.source, pointer, span };
-            let earlier = Place { span: first, ..place.clone() };
+            let earlier = Place { span: member.key_span, ..place.clone() };
             self.problems.push(
                 Diagnostic::error("duplicate-key", format!("the key `{text}` is here twice"))
                     .at(place)
-                    .label(earlier, "first here")
+                    .label(earlier, "and here")
                     .mended("the last counts"),
             );
         }
-        *key = Some(Key { text, span, is: if first.is_some() { Is::Again } else { Is::New } });
+        *key = Some(Key { text, span, is: known.map_or(Is::New, Is::Again) });
         Ok(())
     }
 
@@ -387,7 +410,7 @@ impl Builder<'_> {
                     Some(Key { is: Is::Merge, .. }) => merged.push(tree),
                     Some(Key { text, span, is }) => {
                         let member = Member { key: text, key_span: span, value: tree };
-                        if is == Is::Again { put(members, member) } else { members.push(member) }
+                        put(members, member, if let Is::Again(at) = is { Some(at) } else { None });
                     }
                     None => {}
                 }
@@ -445,13 +468,11 @@ impl Builder<'_> {
 
 /// Adds what merge keys bring: members that are not there, the first of each name.
 fn merge(members: &mut Vec<Member>, merged: &[Tree]) {
-    let each = |tree: &'_ Tree| -> Vec<Member> {
-        let parts = std::iter::once(tree).chain(tree.elements());
-        parts.flat_map(Tree::members).cloned().collect()
-    };
-    for member in merged.iter().flat_map(each) {
-        if !members.iter().any(|known| known.key == member.key) {
-            members.push(member);
+    let mut seen = Seen::default();
+    let parts = merged.iter().flat_map(|tree| std::iter::once(tree).chain(tree.elements()));
+    for member in parts.flat_map(Tree::members) {
+        if seen.find(&member.key, members).is_none() {
+            members.push(member.clone());
         }
     }
 }
