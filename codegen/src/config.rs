@@ -4,15 +4,18 @@
 //! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
 //! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
 
+mod overlay;
 mod position;
 
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
 use serde::Deserialize;
+
+pub use self::overlay::Overlay;
 
 use crate::{
     diagnostics::{Faults, Text, Texts},
@@ -72,33 +75,6 @@ pub struct Input {
     pub faults: Faults,
     /// Overlays and JSON merge patches that mend documents, in this order.
     pub overlays: Vec<Overlay>,
-}
-
-/// A file that mends a document: `"mend.yaml"`, or `{ file = "mend.json", document = "api.yaml" }`
-/// where it does not say itself which one.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-pub enum Overlay {
-    /// For the document that it `extends`, or the only one.
-    File(PathBuf),
-    /// For a document by name.
-    Named {
-        /// The overlay.
-        file: PathBuf,
-        /// The document.
-        document: String,
-    },
-}
-
-impl Overlay {
-    /// The file, and the document that it is said to be for.
-    #[must_use]
-    pub fn parts(&self) -> (&Path, Option<&str>) {
-        match self {
-            Self::File(file) => (file, None),
-            Self::Named { file, document } => (file, Some(document)),
-        }
-    }
 }
 
 /// The file that options were read from.

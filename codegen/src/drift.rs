@@ -88,7 +88,7 @@ impl Version {
         deep(|| {
             let mut sources = load(inputs, mounts)?;
             let mut problems = Diagnostics::new();
-            sources.mend_all(input, base, &mut problems);
+            sources.mend_all(input, base, &|_| None, &mut problems);
             if problems.has_errors() { Err(problems) } else { Self::new(sources, options, input.faults) }
         })
     }

@@ -153,7 +153,8 @@ impl Project {
         mut unread: Diagnostics,
         step: Step<'_>,
     ) -> Result<Reading, Diagnostics> {
-        sources.mend_all(&self.config.input, &self.base, &mut unread);
+        let named = |file: &Path| self.config.place("input.overlays", &file.to_string_lossy());
+        sources.mend_all(&self.config.input, &self.base, &named, &mut unread);
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
         step(&format!("settling the references of {} KB in {}", bytes / 1000, documents(&sources)));
         let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions::from(&self.config.types));
@@ -168,6 +169,9 @@ impl Project {
         let stuck = diagnostics.has_fatal() && self.config.operations.takes_all();
         if stuck || unread.has_fatal() {
             diagnostics.append(unread);
+            if let Some(file) = &self.config.file {
+                diagnostics.attach(file);
+            }
             diagnostics.settle(self.config.input.faults);
             return Err(diagnostics);
         }

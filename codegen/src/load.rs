@@ -56,6 +56,8 @@ pub struct Sources {
 
 #[derive(Clone, Debug)]
 struct Retrieval {
+    /// The URI that it has by its place, against which its `$id` is read.
+    address: String,
     path: Option<PathBuf>,
     input: bool,
     broken: bool,
@@ -171,35 +173,46 @@ impl Sources {
         self.mounts.iter().filter(|mount| !mount.used).map(|mount| mount.prefix.as_str())
     }
 
-    /// Mends documents by all overlays that the options name.
-    pub(crate) fn mend_all(&mut self, input: &Input, base: &Path, problems: &mut Diagnostics) {
-        for (file, document) in input.overlays.iter().map(Overlay::parts) {
-            let name = file.to_string_lossy().replace('\\', "/");
-            self.mend(&base.join(file), &name, document, problems);
+    /// Mends documents by all overlays that the options name; `place` says where they name a file.
+    pub(crate) fn mend_all(
+        &mut self,
+        input: &Input,
+        base: &Path,
+        place: &dyn Fn(&Path) -> Option<Place>,
+        problems: &mut Diagnostics,
+    ) {
+        for overlay in &input.overlays {
+            self.mend(overlay, base, place(&overlay.file), problems);
         }
         self.settle(problems);
     }
 
     /// Mends a document by an overlay or a JSON merge patch: the one that is named here or there, or
     /// the only one.
-    fn mend(&mut self, path: &Path, name: &str, document: Option<&str>, problems: &mut Diagnostics) {
-        let bytes = match fs::read(path) {
+    fn mend(&mut self, entry: &Overlay, base: &Path, named: Option<Place>, problems: &mut Diagnostics) {
+        let name = entry.file.to_string_lossy().replace('\\', "/");
+        let bytes = match fs::read(base.join(&entry.file)) {
             Ok(bytes) => bytes,
             Err(error) => {
-                problems.push(Diagnostic::error("io", format!("cannot read {name}: {error}")));
+                problems.push(
+                    Diagnostic::error("io", format!("cannot read {name}: {error}"))
+                        .maybe_at(named)
+                        .help("give the overlay's file, relative to codegen.toml"),
+                );
                 return;
             }
         };
         let source = SourceId::overlay(self.overlays.len());
-        let (text, tree, found) = read(source, name, &bytes);
-        self.overlays.push((Text { name: name.to_owned(), text: Arc::from(text) }, digest(&bytes)));
+        let (text, tree, found) = read(source, &name, &bytes);
+        self.overlays.push((Text { name: name.clone(), text: Arc::from(text) }, digest(&bytes)));
         problems.extend(found);
         let Some(tree) = tree else { return };
-        let overlay = overlay::Overlay { name, source, tree: &tree };
-        match self.mended(document.or_else(|| overlay::extends(&tree))) {
+        let overlay = overlay::Overlay { name: &name, source, tree: &tree };
+        match self.mended(entry.document.as_deref().or_else(|| overlay::extends(&tree))) {
             Ok(id) => {
                 if let Some(held) = self.sources.get_mut(id.0 as usize) {
                     self.mends.extend(overlay.apply(id, &mut held.tree, problems));
+                    self.identify(id);
                 }
             }
             Err(message) => {
@@ -211,7 +224,24 @@ impl Sources {
         }
     }
 
-    /// The document that an overlay is for.
+    /// Names a document anew after its `$id` was mended.
+    fn identify(&mut self, id: SourceId) {
+        let at = id.0 as usize;
+        let (Some(source), Some(retrieval)) = (self.sources.get_mut(at), self.retrievals.get(at)) else {
+            return;
+        };
+        let uri = address(&source.tree, &retrieval.address);
+        if uri != source.uri {
+            let old = uri::key(&std::mem::replace(&mut source.uri, uri.clone()));
+            if old != uri::key(&retrieval.address) && self.names.get(&old) == Some(&id) {
+                self.names.remove(&old);
+            }
+            self.names.entry(uri::key(&uri)).or_insert(id);
+        }
+    }
+
+    /// The document that an overlay is for: by its URI or its whole name before the end of a name,
+    /// and by that before the file's name alone.
     fn mended(&self, named: Option<&str>) -> Result<SourceId, String> {
         let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
         let all = |passes: &dyn Fn(&Source) -> bool| -> Vec<SourceId> {
@@ -219,7 +249,15 @@ impl Sources {
         };
         let last = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
         let found = match named {
-            Some(named) => all(&|source| source.uri == named || last(&source.name) == last(named)),
+            Some(named) => {
+                let ends = |name: &str| name.strip_suffix(named).is_some_and(|before| before.ends_with('/'));
+                let ways: [&dyn Fn(&Source) -> bool; 3] = [
+                    &|source| source.uri == named || source.name == named,
+                    &|source| ends(&source.name),
+                    &|source| last(&source.name) == last(named),
+                ];
+                ways.iter().map(|passes| all(passes)).find(|found| !found.is_empty()).unwrap_or_default()
+            }
             None => {
                 let documents = all(&|source| source.tree.get("openapi").is_some());
                 if documents.is_empty() { inputs().collect() } else { documents }
@@ -228,7 +266,8 @@ impl Sources {
         match (found.as_slice(), named) {
             ([one], _) => Ok(*one),
             ([], Some(named)) => Err(format!("no input is `{named}`, which the overlay is for")),
-            _ => Err("it is not said which document the overlay is for".to_owned()),
+            (_, Some(named)) => Err(format!("more than one input is `{named}`, which the overlay is for")),
+            (_, None) => Err("it is not said which document the overlay is for".to_owned()),
         }
     }
 
@@ -426,11 +465,9 @@ impl Sources {
         let found = found.into_iter().map(optional);
         problems.extend(found);
         let tree = tree.unwrap_or(Tree { value: Value::Null, span: Span::default() });
-        let uri = identifier(&tree)
-            .and_then(|id| uri::resolve(retrieval, id).ok())
-            .map_or_else(|| retrieval.to_owned(), |absolute| absolute.uri);
+        let uri = address(&tree, retrieval);
         self.sources.push(Source { name, uri, text: Arc::from(text), tree, digest });
-        self.retrievals.push(Retrieval { path, input, broken });
+        self.retrievals.push(Retrieval { address: retrieval.to_owned(), path, input, broken });
         if !input {
             let address = self.get(id).map(|source| uri::key(&source.uri)).unwrap_or_default();
             self.names.entry(address).or_insert(id);
@@ -465,6 +502,12 @@ impl Texts for Sources {
         let overlays = overlays.map(|(at, (text, _))| (SourceId::overlay(at), text.clone()));
         self.ids().zip(self.sources.iter().map(text)).chain(overlays)
     }
+}
+
+/// The URI of a document: its `$id` against the one that it has by its place.
+fn address(tree: &Tree, retrieval: &str) -> String {
+    let named = identifier(tree).and_then(|id| uri::resolve(retrieval, id).ok());
+    named.map_or_else(|| retrieval.to_owned(), |absolute| absolute.uri)
 }
 
 /// The `$id` of a root that is a schema; fragments of old drafts name no document.

@@ -4,6 +4,11 @@
 //! Each mend is remembered for the report; one that selects nothing, or changes nothing, is an
 //! error, so that no file carries what has lost its meaning.
 
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
+
 use serde_json_path::JsonPath;
 
 use crate::{
@@ -31,6 +36,12 @@ pub(super) struct Overlay<'a> {
     pub(super) tree: &'a Tree,
 }
 
+/// Members that an overlay may have (Overlay 1.1, 4.4.1).
+const FIELDS: [&str; 4] = ["overlay", "info", "extends", "actions"];
+
+/// Members that an action may have (Overlay 1.1, 4.4.3).
+const ACTION: [&str; 5] = ["target", "description", "update", "copy", "remove"];
+
 /// The document that an overlay names, as it writes it.
 pub(super) fn extends(overlay: &Tree) -> Option<&str> {
     overlay.get("overlay")?;
@@ -40,56 +51,130 @@ pub(super) fn extends(overlay: &Tree) -> Option<&str> {
 impl Overlay<'_> {
     /// Mends a document.
     pub(super) fn apply(&self, id: SourceId, document: &mut Tree, problems: &mut Diagnostics) -> Vec<Mend> {
-        if self.tree.get("overlay").is_none() {
-            return self.patch(id, document, problems).into_iter().collect();
-        }
-        let version = self.tree.get("overlay").and_then(Tree::as_str).unwrap_or_default();
-        if !(version.starts_with("1.0") || version.starts_with("1.1")) {
-            let message = format!("Overlay `{version}`: versions 1.0 and 1.1 are read");
-            problems.push(self.problem(message, "/overlay", self.tree));
+        if !self.tree.is_object() {
+            let message = format!("an overlay or a merge patch must be an object, not {}", self.tree.kind());
+            let help = match self.tree.value {
+                Value::Array(_) => {
+                    "a JSON Patch (RFC 6902) is not read: write a merge patch (RFC 7396), or an overlay"
+                }
+                _ => "write a merge patch (RFC 7396), or an overlay",
+            };
+            problems.push(self.problem(message, "", self.tree).help(help));
             return Vec::new();
         }
-        let actions = self.tree.get("actions").map(Tree::elements).unwrap_or_default();
-        if actions.is_empty() {
-            problems.push(self.problem("an overlay without `actions`", "", self.tree));
+        if self.tree.get("overlay").is_none() {
+            let Some(actions) = self.tree.get("actions") else {
+                return self.patch(id, document, problems).into_iter().collect();
+            };
+            let problem = self.problem("`actions` without the version of the overlay", "/actions", actions);
+            problems.push(problem.help("add `overlay: 1.0.0`"));
+            return Vec::new();
         }
+        if !self.has_known_version(problems) {
+            return Vec::new();
+        }
+        self.check_fields(self.tree, "", "an overlay", &FIELDS, problems);
+        let actions = match self.tree.get("actions") {
+            Some(Tree { value: Value::Array(actions), .. }) if !actions.is_empty() => actions.as_slice(),
+            Some(other) if !matches!(other.value, Value::Array(_)) => {
+                let message = format!("`actions` must be an array, not {}", other.kind());
+                problems.push(self.problem(message, "/actions", other));
+                return Vec::new();
+            }
+            _ => {
+                problems.push(self.problem("an overlay without `actions`", "", self.tree));
+                return Vec::new();
+            }
+        };
+        let mut mirror = document.to_json().to_value();
         let mut mends = Vec::new();
         for (at, action) in actions.iter().enumerate() {
-            match self.act(id, document, action) {
+            let pointer = format!("/actions/{at}");
+            self.check_fields(action, &pointer, "an action", &ACTION, problems);
+            match self.act(id, document, &mut mirror, action) {
                 Ok(mend) => mends.push(mend),
-                Err(message) => problems.push(self.problem(message, &format!("/actions/{at}"), action)),
+                Err(message) => problems.push(self.problem(message, &pointer, action)),
             }
         }
         mends
     }
 
-    fn act(&self, id: SourceId, document: &mut Tree, action: &Tree) -> Result<Mend, String> {
+    fn has_known_version(&self, problems: &mut Diagnostics) -> bool {
+        let Some(version) = self.tree.get("overlay") else { return false };
+        let text = match &version.value {
+            Value::String(text) => text,
+            Value::Number(text) => {
+                let message = format!("`overlay` must be a string, not {text}");
+                let problem = self.problem(message, "/overlay", version).help("put it in quotes");
+                problems.push(problem.mended("it is read as one"));
+                text
+            }
+            _ => "",
+        };
+        let is_known = ["1.0", "1.1"].iter().any(|known| {
+            text.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        if !is_known {
+            let message = format!("Overlay `{text}`: versions 1.0 and 1.1 are read");
+            problems.push(self.problem(message, "/overlay", version));
+        }
+        is_known
+    }
+
+    /// A field that nobody reads would be a mend that nobody makes.
+    fn check_fields(&self, tree: &Tree, at: &str, what: &str, known: &[&str], problems: &mut Diagnostics) {
+        let unknown = |member: &&Member| !known.contains(&&*member.key) && !member.key.starts_with("x-");
+        for member in tree.members().iter().filter(unknown) {
+            let message = format!("{what} has no field `{}`", member.key);
+            let place = Place { source: self.source, pointer: join(at, &member.key), span: member.key_span };
+            let help = format!("it has `{}`", known.join("`, `"));
+            problems.push(Diagnostic::error("overlay", message).at(place).help(help));
+        }
+    }
+
+    /// One action; `mirror` is the document as what JSONPaths are asked of, and stays it.
+    fn act(
+        &self,
+        id: SourceId,
+        document: &mut Tree,
+        mirror: &mut serde_json::Value,
+        action: &Tree,
+    ) -> Result<Mend, String> {
         let target = action.get("target").and_then(Tree::as_str).ok_or("an action must have a `target`")?;
-        let pointers = select(document, target)?;
+        let pointers = select(mirror, target)?;
         if pointers.is_empty() {
             return Err(format!("`{target}` selects nothing any more"));
         }
+        let removes = match action.get("remove").map(|remove| &remove.value) {
+            None => false,
+            Some(Value::Bool(removes)) => *removes,
+            Some(_) => return Err("`remove` must be `true` or `false`".to_owned()),
+        };
         let spots = pointers.iter().map(|pointer| place(id, document, pointer)).collect();
-        let removes = action.get("remove").and_then(Tree::as_bool).unwrap_or(false);
         if removes {
-            // From the end, so that what is counted stays where it is.
-            for pointer in pointers.iter().rev() {
-                remove(document, pointer);
-            }
+            remove_all(document, mirror, &pointers).map_err(|pointer| match pointer.as_str() {
+                "" => format!("`{target}` is the whole document, which cannot be removed"),
+                pointer => format!("`{target}`: nothing could be removed at `{pointer}`"),
+            })?;
         } else {
             let value = match (action.get("update"), action.get("copy").and_then(Tree::as_str)) {
                 (Some(value), _) => value.clone(),
-                (None, Some(source)) => copied(document, source)?,
+                (None, Some(source)) => copied(document, mirror, source)?,
                 (None, None) => return Err("an action must have `update`, `copy` or `remove`".to_owned()),
             };
-            let before = document.to_json();
+            let mut changed = false;
             for pointer in &pointers {
                 if let Some(node) = node(document, pointer) {
                     let span = node.span;
-                    update(node, spanned(value.clone(), span), true);
+                    if update(node, spanned(value.clone(), span), true) {
+                        changed = true;
+                        if let Some(copy) = mirror.pointer_mut(pointer) {
+                            *copy = node.to_json().to_value();
+                        }
+                    }
                 }
             }
-            if document.to_json() == before {
+            if !changed {
                 return Err(format!("`{target}` has all this already"));
             }
         }
@@ -123,23 +208,18 @@ impl Overlay<'_> {
     }
 }
 
-/// The JSON Pointers of what a JSONPath selects, in document order.
-fn select(document: &Tree, path: &str) -> Result<Vec<String>, String> {
+/// The JSON Pointers of what a JSONPath selects, each once, in the order of the selection.
+fn select(mirror: &serde_json::Value, path: &str) -> Result<Vec<String>, String> {
     let parsed = JsonPath::parse(path).map_err(|error| format!("`{path}` is no JSONPath: {error}"))?;
-    let value = document.to_json().to_value();
-    let found = parsed.query_located(&value);
-    let mut pointers: Vec<String> = Vec::new();
-    for pointer in found.locations().map(|location| location.to_json_pointer()) {
-        if !pointers.contains(&pointer) {
-            pointers.push(pointer);
-        }
-    }
-    Ok(pointers)
+    let mut seen = HashSet::new();
+    let found = parsed.query_located(mirror);
+    let pointers = found.locations().map(|location| location.to_json_pointer());
+    Ok(pointers.filter(|pointer| seen.insert(pointer.clone())).collect())
 }
 
 /// What a `copy` names, which has to be one thing.
-fn copied(document: &Tree, path: &str) -> Result<Tree, String> {
-    match select(document, path)?.as_slice() {
+fn copied(document: &Tree, mirror: &serde_json::Value, path: &str) -> Result<Tree, String> {
+    match select(mirror, path)?.as_slice() {
         [one] => document.at(one).cloned().ok_or_else(|| format!("`{path}` selects nothing any more")),
         [] => Err(format!("`{path}` selects nothing any more")),
         several => Err(format!("`{path}` selects {} places, and `copy` takes one", several.len())),
@@ -164,35 +244,102 @@ fn node<'t>(document: &'t mut Tree, pointer: &str) -> Option<&'t mut Tree> {
     Some(here)
 }
 
-fn remove(document: &mut Tree, pointer: &str) {
-    let Some((around, token)) = pointer.rsplit_once('/') else { return };
-    let Some(token) = contract_runtime::pointer::unescape(token) else { return };
-    match node(document, around).map(|tree| &mut tree.value) {
-        Some(Value::Object(members)) => members.retain(|member| member.key != token),
-        Some(Value::Array(elements)) => {
-            if let Some(index) = contract_runtime::pointer::index(&token).filter(|at| *at < elements.len()) {
-                elements.remove(index);
-            }
+/// Removes all of them; the error is the pointer of what cannot be removed.
+///
+/// From the end of the document, whatever the order of the selection: so what is counted stays
+/// where it is, and what lies within what is removed goes first.
+fn remove_all(
+    document: &mut Tree,
+    mirror: &mut serde_json::Value,
+    pointers: &[String],
+) -> Result<(), String> {
+    if let Some(root) = pointers.iter().find(|pointer| pointer.is_empty()) {
+        return Err(root.clone());
+    }
+    let mut sorted: Vec<&String> = pointers.iter().collect();
+    sorted.sort_by_cached_key(|pointer| {
+        let tokens = pointer.split('/').skip(1);
+        tokens.map(|token| (token.parse::<usize>().ok(), token.to_owned())).collect::<Vec<_>>()
+    });
+    for pointer in sorted.into_iter().rev() {
+        if !(remove(document, pointer) && forget(mirror, pointer)) {
+            return Err(pointer.clone());
         }
-        _ => {}
+    }
+    Ok(())
+}
+
+/// Whether it was there.
+fn remove(document: &mut Tree, pointer: &str) -> bool {
+    let Some((around, token)) = last_of(pointer) else { return false };
+    match node(document, around).map(|tree| &mut tree.value) {
+        Some(Value::Object(members)) => {
+            let at = members.iter().position(|member| member.key == token);
+            at.map(|at| members.remove(at)).is_some()
+        }
+        Some(Value::Array(elements)) => {
+            let at = contract_runtime::pointer::index(&token).filter(|at| *at < elements.len());
+            at.map(|at| elements.remove(at)).is_some()
+        }
+        _ => false,
     }
 }
 
+/// The same of the mirror.
+fn forget(mirror: &mut serde_json::Value, pointer: &str) -> bool {
+    let Some((around, token)) = last_of(pointer) else { return false };
+    match mirror.pointer_mut(around) {
+        Some(serde_json::Value::Object(members)) => members.remove(&*token).is_some(),
+        Some(serde_json::Value::Array(elements)) => {
+            let at = contract_runtime::pointer::index(&token).filter(|at| *at < elements.len());
+            at.map(|at| elements.remove(at)).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// A pointer's last token, and the pointer before it.
+fn last_of(pointer: &str) -> Option<(&str, Cow<'_, str>)> {
+    let (around, token) = pointer.rsplit_once('/')?;
+    Some((around, contract_runtime::pointer::unescape(token)?))
+}
+
 /// Overlay 1.1, 4.4.3: objects are merged, arrays get more at their end, anything else is replaced.
-fn update(target: &mut Tree, value: Tree, is_target: bool) {
+/// Whether that changes anything.
+fn update(target: &mut Tree, value: Tree, is_target: bool) -> bool {
     match (&mut target.value, value.value) {
         (Value::Object(members), Value::Object(more)) => {
+            let at: HashMap<String, usize> =
+                members.iter().enumerate().map(|(at, known)| (known.key.clone(), at)).collect();
+            let mut changed = false;
             for member in more {
-                match members.iter_mut().find(|known| known.key == member.key) {
-                    Some(known) => update(&mut known.value, member.value, false),
-                    None => members.push(member),
+                match at.get(&member.key).and_then(|at| members.get_mut(*at)) {
+                    Some(known) => changed |= update(&mut known.value, member.value, false),
+                    None => {
+                        changed = true;
+                        members.push(member);
+                    }
                 }
             }
+            changed
         }
-        (Value::Array(elements), Value::Array(more)) => elements.extend(more),
+        (Value::Array(elements), Value::Array(more)) => {
+            let changed = !more.is_empty();
+            elements.extend(more);
+            changed
+        }
         // Overlay 1.0: what is given for a selected array is one more entry.
-        (Value::Array(elements), value) if is_target => elements.push(Tree { value, span: target.span }),
-        (held, value) => *held = value,
+        (Value::Array(elements), value) if is_target => {
+            elements.push(Tree { value, span: target.span });
+            true
+        }
+        (held, value) => {
+            let value = Tree { value, span: target.span };
+            let before = Tree { value: std::mem::replace(held, Value::Null), span: target.span };
+            let changed = before.to_json() != value.to_json();
+            *held = value.value;
+            changed
+        }
     }
 }
 
@@ -215,23 +362,26 @@ fn spanned(mut tree: Tree, span: Span) -> Tree {
 
 /// RFC 7396. `hear` gets each place with whether the patch changes it.
 fn merge(target: &mut Tree, patch: &Tree, pointer: String, hear: &mut dyn FnMut(String, Span, bool)) {
-    let Value::Object(parts) = &patch.value else {
-        let applies = target.to_json() != patch.to_json();
-        hear(pointer, if applies { target.span } else { patch.span }, applies);
-        *target = spanned(patch.clone(), target.span);
+    let span = target.span;
+    let (Value::Object(members), Value::Object(parts)) = (&mut target.value, &patch.value) else {
+        let value = fresh(patch, span);
+        let applies = target.to_json() != value.to_json();
+        hear(pointer, if applies { span } else { patch.span }, applies);
+        *target = value;
         return;
     };
-    if !target.is_object() {
-        target.value = Value::Object(Vec::new());
+    if parts.is_empty() {
+        hear(pointer.clone(), patch.span, false);
     }
-    let span = target.span;
-    let Value::Object(members) = &mut target.value else { return };
+    let at: HashMap<String, usize> =
+        members.iter().enumerate().map(|(at, known)| (known.key.clone(), at)).collect();
+    let mut gone = HashSet::new();
     for part in parts {
         let here = join(&pointer, &part.key);
-        let known = members.iter().position(|member| member.key == part.key);
-        match (known, &part.value.value) {
+        match (at.get(&part.key).copied(), &part.value.value) {
             (Some(at), Value::Null) => {
-                hear(here, members.remove(at).value.span, true);
+                hear(here, members.get(at).map_or(span, |member| member.value.span), true);
+                gone.insert(part.key.as_str());
             }
             (None, Value::Null) => hear(here, part.value.span, false),
             (Some(at), _) => {
@@ -240,12 +390,32 @@ fn merge(target: &mut Tree, patch: &Tree, pointer: String, hear: &mut dyn FnMut(
                 }
             }
             (None, _) => {
-                // What is new takes over no `null`: it would remove nothing.
-                let mut value = Tree { value: Value::Object(Vec::new()), span };
-                merge(&mut value, &part.value, here.clone(), &mut |_, _, _| {});
                 hear(here, span, true);
+                let value = fresh(&part.value, span);
                 members.push(Member { key: part.key.clone(), key_span: span, value });
             }
         }
     }
+    members.retain(|member| !gone.contains(member.key.as_str()));
 }
+
+/// What a patch makes where nothing was, or nothing that it can be merged into: it takes over no
+/// `null`, which would remove nothing.
+fn fresh(patch: &Tree, span: Span) -> Tree {
+    let value = match &patch.value {
+        Value::Object(parts) => {
+            let kept = parts.iter().filter(|part| part.value.value != Value::Null);
+            let member = |part: &Member| Member {
+                key: part.key.clone(),
+                key_span: span,
+                value: fresh(&part.value, span),
+            };
+            Value::Object(kept.map(member).collect())
+        }
+        _ => return spanned(patch.clone(), span),
+    };
+    Tree { value, span }
+}
+
+#[cfg(test)]
+mod tests;

@@ -381,6 +381,40 @@ fn files_that_are_skipped_have_no_problems() {
     fs::remove_dir_all(&root).unwrap();
 }
 
+/// One of two files with one name is named by its folder; an `$id` that was mended names it.
+#[test]
+fn overlays_find_their_document() {
+    let root = folder(
+        "overlays",
+        &[
+            ("in/v1/api.json", r#"{"$id": "https://x.y/old", "type": "object"}"#),
+            ("in/v2/api.json", r#"{"$id": "https://x.y/v2", "type": "object"}"#),
+            ("in/v2/deep/v1/api.json", r#"{"type": "object"}"#),
+            ("mend.yaml", "$id: https://x.y/new\n"),
+        ],
+    );
+    let mended = |document: Option<&str>| {
+        let mut sources = load(&[root.join("in")], &[]).unwrap();
+        let overlay = Overlay { file: "mend.yaml".into(), document: document.map(str::to_owned) };
+        let input = Input { overlays: vec![overlay], ..Input::default() };
+        let mut problems = Diagnostics::new();
+        sources.mend_all(&input, &root, &|_| None, &mut problems);
+        let found = sources.find("https://x.y/new").and_then(|id| sources.get(id));
+        let name = found.map(|source| source.name.clone());
+        let problem = problems.iter().next().map(|problem| problem.message.clone());
+        (name.or(problem).unwrap_or_default(), sources.find("https://x.y/old").is_some())
+    };
+    assert_eq!(mended(Some("v1/api.json")), ("v1/api.json".to_owned(), false));
+    assert_eq!(mended(Some("https://x.y/old")), ("v1/api.json".to_owned(), false));
+    assert_eq!(mended(Some("https://x.y/v2")), ("v2/api.json".to_owned(), true));
+    assert_eq!(mended(Some("deep/v1/api.json")), ("v2/deep/v1/api.json".to_owned(), true));
+    let several = "more than one input is `api.json`, which the overlay is for".to_owned();
+    assert_eq!(mended(Some("api.json")), (several, true));
+    assert_eq!(mended(None).0, "it is not said which document the overlay is for");
+    assert_eq!(mended(Some("c.json")).0, "no input is `c.json`, which the overlay is for");
+    fs::remove_dir_all(&root).unwrap();
+}
+
 #[test]
 fn on_demand() {
     let root = folder(
