@@ -13,7 +13,6 @@ use contract_runtime::text::position;
 use self::constraint::clip;
 pub use self::constraint::{Constraint, Constraints, How};
 use crate::{
-    diagnostics::Diagnostics,
     generate::Project,
     plan::{Plans, Side},
     reading::Reading,
@@ -81,9 +80,7 @@ pub fn explain(
     name: &str,
 ) -> Result<Vec<Explanation>, Option<String>> {
     deep(|| {
-        // What is wrong with operations is for `generate` to say.
-        let mut ignored = Diagnostics::new();
-        let plans = project.plans(contract, &mut ignored);
+        let plans = project.plans(contract);
         let found = find::find(contract, &plans, name);
         if found.is_empty() {
             return Err(find::nearest(contract, &plans, name));

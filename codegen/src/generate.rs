@@ -233,7 +233,7 @@ impl Project {
         let emitter = self.emitter(&contract, &tables);
         modules.add(models::areas(config, &emitter), Source::Area, config, &mut diagnostics);
         modules.add(models::shared(&emitter, &tables), Source::Generator, config, &mut diagnostics);
-        let plans = self.plans(&contract, &mut diagnostics);
+        let plans = self.plans(&contract);
         let views = views::modules(config, &contract, &plans, &emitter, &mut diagnostics);
         modules.add(views, Source::Generator, config, &mut diagnostics);
         for plan in plans.iter().filter(|plan| self.writes(plan)) {
@@ -264,11 +264,8 @@ impl Project {
 
     /// What is decided about the operations of both sides.
     #[must_use]
-    pub fn plans<'a>(&'a self, contract: &'a Reading, diagnostics: &mut Diagnostics) -> Plans<'a> {
-        Plans {
-            paths: self.plan(contract, Side::Paths, diagnostics),
-            webhooks: self.plan(contract, Side::Webhooks, diagnostics),
-        }
+    pub fn plans<'a>(&'a self, contract: &'a Reading) -> Plans<'a> {
+        Plans { paths: self.plan(contract, Side::Paths), webhooks: self.plan(contract, Side::Webhooks) }
     }
 
     /// Whether anything is written of a side: it has operations, and either half is asked for.
@@ -278,8 +275,8 @@ impl Project {
 
     /// What is decided about the operations of one side.
     #[must_use]
-    pub fn plan<'a>(&'a self, contract: &'a Reading, side: Side, diagnostics: &mut Diagnostics) -> Plan<'a> {
-        deep(|| plan(self.given(contract), side, diagnostics))
+    pub fn plan<'a>(&'a self, contract: &'a Reading, side: Side) -> Plan<'a> {
+        deep(|| plan(self.given(contract), side))
     }
 
     fn given<'a>(&'a self, contract: &'a Reading) -> Given<'a> {

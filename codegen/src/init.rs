@@ -76,7 +76,7 @@ pub fn findings(inputs: &[PathBuf], step: Step<'_>) -> Result<Findings, Diagnost
 
 fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics> {
     let mut diagnostics = contract.diagnostics.clone();
-    let plans = project.plans(contract, &mut diagnostics);
+    let plans = project.plans(contract);
     diagnostics.attach(&contract.sources);
     diagnostics.settle(project.config.input.faults);
     if diagnostics.has_errors() {

@@ -253,9 +253,9 @@ impl Plan<'_> {
 /// OpenAPI 3.1, 4.8.12.1: parameters of these names are ignored.
 const IGNORED: &[&str] = &["accept", "content-type", "authorization"];
 
-/// Decides all operations of one side. `diagnostics` gets an error for two at one place.
+/// Decides all operations of one side, of which no two stand for the same requests.
 #[must_use]
-pub fn plan<'a>(given: Given<'a>, side: Side, diagnostics: &mut Diagnostics) -> Plan<'a> {
+pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     let operations = side.of(given.api);
     let names = names::names(operations);
     let calls = operations.iter().zip(names).map(|(operation, names)| call(given, side, operation, names));
@@ -263,7 +263,7 @@ pub fn plan<'a>(given: Given<'a>, side: Side, diagnostics: &mut Diagnostics) -> 
     let choices = answers::choices(given.shapes, &mut calls);
     let common = answers::common(&calls);
     let order = match side {
-        Side::Paths => order::order(operations, diagnostics),
+        Side::Paths => order::order(operations),
         // Their paths are names; where each is received is the receiver's choice.
         Side::Webhooks => (0..calls.len()).collect(),
     };
@@ -396,43 +396,10 @@ fn unsendable(side: Side, operation: &Operation, body: Option<&Body<'_>>) -> Opt
             return Some(format!("`{}` is no media type that a client can send", media.name));
         }
     }
-    // A webhook has a name where others have a path.
-    let template = if side == Side::Webhooks { "/" } else { &operation.path };
-    let placeholders = match placeholders(template) {
-        Ok(placeholders) => placeholders,
-        Err(reason) => return Some(reason),
-    };
-    let in_path = |parameter: &&api::Parameter| parameter.location == ParameterIn::Path;
-    let declared: Vec<&str> =
-        operation.parameters.iter().filter(in_path).map(|parameter| parameter.name.as_str()).collect();
-    if let Some(missing) = placeholders.iter().find(|name| !declared.contains(name)) {
-        return Some(format!("the path's `{{{missing}}}` is no parameter"));
-    }
-    let lost = declared.iter().find(|name| !placeholders.contains(name))?;
-    Some(format!("path parameter `{lost}` is not in the path"))
-}
-
-/// The names between braces, in order, each once.
-pub(crate) fn placeholders(path: &str) -> Result<Vec<&str>, String> {
-    let mut names: Vec<&str> = Vec::new();
-    let mut rest = path;
-    if !path.starts_with('/') {
-        return Err("its path does not begin with `/`".to_owned());
-    }
-    while let Some(open) = rest.find(['{', '}']) {
-        let (_, from) = rest.split_at(open);
-        let name = from.strip_prefix('{').and_then(|from| from.split_once('}'));
-        let Some((name, after)) = name.filter(|(name, _)| !name.is_empty() && !name.contains(['{', '/']))
-        else {
-            return Err(format!("its path `{path}` is no template"));
-        };
-        if names.contains(&name) {
-            return Err(format!("its path has `{{{name}}}` twice"));
-        }
-        names.push(name);
-        rest = after;
-    }
-    Ok(names)
+    // A webhook has a name where others have a path, in which its parameters stand.
+    let mut in_path = operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
+    let lost = in_path.next().filter(|_| side == Side::Webhooks)?;
+    Some(format!("path parameter `{}` is not in the path", lost.name))
 }
 
 fn alternatives(operation: &Operation) -> Vec<Vec<&str>> {

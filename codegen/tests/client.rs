@@ -23,7 +23,7 @@ fn lowered(document: &str) -> (String, Vec<String>, Diagnostics) {
     project.config.client.transport_headers = vec!["dpop".to_owned()];
     let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
     let mut diagnostics = Diagnostics::new();
-    let plan = project.plan(&contract, Side::Paths, &mut diagnostics);
+    let plan = project.plan(&contract, Side::Paths);
     let mut lowered = lower::lower(&plan, &contract.graph, &contract.shapes);
     let text = serde_json::to_string_pretty(&lowered.document).unwrap() + "\n";
     diagnostics.append(refine::second_opinion(&plan, &mut lowered));

@@ -1,6 +1,6 @@
 //! `lower`: the document that progenitor gets.
 
-use contract_codegen::{diagnostics::Diagnostics, explain::whereabouts, generate::lowered, plan::Side};
+use contract_codegen::{explain::whereabouts, generate::lowered, plan::Side};
 use serde_json::json;
 
 use super::{
@@ -14,11 +14,8 @@ use super::{
 pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
     let project = project::selected(&args.inputs, &args.selected, args.reading)?;
     let contract = project.read_with(&|what| screen.step(what))?;
-    let mut diagnostics = Diagnostics::new();
-    let plan = project.plan(&contract, Side::Paths, &mut diagnostics);
-    diagnostics.attach(&contract.sources);
-    let (lowered, opinion) = lowered(&contract, &plan);
-    diagnostics.append(opinion);
+    let plan = project.plan(&contract, Side::Paths);
+    let (lowered, diagnostics) = lowered(&contract, &plan);
     let text = serde_json::to_string_pretty(&lowered.document).unwrap_or_default();
     screen.result(&format!("{text}\n"))?;
     if args.losses {

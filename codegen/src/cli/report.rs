@@ -1,7 +1,6 @@
 //! `report`: what is looser than the contract, assumed, lost, proven.
 
 use contract_codegen::{
-    diagnostics::Diagnostics,
     generate::lowered,
     proof::prove,
     report::{self as reporting, Report},
@@ -16,8 +15,7 @@ pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> 
     let generated = project.generate_with(&|what| screen.step(what))?;
     let count = generated.contract.shapes.types.len();
     let proofs = prove(&generated.contract, |done| screen.step(&format!("proving {done} of {count} types")));
-    // What is wrong with operations was said when they were generated.
-    let plans = project.plans(&generated.contract, &mut Diagnostics::new());
+    let plans = project.plans(&generated.contract);
     let opinion = args.engines.then(|| {
         screen.step("asking what other engines would make of it");
         lowered(&generated.contract, &plans.paths)

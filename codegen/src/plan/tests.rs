@@ -114,9 +114,7 @@ fn with_options(
     project.config.operations.hidden_headers = vec!["dpop".to_owned()];
     change(&mut project.config.operations);
     let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
-    let mut diagnostics = Diagnostics::new();
-    let plan = project.plan(&contract, Side::Paths, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{diagnostics}");
+    let plan = project.plan(&contract, Side::Paths);
     let shelves = Shelves::default();
     let tables = contract.tables(&shelves);
     let types = Emitter::new(&contract.graph, &contract.shapes, &tables, true, BTreeSet::new());

@@ -93,7 +93,7 @@ fn with<T>(options: &str, check: impl FnOnce(&Views<'_>, &Shapes) -> T) -> Resul
     let sources = Sources::from_texts(&[("api.yaml", "", API)]).unwrap_or_else(|e| panic!("{e}"));
     let contract = project.understand(sources).map_err(|problems| words(&problems))?;
     let mut problems = Diagnostics::new();
-    let plans = project.plans(&contract, &mut problems);
+    let plans = project.plans(&contract);
     let (graph, shapes) = (&contract.graph, &contract.shapes);
     let found = views(&project.config, (graph, shapes), &contract.options.views, &plans.paths, &mut problems);
     if problems.is_empty() { Ok(check(&found, shapes)) } else { Err(words(&problems)) }
