@@ -7,11 +7,7 @@
 mod overlay;
 mod position;
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
 
@@ -201,7 +197,8 @@ pub struct TypeOptions {
     pub unsupported: Option<Unsupported>,
     /// What `nullable: true` of OpenAPI 3.0 means beside anything but `type`.
     pub nullable: Nullable,
-    /// Schemas whose pattern cannot be run and is left unchecked, by selector.
+    /// Schemas whose `pattern`, or a key of whose `patternProperties`, cannot be run and is left
+    /// unchecked, by selector.
     pub unchecked: Vec<String>,
 }
 

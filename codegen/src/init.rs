@@ -97,7 +97,7 @@ fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics>
     let unbounded = graph.ids().filter(|&id| is_unbounded(graph.schema(id)));
     found.unbounded = unbounded.map(|id| selector(graph, id)).collect();
     let (_, refused) = tables::patterns(graph);
-    found.patterns = refused.into_iter().map(|(id, source, _)| (selector(graph, id), source)).collect();
+    found.patterns = refused.into_iter().map(|each| (selector(graph, each.schema), each.source)).collect();
     found.unknown_keywords =
         contract.diagnostics.iter().filter(|each| each.code == "unknown-keyword").count();
     let calls = plans.iter().flat_map(|plan| &plan.calls);

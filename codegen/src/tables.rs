@@ -53,19 +53,39 @@ pub struct TableSet<'t> {
     patterns: BTreeMap<&'t str, &'t Pattern<'t>>,
 }
 
-/// Patterns that cannot be compiled, with the schema that has them and why.
-pub type PatternErrors = Vec<(SchemaId, String, crate::pattern::PatternError)>;
+/// A pattern that cannot be compiled.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// The schema that has it.
+    pub schema: SchemaId,
+    /// As what.
+    pub role: PatternRole,
+    /// What it says.
+    pub source: String,
+    /// Why.
+    pub error: crate::pattern::PatternError,
+}
+
+/// What a pattern is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatternRole {
+    /// The value: `pattern`.
+    Value,
+    /// The names of members: a key of `patternProperties`.
+    Key,
+}
 
 /// Compiles every pattern of the graph; those that are not ECMA-262, or need what a linear
 /// matcher cannot do, come back as errors.
 #[must_use]
-pub fn patterns(graph: &Graph) -> (BTreeMap<String, Compiled>, PatternErrors) {
+pub fn patterns(graph: &Graph) -> (BTreeMap<String, Compiled>, Vec<Refused>) {
     let mut all = BTreeMap::new();
-    let mut errors = Vec::new();
+    let mut refused = Vec::new();
     for id in graph.ids() {
         let schema = graph.schema(id);
-        let named = schema.pattern_properties.iter().map(|(p, _)| p);
-        for source in schema.pattern.iter().chain(named) {
+        let values = schema.pattern.iter().map(|source| (PatternRole::Value, source));
+        let keys = schema.pattern_properties.iter().map(|(source, _)| (PatternRole::Key, source));
+        for (role, source) in values.chain(keys) {
             if all.contains_key(source) {
                 continue;
             }
@@ -73,11 +93,11 @@ pub fn patterns(graph: &Graph) -> (BTreeMap<String, Compiled>, PatternErrors) {
                 Ok(compiled) => {
                     all.insert(source.clone(), compiled);
                 }
-                Err(error) => errors.push((id, source.clone(), error)),
+                Err(error) => refused.push(Refused { schema: id, role, source: source.clone(), error }),
             }
         }
     }
-    (all, errors)
+    (all, refused)
 }
 
 impl TablePlan {

@@ -14,7 +14,7 @@ use crate::{
     options::Options,
     schema::{Gap, Graph, SchemaId, keywords::Role},
     shape::is_tagged,
-    tables::PatternErrors,
+    tables::{PatternRole, Refused},
 };
 
 /// What is left unchecked.
@@ -31,37 +31,40 @@ pub(super) fn patterns(
     config: &TypeOptions,
     graph: &Graph,
     options: &Options,
-    refused: PatternErrors,
+    refused: Vec<Refused>,
     problems: &mut Diagnostics,
 ) -> Unchecked {
-    let ids: BTreeSet<SchemaId> = refused.iter().map(|(id, ..)| *id).collect();
-    let mut keys = Vec::new();
-    let mut unchecked = BTreeSet::new();
-    for (id, source, error) in refused {
-        let schema = graph.schema(id);
-        let why = format!("pattern `{source}`: {}", error.reason);
-        let problem = if schema.pattern.as_deref() != Some(&source) {
-            keys.push((id, source));
-            Diagnostic::error("unsupported", why)
-                .help(format!("the key of `patternProperties`: {}", error.remedy()))
-                .mended("it is left out, and nothing is asked of members that others leave over")
-        } else if options.unchecked.contains(&id) {
-            unchecked.insert(id);
-            Diagnostic::note("unsupported", format!("{why}; it is not checked, as `unchecked` says"))
+    let ids: BTreeSet<SchemaId> = refused.iter().map(|each| each.schema).collect();
+    let mut unchecked = Unchecked::default();
+    for Refused { schema: id, role, source, error } in refused {
+        let (what, left) = match role {
+            PatternRole::Value => ("pattern", "it is not checked"),
+            PatternRole::Key => (
+                "`patternProperties`",
+                "its members are not checked, nor are those that `additionalProperties` is for",
+            ),
+        };
+        let why = format!("{what} `{source}`: {}", error.reason);
+        let problem = if options.unchecked.contains(&id) {
+            Diagnostic::note("unsupported", format!("{why}; {left}, as `unchecked` says"))
         } else if config.unsupported == Some(Unsupported::Keep) {
-            unchecked.insert(id);
-            Diagnostic::warning("unsupported", format!("{why}; it is not checked"))
+            Diagnostic::warning("unsupported", format!("{why}; {left}"))
         } else {
-            unchecked.insert(id);
             let problem = Diagnostic::error("unsupported", why).help(format!(
                 "{}; or leave it unchecked, here with `unchecked = [{:?}]` below [types], everywhere with \
                  `unsupported = \"keep\"`",
                 error.remedy(),
                 selector(graph, id)
             ));
-            if config.unsupported.is_none() { problem.mended("it is not checked") } else { problem }
+            if config.unsupported.is_none() { problem.mended(left) } else { problem }
         };
-        problems.push(problem.at(schema.place.clone()));
+        problems.push(problem.at(graph.schema(id).place.clone()));
+        match role {
+            PatternRole::Value => {
+                unchecked.schemas.insert(id);
+            }
+            PatternRole::Key => unchecked.keys.push((id, source)),
+        }
     }
     for id in options.unchecked.difference(&ids) {
         let message = "`unchecked` names a schema that has no pattern, or one that can be run";
@@ -71,7 +74,7 @@ pub(super) fn patterns(
                 .help("remove it from `unchecked` below [types]: it is checked"),
         );
     }
-    Unchecked { schemas: unchecked, keys }
+    unchecked
 }
 
 /// Loosens what would refuse valid documents without these patterns, and without what could not be

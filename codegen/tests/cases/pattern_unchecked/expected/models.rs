@@ -20,6 +20,8 @@ pub struct Input {
     pub handle: String,
     /// `twice`
     pub twice: Option<Twice>,
+    /// `named`
+    pub named: Option<Named>,
     /// `checked`
     ///
     /// Limits: matches `^[a-z]+$`.
@@ -31,7 +33,7 @@ pub struct Input {
 ::contract_runtime::object! {
     Input {
         required { handle = "handle" }
-        optional { twice = "twice", checked = "checked" }
+        optional { twice = "twice", named = "named", checked = "checked" }
         extra undeclared
     }
 }
@@ -49,6 +51,18 @@ impl Contract for Input {
             && is_apart(&self.extra, Self::DECLARED)
     }
 }
+
+/// `Named` of the contract.
+///
+/// Limits: matches `^(?=y)`.
+///
+/// Schema: `input.json#/$defs/named`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Named(pub Map<Json>);
+
+::contract_runtime::wrapper!(Named, Map < Json >, members);
+
+::contract_runtime::contract!(Named = schemas::validator(schemas::INPUT_DEFS_NAMED));
 
 /// `Twice` of the contract.
 ///

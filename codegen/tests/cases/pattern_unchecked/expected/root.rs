@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 d600925c07212eca
+//! * `input.json` sha256 80aa9c5939b26409
 
 pub mod models;
 

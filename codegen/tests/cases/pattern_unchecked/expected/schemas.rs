@@ -16,7 +16,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 4,
+        INPUT = 5,
+        /// `input.json#/$defs/named`
+        INPUT_DEFS_NAMED = 3,
         /// `input.json#/$defs/twice`
         INPUT_DEFS_TWICE = 1,
     }
@@ -27,10 +29,15 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("checked", INPUT.plus(2)), ("handle", INPUT.plus(1)), ("twice", INPUT_DEFS_TWICE)], 0b10), Keyword::PropertyNames(INPUT.plus(3))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("checked", INPUT.plus(2)), ("handle", INPUT.plus(1)), ("named", INPUT_DEFS_NAMED), ("twice", INPUT_DEFS_TWICE)], 0b10), Keyword::PropertyNames(INPUT.plus(3))] },
         Schema { resource: IN_INPUT, location: "/properties/handle", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2)] },
         Schema { resource: IN_INPUT, location: "/properties/checked", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_39C46B36)] },
         Schema { resource: IN_INPUT, location: "/propertyNames", keywords: &[] },
+        Schema { resource: IN_INPUT, location: "/patternProperties/^(?=n)", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // INPUT_DEFS_NAMED
+        Schema { resource: IN_INPUT, location: "/$defs/named", keywords: &[Keyword::Type(Types::OBJECT)] },
+        Schema { resource: IN_INPUT, location: "/$defs/named/patternProperties/^(?=y)", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/$defs/named/additionalProperties", keywords: &[Keyword::False] },
         // INPUT_DEFS_TWICE
         Schema { resource: IN_INPUT, location: "/$defs/twice", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(8)] },
     ],

@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Input, Twice};
+pub use super::models::{Input, Named, Twice};
