@@ -506,19 +506,26 @@ impl Texts for Sources {
 
 /// The URI of a document: its `$id` against the one that it has by its place.
 fn address(tree: &Tree, retrieval: &str) -> String {
-    let named = identifier(tree).and_then(|id| uri::resolve(retrieval, id).ok());
+    let id = identifier(tree).and_then(|member| member.value.as_str());
+    let named = id.and_then(|id| uri::resolve(retrieval, id).ok());
     named.map_or_else(|| retrieval.to_owned(), |absolute| absolute.uri)
 }
 
-/// The `$id` of a root that is a schema; fragments of old drafts name no document.
-fn identifier(tree: &Tree) -> Option<&str> {
+/// The `$id`, or what an old draft calls so, of a root that is a schema; fragments of old drafts name no document.
+pub(crate) fn identifier(tree: &Tree) -> Option<&Member> {
     if tree.get("openapi").is_some() {
         return None;
     }
-    let early = tree.get("$schema").and_then(Tree::as_str).is_some_and(|name| name.contains("/draft-04/"));
-    tree.get(if early { "id" } else { "$id" })
-        .and_then(Tree::as_str)
-        .filter(|id| !id.is_empty() && !id.starts_with('#'))
+    let early = tree.get("$schema").and_then(Tree::as_str).is_some_and(is_early);
+    let member = tree.member(if early { "id" } else { "$id" })?;
+    member.value.as_str().filter(|id| !id.is_empty() && !id.starts_with('#')).map(|_| member)
+}
+
+/// Whether a `$schema` names draft-04, which calls a schema by `id`.
+pub(crate) fn is_early(dialect: &str) -> bool {
+    let bare = dialect.strip_suffix('#').unwrap_or(dialect);
+    let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://"));
+    path == Some("json-schema.org/draft-04/schema")
 }
 
 /// SHA-256, lower-case hex.

@@ -96,10 +96,7 @@ pub fn resolve(sources: &mut Sources, options: &ResolveOptions) -> (Graph, Vec<A
 
 /// The dialect of schemas that name none: OpenAPI 3.0's when that is the only API around.
 fn fallback(sources: &Sources) -> Dialect {
-    let versions = || {
-        let roots = sources.sources.iter().map(|source| &source.tree);
-        roots.filter_map(|tree| tree.get("openapi").and_then(crate::tree::Tree::as_str))
-    };
+    let versions = || sources.sources.iter().filter_map(|source| dialect::version(&source.tree));
     let old = versions().any(|version| version.starts_with("3.0"));
     if old && versions().all(|version| version.starts_with("3.0")) {
         Dialect::OPENAPI_30

@@ -1,8 +1,8 @@
 //! YAML 1.2 as JSON: the core schema's types, aliases with a cap.
 //!
 //! What YAML versions or libraries disagree on is a fault, read as it is meant: `012`, `0x1F`, `+1`,
-//! `.5` and `.inf` as text, of which a keyword that wants a number makes one; `<<` as its members;
-//! tags as what they stand before.
+//! `.5` and `.inf` as text, of which a keyword that wants a number makes one where there is one
+//! (`resolve::lenient`); `<<` as its members; tags as what they stand before.
 
 use std::{borrow::Cow, collections::HashMap};
 

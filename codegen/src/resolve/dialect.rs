@@ -1,9 +1,9 @@
 //! Which keywords a schema may use: drafts by `$schema`, vocabularies by a meta-schema.
 
 use crate::{
-    load::{Sources, uri},
+    load::{Sources, is_early, uri},
     schema::keywords::{Draft, Drafts, Keyword, vocabulary},
-    tree::Tree,
+    tree::{Tree, Value},
 };
 
 /// Draft, vocabularies, and whether OpenAPI's own keywords count.
@@ -75,6 +75,15 @@ impl Dialect {
     }
 }
 
+/// The version that an OpenAPI document says it has; a number, as YAML reads `3.0` without quotes,
+/// says it too. `None` for what is no such document, empty for what is no version.
+pub(crate) fn version(tree: &Tree) -> Option<&str> {
+    tree.get("openapi").map(|found| match &found.value {
+        Value::String(text) | Value::Number(text) => text.as_str(),
+        _ => "",
+    })
+}
+
 /// What a `$schema` turned out to be.
 pub(crate) enum Choice {
     /// A dialect that is read.
@@ -96,7 +105,7 @@ pub(crate) fn choose(sources: &Sources, name: &str) -> Choice {
         "json-schema.org/draft-07/schema" | "json-schema.org/draft-06/schema" => {
             return Choice::Known(Dialect::json(Draft::Draft7));
         }
-        "json-schema.org/draft-04/schema" => return Choice::Known(Dialect::EARLY),
+        _ if is_early(name) => return Choice::Known(Dialect::EARLY),
         // Nobody means anything else by the place without a version (draft-04, 6).
         "json-schema.org/schema" => return Choice::Known(Dialect::json(Draft::Latest)),
         _ if path.starts_with("spec.openapis.org/oas/3.1/dialect/") => {

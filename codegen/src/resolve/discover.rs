@@ -10,13 +10,13 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
-    load::{Sources, files, uri},
+    load::{Sources, files, identifier, uri},
     resolve::openapi::object::Kind,
     schema::{
         Origin,
         keywords::{Draft, Holds, Keyword},
     },
-    tree::{Member, Place, SourceId, Span, Tree, join},
+    tree::{Member, Place, SourceId, Tree, join},
 };
 
 use super::dialect::{Choice, Dialect, choose};
@@ -37,6 +37,18 @@ pub(crate) struct Node<'t> {
 }
 
 impl Node<'_> {
+    /// Whether nothing beside its reference can make a value invalid.
+    fn is_only_a_reference(&self) -> bool {
+        let decides = |member: &Member| {
+            let keyword = Keyword::find(&member.key).filter(|keyword| self.dialect.knows(*keyword));
+            keyword.is_some_and(|keyword| {
+                let refers = matches!(keyword, Keyword::Ref | Keyword::DynamicRef | Keyword::RecursiveRef);
+                !refers && keyword.role().decides()
+            })
+        };
+        self.dialect.lonely_ref() || !self.tree.members().iter().any(decides)
+    }
+
     /// Where a member of it stands.
     pub(crate) fn place(&self, member: &Member) -> Place {
         Place { source: self.source, pointer: join(&self.pointer, &member.key), span: member.value.span }
@@ -49,6 +61,8 @@ pub(crate) struct Resource<'t> {
     pub(crate) uri: String,
     pub(crate) source: SourceId,
     pub(crate) pointer: String,
+    /// What names it: its `$id`, or all of it.
+    pub(crate) named: Place,
     pub(crate) tree: &'t Tree,
     pub(crate) root: Option<usize>,
     pub(crate) dialect: Option<Dialect>,
@@ -157,37 +171,39 @@ impl<'t> Discovery<'t> {
     fn documents(&mut self) {
         for (id, source) in self.sources.ids().zip(&self.sources.sources) {
             let index = self.resources.len();
+            let tree = &source.tree;
+            let (pointer, span) = match identifier(tree) {
+                Some(member) => (join("", &member.key), member.value.span),
+                None => (String::new(), tree.span),
+            };
             self.resources.push(Resource {
                 uri: source.uri.clone(),
                 source: id,
                 pointer: String::new(),
-                tree: &source.tree,
+                named: Place { source: id, pointer, span },
+                tree,
                 root: None,
                 dialect: None,
                 dynamic: Vec::new(),
             });
-            let span = source.tree.get("$id").map_or(Span::default(), |found| found.span);
-            let place = Place { source: id, pointer: "/$id".to_owned(), span };
-            self.register(&source.uri, index, place);
+            self.register(&source.uri, index);
         }
         for (name, id) in self.sources.names() {
             self.uris.entry(name.to_owned()).or_insert(id.0 as usize);
         }
     }
 
-    fn register(&mut self, address: &str, resource: usize, place: Place) {
+    fn register(&mut self, address: &str, resource: usize) {
         let first = *self.uris.entry(uri::key(address)).or_insert(resource);
         if first == resource {
             return;
         }
         let message = format!("the URI `{address}` already names another schema");
-        let mut problem = Diagnostic::error("duplicate-id", message).at(place).mended("the first counts");
-        if let Some(other) = self.resources.get(first) {
-            let span = other.tree.get("$id").unwrap_or(other.tree).span;
-            let pointer = join(&other.pointer, "$id");
-            problem = problem.label(Place { source: other.source, pointer, span }, "first here");
-        }
-        self.problems.push(problem);
+        let named = |index: usize| self.resources.get(index).map(|held| held.named.clone());
+        let problem = Diagnostic::error("duplicate-id", message).maybe_at(named(resource));
+        let first = named(first).into_iter();
+        let problem = first.fold(problem, |problem, first| problem.label(first, "first here"));
+        self.problems.push(problem.mended("the first counts"));
     }
 
     /// Queues the root of a source, once. `whole` when it should be read as what it looks
@@ -264,7 +280,7 @@ impl<'t> Discovery<'t> {
             && !root
             && let Some(text) = member.value.as_str()
         {
-            let place = Place { source, pointer: join(&pointer, "$id"), span: member.value.span };
+            let place = Place { source, pointer: join(&pointer, &member.key), span: member.value.span };
             let embedded = self.embed(text, resource, &place, source, &pointer, tree);
             if let Some(embedded) = embedded {
                 root = true;
@@ -370,12 +386,13 @@ impl<'t> Discovery<'t> {
                     uri: absolute.uri.clone(),
                     source,
                     pointer: pointer.to_owned(),
+                    named: place.clone(),
                     tree,
                     root: None,
                     dialect: None,
                     dynamic: Vec::new(),
                 });
-                self.register(&absolute.uri, index, place.clone());
+                self.register(&absolute.uri, index);
                 Some(index)
             }
             Err(reason) => {

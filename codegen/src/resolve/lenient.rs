@@ -25,23 +25,39 @@ pub(super) fn flag(tree: &Tree) -> Option<bool> {
     }
 }
 
-/// A number, or its text, with the sign and the zeros that JSON has no place for.
+/// A number, or its text, with what JSON has no place for and YAML's core schema has (1.2.2,
+/// 10.3.2): a plus, zeros in front, no digit on one side of the point, hexadecimal and octal.
+/// `.inf` and `.nan` are no numbers.
 pub(super) fn number(tree: &Tree) -> Option<Number> {
-    match &tree.value {
-        Value::Number(text) => Number::parse(text).ok(),
-        Value::String(text) => {
-            let text = text.trim();
-            let (sign, digits) = match text.strip_prefix('-') {
-                Some(digits) => ("-", digits),
-                None => ("", text.strip_prefix('+').unwrap_or(text)),
-            };
-            let bare = digits.trim_start_matches('0');
-            let zero = if bare.starts_with(|first: char| first.is_ascii_digit()) { "" } else { "0" };
-            let is_written = digits.starts_with(|first: char| first.is_ascii_digit());
-            is_written.then(|| Number::parse(&format!("{sign}{zero}{bare}")).ok()).flatten()
+    let text = match &tree.value {
+        Value::Number(text) => return Number::parse(text).ok(),
+        Value::String(text) => text.trim(),
+        _ => return None,
+    };
+    let (sign, bare) = match text.strip_prefix('-') {
+        Some(bare) => ("-", bare),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
+        if let Some(digits) = bare.strip_prefix(prefix) {
+            // Another sign would be read by the parser of digits.
+            let digits = Some(digits).filter(|digits| digits.chars().all(|each| each.is_digit(radix)));
+            let value = digits.and_then(|digits| u128::from_str_radix(digits, radix).ok())?;
+            return Number::parse(&format!("{sign}{value}")).ok();
         }
-        _ => None,
     }
+    let (mantissa, exponent) = match bare.find(['e', 'E']) {
+        Some(at) => bare.split_at_checked(at)?,
+        None => (bare, ""),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || whole.len() + fraction.len() == 0 {
+        return None;
+    }
+    let whole = Some(whole.trim_start_matches('0')).filter(|whole| !whole.is_empty()).unwrap_or("0");
+    let point = if fraction.is_empty() { "" } else { "." };
+    Number::parse(&format!("{sign}{whole}{point}{fraction}{exponent}")).ok()
 }
 
 #[cfg(test)]
@@ -69,7 +85,18 @@ mod tests {
             ("--1", None),
             ("x", None),
             ("1x", None),
-            (".5", None),
+            (".5", Some("0.5")),
+            ("-.5e1", Some("-0.5e1")),
+            ("1.", Some("1")),
+            ("0x1F", Some("31")),
+            ("-0o17", Some("-15")),
+            ("0x", None),
+            ("0x+1", None),
+            ("1.2.3", None),
+            ("1e", None),
+            (".", None),
+            (".inf", None),
+            (".nan", None),
         ] {
             let found = number(&tree(Value::String(text.to_owned())));
             assert_eq!(found.map(|number| number.to_string()).as_deref(), expected, "{text}");

@@ -252,6 +252,9 @@ impl<'t> Reader<'_, 't> {
             for (key, response) in responses.members() {
                 let Some(status) = status(key) else { continue };
                 if operation.responses.iter().any(|known| known.status == status) {
+                    let message = format!("the status `{key}` is here twice, in another case");
+                    let problem = Diagnostic::error("invalid-openapi", message).at(response.place());
+                    self.problems.push(problem.mended("the first counts"));
                     continue;
                 }
                 let Some(response) = self.behind(&response) else {

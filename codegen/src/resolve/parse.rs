@@ -13,9 +13,12 @@ use crate::{
     tree::{Member, Place, Tree, Value},
 };
 
+use self::forms::is_known;
+
 use super::{
     Nullable, ResolveOptions, UnknownKeywords,
     discover::{Discovery, Node},
+    lenient,
     nullable::Word,
     suggest::nearest,
 };
@@ -71,8 +74,12 @@ impl<'t> Parser<'_, 't> {
         }
         if let Some(reference) = self.discovery.dangling.get(&at) {
             self.lose(Gap::Members);
-            // Whoever reads the type learns why it says nothing.
-            let lost = format!("Any JSON: the contract does not have `{reference}`.");
+            // Whoever reads the type learns why it says nothing, or less than it should.
+            let lost = if schema.says_nothing() {
+                format!("Any JSON: the contract does not have `{reference}`.")
+            } else {
+                format!("The contract does not have `{reference}`, which this should be as well.")
+            };
             schema.description = Some(match schema.description.take() {
                 Some(text) => format!("{text}\n\n{lost}"),
                 None => lost,
@@ -96,7 +103,7 @@ impl<'t> Parser<'_, 't> {
                 continue;
             }
             if node.dialect.early && member.key == node.dialect.id() {
-                self.text(node, member);
+                self.written(node, member);
                 continue;
             }
             let keyword = Keyword::find(&member.key);
@@ -114,7 +121,9 @@ impl<'t> Parser<'_, 't> {
                         | Keyword::Schema
                 );
                 if lonely && keyword == Keyword::Nullable && self.options.nullable == Nullable::OrNull {
-                    self.or_null(node, member);
+                    if self.flag(node, member) {
+                        self.or_null(node, member);
+                    }
                 } else if lonely && !kept {
                     void.push(format!("`{}`", member.key));
                 } else {
@@ -164,12 +173,15 @@ impl<'t> Parser<'_, 't> {
             Draft::Latest => {}
         }
         self.bounds(node, schema);
-        let known = |name: &str| Keyword::find(name).is_some_and(|keyword| node.dialect.knows(keyword));
-        let unreadable = |name: &str| known(name) && tree.get(name).is_some_and(|value| !value.is_object());
+        self.numbers(node, schema);
+        let unreadable =
+            |name: &str| is_known(node, name) && tree.get(name).is_some_and(|value| !value.is_object());
         if unreadable("properties") || unreadable("patternProperties") {
             schema.additional_properties = None;
         }
-        if known("prefixItems") && tree.get("prefixItems").is_some_and(|list| list.elements().is_empty()) {
+        if is_known(node, "prefixItems")
+            && tree.get("prefixItems").is_some_and(|list| list.elements().is_empty())
+        {
             schema.items = None;
         }
         for keyword in [Keyword::MinContains, Keyword::MaxContains] {
@@ -205,21 +217,20 @@ impl<'t> Parser<'_, 't> {
     fn nullable(&mut self, node: &Node<'t>, schema: &mut Schema) {
         let tree = node.tree;
         if let Some(member) = tree.member("nullable") {
-            match (member.value.as_bool(), &mut schema.types) {
-                (Some(true), _) if self.options.nullable == Nullable::OrNull => self.or_null(node, member),
-                (Some(true), Some(types)) => {
+            match (self.flag(node, member), &mut schema.types) {
+                (true, _) if self.options.nullable == Nullable::OrNull => self.or_null(node, member),
+                (true, Some(types)) => {
                     *types = types.or(Types::NULL);
                     self.borrowed(node, member, "write `\"type\": [\"string\", \"null\"]`");
                 }
-                (Some(true), None) => {
+                (true, None) => {
                     // OpenAPI 3.0.3, clarification of `nullable`.
                     let problem = Diagnostic::warning("ignored", "`nullable` has no effect without `type`")
                         .at(node.place(member))
                         .help("add `type`, or move to OpenAPI 3.1 and `anyOf` with `{\"type\": \"null\"}`");
                     self.problems.push(problem);
                 }
-                (Some(false), _) => {}
-                (None, _) => self.wrong(node, member, "a boolean"),
+                (false, _) => {}
             }
         }
     }
@@ -228,27 +239,30 @@ impl<'t> Parser<'_, 't> {
     fn bounds(&mut self, node: &Node<'t>, schema: &mut Schema) {
         for (keyword, lower) in [("exclusiveMinimum", true), ("exclusiveMaximum", false)] {
             let Some(member) = node.tree.member(keyword) else { continue };
-            let Some(exclusive) = member.value.as_bool() else { continue };
+            let Some(exclusive) = lenient::flag(&member.value) else { continue };
+            let (plain, bound) =
+                if lower { ("minimum", &schema.minimum) } else { ("maximum", &schema.maximum) };
+            let is_bounded = bound.is_some();
+            if node.dialect.early || node.dialect.draft == Draft::OpenApi30 {
+                self.flag(node, member);
+            } else if self.borrows(node) {
+                self.borrowed(node, member, &format!("write the bound itself, in place of `{plain}`"));
+            } else if is_bounded {
+                self.wrong_but(node, member, "a number", &format!("`{plain}` is the bound"));
+            } else {
+                self.wrong(node, member, "a number");
+            }
             match (exclusive, lower) {
                 (true, true) => schema.exclusive_minimum = schema.minimum.take(),
                 (true, false) => schema.exclusive_maximum = schema.maximum.take(),
                 (false, _) => {}
-            }
-            let plain = if lower { "minimum" } else { "maximum" };
-            if node.dialect.early || node.dialect.draft == Draft::OpenApi30 {
-                continue;
-            }
-            if self.borrows(node) {
-                self.borrowed(node, member, &format!("write the bound itself, in place of `{plain}`"));
-            } else {
-                self.wrong_but(node, member, "a number", &format!("`{plain}` is the bound"));
             }
         }
     }
 
     /// A bound of its own; a boolean, which older versions have here, is settled in `bounds`.
     fn bound(&mut self, node: &Node<'t>, member: &Member) -> Option<Number> {
-        if member.value.as_bool().is_some() {
+        if lenient::flag(&member.value).is_some() {
             return None;
         }
         let number = self.number(node, member);
@@ -262,27 +276,20 @@ impl<'t> Parser<'_, 't> {
 
     /// A `nullable` that is read as "or null" once the graph stands.
     fn or_null(&mut self, node: &Node<'t>, member: &Member) {
-        match member.value.as_bool() {
-            Some(true) => {
-                let place = node.place(member);
-                self.nullable.extend(self.id_at(node, &node.pointer).map(|schema| Word { schema, place }));
-                let instead =
-                    "write `\"type\": [\"string\", \"null\"]`, or `anyOf` with `{\"type\": \"null\"}`";
-                self.borrowed(node, member, instead);
-            }
-            Some(false) => {}
-            None => self.wrong(node, member, "a boolean"),
-        }
+        let place = node.place(member);
+        self.nullable.extend(self.id_at(node, &node.pointer).map(|schema| Word { schema, place }));
+        let instead = "write `\"type\": [\"string\", \"null\"]`, or `anyOf` with `{\"type\": \"null\"}`";
+        self.borrowed(node, member, instead);
     }
 
     fn keyword(&mut self, node: &Node<'t>, keyword: Keyword, member: &Member, schema: &mut Schema) {
         match keyword {
-            Keyword::Ref
-            | Keyword::DynamicRef
-            | Keyword::RecursiveRef
-            | Keyword::Comment
-            | Keyword::Schema => {
+            Keyword::Comment => {
                 self.text(node, member);
+            }
+            // Read while references are settled, as they are written.
+            Keyword::Ref | Keyword::DynamicRef | Keyword::RecursiveRef | Keyword::Schema => {
+                self.written(node, member);
             }
             Keyword::Id => self.identifier(node, member),
             Keyword::Anchor | Keyword::DynamicAnchor => self.anchor(node, member),

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use contract_runtime::Number;
+
 use super::*;
 use crate::{
     diagnostics::Severity,
@@ -523,6 +525,88 @@ fn older_drafts() {
     );
 }
 
+/// draft-04 calls a schema by `id`; another meta-schema of that draft is none that is read.
+#[test]
+fn ids_of_draft_four() {
+    let early = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a", "items": {"$ref": "https://x.y/b"}, "definitions": {"b": {"id": "https://x.y/b"}, "c": {"id": "b"}}}"##;
+    let other = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a"}"##;
+    let (found, problems) = graph(&[("a.json", early), ("b.json", other)]);
+    assert_eq!(shown(&problems), "duplicate-id /definitions/c/id\nduplicate-id /id");
+    let labels: Vec<&str> =
+        problems.iter().flat_map(|each| &each.labels).map(|(place, _)| place.pointer.as_str()).collect();
+    assert_eq!(labels, ["/definitions/b/id", "/id"]);
+    assert_eq!(target(&found, "/items"), "0#/definitions/b");
+    let hyper = r##"{"$schema": "http://json-schema.org/draft-04/hyper-schema#", "$id": "https://x.y/a"}"##;
+    let reference = r##"{"$ref": "https://x.y/a"}"##;
+    let (_, problems) = graph(&[("a.json", hyper), ("b.json", reference)]);
+    assert_eq!(shown(&problems), "unsupported /$schema");
+}
+
+/// What could not be read, and what of it `unevaluatedProperties` around it would miss.
+#[test]
+fn gaps() {
+    for (schema, gap) in [
+        (r##"{"type": "string", "title": 5, "format": [], "default": "x"}"##, Gap::None),
+        (r##"{"minLength": "2", "required": ["a", "a"], "$anchor": "a b"}"##, Gap::None),
+        (r##"{"items": [true, false]}"##, Gap::None),
+        (r##"{"type": "strng"}"##, Gap::Check),
+        (r##"{"maximum": []}"##, Gap::Check),
+        (r##"{"required": true}"##, Gap::Check),
+        (r##"{"required": ["a", 1]}"##, Gap::Check),
+        (r##"{"minLength": 1e400}"##, Gap::Check),
+        (r##"{"exclusiveMinimum": true}"##, Gap::Check),
+        (r##"{"$ref": "#/gone"}"##, Gap::Members),
+        (r##"{"$ref": 5}"##, Gap::Members),
+        (r##"{"properties": []}"##, Gap::Members),
+        (r##"{"not": 1, "maximum": []}"##, Gap::Members),
+        (r##"{"dependentRequired": {"a": "b"}}"##, Gap::Check),
+        ("[]", Gap::Members),
+    ] {
+        let text = format!(
+            r##"{{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {{"a": {schema}}}}}"##
+        );
+        let (found, problems) = graph(&[("a.json", &text)]);
+        assert_eq!(at(&found, 0, "/$defs/a").gap, gap, "{schema}\n{problems}");
+        assert_eq!(at(&found, 0, "").gap, Gap::None);
+    }
+}
+
+/// What a description says of a reference that leads nowhere is true of the type.
+#[test]
+fn what_is_said_of_a_lost_reference() {
+    for (schema, mend, description) in [
+        (
+            r##"{"$ref": "#/gone", "title": "T"}"##,
+            "any JSON passes",
+            "Any JSON: the contract does not have `#/gone`.",
+        ),
+        (
+            r##"{"$ref": "#/gone", "type": "string"}"##,
+            "what stands beside it counts alone",
+            "The contract does not have `#/gone`, which this should be as well.",
+        ),
+    ] {
+        let (found, problems) = graph(&[("a.json", schema)]);
+        assert_eq!(problems.iter().next().and_then(|each| each.mend.as_deref()), Some(mend));
+        assert_eq!(at(&found, 0, "").description.as_deref(), Some(description));
+    }
+}
+
+/// `openapi: 3.0` without quotes is a number of YAML, and the version all the same.
+#[test]
+fn the_only_document_says_how_schemas_beside_it_are_read() {
+    for version in ["3.0", "3.0.3", "'3.0'"] {
+        let api = format!("openapi: {version}\ninfo: {{title: T, version: '1'}}\npaths: {{}}\n");
+        let (found, ..) = all(&[
+            ("api.yaml", &api),
+            ("s.yaml", "type: integer\nnullable: 'true'\nminimum: 1\nexclusiveMinimum: 'true'\n"),
+        ]);
+        let schema = at(&found, 1, "");
+        assert_eq!(schema.types, Some(Types::INTEGER.or(Types::NULL)), "{version}");
+        assert_eq!((&schema.minimum, &schema.exclusive_minimum), (&None, &Some(Number::int(1))));
+    }
+}
+
 #[test]
 fn vocabularies() {
     let meta = (
@@ -582,8 +666,11 @@ fn on_demand() {
 
     let mut broken = Sources::from_texts(&[("a.json", "", r##"{"items": {"$ref": "b.json"}}"##)]).unwrap();
     broken.offer("b.json", "file:///b.json", "{");
-    let (.., problems) = resolve(&mut broken, &ResolveOptions::default());
+    let (graph, _, problems) = resolve(&mut broken, &ResolveOptions::default());
     assert_eq!(shown(&problems), "syntax ");
+    let lost = at(&graph, 0, "/items");
+    assert_eq!(lost.description.as_deref(), Some("Any JSON: the contract does not have `b.json`."));
+    assert_eq!(lost.gap, Gap::Members);
 }
 
 #[test]

@@ -368,6 +368,7 @@ impl Schema {
             place: self.place.clone(),
             resource: self.resource,
             location: self.location.clone(),
+            gap: self.gap,
             ..Self::default()
         };
         Keyword::ALL

@@ -16,7 +16,7 @@ use super::{
         dialect::Dialect,
         locate::{Lost, Target},
     },
-    Discovery, Expect, Job, Pending, RECURSIVE, What, is_schema, stem,
+    Discovery, Expect, Job, Node, Pending, RECURSIVE, What, is_schema, stem,
 };
 
 impl<'t> Discovery<'t> {
@@ -62,6 +62,9 @@ impl<'t> Discovery<'t> {
             target = self.target(pending)?;
         }
         if self.sources.is_broken(target.source) {
+            if let Expect::Schema { node, .. } = pending.expect {
+                self.dangling.insert(node, pending.reference);
+            }
             return Ok(());
         }
         if target.hopped {
@@ -179,9 +182,10 @@ impl<'t> Discovery<'t> {
         let mend = match pending.expect {
             Expect::Schema { node, .. } => {
                 self.dangling.insert(node, pending.reference);
-                "any JSON passes"
+                let is_alone = self.nodes.get(node).is_none_or(Node::is_only_a_reference);
+                if is_alone { "any JSON passes" } else { "what stands beside it counts alone" }
             }
-            Expect::Object(_) => "what stands here is left out",
+            Expect::Object(kind) => kind.lost(),
         };
         self.lost.push(lost.diagnostic(pending).mended(mend));
     }

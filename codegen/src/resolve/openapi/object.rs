@@ -303,6 +303,16 @@ impl Kind {
         )
     }
 
+    /// What becomes of one that cannot be read at all.
+    pub(crate) const fn lost(self) -> &'static str {
+        match self {
+            // Its status is known, what comes with it is not.
+            Self::Response => "its body is any bytes",
+            Self::MediaType => "it is read without a schema",
+            _ => "what stands here is left out",
+        }
+    }
+
     /// What becomes of one that has not what it must have.
     pub(crate) const fn without(self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 use crate::{
     api::{Operation, Parameter, ParameterIn},
     diagnostics::Diagnostic,
+    resolve::lenient,
     schema::SchemaId,
 };
 
@@ -47,7 +48,7 @@ impl<'t> Reader<'_, 't> {
     fn parameter(&mut self, spot: &Spot<'t>) -> Option<Parameter> {
         let name = spot.text("name")?;
         let within = spot.get("in")?;
-        let location = match within.tree.as_str()? {
+        let location = match &*lenient::text(within.tree)? {
             "path" => ParameterIn::Path,
             "query" => ParameterIn::Query,
             "header" => ParameterIn::Header,
@@ -72,8 +73,7 @@ impl<'t> Reader<'_, 't> {
             self.problems.push(problem.mended("it is required"));
         }
         let style = self.style(spot, location);
-        let explode =
-            spot.tree.get("explode").and_then(crate::tree::Tree::as_bool).unwrap_or(style == "form");
+        let explode = spot.tree.get("explode").and_then(lenient::flag).unwrap_or(style == "form");
         let (schema, content) = self.typed(spot, "a parameter");
         Some(Parameter {
             place: spot.place(),
@@ -100,15 +100,15 @@ impl<'t> Reader<'_, 't> {
         };
         let default = known.first().copied().unwrap_or_default();
         let Some(style) = spot.get("style") else { return default.to_owned() };
-        let Some(name) = style.tree.as_str() else { return default.to_owned() };
-        if !known.contains(&name) {
+        let Some(name) = lenient::text(style.tree) else { return default.to_owned() };
+        if !known.contains(&&*name) {
             let list = known.join("`, `");
             let message = format!("a {} parameter has the style `{list}`, not `{name}`", word(location));
             let problem = Diagnostic::error("invalid-openapi", message).at(style.place());
             self.problems.push(problem.mended(format!("it is read as `{default}`")));
             return default.to_owned();
         }
-        name.to_owned()
+        name.into_owned()
     }
 
     /// `schema`, or the one entry of `content`: its schema and media type.

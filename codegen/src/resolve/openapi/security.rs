@@ -6,7 +6,10 @@
 
 use crate::{
     diagnostics::Diagnostic,
-    resolve::discover::{Discovery, Job, What},
+    resolve::{
+        discover::{Discovery, Job, What},
+        lenient,
+    },
     tree::{Member, Place, Tree, Value, join},
 };
 
@@ -28,12 +31,14 @@ impl<'t> Discovery<'t> {
                 let is_clear = list.iter().any(is_requirement);
                 for (at_index, each) in list.iter().enumerate() {
                     let here = format!("{pointer}/{at_index}");
-                    if is_clear && !is_requirement(each) {
-                        let message =
-                            format!("a security requirement must be an object, not {}", each.kind());
-                        self.problems.push(problem(message, at(here, each)).mended("it is left out"));
-                    } else {
+                    if is_requirement(each) {
                         self.requirement(job, here, each);
+                    } else if is_clear {
+                        let kind = each.kind();
+                        let message = format!(
+                            "a security requirement must be an object of lists of scopes, not {kind}"
+                        );
+                        self.problems.push(problem(message, at(here, each)).mended("it is left out"));
                     }
                 }
                 if !is_clear && !list.is_empty() {
@@ -108,9 +113,14 @@ impl<'t> Reader<'_, 't> {
     }
 }
 
-/// Whether something says which schemes it needs.
+/// Whether something says which schemes it needs, and with which scopes.
 fn is_requirement(tree: &Tree) -> bool {
-    tree.is_object() || tree.as_str().is_some()
+    let scopes = |tree: &Tree| {
+        let list = matches!(tree.value, Value::Array(_) | Value::Null);
+        (list || lenient::text(tree).is_some())
+            && tree.elements().iter().all(|each| lenient::text(each).is_some())
+    };
+    tree.as_str().is_some() || (tree.is_object() && tree.members().iter().all(|each| scopes(&each.value)))
 }
 
 /// An operation falls back on the document; nothing stands behind the document.
@@ -158,6 +168,8 @@ mod tests {
             ("security: [{other: a}]", "other(a)", format!("{at}/0/other")),
             ("security: [{other: }]", "other()", format!("{at}/0/other")),
             ("security: [other, 5]", "other()", format!("{at}/0\n{at}/1")),
+            ("security: [{other: {a: b}}]", "key()", at.to_owned()),
+            ("security: [{other: [[]]}]", "key()", at.to_owned()),
             ("security: [5]", "key()", at.to_owned()),
             ("security: 5", "key()", at.to_owned()),
             ("security:", "key()", at.to_owned()),

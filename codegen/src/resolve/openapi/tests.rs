@@ -11,7 +11,7 @@ use crate::{
         Nullable, ResolveOptions, UnknownKeywords,
         tests::{all, all_with, clean, shown},
     },
-    schema::{Graph, Origin, Types},
+    schema::{Gap, Graph, Origin, Types},
     tables::{Shelves, TablePlan},
 };
 
@@ -254,7 +254,7 @@ fn words_of_openapi_30_in_a_document_of_31_are_read_as_meant() {
     assert_eq!(bounds.exclusive_maximum.unwrap().to_string(), "5");
     let (names, problems) = schema("{required: [a, b, a]}");
     assert_eq!(names.required, ["a", "b"]);
-    assert_eq!(problems, "?invalid-schema /components/schemas/A/required/2");
+    assert_eq!(problems, "invalid-schema /components/schemas/A/required/2");
     // A schema file is no document of OpenAPI.
     let file = ("a.json", r#"{"type": "string", "nullable": true}"#);
     let (graph, _, problems) = all_with(UnknownKeywords::Warn, &[file]);
@@ -396,6 +396,16 @@ fn nullable_by_the_letter() {
     assert_eq!(problems, "?ignored /components/schemas/A/$ref");
     let (schema, problems) = strict("{anyOf: [{type: integer}], nullable: true}");
     assert_eq!((schema.any_of.len(), problems.as_str()), (1, "?ignored /components/schemas/A/nullable"));
+}
+
+/// What moves into an alternative of `null` lacks what it lacked.
+#[test]
+fn nullable_keeps_what_could_not_be_read() {
+    let text = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    A: {type: strng, allOf: [{type: object}], nullable: true}\n";
+    let (graph, ..) = all(&[("api.yaml", text)]);
+    let schema = &graph.schemas.iter().next().unwrap();
+    let inside = graph.schema(schema.any_of[0]);
+    assert_eq!((schema.gap, inside.gap, inside.all_of.len()), (Gap::Check, Gap::Check, 1));
 }
 
 /// However many places there are, one line says so.

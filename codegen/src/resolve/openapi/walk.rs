@@ -2,9 +2,10 @@
 //! checks the form of every field.
 
 use crate::{
+    api::Status,
     diagnostics::Diagnostic,
     resolve::{
-        dialect::Dialect,
+        dialect::{Dialect, version},
         discover::{Discovery, Expect, Job, Pending, What, is_schema},
         lenient,
         suggest::nearest,
@@ -23,7 +24,11 @@ impl<'t> Discovery<'t> {
         }
         if !job.tree.is_object() {
             let message = format!("{} must be an object, not {}", kind.name(), job.tree.kind());
-            self.invalid(here(&job), message, "it is left out");
+            let mend = match kind {
+                Kind::Response | Kind::MediaType => kind.lost(),
+                _ => "it is left out",
+            };
+            self.invalid(here(&job), message, mend);
             return;
         }
         if kind.extensible()
@@ -72,11 +77,7 @@ impl<'t> Discovery<'t> {
     fn version(&mut self, job: &Job<'t>) -> Option<Dialect> {
         let member = job.tree.member("openapi")?;
         let place = place(job, member);
-        let version = match (&member.value.value, member.value.as_str()) {
-            (_, Some(text)) => text,
-            (Value::Number(text), _) => text.as_str(),
-            _ => "",
-        };
+        let version = version(job.tree)?;
         let dialect = match version.split('.').take(2).collect::<Vec<_>>().as_slice() {
             ["3", "1"] => Dialect::OPENAPI_31,
             ["3", "0"] => Dialect::OPENAPI_30,
@@ -118,7 +119,7 @@ impl<'t> Discovery<'t> {
         let place = place(job, member);
         let Some(reference) = member.value.as_str() else {
             let message = format!("`$ref` must be a string, not {}", member.value.kind());
-            return self.invalid(place, message, "what stands here is left out");
+            return self.invalid(place, message, kind.lost());
         };
         if !kind.referable() {
             let message = format!("{} has no `$ref`", kind.name());
@@ -150,7 +151,7 @@ impl<'t> Discovery<'t> {
             let message =
                 format!("`{reference}` leads to `components/{section}`, where {} should be", kind.name());
             if !kind.resembles(section) {
-                return self.invalid(place, message, "what stands here is left out");
+                return self.invalid(place, message, kind.lost());
             }
             self.invalid(place.clone(), message, "it is read as that");
         }
@@ -175,7 +176,7 @@ impl<'t> Discovery<'t> {
                 let message = format!("`{key}` is no status: write `200`, `4XX` or `default`");
                 match super::status(key) {
                     None => (message, "the response is left out"),
-                    Some(_) if key.ends_with("xx") => (message, "it is read in capitals"),
+                    Some(Status::Range(_)) if !key.ends_with("XX") => (message, "it is read in capitals"),
                     Some(_) => return,
                 }
             }
@@ -334,7 +335,9 @@ impl<'t> Discovery<'t> {
                 let place = Place { source: *source, pointer: pointer.clone(), span: tree.span };
                 let message = "references that lead in a circle and never to an object";
                 let problem = Diagnostic::error("reference-cycle", message).at(place);
-                found.push(problem.mended("what stands here is left out"));
+                let response = (*source, pointer.clone(), Kind::Response);
+                let kind = if self.objects.contains(&response) { Kind::Response } else { Kind::PathItem };
+                found.push(problem.mended(kind.lost()));
             }
         }
         found

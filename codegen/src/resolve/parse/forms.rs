@@ -6,13 +6,15 @@ use contract_runtime::{Json, Number};
 
 use crate::{
     diagnostics::Diagnostic,
-    schema::{Gap, Schema, SchemaId, Types, keywords::Draft},
+    schema::{
+        Gap, Schema, SchemaId, Types,
+        keywords::{Draft, Keyword},
+    },
     tree::{Member, Place, Tree, Value, join},
 };
 
 use super::{
     super::{
-        UnknownKeywords,
         discover::{Node, is_schema},
         lenient,
         suggest::nearest,
@@ -136,13 +138,7 @@ impl<'t> Parser<'_, 't> {
                 Some(text) => {
                     // Not valid (2020-12 validation, 6.5.3), yet there is one thing it can mean.
                     let message = format!("`{text}` is in `{keyword}` twice");
-                    let problem = match self.options.unknown_keywords {
-                        UnknownKeywords::Deny => {
-                            Diagnostic::error("invalid-schema", message).mended("it counts once")
-                        }
-                        _ => Diagnostic::warning("invalid-schema", message),
-                    };
-                    self.problems.push(problem.at(place).help("name it once"));
+                    self.invalid(place, message, Some("name it once"), "it counts once");
                 }
                 None => {
                     let message = format!("`{keyword}` must hold names, not {}", name.kind());
@@ -155,7 +151,7 @@ impl<'t> Parser<'_, 't> {
     }
 
     pub(super) fn identifier(&mut self, node: &Node<'t>, member: &Member) {
-        let Some(text) = self.text(node, member) else { return };
+        let Some(text) = self.written(node, member) else { return };
         let fragment = text.split_once('#').map(|(_, fragment)| fragment);
         if fragment.is_some_and(|fragment| !fragment.is_empty()) && node.dialect.draft != Draft::Draft7 {
             let message = "`$id` must have no fragment".to_owned();
@@ -165,12 +161,13 @@ impl<'t> Parser<'_, 't> {
     }
 
     pub(super) fn anchor(&mut self, node: &Node<'t>, member: &Member) {
-        let Some(text) = self.text(node, member) else { return };
+        let Some(text) = self.written(node, member) else { return };
         let good = |each: char| each.is_ascii_alphanumeric() || matches!(each, '-' | '_' | '.');
         if !text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             || !text.chars().all(good)
         {
-            self.wrong(node, member, "a plain name: letters, digits, `-`, `_`, `.`");
+            let expected = "a plain name: letters, digits, `-`, `_`, `.`";
+            self.wrong_but(node, member, expected, "it is the name all the same");
         }
     }
 
@@ -186,6 +183,15 @@ impl<'t> Parser<'_, 't> {
     pub(super) fn text(&mut self, node: &Node<'t>, member: &Member) -> Option<String> {
         let text = lenient::text(&member.value).map(Cow::into_owned);
         self.expect(node, member, "a string", member.value.as_str().is_some(), text.is_some());
+        text
+    }
+
+    /// A text that nothing else stands for: what other readers look for as it is written.
+    pub(super) fn written<'m>(&mut self, node: &Node<'t>, member: &'m Member) -> Option<&'m str> {
+        let text = member.value.as_str();
+        if text.is_none() {
+            self.wrong(node, member, "a string");
+        }
         text
     }
 
@@ -283,6 +289,42 @@ impl<'t> Parser<'_, 't> {
         (!types.is_empty() && !unknown).then_some(types)
     }
 
+    /// Numbers of YAML that JSON cannot write, among the values of a schema of numbers.
+    pub(super) fn numbers(&mut self, node: &Node<'t>, schema: &mut Schema) {
+        let Some(types) = schema.types.filter(|types| Types::NUMBER.or(Types::NULL).contains(*types)) else {
+            return;
+        };
+        if types == Types::NULL {
+            return;
+        }
+        for key in ["enum", "const", "default"] {
+            let Some(member) = node.tree.member(key).filter(|_| is_known(node, key)) else { continue };
+            let pointer = join(&node.pointer, key);
+            let mut read = |tree: &Tree, pointer: String, value: &mut Json| {
+                // What JSON can write is a text because its author says so.
+                let text = tree.as_str().filter(|text| Number::parse(text).is_err());
+                let Some(number) = text.and_then(|_| lenient::number(tree)) else { return };
+                let must = if key == "enum" { "hold numbers" } else { "be a number" };
+                let message = format!("`{key}` must {must} here, not a string");
+                let place = Place { source: node.source, pointer, span: tree.span };
+                self.invalid(place, message, None, &format!("it is read as `{number}`"));
+                *value = Json::Number(number);
+            };
+            match key {
+                "enum" => {
+                    let values = schema.enumeration.iter_mut().flatten();
+                    for (at, (tree, value)) in member.value.elements().iter().zip(values).enumerate() {
+                        read(tree, format!("{pointer}/{at}"), value);
+                    }
+                }
+                "const" => {
+                    schema.constant.iter_mut().for_each(|value| read(&member.value, pointer.clone(), value))
+                }
+                _ => schema.default.iter_mut().for_each(|value| read(&member.value, pointer.clone(), value)),
+            }
+        }
+    }
+
     pub(super) fn enumeration(&mut self, node: &Node<'t>, member: &Member) -> Option<Vec<Json>> {
         let Value::Array(values) = &member.value.value else {
             self.wrong(node, member, "an array of values");
@@ -294,6 +336,11 @@ impl<'t> Parser<'_, 't> {
         }
         Some(values.iter().map(Tree::to_json).collect())
     }
+}
+
+/// Whether a keyword means something to a schema.
+pub(super) fn is_known(node: &Node<'_>, keyword: &str) -> bool {
+    Keyword::find(keyword).is_some_and(|keyword| node.dialect.knows(keyword))
 }
 
 /// What becomes of a keyword, and of the one that is about what it leaves over.

@@ -36,7 +36,7 @@ pub struct Input {
     pub open: Option<Map<Json>>,
     /// `list`
     pub list: Option<Vec<Json>>,
-    /// Any JSON: the contract does not have `#/$defs/gone`.
+    /// The contract does not have `#/$defs/gone`, which this should be as well.
     pub base: Option<Map<Json>>,
     /// `part`
     pub part: Option<InputPart>,

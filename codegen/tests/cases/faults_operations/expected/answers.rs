@@ -11,4 +11,17 @@ pub enum BodiesAnswer {
     Created(::contract_runtime::multipart::Bytes),
     /// `202`: A type without a part.
     Accepted,
+    /// `203`: The contract does not say what this holds.
+    NonAuthoritative(::contract_runtime::multipart::Bytes),
+    /// `206`: A type without a schema.
+    PartialContent(::contract_runtime::Json),
+}
+
+/// What `PUT /b` refuses with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BytesOrEmpty {
+    /// Bytes of another media type.
+    Bytes(::contract_runtime::multipart::Bytes),
+    /// Nothing but a status.
+    Empty,
 }

@@ -20,6 +20,8 @@ pub struct ReadBCall;
 pub struct Bodies {
     /// Query parameter `bare`.
     pub bare: Option<String>,
+    /// Query parameter `list`.
+    pub list: Option<Vec<String>>,
     /// The body.
     pub body: Option<String>,
 }
@@ -35,6 +37,13 @@ impl Bodies {
     #[must_use]
     pub fn bare(mut self, bare: impl Into<String>) -> Self {
         self.bare = Some(bare.into());
+        self
+    }
+
+    /// Query parameter `list`.
+    #[must_use]
+    pub fn list(mut self, list: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.list = Some(list.into_iter().map(Into::into).collect());
         self
     }
 
@@ -54,3 +63,7 @@ pub struct BodiesCall {
     /// What may be left out.
     pub options: Bodies,
 }
+
+/// What `GET /c` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedCall;

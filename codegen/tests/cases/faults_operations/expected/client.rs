@@ -87,7 +87,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] for any `4XX` or `5XX`: The contract does not say what this holds.
+    /// * [`Error::Answer`] with [`BytesOrEmpty::Empty`](super::answers::BytesOrEmpty::Empty) for `4XX`: One.
+    /// * [`Error::Answer`] with [`BytesOrEmpty::Empty`](super::answers::BytesOrEmpty::Empty) for `5XX`: Three.
+    /// * [`Error::Answer`] with [`BytesOrEmpty::Bytes`](super::answers::BytesOrEmpty::Bytes) for any other `4XX` or `5XX`: The contract does not say what this holds.
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
     pub fn bodies(
@@ -96,6 +98,15 @@ impl Client {
         options: super::calls::Bodies,
     ) -> Calling<'_, super::calls::BodiesCall> {
         self.core.send(super::calls::BodiesCall::of(&self.core, shape, &options))
+    }
+
+    /// `GET /c`.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn named(&self) -> Calling<'_, super::calls::NamedCall> {
+        self.core.send(super::calls::NamedCall::of(&self.core))
     }
 }
 
@@ -181,6 +192,7 @@ impl super::calls::BodiesCall {
             .request(Self::OPERATION)
             .argument(0, shape)
             .argument(1, &options.bare)
+            .argument(2, &options.list)
             .accept("application/json, */*");
         match &options.body {
             Some(body) => request.json_value("application/json", body),
@@ -194,7 +206,7 @@ impl Call for super::calls::BodiesCall {
 
     type Success = super::answers::BodiesAnswer;
 
-    type Refusal = ::contract_runtime::multipart::Bytes;
+    type Refusal = super::answers::BytesOrEmpty;
 
     fn request(&self, core: &Core) -> Request {
         Self::of(core, &self.shape, &self.options)
@@ -209,7 +221,45 @@ impl Call for super::calls::BodiesCall {
                     .read_nothing()
                     .result(|()| super::answers::BodiesAnswer::Accepted)
             }
-            400..=599 => response.refusal_bytes(),
+            203 => {
+                response
+                    .read_bytes()
+                    .result(super::answers::BodiesAnswer::NonAuthoritative)
+            }
+            206 => {
+                response.read_json().result(super::answers::BodiesAnswer::PartialContent)
+            }
+            400..=499 => {
+                response.read_nothing().refusal(|()| super::answers::BytesOrEmpty::Empty)
+            }
+            500..=599 => {
+                response.read_nothing().refusal(|()| super::answers::BytesOrEmpty::Empty)
+            }
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::NamedCall {
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION)
+    }
+}
+
+impl Call for super::calls::NamedCall {
+    const OPERATION: &'static Operation = OperationId::Named.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
             _ => response.undocumented(),
         }
     }

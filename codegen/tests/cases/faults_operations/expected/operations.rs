@@ -5,7 +5,7 @@
 use ::contract_runtime::operation::{
     Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
-use ::contract_runtime::parameters::Parameter;
+use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -110,6 +110,13 @@ pub static OPERATIONS: &[Operation] = &[
                 name: "bare",
                 ..Parameter::QUERY
             },
+            Parameter {
+                name: "list",
+                explode: false,
+                shape: Shape::Array(Scalar::Text),
+                validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.plus(3))),
+                ..Parameter::QUERY
+            },
         ],
         body: Some(Body {
             required: false,
@@ -118,7 +125,7 @@ pub static OPERATIONS: &[Operation] = &[
                     media_type: "application/json",
                     format: Format::Json,
                     schema: "file:///api.yaml#/paths/~1b/put/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.plus(4))),
+                    validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.plus(6))),
                 },
             ],
         }),
@@ -153,6 +160,40 @@ pub static OPERATIONS: &[Operation] = &[
                 content: &[],
             },
             Response {
+                statuses: Statuses::Code(203),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "*/*",
+                        format: Format::Bytes,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Code(206),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "",
+                        validator: None,
+                    },
+                ],
+            },
+            Response {
+                statuses: Statuses::Class(4),
+                outcome: Outcome::Refusal,
+                content: &[],
+            },
+            Response {
+                statuses: Statuses::Class(5),
+                outcome: Outcome::Refusal,
+                content: &[],
+            },
+            Response {
                 statuses: Statuses::Default,
                 outcome: Outcome::Refusal,
                 content: &[
@@ -167,10 +208,32 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         servers: &[],
     },
+    Operation {
+        id: "named",
+        method: "GET",
+        path: "/c",
+        tags: &[],
+        summary: "",
+        anonymous: false,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Safe,
+        deprecated: false,
+        parameters: &[],
+        body: None,
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
+        servers: &[],
+    },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2, 3]);
+pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2, 3, 4]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -183,6 +246,8 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2, 3]);
         ReadB = "readB",
         /// `PUT /b`
         Bodies = "bodies",
+        /// `GET /c`
+        Named = "named",
     }
 }
 

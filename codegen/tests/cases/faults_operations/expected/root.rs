@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `api.yaml` sha256 66e1189fb859ea1b
+//! * `api.yaml` sha256 c45743b229b9e47e
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod answers;

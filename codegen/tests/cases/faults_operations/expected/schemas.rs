@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_API {
         /// `api.yaml#/paths/~1b/put`
-        API_PATHS_B_PUT = 6,
+        API_PATHS_B_PUT = 8,
         /// `api.yaml#/components/schemas/Name`
         API_SCHEMAS_NAME = 1,
     }
@@ -29,7 +29,9 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_API, location: "/paths/~1b/put/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_API, location: "/paths/~1b/put/parameters/1/schema", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_API, location: "/paths/~1b/put/parameters/2/schema", keywords: &[Keyword::Type(Types::OBJECT)] },
-        Schema { resource: IN_API, location: "/paths/~1b/put/parameters/4/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_API, location: "/paths/~1b/put/parameters/4/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: API_PATHS_B_PUT.plus(4), from: 0 }] },
+        Schema { resource: IN_API, location: "/paths/~1b/put/parameters/4/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_API, location: "/paths/~1b/put/parameters/5/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_API, location: "/paths/~1b/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
         Schema { resource: IN_API, location: "/paths/~1b/put/responses/202/content/json/schema", keywords: &[Keyword::Type(Types::STRING)] },
         // API_SCHEMAS_NAME

@@ -11,9 +11,7 @@ use ::contract_runtime::server::{
 use super::operations::{OperationId, TABLE};
 
 /// Why most operations refuse: what the contract gives for it, with its status.
-pub type Refusal = ::contract_runtime::server::Refusal<
-    ::contract_runtime::multipart::Bytes,
->;
+pub type Refusal = ::contract_runtime::server::Refusal<super::answers::BytesOrEmpty>;
 
 /// What this contract's server does, one method per operation.
 ///
@@ -63,6 +61,15 @@ pub trait Service: Send + Sync + 'static {
     > + Send {
         runtime::not_implemented((call, context))
     }
+
+    /// `GET /c`
+    fn named(
+        &self,
+        call: super::calls::NamedCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
+    }
 }
 
 /// Serves every operation of the contract.
@@ -101,6 +108,8 @@ pub enum Incoming {
     ReadB(super::calls::ReadBCall),
     /// `PUT /b`
     Bodies(super::calls::BodiesCall),
+    /// `GET /c`
+    Named(super::calls::NamedCall),
 }
 
 impl Incoming {
@@ -114,6 +123,7 @@ impl Incoming {
             Some(OperationId::PostA) => Request::read(call).map(Self::PostA),
             Some(OperationId::ReadB) => Request::read(call).map(Self::ReadB),
             Some(OperationId::Bodies) => Request::read(call).map(Self::Bodies),
+            Some(OperationId::Named) => Request::read(call).map(Self::Named),
             None => Err(Rejection::NotFound),
         }
     }
@@ -126,6 +136,7 @@ impl Incoming {
             Self::PostA(_) => OperationId::PostA,
             Self::ReadB(_) => OperationId::ReadB,
             Self::Bodies(_) => OperationId::Bodies,
+            Self::Named(_) => OperationId::Named,
         }
     }
 
@@ -193,13 +204,43 @@ impl Incoming {
                                 super::answers::BodiesAnswer::Accepted => {
                                     call.answer_empty(202, reply)
                                 }
+                                super::answers::BodiesAnswer::NonAuthoritative(body) => {
+                                    call.answer_bytes(203, "*/*", reply.map(|()| body))
+                                }
+                                super::answers::BodiesAnswer::PartialContent(body) => {
+                                    call.answer_json(
+                                        206,
+                                        "application/json",
+                                        reply.map(|()| body),
+                                    )
+                                }
                             }
                         }
                         Err(refusal) => {
                             call.refuse(
                                 refusal,
-                                |reply| call.answer_bytes(500, "*/*", reply),
+                                |reply| {
+                                    let (reply, body) = reply.split();
+                                    match body {
+                                        super::answers::BytesOrEmpty::Empty => {
+                                            call.answer_empty(400, reply)
+                                        }
+                                        super::answers::BytesOrEmpty::Bytes(body) => {
+                                            call.answer_bytes(500, "*/*", reply.map(|()| body))
+                                        }
+                                    }
+                                },
                             )
+                        }
+                    }
+                })
+            }
+            Self::Named(request) => {
+                Box::pin(async move {
+                    match service.named(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
                         }
                     }
                 })
@@ -240,8 +281,17 @@ impl Request for super::calls::BodiesCall {
             shape: call.parameter(0)?,
             options: super::calls::Bodies {
                 bare: call.optional(1)?,
+                list: call.optional(2)?,
                 body: call.optional_value()?,
             },
         })
+    }
+}
+
+impl Request for super::calls::NamedCall {
+    const OPERATION: &'static Operation = OperationId::Named.operation();
+
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
     }
 }

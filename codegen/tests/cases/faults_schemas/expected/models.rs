@@ -46,6 +46,16 @@ pub struct Input {
     pub above: Option<i64>,
     /// `shown`
     pub shown: Option<String>,
+    /// `anchored`
+    pub anchored: Option<String>,
+    /// `number`
+    pub number: Option<String>,
+    /// The contract does not have `#/$defs/gone`, which this should be as well.
+    pub beside: Option<String>,
+    /// `open`
+    pub open: Option<i64>,
+    /// `twice`
+    pub twice: Option<Map<Json>>,
     /// `none`
     pub none: Option<Json>,
     /// Members that the contract does not declare, kept as they came.
@@ -57,7 +67,8 @@ pub struct Input {
         required { part = "part" }
         optional {
             name = "name", odd = "odd", mixed = "mixed", maybe = "maybe", pair = "pair",
-            above = "above", shown = "shown", none = "none",
+            above = "above", shown = "shown", anchored = "anchored", number = "number",
+            beside = "beside", open = "open", twice = "twice", none = "none",
         }
         extra undeclared
     }
@@ -92,11 +103,12 @@ impl Contract for Input {
                     value,
                     schemas::validator(schemas::INPUT.plus(6)),
                 )) && self.above.as_ref().is_none_or(|value| *value >= 2 && *value <= 9)
+            && self.twice.as_ref().is_none_or(|value| value.contains_key("a"))
             && self
                 .none
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(11)).is_valid(value)
+                    schemas::validator(schemas::INPUT.plus(16)).is_valid(value)
                 }) && is_apart(&self.extra, Self::DECLARED)
     }
 }

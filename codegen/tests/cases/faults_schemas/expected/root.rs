@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 f188d35197b3fa6a
+//! * `input.json` sha256 fa96f74dfc9b6b39
 
 pub mod models;
 

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 12,
+        INPUT = 17,
         /// `input.json#/$defs/idle`
         INPUT_DEFS_IDLE = 1,
     }
@@ -26,7 +26,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("above", INPUT.plus(9)), ("maybe", INPUT.plus(5)), ("mixed", INPUT.plus(4)), ("name", INPUT.plus(1)), ("none", INPUT.plus(11)), ("odd", INPUT.plus(3)), ("pair", INPUT.plus(6)), ("part", INPUT.plus(2)), ("shown", INPUT.plus(10))], 0b10000000)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("above", INPUT.plus(9)), ("anchored", INPUT.plus(11)), ("beside", INPUT.plus(13)), ("maybe", INPUT.plus(5)), ("mixed", INPUT.plus(4)), ("name", INPUT.plus(1)), ("none", INPUT.plus(16)), ("number", INPUT.plus(12)), ("odd", INPUT.plus(3)), ("open", INPUT.plus(14)), ("pair", INPUT.plus(6)), ("part", INPUT.plus(2)), ("shown", INPUT.plus(10)), ("twice", INPUT.plus(15))], 0b100000000000)] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(2), Keyword::MaxLength(9)] },
         Schema { resource: IN_INPUT, location: "/properties/part", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(9))] },
         Schema { resource: IN_INPUT, location: "/properties/odd", keywords: &[] },
@@ -37,6 +37,11 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/pair/items/1", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_INPUT, location: "/properties/above", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(9)), Keyword::ExclusiveMinimum(Number::int(1))] },
         Schema { resource: IN_INPUT, location: "/properties/shown", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/anchored", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/number", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/beside", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/open", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/twice", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["a"])] },
         Schema { resource: IN_INPUT, location: "/properties/none", keywords: &[] },
         // INPUT_DEFS_IDLE
         Schema { resource: IN_INPUT, location: "/$defs/idle", keywords: &[Keyword::Type(Types::OBJECT)] },

@@ -4,7 +4,8 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, Number, read::is_apart, schema::Validator,
+    text::char_count_at_most,
 };
 use super::schemas;
 
@@ -38,8 +39,16 @@ impl Contract for Base {
 pub struct Derived {
     /// `age`
     ///
-    /// Limits: at most 99.
+    /// Limits: 31 to 99.
     pub age: Option<i64>,
+    /// `step`
+    ///
+    /// Default: `1`.
+    pub step: Option<i64>,
+    /// `share`
+    ///
+    /// Limits: at most 0.5.
+    pub share: Option<Number>,
     /// `name`
     ///
     /// Limits: at most 5 characters.
@@ -51,7 +60,7 @@ pub struct Derived {
 ::contract_runtime::object! {
     Derived {
         required { name = "name" }
-        optional { age = "age" }
+        optional { age = "age", step = "step", share = "share" }
         extra undeclared
     }
 }
@@ -62,7 +71,9 @@ impl Contract for Derived {
     );
 
     fn is_valid(&self) -> bool {
-        self.age.as_ref().is_none_or(|value| *value <= 99)
+        self.age.as_ref().is_none_or(|value| *value >= 31 && *value <= 99)
+            && self.step.as_ref().is_none_or(|value| matches!(* value, 1 | - 1 | 15))
+            && self.share.as_ref().is_none_or(|value| *value <= Number::decimal(5, 1))
             && char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
     }
 }

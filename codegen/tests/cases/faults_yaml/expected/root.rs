@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `api.yaml` sha256 14b2b797b05951ce
+//! * `api.yaml` sha256 7603e198387ae5a4
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod calls;

@@ -20,7 +20,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `api.yaml#/components/schemas/Base`
         API_SCHEMAS_BASE = 2,
         /// `api.yaml#/components/schemas/Derived`
-        API_SCHEMAS_DERIVED = 3,
+        API_SCHEMAS_DERIVED = 5,
     }
 }
 
@@ -35,8 +35,10 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_API, location: "/components/schemas/Base/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
         // API_SCHEMAS_DERIVED
         Schema { resource: IN_API, location: "/components/schemas/Derived/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
-        Schema { resource: IN_API, location: "/components/schemas/Derived", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("age", API_SCHEMAS_DERIVED.plus(2)), ("name", API_SCHEMAS_DERIVED)], 0b10)] },
-        Schema { resource: IN_API, location: "/components/schemas/Derived/properties/age", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Maximum(Number::int(99))] },
+        Schema { resource: IN_API, location: "/components/schemas/Derived", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("age", API_SCHEMAS_DERIVED.plus(2)), ("name", API_SCHEMAS_DERIVED), ("share", API_SCHEMAS_DERIVED.plus(4)), ("step", API_SCHEMAS_DERIVED.plus(3))], 0b10)] },
+        Schema { resource: IN_API, location: "/components/schemas/Derived/properties/age", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(31)), Keyword::Maximum(Number::int(99))] },
+        Schema { resource: IN_API, location: "/components/schemas/Derived/properties/step", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(1)), Literal::Number(Number::int(-1)), Literal::Number(Number::int(15))])] },
+        Schema { resource: IN_API, location: "/components/schemas/Derived/properties/share", keywords: &[Keyword::Type(Types::NUMBER), Keyword::Maximum(Number::decimal(5, 1))] },
     ],
     resources: &[
         // IN_API
