@@ -64,7 +64,9 @@ fn both(mut project: Project, generate: impl Fn(&Project) -> Result<Generated, D
     if mended {
         project.config.input.faults = Faults::Deny;
         let refused = generate(&project).err().map(|problems| problems.render(false));
-        out.insert("strict.txt".to_owned(), refused.unwrap_or_else(|| "it was let pass".to_owned()));
+        let folder = project.base.display();
+        let refused = refused.unwrap_or_else(|| panic!("{folder}: faults that `deny` lets pass"));
+        out.insert("strict.txt".to_owned(), refused);
     }
     out
 }
