@@ -51,7 +51,9 @@ pub(crate) fn unsupported(call: &Call<'_>, config: &ClientConfig) -> Option<Diag
     let diagnostic = match config.skip_unsupported {
         Some(true) => Diagnostic::warning("client-unsupported", message),
         Some(false) => Diagnostic::error("client-unsupported", message).help(help),
-        None => Diagnostic::error("client-unsupported", message).help(help).mended("others have"),
+        None => {
+            Diagnostic::error("client-unsupported", message).help(help).mended("it is generated without one")
+        }
     };
     Some(diagnostic.at(call.operation.place.clone()))
 }

@@ -273,7 +273,8 @@ impl Diagnostics {
     }
 
     /// All of them for programs: one JSON object a line with `severity`, `code`, `message`,
-    /// `file`, `pointer`, `line`, `column` (both from 1) and `help`; `null` where unknown.
+    /// `file`, `pointer`, `line`, `column` (both from 1), `help`, and `mend` for faults: what was taken
+    /// in place of what is wrong; `null` where unknown.
     #[must_use]
     pub fn json_lines(&self) -> String {
         render::json_lines(&self.sorted())

@@ -95,17 +95,17 @@ struct LeftOut {
 
 impl LeftOut {
     /// Removes what nobody who asked for the part wants to hear of: problems that stand in what was
-    /// left out. A note says how many of them were errors.
+    /// left out. A note says how many of them were errors, mended or not.
     fn silence(&self, diagnostics: &mut Diagnostics) {
-        let mut errors = 0usize;
+        let mut faults = 0usize;
         diagnostics.retain(|each| {
             let silent = each.place.as_ref().is_some_and(|place| self.holds(place));
-            errors += usize::from(silent && each.severity == Severity::Error);
+            faults += usize::from(silent && each.severity == Severity::Error);
             !silent
         });
-        if errors > 0 {
-            let stand = if errors == 1 { "error stands" } else { "errors stand" };
-            let message = format!("{errors} {stand} in what the selections leave out");
+        if faults > 0 {
+            let stand = if faults == 1 { "problem stands" } else { "problems stand" };
+            let message = format!("{faults} {stand} in what the selections leave out");
             diagnostics.push(Diagnostic::note("left-out", message).help("generate all of it to see them"));
         }
     }

@@ -653,7 +653,7 @@ fn faults_are_warnings_errors_or_mended() {
     assert_ne!(faulty, TICKETS);
     folder.put("tickets.yaml", &faulty);
     let ran = folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
-    for words in ["it is required", "it is read as one", "4 are faults, which `--strict` refuses"] {
+    for words in ["it is required", "it is read as one", "4 are faults, which `faults = \"deny\"` refuses"] {
         assert!(ran.err.contains(words), "{words}: {}", ran.err);
     }
     folder.run(&["init", "tickets.yaml"]).ended(0);

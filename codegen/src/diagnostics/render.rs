@@ -123,8 +123,8 @@ fn summary(diagnostics: &Diagnostics) -> String {
     let passed = diagnostics.iter().filter(|each| each.mend.is_some() && each.severity != Severity::Error);
     let about = match passed.count() {
         0 => String::new(),
-        1 => "; one is a fault, which `--strict` refuses".to_owned(),
-        count => format!("; {count} are faults, which `--strict` refuses"),
+        1 => "; one is a fault, which `faults = \"deny\"` refuses".to_owned(),
+        count => format!("; {count} are faults, which `faults = \"deny\"` refuses"),
     };
     format!("{}{about}\n", parts.join(", "))
 }
@@ -200,7 +200,7 @@ pub(super) fn json_lines(diagnostics: &Diagnostics) -> String {
             |value: Option<usize>| value.map_or_else(|| "null".to_owned(), |at| (at + 1).to_string());
         let _ = writeln!(
             out,
-            r#"{{"severity":{},"code":{},"message":{},"file":{},"pointer":{},"line":{},"column":{},"help":{}}}"#,
+            r#"{{"severity":{},"code":{},"message":{},"file":{},"pointer":{},"line":{},"column":{},"help":{},"mend":{}}}"#,
             quote(diagnostic.severity.word()),
             quote(diagnostic.code),
             quote(&diagnostic.message),
@@ -209,6 +209,7 @@ pub(super) fn json_lines(diagnostics: &Diagnostics) -> String {
             number(position.map(|(_, line, _)| line)),
             number(position.map(|(.., column)| column)),
             text(diagnostic.help.as_deref()),
+            text(diagnostic.mend.as_deref()),
         );
     }
     out

@@ -127,8 +127,8 @@ fn lines_for_programs() {
     let (_, problems) = graph(&[("a.json", "{\"é\": 1,\n \"type\": \"strng\"}")]);
     check(
         &problems.json_lines(),
-        r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"keywords of your own start with `x-`"}
-{"severity":"error","code":"invalid-schema","message":"`strng` is not a type of JSON Schema 2020-12","file":"a.json","pointer":"/type","line":2,"column":10,"help":"did you mean `string`?"}
+        r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"keywords of your own start with `x-`","mend":null}
+{"severity":"error","code":"invalid-schema","message":"`strng` is not a type of JSON Schema 2020-12","file":"a.json","pointer":"/type","line":2,"column":10,"help":"did you mean `string`?","mend":"any type passes"}
 "##,
     );
 }
@@ -195,7 +195,7 @@ fn faults_are_settled_in_one_place() {
     ];
     assert_eq!(said, expected);
     all.retain(|each| each.severity != Severity::Error);
-    assert!(all.render(false).ends_with("2 warnings; one is a fault, which `--strict` refuses\n"));
+    assert!(all.render(false).ends_with("2 warnings; one is a fault, which `faults = \"deny\"` refuses\n"));
 }
 
 /// Of what is only said, the first has an excerpt and some more a place.

@@ -122,7 +122,7 @@ fn what_is_wrong_elsewhere_is_no_reason_to_refuse() {
     assert!(whole.contains("minLength") && whole.contains("#/gone"), "{whole}");
     let contract = read(&broken, part).unwrap_or_else(|problems| panic!("{problems}"));
     let said = contract.diagnostics.render(false);
-    assert!(said.contains("note[left-out]: 2 errors stand in what the selections leave out"), "{said}");
+    assert!(said.contains("note[left-out]: 2 problems stand in what the selections leave out"), "{said}");
     let broken = API.replace("maximum: 9", "maximum: x");
     let refused = read(&broken, part).err().unwrap();
     assert!(refused.contains("`maximum` must be"), "{refused}");

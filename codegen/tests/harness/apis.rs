@@ -114,6 +114,17 @@ pub mod operations_odd {
     pub mod types;
 }
 
+#[path = "../cases/operations_unsendable/expected"]
+pub mod operations_unsendable {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/overlays/expected"]
 pub mod overlays {
     pub mod calls;

@@ -138,6 +138,8 @@ pub mod operations;
 pub mod operations_all;
 #[path = "../cases/operations_odd/expected/root.rs"]
 pub mod operations_odd;
+#[path = "../cases/operations_unsendable/expected/root.rs"]
+pub mod operations_unsendable;
 #[path = "../cases/optional_not_nullable/expected/root.rs"]
 pub mod optional_not_nullable;
 #[path = "../cases/overlays/expected/root.rs"]
@@ -315,12 +317,13 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
         "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
+        "operations_unsendable" => models!(operations_unsendable: Note),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "overlays" => models!(overlays: KindValue, Pet, TagValue),
         "part_of_contract" => models!(part_of_contract: BoxesAddBody2, BoxesAddBody2Size, Cargo, CargoGas, CargoOre, CargoVariant3, CargoVariant3Kind, Hull, Named, Ship),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
         "pattern_properties" => models!(pattern_properties: Input),
-        "pattern_unchecked" => models!(pattern_unchecked: Input, Twice),
+        "pattern_unchecked" => models!(pattern_unchecked: Input, Named, Twice),
         "pattern_unchecked_inside" => models!(pattern_unchecked_inside: Input, InputTagged, InputTaggedA, InputTaggedB),
         "pattern_with_properties" => models!(pattern_with_properties: Input),
         "property_counts" => models!(property_counts: Input, MapValue),
