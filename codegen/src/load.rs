@@ -44,6 +44,8 @@ pub struct Sources {
     pub mends: Vec<Mend>,
     /// The overlays, with their digests.
     pub(crate) overlays: Vec<(Text, String)>,
+    /// Where the overlays lie.
+    mending: Vec<PathBuf>,
     /// Per source: where it came from.
     retrievals: Vec<Retrieval>,
     /// Every URI that names a source as a whole, normalised.
@@ -191,7 +193,8 @@ impl Sources {
     /// the only one.
     fn mend(&mut self, entry: &Overlay, base: &Path, named: Option<Place>, problems: &mut Diagnostics) {
         let name = entry.file.to_string_lossy().replace('\\', "/");
-        let bytes = match fs::read(base.join(&entry.file)) {
+        let path = base.join(&entry.file);
+        let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 problems.push(
@@ -202,6 +205,7 @@ impl Sources {
                 return;
             }
         };
+        self.mending.push(path);
         let source = SourceId::overlay(self.overlays.len());
         let (text, tree, found) = read(source, &name, &bytes);
         self.overlays.push((Text { name: name.clone(), text: Arc::from(text) }, digest(&bytes)));
@@ -290,7 +294,8 @@ impl Sources {
 
     /// Every file that was read, as a path that can be opened.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.retrievals.iter().filter_map(|each| each.path.as_deref())
+        let documents = self.retrievals.iter().filter_map(|each| each.path.as_deref());
+        documents.chain(self.mending.iter().map(PathBuf::as_path))
     }
 
     /// Whether it was given, not asked for by a reference.

@@ -399,6 +399,7 @@ fn overlays_find_their_document() {
         let input = Input { overlays: vec![overlay], ..Input::default() };
         let mut problems = Diagnostics::new();
         sources.mend_all(&input, &root, &|_| None, &mut problems);
+        assert!(sources.files().any(|path| path == root.join("mend.yaml")));
         let found = sources.find("https://x.y/new").and_then(|id| sources.get(id));
         let name = found.map(|source| source.name.clone());
         let problem = problems.iter().next().map(|problem| problem.message.clone());
