@@ -250,6 +250,29 @@ fn brackets_that_are_too_far_out() {
     }
 }
 
+/// However many there are: those that look like the first are joined with it.
+#[test]
+fn many_brackets_cost_few_readings() {
+    const MANY: usize = 1_200;
+    let each = |at: usize| format!("- k{at}: [\n  a, # why\n b ]\n  t: |\n    k: [\n    x\n    ]\n");
+    let text: String = (0..MANY).map(each).collect();
+    let (_, tree, problems) = read(SourceId(0), "a.yaml", text.as_bytes());
+    assert_eq!(problems.len(), MANY);
+    let pointers = problems.iter().map(|each| each.place.as_ref().unwrap().pointer.as_str());
+    assert_eq!(pointers.take(2).collect::<Vec<_>>(), ["/0/k0/0", "/1/k1/0"]);
+    let last = tree.unwrap().elements().last().unwrap().to_json().to_string();
+    assert_eq!(last, r#"{"k1199":["a","b"],"t":"k: [\nx\n]\n"}"#);
+}
+
+/// What looks like a bracket in a text stays as it is.
+#[test]
+fn brackets_in_texts_are_left_alone() {
+    let text = "a:\n  b: [\n  x\n  ]\n  t: \"text\n    k: [\n    x\n    ]\n    \"\n  c: [\n  y ]\n";
+    let (found, problems) = mended(text);
+    assert_eq!(found, r#"{"a":{"b":["x"],"t":"text k: [ x ] ","c":["y"]}}"#);
+    assert_eq!(problems.len(), 2, "{problems:?}");
+}
+
 /// What is no bracket is said once, and nothing else is said with it.
 #[test]
 fn quoted_texts_that_are_too_far_out_are_refused_at_once() {

@@ -4,7 +4,9 @@
 //! `.5` and `.inf` as text, of which a keyword that wants a number makes one where there is one
 //! (`resolve::lenient`); `<<` as its members; tags as what they stand before.
 
-use std::{borrow::Cow, collections::HashMap};
+mod brackets;
+
+use std::collections::HashMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
@@ -13,14 +15,15 @@ use crate::{
     tree::{Member, Place, SourceId, Span, Tree, Value, join},
 };
 
+use self::brackets::{Ahead, By, Joined};
+
 use super::{MAX_DEPTH, Seen, put};
 
 /// Values that aliases may add to one document, against documents that grow without bound.
 const MAX_EXPANDED: usize = 200_000;
 
-/// Brackets that may be too far out in one document, each of which is another reading of it, and
-/// the bytes that are read so.
-const MAX_JOINED: usize = 1_000;
+/// Readings of one document that brackets too far out may cost, and the bytes that are read so.
+const MAX_READINGS: usize = 1_000;
 const MAX_AGAIN: usize = 256 << 20;
 
 /// What the parser says where a line within brackets begins too far out, and nowhere else. Quoted
@@ -29,25 +32,46 @@ const SHALLOW: [&str; 2] = ["invalid indentation", "invalid indentation in flow 
 
 /// Reads a whole document; as [`super::json::parse`].
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>) {
-    let most = (MAX_AGAIN / text.len().max(1)).min(MAX_JOINED);
-    let mut text = Cow::Borrowed(text);
-    let mut found = Vec::new();
-    loop {
-        let (tree, problems, shallow) = attempt(source, &text);
-        let shallow = shallow.filter(|_| found.len() < most);
-        let joined = shallow.as_ref().and_then(|place| joined(&text, place.span.start as usize));
-        let (Some(place), Some(more)) = (shallow, joined) else {
-            found.extend(problems);
-            return (tree, found);
-        };
-        let message = "what stands in brackets must be further in than its key";
-        found.push(Diagnostic::error("syntax", message).at(place).mended("it is read as if it were"));
-        text = Cow::Owned(more);
-    }
+    let found = read(source, text, Ahead::Look).or_else(|| read(source, text, Ahead::Wait));
+    found.unwrap_or_default()
 }
 
-/// The same, and where a line within brackets begins too far out for the parser.
-fn attempt(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>, Option<Place>) {
+/// The same; `None` where what was joined unasked stands in a text.
+fn read(source: SourceId, text: &str, ahead: Ahead) -> Option<(Option<Tree>, Vec<Diagnostic>)> {
+    let most = (MAX_AGAIN / text.len().max(1)).clamp(1, MAX_READINGS);
+    let mut joined = Joined::new(text);
+    for left in (0..most).rev() {
+        let Attempt { tree, problems, places, shallow, is_spoilt } = attempt(source, &joined);
+        if is_spoilt {
+            return None;
+        }
+        if shallow.filter(|_| left > 0).is_some_and(|at| joined.join(at, ahead)) {
+            continue;
+        }
+        let message = "what stands in brackets must be further in than its key";
+        let fault = |place| Diagnostic::error("syntax", message).at(place).mended("it is read as if it were");
+        return Some((tree, places.into_iter().map(fault).chain(problems).collect()));
+    }
+    None
+}
+
+/// What one reading gives.
+#[derive(Default)]
+struct Attempt {
+    tree: Option<Tree>,
+    problems: Vec<Diagnostic>,
+    /// Where lines stand that were joined.
+    places: Vec<Place>,
+    /// Where a line within brackets begins too far out for the parser.
+    shallow: Option<usize>,
+    /// Whether a line that was joined unasked stands in a text.
+    is_spoilt: bool,
+}
+
+fn attempt(source: SourceId, joined: &Joined) -> Attempt {
+    let text = joined.text.as_str();
+    let mut found = Attempt::default();
+    let mut waiting = joined.at.iter().peekable();
     let mut builder = Builder {
         source,
         offsets: Offsets::new(text),
@@ -60,14 +84,12 @@ fn attempt(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>, Opti
     };
     let mut parser = Parser::new_from_str(text);
     let mut documents = 0;
-    let mut shallow = None;
     while let Some(next) = parser.next_event() {
         let outcome = match next {
             Err(error) => {
                 let at = builder.offsets.byte(error.marker());
                 let message = error.info().to_owned();
-                let is_shallow = SHALLOW.contains(&message.as_str());
-                shallow = is_shallow.then(|| builder.place(super::span(at, at + 1)));
+                found.shallow = SHALLOW.contains(&message.as_str()).then_some(at);
                 Err(Box::new(Diagnostic::error("syntax", message).at(builder.place(super::span(at, at)))))
             }
             Ok((Event::StreamEnd, _)) => break,
@@ -83,89 +105,25 @@ fn attempt(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>, Opti
             }
             Ok((event, span)) => {
                 let span = builder.span(span);
+                let (start, end) = (span.start as usize, span.end as usize);
+                while let Some((&at, by)) = waiting.next_if(|(at, _)| **at < end.max(start + 1)) {
+                    let is_text = matches!(event, Event::Scalar(..));
+                    found.is_spoilt |= *by == By::Look && is_text && (start + 1..end).contains(&at);
+                    found.places.push(builder.place(super::span(at, at + 1)));
+                }
                 builder.event(event, span)
             }
         };
         if let Err(problem) = outcome {
             builder.problems.push(*problem);
-            return (None, builder.problems, shallow);
+            return Attempt { problems: builder.problems, ..found };
         }
     }
     if builder.root.is_none() {
         let problem = builder.fail("syntax", Span::default(), "the document is empty");
         builder.problems.push(*problem);
     }
-    (builder.root, builder.problems, None)
-}
-
-/// The text with the line within brackets that begins at `at`, and those behind it up to the next
-/// closing bracket, on the line before: there a line's end is a blank. As long as it was; `None`
-/// where that changes nothing.
-fn joined(text: &str, at: usize) -> Option<String> {
-    let (before, after) = text.split_at_checked(at)?;
-    let end = before.trim_end().len();
-    let line = before.get(..end)?.rfind('\n').map_or(0, |end| end + 1);
-    // A comment would take what follows with it.
-    let last = before.get(line..end)?;
-    let bare = last.find(" #").map_or(end, |comment| line + comment);
-    let mut out = String::with_capacity(text.len());
-    out.push_str(before.get(..bare)?);
-    let blank = |out: &mut String, text: &str| out.extend(std::iter::repeat_n(' ', text.len()));
-    blank(&mut out, before.get(bare..)?);
-    let mut rest = after;
-    let mut depth = 0usize;
-    let mut quotes = Quotes::default();
-    while let Some(first) = rest.chars().next() {
-        // A quote within a word is a letter of it.
-        let begins = || out.trim_end().ends_with(['[', '{', ',', ':']);
-        let length = match first {
-            '"' | '\'' if begins() => quotes.length(rest, first),
-            '#' if out.ends_with(' ') => rest.find('\n').unwrap_or(rest.len()),
-            _ => first.len_utf8(),
-        };
-        let (part, behind) = rest.split_at_checked(length)?;
-        match first {
-            '#' if out.ends_with(' ') => blank(&mut out, part),
-            '\n' | '\r' => out.push(' '),
-            _ => out.push_str(part),
-        }
-        rest = behind;
-        match first {
-            '[' | '{' => depth += 1,
-            ']' | '}' if depth == 0 => break,
-            ']' | '}' => depth -= 1,
-            _ => {}
-        }
-    }
-    out.push_str(rest);
-    (out != text).then_some(out)
-}
-
-/// Which quotes are known to open no text any more: what one of them does not find, no later one
-/// of its kind does.
-#[derive(Default)]
-struct Quotes {
-    open: [bool; 2],
-}
-
-impl Quotes {
-    /// How long the quoted text at the beginning is; that of the quote alone where it has no end.
-    fn length(&mut self, text: &str, quote: char) -> usize {
-        let [double, single] = &mut self.open;
-        let is_open = if quote == '"' { double } else { single };
-        if *is_open {
-            return 1;
-        }
-        let mut escaped = false;
-        for (at, each) in text.char_indices().skip(1) {
-            if each == quote && !escaped {
-                return at + 1;
-            }
-            escaped = each == '\\' && quote == '"' && !escaped;
-        }
-        *is_open = true;
-        1
-    }
+    Attempt { tree: builder.root, problems: builder.problems, shallow: None, ..found }
 }
 
 /// Character offsets, which the parser counts, as byte offsets.
