@@ -17,6 +17,7 @@ use std::{
     io::{Read as _, stdin},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use exchange_client::{
@@ -43,21 +44,35 @@ use crate::{
 /// How many ops a change set has at most when the exchange cannot be asked how many it takes.
 const FEW_OPS: usize = 100;
 
-/// Carries out what was typed.
+/// For how long Ctrl-C waits for what goes on by itself: tokens that are being kept, or are revoked since nobody waits
+/// for them any more.
+const ENDING: Duration = Duration::from_secs(3);
+
+/// Carries out what was typed, unless Ctrl-C breaks it off.
 pub(crate) async fn run(global: &Global, command: Command, output: &mut Output) -> Result<Exit, Failure> {
     // What needs no exchange works without one.
     let command = match command {
         Command::Completions(args) => return Ok(completions::run(&args, output)),
-        Command::Envelope(command) => return envelope::run(command, output).await,
+        Command::Envelope(command) => return or_broken_off(envelope::run(command, output)).await,
         command => command,
     };
     let app = App::new(Config::load(global.config.as_deref(), &global.profile)?, patience(&command));
-    let done = app.run(command, output).await;
+    let done = or_broken_off(app.run(command, output)).await;
     if let Some(session) = app.session.get() {
-        // So that the next command begins without a challenge; not worth failing for.
+        let _ = tokio::time::timeout(ENDING, session.settled()).await;
+        // So that the next command begins without a challenge, and no earlier than it may; not worth failing for.
         let _ = session.save().await;
     }
     done
+}
+
+/// Dropping what is under way leaves nothing behind but changes that are kept.
+async fn or_broken_off(work: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::Said(Exit::Interrupted)),
+    }
 }
 
 /// How long somebody who looks at it waits. A change is kept when the exchange does not take it at once.

@@ -23,14 +23,7 @@ fn main() -> ExitCode {
     let mut output = Output::new(form, global.color);
     let outcome = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
-            let outcome = runtime.block_on(async {
-                tokio::select! {
-                    biased;
-                    outcome = commands::run(&global, command, &mut output) => outcome,
-                    // Dropping what is under way leaves nothing behind but changes that are kept.
-                    Ok(()) = tokio::signal::ctrl_c() => Err(Failure::Said(Exit::Interrupted)),
-                }
-            });
+            let outcome = runtime.block_on(commands::run(&global, command, &mut output));
             // Nothing that blocks, such as a line that nobody types, keeps the process.
             runtime.shutdown_background();
             outcome

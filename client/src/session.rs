@@ -260,6 +260,13 @@ impl Session {
         self.0.keep(Arc::new(data));
     }
 
+    /// Waits until nothing goes on by itself any more: a refresh, tokens that are being kept, a login that was given
+    /// up while the provider was asked. To be called, for as long as one wants to wait, before a program ends that
+    /// drops what is under way.
+    pub async fn settled(&self) {
+        self.0.settled().await;
+    }
+
     /// Writes down what is known of the servers' nonces and clocks, so that the next process begins without a
     /// challenge. To be called when a process ends; a refresh does it too.
     ///

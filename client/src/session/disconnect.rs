@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{inside::Inside, refresh::apart, stored::Refresh};
+use super::{inside::Inside, stored::Refresh};
 use crate::{error::Error, state::SessionState, tokens::Later};
 
 /// Something that is kept of a connection and goes with it: a replica, an outbox.
@@ -68,8 +68,8 @@ impl Disconnected {
 }
 
 pub(super) async fn disconnect(inside: &Arc<Inside>) -> Disconnected {
-    let inside = Arc::clone(inside);
-    let done = apart(async move { inside.disconnected().await }).await;
+    let all = Arc::clone(inside);
+    let done = inside.apart(async move { all.disconnected().await }).await;
     done.unwrap_or_else(|error| {
         let failed = || StepTaken::Failed(error.clone());
         Disconnected { revoked: failed(), tokens: failed(), key: failed(), data: Vec::new() }

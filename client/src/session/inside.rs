@@ -38,6 +38,8 @@ pub(super) struct Inside {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// The refresh that is under way.
     pub(super) flight: Mutex<Option<Flight>>,
+    /// How many things go on by themselves.
+    pub(super) under_way: watch::Sender<usize>,
     local: Mutex<Vec<Arc<dyn LocalData>>>,
 }
 
@@ -108,6 +110,7 @@ impl Inside {
             held: Mutex::default(),
             turn: Arc::default(),
             flight: Mutex::default(),
+            under_way: watch::Sender::new(0),
             local: Mutex::default(),
         }
     }

@@ -1,18 +1,21 @@
 //! Signing in: a device login from the code that the member sees to tokens that are kept.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use exchange_api::{oauth_errors::OauthError, scopes::Scope};
 
 use super::{
     inside::{Inside, Keyed},
-    refresh::apart,
     stored::Refresh,
 };
 use crate::{
     credentials::Entry,
     error::{Error, ErrorKind},
-    oauth::{DeviceAnswer, Polling, Remark, Step, TokenAnswer, asked},
+    oauth::{DeviceAnswer, Failure, Polling, Remark, Step, TokenAnswer, asked},
     state::SessionState,
 };
 
@@ -20,7 +23,8 @@ use crate::{
 ///
 /// To be shown: the [code](Self::user_code) and the bare [address](Self::verification_uri), both on the device
 /// that began it and nowhere else (IDP-11, IDP-13). There is no address that has the code in it (IDP-12).
-/// Dropping it gives it up: nothing is left but the key.
+/// Dropping it gives it up: nothing is left but the key. [`finish`](Self::finish) says what becomes of one that is
+/// dropped while the provider is being asked.
 ///
 /// ```
 /// fn open(login: &exchange_client::DeviceLogin) -> &str {
@@ -37,7 +41,7 @@ use crate::{
 pub struct DeviceLogin {
     inside: Arc<Inside>,
     keyed: Keyed,
-    answer: DeviceAnswer,
+    answer: Arc<DeviceAnswer>,
     polling: Polling,
     asked: Arc<[Scope]>,
 }
@@ -71,7 +75,7 @@ impl DeviceLogin {
     pub(super) async fn begin(inside: &Arc<Inside>, scopes: &[Scope]) -> Result<Self, Error> {
         let scope = asked(scopes)?;
         let keyed = inside.key_for_login().await?;
-        let answer = inside.provider.begin(&scope).await?;
+        let answer = Arc::new(inside.provider.begin(&scope).await?);
         let polling = Polling::new(answer.interval, answer.expires_in, inside.environment.now());
         let asked = crate::oauth::granted(&scope).into();
         Ok(Self { inside: Arc::clone(inside), keyed, answer, polling, asked })
@@ -103,6 +107,13 @@ impl DeviceLogin {
 
     /// Waits until the member decided.
     ///
+    /// It can be dropped at any moment. A poll that is on its way then is heard out by a task of its own, and
+    /// tokens that it brings are revoked there at once ([`Session::settled`](super::Session::settled) waits for
+    /// that); tokens that are being kept already are kept, and the member is signed in. What remains beyond anybody's
+    /// reach: if the program ends before that task does, or the answer with the tokens is lost on its way, the
+    /// provider has a connection that nobody holds. It works for nobody without this installation's key, ends there
+    /// by itself when it is not used, and the member can end it on the web.
+    ///
     /// # Errors
     /// [`ErrorKind::Declined`] (ERR-45), [`ErrorKind::CodeExpired`] (ERR-46); what else ends it, such as a clock
     /// that has to be set or a secret store that does not take the tokens. The session stays what it was.
@@ -115,6 +126,8 @@ impl DeviceLogin {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub async fn finish_with(mut self, mut told: impl FnMut(LoginProgress)) -> Result<(), Error> {
+        // Dropped with this future.
+        let somebody = Arc::new(());
         loop {
             let now = || self.inside.environment.now();
             match self.polling.step(now()) {
@@ -127,15 +140,10 @@ impl DeviceLogin {
                 }
                 Step::Poll => {}
             }
-            let failure =
-                match self.inside.provider.poll(&self.keyed.provider, &self.answer.device_code).await {
-                    Ok(tokens) => {
-                        let Self { inside, keyed, asked, .. } = self;
-                        return apart(async move { inside.begin_connection(&keyed, &tokens, asked).await })
-                            .await?;
-                    }
-                    Err(failure) => failure,
-                };
+            let failure = match self.poll(Arc::downgrade(&somebody)).await? {
+                Ok(kept) => return kept,
+                Err(failure) => failure,
+            };
             let Some(polled) = failure.of_poll() else { return Err(of_login(failure.error)) };
             if let Some(Remark::ClockRunsFast) = self.polling.answered(polled, now()) {
                 told(LoginProgress::ClockRunsFast);
@@ -150,6 +158,23 @@ impl DeviceLogin {
                 },
             );
         }
+    }
+}
+
+impl DeviceLogin {
+    /// Asks once, and keeps the tokens that come of it while somebody waits for them.
+    async fn poll(&self, waits: Weak<()>) -> Result<Result<Result<(), Error>, Failure>, Error> {
+        let (inside, keyed) = (Arc::clone(&self.inside), self.keyed.clone());
+        let (answer, asked) = (Arc::clone(&self.answer), Arc::clone(&self.asked));
+        let work = async move {
+            let tokens = inside.provider.poll(&keyed.provider, &answer.device_code).await?;
+            if waits.strong_count() == 0 {
+                inside.let_go(&keyed, &tokens).await;
+                return Ok(Err(Error::new(ErrorKind::Cancelled, "nobody waits for this login any more")));
+            }
+            Ok(inside.begin_connection(&keyed, &tokens, asked).await)
+        };
+        self.inside.apart(work).await
     }
 }
 
@@ -193,13 +218,18 @@ impl Inside {
         asked: Arc<[Scope]>,
     ) -> Result<(), Error> {
         let kept = self.keep_connection(keyed, answer, asked).await;
-        if let (Err(_), Some(token)) = (&kept, &answer.refresh) {
-            // Nobody has it from now on.
-            if let Err(failure) = self.provider.revoke(&keyed.provider, token).await {
-                tracing::warn!(error = %failure.error, "a connection that is not kept could not be revoked");
-            }
+        if kept.is_err() {
+            self.let_go(keyed, answer).await;
         }
         kept
+    }
+
+    /// Nobody has these tokens from now on.
+    async fn let_go(&self, keyed: &Keyed, answer: &TokenAnswer) {
+        let Some(token) = &answer.refresh else { return };
+        if let Err(failure) = self.provider.revoke(&keyed.provider, token).await {
+            tracing::warn!(error = %failure.error, "a connection that is not kept could not be revoked");
+        }
     }
 
     async fn keep_connection(

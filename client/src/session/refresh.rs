@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use dpop_bound::{TokenHash, clock::Reading};
-use tokio::sync::watch;
+use tokio::{sync::watch, task::JoinHandle};
 
 use super::{
     inside::{Alone, Inside, Unsaved},
@@ -24,6 +24,22 @@ pub(super) type Flight = watch::Receiver<Option<Result<Grant, Error>>>;
 const YOUNG: Duration = Duration::from_secs(60);
 /// How often another process may have put a token in the place of the one that was just read.
 const OVERTAKEN: usize = 3;
+
+/// Something goes on by itself until this is dropped.
+struct Busy(Arc<Inside>);
+
+impl Busy {
+    fn of(inside: &Arc<Inside>) -> Self {
+        inside.under_way.send_modify(|number| *number += 1);
+        Self(Arc::clone(inside))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.under_way.send_modify(|number| *number -= 1);
+    }
+}
 
 /// How often the provider is asked while that does not help.
 #[derive(Default)]
@@ -74,6 +90,32 @@ impl Pace {
 }
 
 impl Inside {
+    /// Goes on by itself, whoever is dropped.
+    pub(super) fn spawn<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        let busy = Busy::of(self);
+        tokio::spawn(async move {
+            let _busy = busy;
+            work.await
+        })
+    }
+
+    /// Runs to its end, also when whoever waits for it is dropped.
+    pub(super) async fn apart<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.spawn(work).await.map_err(|_| given_up())
+    }
+
+    /// Waits until nothing goes on by itself.
+    pub(super) async fn settled(&self) {
+        // It cannot fail while there is somebody to ask.
+        let _ = self.under_way.subscribe().wait_for(|number| *number == 0).await;
+    }
+
     /// What to sign with now. A token that is due is used on while it holds and there is no other to be had.
     pub(super) async fn current(self: &Arc<Self>) -> Result<Grant, Error> {
         self.is_active()?;
@@ -124,10 +166,10 @@ impl Inside {
                 _ => {
                     let (told, flight) = watch::channel(None);
                     let inside = Arc::clone(self);
-                    tokio::spawn(async move {
+                    drop(self.spawn(async move {
                         let renewed = inside.renew(refused).await;
                         told.send_replace(Some(renewed));
-                    });
+                    }));
                     *flights = Some(flight.clone());
                     flight
                 }
@@ -272,7 +314,7 @@ impl Inside {
             _ => return,
         };
         let (inside, of) = (Arc::clone(self), refused.of.clone());
-        let _ = apart(async move { inside.ended(&of, end).await }).await;
+        let _ = self.apart(async move { inside.ended(&of, end).await }).await;
     }
 
     async fn ended(&self, of: &Whose, end: End) {
@@ -305,13 +347,6 @@ fn of_refresh(error: Error) -> Error {
         Some(status) => Error::of_answer(ErrorKind::Unreachable, what, status, error.retry_after()),
         None => Error::caused(ErrorKind::Unreachable, what, error),
     }
-}
-
-/// Runs to its end, also when whoever waits for it is dropped.
-pub(super) async fn apart<T: Send + 'static>(
-    work: impl Future<Output = T> + Send + 'static,
-) -> Result<T, Error> {
-    tokio::spawn(work).await.map_err(|_| given_up())
 }
 
 fn given_up() -> Error {

@@ -135,6 +135,8 @@ async fn a_login_is_given_up() {
         let login = session.sign_in(&[]).await.unwrap();
         let waiting = tokio::time::timeout(Duration::from_secs(seconds), login.finish());
         assert!(waiting.await.is_err());
+        // What is on its way is heard out.
+        session.settled().await;
         let asked = polls(&machine).len();
         machine.pass(60).await;
         assert_eq!(polls(&machine).len(), asked);
@@ -145,6 +147,26 @@ async fn a_login_is_given_up() {
     machine.pass(250).await;
     token(&session).await;
     assert_eq!(machine.refreshes(), 1);
+}
+
+/// CLI-03: a login that is dropped while the provider answers with tokens leaves no connection there, and none here.
+#[tokio::test(start_paused = true)]
+async fn a_login_that_is_dropped_in_a_poll_is_revoked() {
+    let machine = Machine::new();
+    let session = machine.process().await;
+    let login = session.sign_in(&[]).await.unwrap();
+    machine.fake.state().decision = Some(true);
+    let polled_at = login.next_check() + Duration::from_millis(20);
+    assert!(tokio::time::timeout(polled_at, login.finish()).await.is_err());
+    // It is on its way.
+    assert_eq!((polls(&machine), machine.fake.count("oauth.revoke")), (vec![], 0));
+    session.settled().await;
+    assert_eq!((polls(&machine), machine.fake.count("oauth.revoke")), (vec![6], 1));
+    assert_eq!((session.state(), machine.all_kept().await), (SessionState::SignedOut, [true, false, false]));
+    // The next one is another.
+    machine.sign_in(&session).await;
+    session.settled().await;
+    assert_eq!(machine.fake.count("oauth.revoke"), 1);
 }
 
 /// IDP-18: a store that does not take the tokens ends the login, and the connection that nobody has.
