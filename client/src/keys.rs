@@ -32,6 +32,15 @@ pub trait KeySource: Send + Sync {
     /// # Errors
     /// When it may still be there.
     fn delete(&self) -> Later<'_, Result<(), Error>>;
+
+    /// Destroys what stands in the key's place and is none, nor ever will be: not a key that cannot be had at the
+    /// moment. Whether there was such a thing. A source in which there cannot be one keeps this as it is.
+    ///
+    /// # Errors
+    /// When it may still be there.
+    fn delete_unreadable(&self) -> Later<'_, Result<bool, Error>> {
+        Box::pin(async { Ok(false) })
+    }
 }
 
 /// A key in software, kept in the secret store in PKCS#8.
@@ -76,6 +85,17 @@ impl KeySource for StoredKey {
     fn delete(&self) -> Later<'_, Result<(), Error>> {
         Box::pin(self.0.delete(Entry::DpopKey))
     }
+
+    fn delete_unreadable(&self) -> Later<'_, Result<bool, Error>> {
+        Box::pin(async {
+            let bytes = self.0.read(Entry::DpopKey).await?;
+            let is_none = bytes.is_some_and(|bytes| self.read(&bytes).is_err());
+            if is_none {
+                self.delete().await?;
+            }
+            Ok(is_none)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -102,11 +122,14 @@ mod tests {
         keys().delete().await.unwrap();
         assert!(keys().load().await.unwrap().is_none());
         assert_ne!(keys().create().await.unwrap().public_key().thumbprint(), made);
+        assert!(!keys().delete_unreadable().await.unwrap() && keys().load().await.unwrap().is_some());
 
         store.write(&tests::owner("default"), Entry::DpopKey, &tests::secret("hush")).await.unwrap();
         let error = keys().load().await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Secrets);
         assert!(!format!("{error:?}").contains("hush"));
+        assert!(keys().delete_unreadable().await.unwrap() && keys().load().await.unwrap().is_none());
+        assert!(!keys().delete_unreadable().await.unwrap());
     }
 
     /// Says that it keeps what it is given, and does not.

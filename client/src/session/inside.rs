@@ -423,9 +423,14 @@ impl Inside {
     /// Deletes the key of this name: not one that was made after it.
     async fn delete_key(&self, jkt: &str) -> Result<(), Error> {
         let _ = self.held().keyed.take_if(|keyed| *keyed.jkt == *jkt);
-        match self.keys.load().await? {
-            Some(key) if key.public_key().thumbprint().to_string() == jkt => self.keys.delete().await,
-            _ => Ok(()),
+        match self.keys.load().await {
+            Ok(Some(key)) if key.public_key().thumbprint().to_string() == jkt => self.keys.delete().await,
+            Ok(_) => Ok(()),
+            // What nobody can read is nobody's key, and whoever signs in next could not make another beside it.
+            Err(error) => match self.keys.delete_unreadable().await? {
+                true => Ok(()),
+                false => Err(error),
+            },
         }
     }
 

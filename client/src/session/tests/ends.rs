@@ -53,6 +53,21 @@ async fn what_the_gateway_ends() {
     }
 }
 
+/// ERR-13: what stands in the key's place and is none goes with it, since the next login could make no other beside it.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_nobody_can_read_goes_with_the_installation() {
+    for (end, kept) in [(End::Installation, false), (End::Client, true)] {
+        let machine = Machine::new();
+        let session = machine.signed_in().await;
+        let owner = Owner::new(session.place(), session.identity(), "default");
+        let garbage = SecretBytes::new(b"no key".to_vec());
+        machine.store.inner.write(&owner, Entry::DpopKey, &garbage).await.unwrap();
+        told(&session, ErrorKind::Ended(end)).await;
+        assert_eq!(machine.all_kept().await, [kept, false, false], "{end:?}");
+        assert_eq!(session.sign_in(&[]).await.is_ok(), !kept);
+    }
+}
+
 /// A refusal that comes late is not about the connection that another process made meanwhile.
 #[tokio::test(start_paused = true)]
 async fn a_late_refusal_does_not_end_a_new_connection() {
