@@ -52,6 +52,11 @@ impl Environment {
         self.clock.now()
     }
 
+    /// Whether moments of the monotonic clock mean the same to both.
+    pub(crate) fn has_clock_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.clock, &other.clock)
+    }
+
     /// Waits.
     pub fn sleep(&self, time: Duration) -> Sleep<'_> {
         self.clock.sleep(time)

@@ -8,6 +8,7 @@ use exchange_api::{Client, Transport};
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
+    gates::Gates,
     identity::Identity,
     place::Place,
     session::Session,
@@ -96,7 +97,8 @@ pub struct ExchangeBuilder {
 }
 
 impl ExchangeBuilder {
-    /// Other clocks, another sleep, other random numbers than this machine's.
+    /// Other clocks, another sleep, other random numbers than the session's. What the exchange asked to wait is then
+    /// remembered apart from the session, and for this value alone.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
@@ -125,8 +127,10 @@ impl ExchangeBuilder {
             return Err(Error::new(ErrorKind::Bug, "the session is of another exchange or another client"));
         }
         let environment = self.environment.unwrap_or_else(|| session.environment().clone());
+        // Moments of other clocks would mean nothing.
+        let gates = environment.has_clock_of(session.environment()).then(|| session.gates().clone());
         self.environment = Some(environment);
-        let exchange = self.build_with(Arc::new(session.clone()))?;
+        let exchange = self.built(Arc::new(session.clone()), gates)?;
         Ok(Exchange { session: Some(session.clone()), ..exchange })
     }
 
@@ -141,6 +145,10 @@ impl ExchangeBuilder {
     }
 
     pub(crate) fn build_with(self, tokens: Arc<dyn Tokens>) -> Result<Exchange, Error> {
+        self.built(tokens, None)
+    }
+
+    fn built(self, tokens: Arc<dyn Tokens>, gates: Option<Gates>) -> Result<Exchange, Error> {
         let Self { place, identity, environment, settings, below } = self;
         let environment = environment.unwrap_or_else(Environment::system);
         let below = match below {
@@ -151,6 +159,10 @@ impl ExchangeBuilder {
             .map_err(|error| Error::caused(ErrorKind::Bug, "the gateway's address is none", error))?;
         let agent = identity.user_agent().clone();
         let carrier = Carrier::new(gateway, agent, below, tokens, environment.clone(), settings);
+        let carrier = match gates {
+            Some(gates) => carrier.remembering(gates),
+            None => carrier,
+        };
         let api = Client::new(place.gateway(), carrier);
         Ok(Exchange { place, identity, environment, session: None, api })
     }

@@ -20,8 +20,11 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
+    gates::SavedGates,
 };
 
+/// What servers asked for.
+const WAITS: &str = "waits.json";
 /// How long to wait for another process: longer than a refresh with all its retries takes.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How often to look whether it is done, at first and after a while.
@@ -64,6 +67,14 @@ pub(crate) struct EndedNote {
     pub(crate) why: String,
 }
 
+/// What servers asked to wait, as far as it is not over, for the next process (CLI-02).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SavedWaits {
+    pub(crate) gateway: SavedGates,
+    pub(crate) provider: SavedGates,
+}
+
 /// What the next process knows of servers: it begins without a challenge. Of the gateway and of the provider
 /// apart, since a nonce belongs to one of them even where both have one origin (DPP-17).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -82,7 +93,7 @@ impl Folder {
     ///
     /// Fails when the file cannot be used, or another process holds it for five minutes.
     pub(crate) async fn lock(&self, environment: &Environment) -> Result<Locked, Error> {
-        let mut file = self.apart("lock", open).await?;
+        let mut file = self.apart("lock", |path| open(path, "session.lock")).await?;
         let (mut waited, mut look) = (Duration::ZERO, LOOK.0);
         loop {
             let tried = self.apart("lock", move |_| match file.try_lock() {
@@ -124,7 +135,31 @@ impl Folder {
         self.write("proofs.json", saved).await
     }
 
-    /// Deletes all of it but the lock, which others may be waiting for.
+    /// What servers asked for.
+    pub(crate) async fn waits(&self) -> Result<SavedWaits, Error> {
+        self.read(WAITS).await
+    }
+
+    /// Changes that, in one step for all processes: what one was told, none forgets.
+    pub(crate) async fn change_waits(
+        &self,
+        change: impl FnOnce(SavedWaits) -> SavedWaits + Send + 'static,
+    ) -> Result<(), Error> {
+        let work = move |path: &Path| {
+            // Nobody holds it for longer than this.
+            let _locked = open(path, "waits.lock").and_then(|file| file.lock().map(|()| file))?;
+            let before: SavedWaits = parsed(WAITS, &bytes(path, WAITS)?);
+            let after = change(before.clone());
+            if after == before {
+                return Ok(());
+            }
+            durable::write(&path.join(WAITS), &serde_json::to_vec(&after)?)
+        };
+        self.apart(WAITS, work).await
+    }
+
+    /// Deletes all of it but the locks, which others may be waiting for, and what servers asked for, which they
+    /// asked of whoever is next too.
     pub(crate) async fn forget(&self) -> Result<(), Error> {
         let delete = |path: &Path| {
             durable::delete(&path.join("session.json"))?;
@@ -134,17 +169,8 @@ impl Folder {
     }
 
     async fn read<T: DeserializeOwned + Default>(&self, name: &'static str) -> Result<T, Error> {
-        let bytes = self.apart(name, move |path| match fs::read(path.join(name)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            read => read,
-        });
-        let bytes = bytes.await?;
-        Ok(serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-            if !bytes.is_empty() {
-                tracing::warn!(name, %error, "a file of the state folder cannot be read; it is made anew");
-            }
-            T::default()
-        }))
+        let bytes = self.apart(name, move |path| bytes(path, name)).await?;
+        Ok(parsed(name, &bytes))
     }
 
     async fn write(&self, name: &'static str, value: &impl Serialize) -> Result<(), Error> {
@@ -171,9 +197,27 @@ impl Folder {
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
+fn open(path: &Path, name: &str) -> io::Result<File> {
     durable::make_private(path)?;
-    durable::private().create(true).truncate(false).open(path.join("session.lock"))
+    durable::private().create(true).truncate(false).open(path.join(name))
+}
+
+/// Nothing, where there is no such file.
+fn bytes(path: &Path, name: &str) -> io::Result<Vec<u8>> {
+    match fs::read(path.join(name)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+/// What a file says; nothing when it is none of ours.
+fn parsed<T: DeserializeOwned + Default>(name: &str, bytes: &[u8]) -> T {
+    serde_json::from_slice(bytes).unwrap_or_else(|error| {
+        if !bytes.is_empty() {
+            tracing::warn!(name, %error, "a file of the state folder cannot be read; it is made anew");
+        }
+        T::default()
+    })
 }
 
 #[cfg(test)]

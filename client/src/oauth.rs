@@ -49,6 +49,7 @@ use self::{
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
+    gates::{Gates, Scope},
     identity::Identity,
     place::Place,
     tokens::Proofs,
@@ -120,6 +121,8 @@ pub(crate) struct Provider {
     user_agent: HeaderValue,
     transport: Arc<dyn Transport>,
     environment: Environment,
+    /// What it asked to wait.
+    gates: Gates,
     /// And when it was read, by the monotonic clock.
     endpoints: Mutex<Option<(Arc<Endpoints>, Duration)>>,
 }
@@ -137,8 +140,14 @@ impl Provider {
             user_agent: identity.user_agent().clone(),
             transport,
             environment,
+            gates: Gates::default(),
             endpoints: Mutex::new(None),
         }
+    }
+
+    /// What it asked to wait: nothing is sent to it before that is over.
+    pub(crate) const fn gates(&self) -> &Gates {
+        &self.gates
     }
 
     /// Begins a device login (RFC 8628, 3.1; IDP-09).
@@ -271,6 +280,12 @@ impl Provider {
         operation: &'static Operation,
         request: Request<Bytes>,
     ) -> Result<Response<Bytes>, Failure> {
+        let now = self.environment.now().monotonic;
+        if let Some((until, _)) = self.gates.hold(operation, now) {
+            let what = "the identity provider asked to wait";
+            let wait = until.saturating_sub(now);
+            return Err(Failure::passing(Error::held(ErrorKind::Busy, what, None, wait)));
+        }
         let span = tracing::debug_span!("exchange.oauth", operation = operation.id);
         let sending = self.transport.send(operation, request).instrument(span);
         let answer = tokio::select! {
@@ -284,12 +299,30 @@ impl Provider {
             Ok(answer) if answer.body().len() > LARGEST => {
                 Err(Failure::passing(foreign("the identity provider's answer is too large", &answer, None)))
             }
-            Ok(answer) => Ok(answer),
+            Ok(answer) => {
+                self.gate(operation, &answer);
+                Ok(answer)
+            }
             Err(error) => {
                 let lasting = error.fault() == TransportFault::Request;
                 Err(Failure { error: Error::of_transport(error), passes: !lasting })
             }
         }
+    }
+}
+
+impl Provider {
+    /// Remembers what an answer asks for: one that says that nothing works at the moment for all, any other for its
+    /// own endpoint, since each has limits of its own.
+    fn gate(&self, operation: &'static Operation, answer: &Response<Bytes>) {
+        let status = answer.status();
+        let (true, Some(asked)) =
+            (waits(status) || status.is_server_error(), retry_after(&self.environment, answer))
+        else {
+            return;
+        };
+        let scope = if status.is_server_error() { Scope::Everything } else { Scope::only(operation) };
+        self.gates.asked(scope, None, self.environment.now().monotonic.saturating_add(asked));
     }
 }
 

@@ -3,12 +3,10 @@
 
 use std::time::Duration;
 
-use exchange_api::{
-    codes::Code,
-    runtime::operation::{Operation, Repeat},
-};
+use exchange_api::{codes::Code, runtime::operation::Operation};
 
-use crate::backoff::Backoff;
+pub(crate) use crate::gates::Scope;
+use crate::{backoff::Backoff, gates::Gates};
 
 /// So many failures in a row are an outage: one may be a connection that had grown old.
 const OUTAGE: u32 = 2;
@@ -40,31 +38,12 @@ pub(crate) struct Pace {
     left: f64,
     filled: Duration,
     slow_until: Duration,
-    gates: Vec<Gate>,
+    gates: Gates,
     failures: u32,
     failed: Duration,
     closed_until: Duration,
     probing: bool,
     unreachable: bool,
-}
-
-/// Until when a server does not want to hear of something.
-#[derive(Debug)]
-struct Gate {
-    scope: Scope,
-    until: Duration,
-    code: Option<Code>,
-}
-
-/// Whom a `Retry-After` is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// Every call of the client: limits are per member.
-    Everything,
-    /// Writes that count.
-    Writes,
-    /// One operation, by its id.
-    Operation(&'static str),
 }
 
 /// Whether a request may leave.
@@ -119,28 +98,6 @@ pub enum Asked {
     ByProgram,
 }
 
-impl Scope {
-    /// Whom a refusal is for; `None`: for its own call alone.
-    pub(crate) fn of(code: Option<&Code>, operation: &'static Operation) -> Option<Self> {
-        match code {
-            Some(Code::QuotaExceeded | Code::ExchangeBudgetExhausted) => Some(Self::Writes),
-            // ERR-36: of large change sets; ERR-25: of this key.
-            Some(Code::RelayBusy | Code::IdempotencyInProgress) => None,
-            // Limits of its own, hours long.
-            Some(Code::RateLimited) if operation.id == "account_check" => Some(Self::Operation(operation.id)),
-            _ => Some(Self::Everything),
-        }
-    }
-
-    fn has(self, operation: &Operation) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Writes => operation.repeat == Repeat::Keyed,
-            Self::Operation(id) => operation.id == id,
-        }
-    }
-}
-
 impl Pace {
     pub(crate) fn new(budget: Budget, backoff: Backoff, now: Duration) -> Self {
         Self {
@@ -149,7 +106,7 @@ impl Pace {
             left: f64::from(budget.burst.max(1)),
             filled: now,
             slow_until: Duration::ZERO,
-            gates: Vec::new(),
+            gates: Gates::default(),
             failures: 0,
             failed: Duration::ZERO,
             closed_until: Duration::ZERO,
@@ -158,12 +115,15 @@ impl Pace {
         }
     }
 
+    /// The same with what the exchange asked for already, and where to put what it asks for from now on.
+    pub(crate) fn remember(&mut self, gates: Gates) {
+        self.gates = gates;
+    }
+
     /// Whether a request of this operation may leave.
     pub(crate) fn pass(&mut self, operation: &Operation, asked: Asked, now: Duration) -> Pass {
-        self.gates.retain(|gate| gate.until > now);
-        let gates = self.gates.iter().filter(|gate| gate.scope.has(operation));
-        if let Some(gate) = gates.max_by_key(|gate| gate.until) {
-            return Pass::Wait(gate.until, Held::Asked(gate.code.clone()));
+        if let Some((until, code)) = self.gates.hold(operation, now) {
+            return Pass::Wait(until, Held::Asked(code));
         }
         let probe = self.failures >= OUTAGE;
         if probe {
@@ -226,10 +186,7 @@ impl Pace {
             self.left = self.left.min(0.0);
             self.slow_until = now.max(until).saturating_add(SLOW_FOR);
         }
-        match self.gates.iter_mut().find(|gate| gate.scope == scope && gate.code == code) {
-            Some(gate) => gate.until = gate.until.max(until),
-            None => self.gates.push(Gate { scope, until, code }),
-        }
+        self.gates.asked(scope, code, until);
     }
 
     /// Adds what has become free.
@@ -322,7 +279,7 @@ mod tests {
     fn nobody_goes_before_the_server_wants_it() {
         let mut pace = pace();
         pace.asked(Scope::Writes, Some(Code::ExchangeBudgetExhausted), at(100), at(0));
-        pace.asked(Scope::Operation("account_check"), Some(Code::RateLimited), at(3600), at(0));
+        pace.asked(Scope::Operation("account_check".into()), Some(Code::RateLimited), at(3600), at(0));
         assert_eq!((until(&mut pace, READ, 1), until(&mut pace, WRITE, 1)), (None, Some(100)));
         pace.asked(Scope::Everything, Some(Code::RateLimited), at(50), at(1));
         pace.asked(Scope::Everything, Some(Code::RateLimited), at(40), at(1));
@@ -381,6 +338,6 @@ mod tests {
         assert!(matches!(pace.pass(READ, Asked::ByProgram, at(2)), Pass::Wait(Duration::MAX, _)));
         let check = OperationId::AccountCheck.operation();
         assert_eq!(Scope::of(Some(&Code::ExchangeDisabled), check), Some(Scope::Everything));
-        assert_eq!(Scope::of(Some(&Code::RateLimited), check), Some(Scope::Operation("account_check")));
+        assert_eq!(Scope::of(Some(&Code::RateLimited), check), Some(Scope::only(check)));
     }
 }

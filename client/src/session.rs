@@ -30,6 +30,7 @@ use crate::{
     credentials::{CredentialStore, Owner, Vault},
     environment::Environment,
     error::{Error, ErrorKind},
+    gates::Gates,
     identity::Identity,
     keys::{KeySource, StoredKey},
     lock::Folder,
@@ -80,7 +81,8 @@ impl SessionBuilder {
     }
 
     /// A folder for what is no secret, and for the lock between the processes of this installation. Each profile
-    /// needs one of its own. Without a folder there must be no other process.
+    /// needs one of its own. Without a folder there must be no other process, and the next one does not know what
+    /// servers asked to wait.
     pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(Folder::new(folder));
         self
@@ -115,8 +117,10 @@ impl SessionBuilder {
         let keys = keys.unwrap_or_else(|| Arc::new(StoredKey(vault.clone())));
         let provider = Provider::new(&place, &identity, transport, environment.clone());
         let inside = Inside::new(place, identity, environment, vault, keys, provider, folder);
+        let inside = Arc::new(inside);
+        inside.write_waits_down();
         inside.open().await?;
-        Ok(Session(Arc::new(inside)))
+        Ok(Session(inside))
     }
 }
 
@@ -163,6 +167,11 @@ impl Session {
     /// Its clocks.
     pub(crate) fn environment(&self) -> &Environment {
         &self.0.environment
+    }
+
+    /// What the gateway asked to wait, of whichever exchange of this session it asked it.
+    pub(crate) fn gates(&self) -> &Gates {
+        &self.0.gateway
     }
 
     /// What it is now.
@@ -268,12 +277,14 @@ impl Session {
     }
 
     /// Writes down what is known of the servers' nonces and clocks, so that the next process begins without a
-    /// challenge. To be called when a process ends; a refresh does it too.
+    /// challenge, and what they asked to wait, so that it begins no earlier. To be called when a process ends; a
+    /// refresh does the first too, and whatever a server asks the second.
     ///
     /// # Errors
     /// When it cannot be written down.
     pub async fn save(&self) -> Result<(), Error> {
-        self.0.save_proofs().await
+        let proofs = self.0.save_proofs().await;
+        proofs.and(self.0.save_waits().await)
     }
 }
 

@@ -1,6 +1,10 @@
 //! A sandbox, folders of one's own, and the command between them.
 
-use std::{process::Stdio, sync::LazyLock};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::LazyLock,
+};
 
 use exchange_service::{
     config::Config,
@@ -168,6 +172,18 @@ impl Desk {
         path.to_str().unwrap().to_owned()
     }
 
+    /// So much time passes for what the exchange asked this machine to wait.
+    pub(crate) fn pass(&self, seconds: u64) {
+        let file = found(self.home.path(), "waits.json").expect("the exchange asked for something");
+        let mut waits: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        for wait in waits.as_object_mut().unwrap().values_mut().flat_map(|of| of.as_array_mut().unwrap()) {
+            for moment in ["noted", "until"] {
+                wait[moment] = (wait[moment].as_u64().unwrap() - seconds * 1000).into();
+            }
+        }
+        std::fs::write(file, waits.to_string()).unwrap();
+    }
+
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = bare(&self.home);
         command.env("EXCHANGE_SANDBOX", self.sandbox.origin()).args(args);
@@ -208,6 +224,15 @@ impl Desk {
         assert_eq!(ran.code, 0, "{}", ran.shown());
         ran
     }
+}
+
+/// The file of this name, wherever it lies below.
+fn found(folder: &Path, name: &str) -> Option<PathBuf> {
+    let mut entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.find_map(|path| match path.is_dir() {
+        true => found(&path, name),
+        false => path.ends_with(name).then_some(path),
+    })
 }
 
 /// The rest of what a command printed, and how it ended.

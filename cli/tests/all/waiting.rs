@@ -146,6 +146,14 @@ async fn what_was_applied_is_told_when_the_rest_waits() {
         "{}",
         again.shown()
     );
+    // Nor is it asked for anything else that writes, by a run that was told nothing itself.
+    let kept = desk.json(&["blueprints", "add", "Sandbox Knife"]).await;
+    let told = kept.json();
+    let own = told["changes"].as_array().unwrap().iter().find(|change| change["own"] == true).unwrap();
+    assert_eq!((kept.code, &own["state"]), (6, &json!("pending")), "{}", kept.shown());
+    assert_eq!(own["error"]["code"], "QUOTA_EXCEEDED");
+    let message = own["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("the exchange asked to wait longer"), "{message}");
 }
 
 /// CLI-04: an outcome that nobody read is told by the next command that sends.
@@ -196,9 +204,13 @@ async fn a_change_is_kept_until_the_exchange_takes_it() {
     let told = ran.json();
     assert_eq!((ran.code, &told["changes"][0]["state"]), (6, &json!("pending")), "{}", ran.shown());
     assert_eq!(told["changes"][0]["error"]["code"], "EXCHANGE_DISABLED");
+    // The next runs wait as this one was told, if that is not over (CLI-02).
+    desk.pass(30);
     // What would become of it cannot be asked, and nothing is kept of the question.
     assert_ne!(desk.run(&[&rifles("4pc")[..], &["--dry-run"]].concat()).await.code, 0);
+    desk.pass(30);
     assert_ne!(desk.run(&["outbox", "retry"]).await.code, 0);
+    desk.pass(30);
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
     desk.sandbox.act("sandbox-admin", Act::Switch { on: true }).await.unwrap();
     expect![[r#"

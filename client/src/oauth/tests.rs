@@ -119,6 +119,13 @@ async fn what_is_no_answer_passes() {
         let failure = desk.failed().await;
         assert_eq!(failure.error.kind(), kind);
         assert_eq!(failure.of_poll(), Some(Polled::Failed(after.map(Duration::from_secs))));
+        let Some(after) = after.map(Duration::from_secs) else { return };
+        // CLI-02: whoever asks, nothing is sent before that.
+        let (polls, half) = (desk.polls(), after / 2);
+        tokio::time::sleep(half).await;
+        let held = desk.failed().await;
+        assert_eq!((held.of_poll(), desk.polls()), (Some(Polled::Failed(Some(after - half))), polls));
+        tokio::time::sleep(after - half).await;
     };
     let busy = |status, after: &str| Fate::Headers(status, vec![("retry-after", after.into())]);
     check(Fate::Page(502, "<html>"), ErrorKind::OutcomeUnknown, None).await;

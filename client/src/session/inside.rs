@@ -1,10 +1,16 @@
 //! What a session holds, and how it reads and writes what outlives it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use dpop_bound::{AccessToken, ProofSigner, Random as _};
 use exchange_api::scopes::Scope;
-use tokio::sync::{OwnedMutexGuard, watch};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedMutexGuard, watch},
+};
 
 use super::{
     LocalData,
@@ -15,9 +21,10 @@ use crate::{
     credentials::{Entry, Vault},
     environment::Environment,
     error::{Error, ErrorKind},
+    gates::{Gates, SavedGates},
     identity::Identity,
     keys::KeySource,
-    lock::{EndedNote, Folder, Locked, Notes, SavedProofs},
+    lock::{EndedNote, Folder, Locked, Notes, SavedProofs, SavedWaits},
     oauth::{Provider, RefreshToken, TokenAnswer},
     place::Place,
     state::{End, SessionState},
@@ -38,8 +45,12 @@ pub(super) struct Inside {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// The refresh that is under way.
     pub(super) flight: Mutex<Option<Flight>>,
+    /// What the gateway asked to wait. What the provider asked is with the provider.
+    pub(super) gateway: Gates,
     /// How many things go on by themselves.
     pub(super) under_way: watch::Sender<usize>,
+    /// Whether what was asked is to be written down, and nobody is at it.
+    unwritten: AtomicBool,
     local: Mutex<Vec<Arc<dyn LocalData>>>,
 }
 
@@ -110,7 +121,9 @@ impl Inside {
             held: Mutex::default(),
             turn: Arc::default(),
             flight: Mutex::default(),
+            gateway: Gates::default(),
             under_way: watch::Sender::new(0),
+            unwritten: AtomicBool::new(false),
             local: Mutex::default(),
         }
     }
@@ -180,6 +193,7 @@ impl Inside {
         if let Some(folder) = &self.folder {
             let notes = folder.notes().await?;
             self.held().notes = notes;
+            self.restore_waits(folder).await?;
         }
         let refresh = self.stored_refresh().await?;
         let ended = self.held().notes.ended.clone();
@@ -267,6 +281,59 @@ impl Inside {
         folder.save_proofs(&saved).await
     }
 
+    /// What an earlier process was told, or another one meanwhile.
+    async fn restore_waits(&self, folder: &Folder) -> Result<(), Error> {
+        let (waits, now) = (folder.waits().await?, self.environment.now());
+        self.gateway.restore(&waits.gateway, now);
+        self.provider.gates().restore(&waits.provider, now);
+        if waits.gateway.is_ahead(now.wall) || waits.provider.is_ahead(now.wall) {
+            self.save_waits().await?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what servers asked to wait, beside what other processes were told.
+    pub(super) async fn save_waits(&self) -> Result<(), Error> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        self.unwritten.store(false, Ordering::SeqCst);
+        let now = self.environment.now();
+        let (gateway, provider) = (self.gateway.save(now), self.provider.gates().save(now));
+        if gateway == SavedGates::default() && provider == SavedGates::default() {
+            return Ok(());
+        }
+        let change = move |there: SavedWaits| SavedWaits {
+            gateway: there.gateway.and(gateway, now.wall),
+            provider: there.provider.and(provider, now.wall),
+        };
+        folder.change_waits(change).await
+    }
+
+    /// From now on what a server asks is written down at once, since nobody knows how long this process lives.
+    pub(super) fn write_waits_down(self: &Arc<Self>) {
+        for gates in [&self.gateway, self.provider.gates()] {
+            let inside = Arc::downgrade(self);
+            gates.whenever_asked(move || {
+                let (Some(inside), Ok(_)) = (inside.upgrade(), Handle::try_current()) else { return };
+                if !inside.unwritten.swap(true, Ordering::SeqCst) {
+                    let writer = Arc::clone(&inside);
+                    drop(inside.spawn(async move {
+                        if let Err(error) = writer.save_waits().await {
+                            tracing::warn!(%error, "the next process does not know how long to wait");
+                        }
+                    }));
+                }
+            });
+        }
+    }
+
+    /// It may be another member from now on: the day's writes of this one hold back nobody else.
+    pub(super) async fn waits_of_another_member(&self) -> Result<(), Error> {
+        self.gateway.of_another_member();
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let change = |there: SavedWaits| SavedWaits { gateway: there.gateway.of_another_member(), ..there };
+        folder.change_waits(change).await
+    }
+
     /// Changes the notes of this process and of all.
     pub(super) async fn note(&self, change: impl Fn(&mut Notes) + Send) -> Result<(), Error> {
         change(&mut self.held().notes);
@@ -296,10 +363,12 @@ impl Inside {
     /// Deletes the notes.
     pub(super) async fn forget_notes(&self, _: &Alone) -> Result<(), Error> {
         self.held().notes = Notes::default();
-        match &self.folder {
+        let waits = self.waits_of_another_member().await;
+        let forgotten = match &self.folder {
             Some(folder) => folder.forget().await,
             None => Ok(()),
-        }
+        };
+        forgotten.and(waits)
     }
 
     /// What to sign with, once there is a token and the key that it is bound to.

@@ -257,7 +257,8 @@ impl Inside {
         self.drop_connection();
         self.held().keyed = Some(keyed.clone());
         // It may be another member's, whose installation has another name (SVC-07).
-        if let Err(error) = self.renote(&alone, |notes| notes.installation_id = None).await {
+        let noted = self.renote(&alone, |notes| notes.installation_id = None).await;
+        if let Err(error) = noted.and(self.waits_of_another_member().await) {
             tracing::warn!(%error, "the session's notes are not written");
         }
         self.adopted(&alone, &refresh, access).await?;

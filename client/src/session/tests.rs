@@ -5,6 +5,7 @@ mod ends;
 mod secrets;
 mod shared;
 mod signing_in;
+mod waits;
 
 use std::{
     sync::{

@@ -106,7 +106,7 @@ impl Installation {
 
     /// The program ends, wherever it is, and is started again.
     pub(super) async fn restart(&mut self) {
-        self.wire.new_process();
+        self.wire.new_process(matches!(self.stores, Stores::Files(_)));
         let watch = Watch { time: self.time.clone(), wrong_by: Arc::clone(&self.wrong_by) };
         let Self { name, sandbox, wire, credentials, stores, .. } = self;
         let seed = self.dice.roll();
@@ -115,13 +115,17 @@ impl Installation {
 
     /// Its clock shows so many seconds too much from now on.
     pub(super) fn set_wrong_by(&self, seconds: i64) {
-        self.wrong_by.store(seconds, Ordering::Relaxed);
+        if self.wrong_by.swap(seconds, Ordering::Relaxed) < seconds {
+            self.wire.seen().set_forward = true;
+        }
     }
 
     /// The member signs in, while nothing comes in between.
     async fn sign_in(&mut self) {
         let weather = std::mem::take(&mut self.wire.seen().weather);
-        let login = self.program.session.sign_in(Scope::ALL).await.unwrap();
+        let session = &self.program.session;
+        // The provider may have asked to wait.
+        let login = self.patiently(|| session.sign_in(Scope::ALL)).await;
         held(self.sandbox.approve(login.user_code(), MEMBER)).await.unwrap();
         login.finish().await.unwrap();
         self.wire.seen().weather = weather;
@@ -348,10 +352,12 @@ impl Program {
             .profile(name)
             .environment(environment)
             .credentials(credentials.clone())
-            .transport(wire.clone())
-            .open()
-            .await
-            .unwrap();
+            .transport(wire.clone());
+        let session = match stores {
+            Stores::Memory { .. } => session,
+            Stores::Files(folder) => session.state_folder(folder.path()),
+        };
+        let session = session.open().await.unwrap();
         let exchange = Exchange::builder(place, identity).transport(wire.clone()).build(&session).unwrap();
         let (outbox, replica) = match stores {
             Stores::Memory { outbox, replica } => {

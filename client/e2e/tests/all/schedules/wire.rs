@@ -171,13 +171,22 @@ struct Inner {
     seen: Mutex<Seen>,
 }
 
+/// A wait that was asked for: when it was, and until when.
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    at: Duration,
+    until: Duration,
+}
+
 /// What happened on it.
 pub(super) struct Seen {
     dice: Dice,
     /// How many of a hundred requests meet a fault; above 100 there is no network at all.
     pub(super) weather: u64,
     ids: HashSet<String>,
-    not_before: HashMap<&'static str, Duration>,
+    not_before: HashMap<&'static str, Asked>,
+    /// The machine's clock was set forward, and waits that were written down seem to be over.
+    pub(super) set_forward: bool,
     pub(super) secrets: HashSet<String>,
     pub(super) requests: u64,
     pub(super) faults: BTreeMap<Fault, u64>,
@@ -192,6 +201,7 @@ impl Wire {
             weather: 0,
             ids: HashSet::new(),
             not_before: HashMap::new(),
+            set_forward: false,
             secrets: HashSet::new(),
             requests: 0,
             faults: BTreeMap::new(),
@@ -204,9 +214,13 @@ impl Wire {
         self.0.seen.lock().unwrap()
     }
 
-    /// What a process was asked to wait for goes with it.
-    pub(super) fn new_process(&self) {
-        self.seen().not_before.clear();
+    /// What a process was asked to wait for goes with it, unless it has files: then the next one waits for the rest of
+    /// it, but for what came at the very moment of the end.
+    pub(super) fn new_process(&self, has_files: bool) {
+        let now = self.0.time.passed();
+        let mut seen = self.seen();
+        let is_known = has_files && !std::mem::take(&mut seen.set_forward);
+        seen.not_before.retain(|_, asked| is_known && asked.at < now);
     }
 
     async fn deliver(&self, request: Request<Bytes>) -> Response<Bytes> {
@@ -259,10 +273,10 @@ impl Wire {
         if let Some(token) = header("authorization").and_then(|value| value.strip_prefix("DPoP ")) {
             seen.secrets.insert(token.to_owned());
         }
-        if let Some(until) = seen.not_before.get(operation.id)
-            && now < *until
+        if let Some(Asked { until, .. }) = seen.not_before.get(operation.id).copied()
+            && now < until
         {
-            let early = *until - now;
+            let early = until - now;
             seen.breaks.push(format!("{}: {early:?} earlier than it was asked to wait", operation.id));
         }
     }
@@ -272,12 +286,12 @@ impl Wire {
         let now = self.0.time.passed();
         let mut seen = self.seen();
         let wait = answer.headers().get("retry-after").and_then(|wait| wait.to_str().ok());
-        if let Some(wait) = wait.and_then(|wait| wait.parse().ok())
-            && !operation.id.starts_with("oauth.")
-        {
+        if let Some(wait) = wait.and_then(|wait| wait.parse().ok()) {
             let until = now + Duration::from_secs(wait);
             let before = seen.not_before.entry(operation.id).or_default();
-            *before = until.max(*before);
+            if until > before.until {
+                *before = Asked { at: now, until };
+            }
         }
         if operation.id.starts_with("oauth.")
             && let Ok(body) = serde_json::from_slice::<serde_json::Value>(answer.body())

@@ -1,0 +1,178 @@
+//! What servers asked to wait, from one process to the next (CLI-02).
+
+use exchange_api::codes::Code;
+
+use super::*;
+use crate::{
+    Exchange, Patience,
+    oauth::fake::Fate,
+    testkit::{Reply, ScriptedServer},
+};
+
+/// A process of this machine that calls a gateway.
+async fn process(machine: &Machine, gateway: &ScriptedServer) -> (Session, Exchange) {
+    let mut builder = machine.builder();
+    builder.place = Place::new(ISSUER, gateway.origin()).unwrap();
+    let session = builder.open().await.unwrap();
+    let exchange = exchange(&session, gateway);
+    (session, exchange)
+}
+
+fn exchange(session: &Session, gateway: &ScriptedServer) -> Exchange {
+    let builder = Exchange::builder(session.place().clone(), session.identity().clone());
+    builder.transport(gateway.clone()).build(session).unwrap()
+}
+
+/// A machine at which somebody is signed in, the gateway, and a process.
+async fn desk() -> (Machine, ScriptedServer, Session, Exchange) {
+    let machine = Machine::new();
+    let gateway = ScriptedServer::gateway(&machine.time);
+    gateway.answer(|seen| match seen.operation {
+        "org_units_read" => Reply::json(200, r#"{"items": []}"#),
+        _ => Reply::problem(Code::QuotaExceeded).retry_after("30000"),
+    });
+    let (session, exchange) = process(&machine, &gateway).await;
+    machine.sign_in(&session).await;
+    (machine, gateway, session, exchange)
+}
+
+async fn read(exchange: &Exchange, patience: Patience) -> Result<(), Error> {
+    exchange.api().org_units_read().with(patience).await.map(drop).map_err(Error::from)
+}
+
+async fn write(exchange: &Exchange, key: &str) -> Error {
+    use exchange_api::{Contract as _, types::BlueprintChangeSet};
+    let set = BlueprintChangeSet::parse(br#"{"ops": [{"op": "add", "ref": {"bt": "bp-quartz-lens"}}]}"#);
+    let call = exchange.api().blueprints_write(key, &set.unwrap()).with(Patience::INTERACTIVE);
+    Error::from(call.await.unwrap_err())
+}
+
+/// What an error asks to wait, in whole seconds.
+fn wait(error: &Error) -> u64 {
+    error.retry_after().unwrap().as_secs()
+}
+
+/// CLI-02: the process that was told to wait is killed; the next one asks no earlier, nor does one after it.
+#[tokio::test(start_paused = true)]
+async fn the_next_process_asks_the_gateway_no_earlier() {
+    let (machine, gateway, session, exchange) = desk().await;
+    gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("600"));
+    let told = read(&exchange, Patience::INTERACTIVE).await.unwrap_err();
+    assert_eq!((told.code(), wait(&told)), (Some(&Code::ServiceUnavailable), 600));
+    drop((session, exchange));
+    let mut waits = Vec::new();
+    for _ in 0..2 {
+        machine.pass(100).await;
+        let (_session, next) = process(&machine, &gateway).await;
+        let held = read(&next, Patience::INTERACTIVE).await.unwrap_err();
+        assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
+        waits.push(wait(&held));
+    }
+    assert_eq!((waits, gateway.count()), (vec![500, 400], 1));
+    // One that may take its time waits for the rest.
+    let (_session, next) = process(&machine, &gateway).await;
+    read(&next, Patience::BACKGROUND).await.unwrap();
+    let at = gateway.requests()[1].at - gateway.requests()[0].at;
+    assert!((600..602).contains(&at.as_secs()), "{at:?}");
+}
+
+/// CLI-02: two exchanges of one session, and a process that ends in order, share what they were told.
+#[tokio::test(start_paused = true)]
+async fn exchanges_of_one_session_share_what_they_are_told() {
+    let (machine, gateway, session, first) = desk().await;
+    let second = exchange(&session, &gateway);
+    gateway.then(Reply::problem(Code::RateLimited).retry_after("60"));
+    read(&first, Patience::INTERACTIVE).await.unwrap_err();
+    assert_eq!((wait(&read(&second, Patience::INTERACTIVE).await.unwrap_err()), gateway.count()), (60, 1));
+    session.save().await.unwrap();
+    let (_session, next) = process(&machine, &gateway).await;
+    assert_eq!(wait(&read(&next, Patience::INTERACTIVE).await.unwrap_err()), 60);
+    // Of clocks of its own nobody knows what they mean to others.
+    let builder = Exchange::builder(session.place().clone(), session.identity().clone());
+    let apart = builder.environment(machine.time.environment()).transport(gateway.clone());
+    assert!(!apart.build(&session).unwrap().environment().has_clock_of(session.environment()));
+}
+
+/// CLI-02: a wall clock that was set back for days, by an earlier process's word or a later one's, makes a wait no
+/// longer than it was; and one that is over holds back nobody.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_back_holds_up_nobody_for_longer() {
+    let (machine, gateway, session, exchange) = desk().await;
+    gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("600"));
+    read(&exchange, Patience::INTERACTIVE).await.unwrap_err();
+    session.save().await.unwrap();
+    drop((session, exchange));
+    machine.time.set_wrong_by(-3 * 86_400);
+    let (_killed, _) = process(&machine, &gateway).await;
+    machine.pass(300).await;
+    let (_session, next) = process(&machine, &gateway).await;
+    // Less what it took to have a token by a clock that was right before.
+    let left = wait(&read(&next, Patience::INTERACTIVE).await.unwrap_err());
+    assert!((299..=300).contains(&left), "{left}");
+    machine.pass(301).await;
+    let (_session, next) = process(&machine, &gateway).await;
+    read(&next, Patience::INTERACTIVE).await.unwrap();
+}
+
+/// LIM-19, CLI-02: the day's writes are used up for the next process too, and for whoever signs in next they are not;
+/// what holds back everything does that whoever is signed in.
+#[tokio::test(start_paused = true)]
+async fn a_used_up_quota_is_one_members() {
+    let (machine, gateway, session, exchange) = desk().await;
+    assert_eq!(write(&exchange, "key-12345678").await.kind(), ErrorKind::QuotaExceeded);
+    drop((session, exchange));
+    machine.pass(1).await;
+    let (session, next) = process(&machine, &gateway).await;
+    let held = write(&next, "key-87654321").await;
+    assert_eq!((held.kind(), gateway.count()), (ErrorKind::QuotaExceeded, 1));
+    assert!((29_990..30_000).contains(&wait(&held)), "{held:?}");
+    gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("20"));
+    read(&next, Patience::INTERACTIVE).await.unwrap();
+    gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("9000"));
+    read(&next, Patience::INTERACTIVE).await.unwrap_err();
+    assert!(session.disconnect().await.is_gone());
+    for exchange in [next, process(&machine, &gateway).await.1] {
+        let session = exchange.session().unwrap();
+        machine.sign_in(session).await;
+        let held = write(&exchange, "key-of-another").await;
+        assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
+    }
+    assert_eq!(gateway.count(), 4);
+}
+
+/// CLI-02: the provider is asked no earlier than it said either: not by the next process, nor by one that signs in
+/// or out, while it can be asked for what it did not speak of.
+#[tokio::test(start_paused = true)]
+async fn the_next_process_asks_the_provider_no_earlier() {
+    let busy = |status| Fate::Headers(status, vec![("retry-after", "100".into())]);
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    machine.pass(301).await;
+    machine.fake.next("oauth.token", busy(429));
+    assert_eq!(kind(&session).await, ErrorKind::Busy);
+    drop(session);
+    machine.pass(50).await;
+    let next = machine.process().await;
+    let held = next.current().await.err().unwrap();
+    assert_eq!((held.kind(), wait(&held), machine.refreshes()), (ErrorKind::Busy, 49, 1));
+    machine.pass(60).await;
+    token(&next).await;
+    assert_eq!(machine.refreshes(), 2);
+
+    // Too many refreshes say nothing of revocations; a provider that is down does.
+    for (status, revoked) in [(429, 1), (503, 0)] {
+        machine.pass(301).await;
+        machine.fake.next("oauth.token", busy(status));
+        let (session, before) = (machine.process().await, machine.fake.count("oauth.revoke"));
+        assert_eq!(kind(&session).await, ErrorKind::Busy);
+        let gone = session.disconnect().await;
+        assert!(gone.is_gone() && gone.revoked.is_done() == (revoked == 1), "{gone:?}");
+        assert_eq!(machine.fake.count("oauth.revoke") - before, revoked);
+        let session = machine.process().await;
+        if status == 503 {
+            assert_eq!(session.sign_in(&[]).await.unwrap_err().kind(), ErrorKind::Busy);
+        }
+        machine.pass(101).await;
+        machine.sign_in(&session).await;
+    }
+}
