@@ -279,7 +279,7 @@ impl App {
         let stored = std::fs::read(self.catalogue_file()).ok();
         // What cannot be read is learned anew.
         let memory = stored.and_then(|json| CatalogueMemory::from_json(&json).ok()).unwrap_or_default();
-        Catalogue::new(exchange.api().clone(), memory)
+        exchange.catalogue(memory)
     }
 
     /// RES-13: the keys are known to the next command too. Not worth failing for.

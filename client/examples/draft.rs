@@ -7,13 +7,12 @@
 #[path = "common/setup.rs"]
 mod common;
 
-use exchange_client::{EnvelopeBlueprint, EnvelopeBuilder, api::scopes::Scope, changes::known::Known};
+use exchange_client::{EnvelopeBlueprint, api::scopes::Scope, changes::known::Known};
 
 #[tokio::main]
 async fn main() -> common::Result {
     let exchange = common::sign_in(&[Scope::ExchangeDraftsBlueprints]).await?;
-    let now = exchange.environment().now().wall;
-    let mut envelope = EnvelopeBuilder::new(exchange.identity(), now)?;
+    let mut envelope = exchange.envelope()?;
     for name in ["Sandbox Knife", "SBX Rifle"] {
         let product = Known { name: Some(name.to_owned()), ..Known::default() }.item_ref()?;
         envelope.add(EnvelopeBlueprint::new(&product)?)?;

@@ -15,7 +15,10 @@ use exchange_api::{
 use tokio::sync::Mutex;
 
 pub use self::memory::{CatalogueMemory, UnreadableMemory};
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Error, ErrorKind},
+    exchange::Exchange,
+};
 
 /// How many references one request takes (RES-01).
 pub const MOST_REFERENCES: usize = 500;
@@ -58,6 +61,23 @@ pub struct Catalogue {
     api: Client,
     memory: std::sync::Mutex<CatalogueMemory>,
     locations: Mutex<Option<Arc<[Location]>>>,
+}
+
+impl Exchange {
+    /// Names of things: looked up in batches, and remembered. `memory` is [`CatalogueMemory::default`], or what an
+    /// earlier process [remembered](Catalogue::remember).
+    ///
+    /// ```
+    /// # use exchange_client::{Catalogue, CatalogueMemory, Exchange};
+    /// fn with_what_was_learnt(exchange: &Exchange, file: &[u8]) -> Catalogue {
+    ///     // What cannot be read is learnt anew.
+    ///     exchange.catalogue(CatalogueMemory::from_json(file).unwrap_or_default())
+    /// }
+    /// ```
+    #[must_use]
+    pub fn catalogue(&self, memory: CatalogueMemory) -> Catalogue {
+        Catalogue::new(self.api().clone(), memory)
+    }
 }
 
 impl Catalogue {

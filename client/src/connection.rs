@@ -61,6 +61,31 @@ impl Exchange {
         }
         Ok(connection)
     }
+
+    /// Names this installation as the member wants it, after sign-in and whenever the member changes it, and notes the
+    /// name with the session (SVC-12).
+    ///
+    /// ```
+    /// # use exchange_client::{Exchange, Label, MachineNames};
+    /// # async fn example(exchange: Exchange, text: &str) -> Result<(), Box<dyn std::error::Error>> {
+    /// let label = Label::new(text, &MachineNames::of_this_computer())?;
+    /// exchange.label(&label).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn label(&self, wanted: &Label) -> Result<Installation, Error> {
+        let installation = label(self.api(), wanted).await?;
+        if let Some(session) = self.session()
+            && let Err(error) = session.note_label(installation.label.as_str()).await
+        {
+            // This process knows it, and the exchange says it again.
+            tracing::warn!(%error, "the name of this installation is not written down");
+        }
+        Ok(installation)
+    }
 }
 
 impl Connection {

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use crate::{
     environment::{CORRECTION, Environment},
     error::Error,
+    exchange::Exchange,
 };
 
 /// What the exchange says of demand.
@@ -175,6 +176,28 @@ pub struct DemandView {
 struct State {
     cadence: DemandCadence,
     copy: Option<(UnixTime, Arc<Demand>)>,
+}
+
+impl Exchange {
+    /// The demand of the member's units, for a view of it. `cadence` is [`DemandCadence::default`], or
+    /// [when another process read it last](DemandCadence::since).
+    ///
+    /// ```
+    /// # use exchange_client::{Demand, DemandCadence, Error, Exchange};
+    /// # async fn example(exchange: Exchange) -> Result<(), Error> {
+    /// let view = exchange.demand(DemandCadence::default());
+    /// match view.look().await?.as_deref() {
+    ///     Some(Demand::Open(open)) => println!("{} items", open.by_items().items().len()),
+    ///     Some(Demand::Withheld(why)) => println!("{why}"),
+    ///     None => println!("not read yet"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn demand(&self, cadence: DemandCadence) -> DemandView {
+        DemandView::new(self.api().clone(), self.environment().clone(), cadence)
+    }
 }
 
 impl DemandView {

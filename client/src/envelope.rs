@@ -20,6 +20,7 @@ pub use self::check::{CheckedEnvelope, EnvelopeFault, MOST_BYTES, check_envelope
 pub(crate) use self::privacy::is_path;
 use crate::{
     error::{Error, ErrorKind},
+    exchange::Exchange,
     identity::Identity,
     lock::durable,
 };
@@ -140,6 +141,27 @@ impl EnvelopeBlueprint {
 
 fn moment_of(at: Timestamp) -> Result<Timestamp, UnusableEnvelope> {
     if at.is_valid() && at.moment().is_some() { Ok(at) } else { Err(UnusableEnvelope::Moment) }
+}
+
+impl Exchange {
+    /// Begins a file or a draft of blueprints, written by this program now.
+    ///
+    /// ```
+    /// # use exchange_client::{EnvelopeBlueprint, Error, Exchange, changes::known::Known};
+    /// # async fn example(exchange: Exchange) -> Result<(), Box<dyn std::error::Error>> {
+    /// let knife = Known { name: Some("Sandbox Knife".to_owned()), ..Known::default() }.item_ref()?;
+    /// let mut envelope = exchange.envelope()?;
+    /// envelope.add(EnvelopeBlueprint::new(&knife)?)?;
+    /// let handoff = exchange.drafts().blueprints(envelope.seal()).stage().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When name and version of the program do not fit (DRF-01).
+    pub fn envelope(&self) -> Result<EnvelopeBuilder, UnusableEnvelope> {
+        EnvelopeBuilder::new(self.identity(), self.environment().now().wall)
+    }
 }
 
 impl EnvelopeBuilder {

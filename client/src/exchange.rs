@@ -1,4 +1,5 @@
-//! The face of the crate: one value through which a program reaches the exchange.
+//! The face of the crate: one value through which a program reaches the exchange. What each area has of it stands with
+//! the area.
 
 use std::{fmt, sync::Arc};
 
@@ -9,6 +10,7 @@ use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
     gates::Gates,
+    handles::Handles,
     identity::Identity,
     place::Place,
     session::Session,
@@ -17,6 +19,39 @@ use crate::{
 };
 
 /// The exchange, as one installation of a client sees it. Cloning is cheap and shares everything.
+///
+/// Every area is had from here:
+///
+/// ```
+/// use exchange_client::{
+///     CatalogueMemory, DemandCadence, Exchange, Label, MachineNames, MemoryOutbox, Replica,
+///     StockChanges,
+/// };
+///
+/// # async fn example(exchange: Exchange) -> Result<(), Box<dyn std::error::Error>> {
+/// // The connection: what it may do, and what the member calls it.
+/// let connection = exchange.connection().await?;
+/// exchange.label(&Label::new("Gaming PC", &MachineNames::of_this_computer())?).await?;
+/// // Collections, kept equal and read here.
+/// let sync = exchange.sync(&Replica::in_memory());
+/// sync.session(&connection).await?;
+/// sync.once().await?;
+/// // Changes, each sent once.
+/// let outbox = exchange.outbox(MemoryOutbox::new(), &connection)?;
+/// outbox.enqueue(StockChanges::new()).await?;
+/// outbox.flush().await?;
+/// // Names of things, game accounts, demand.
+/// let locations = exchange.catalogue(CatalogueMemory::default()).locations().await?;
+/// let check = exchange.handles().check("Nova_Drifter-7").await?;
+/// let demand = exchange.demand(DemandCadence::default()).look().await?;
+/// // What leaves for the web.
+/// let envelope = exchange.envelope()?.seal();
+/// let handoff = exchange.drafts().blueprints(envelope).stage().await?;
+/// // And every operation of the contract by itself.
+/// let units = exchange.api().org_units_read().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Exchange {
     place: Place,
@@ -24,6 +59,7 @@ pub struct Exchange {
     environment: Environment,
     session: Option<Session>,
     api: Client,
+    pub(crate) handles: Arc<Handles>,
 }
 
 impl Exchange {
@@ -164,7 +200,8 @@ impl ExchangeBuilder {
             None => carrier,
         };
         let api = Client::new(place.gateway(), carrier);
-        Ok(Exchange { place, identity, environment, session: None, api })
+        let handles = Arc::new(Handles::new(api.clone()));
+        Ok(Exchange { place, identity, environment, session: None, api, handles })
     }
 }
 

@@ -9,7 +9,10 @@ use exchange_api::{
 };
 use tokio::sync::Mutex;
 
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Error, ErrorKind},
+    exchange::Exchange,
+};
 
 /// What is known of a handle, and what follows from it (SVC-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +56,25 @@ pub struct Handles {
     api: Client,
     // Held while one is asked about, so that two who ask at once ask once.
     known: Mutex<HashMap<String, HandleCheck>>,
+}
+
+impl Exchange {
+    /// Whose game accounts are: one value for all clones of this exchange, so that each handle is asked about once.
+    ///
+    /// ```
+    /// # use exchange_client::{Error, Exchange};
+    /// # async fn example(exchange: Exchange, handle: &str) -> Result<(), Error> {
+    /// let check = exchange.handles().check(handle).await?;
+    /// if !check.may_sync() {
+    ///     println!("{}", check.text());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn handles(&self) -> &Handles {
+        &self.handles
+    }
 }
 
 impl Handles {

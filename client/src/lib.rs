@@ -41,14 +41,15 @@
 //! | secrets and the key | IDP-18, DPP-07 | [`CredentialStore`], [`KeySource`] |
 //! | every operation of the contract | | [`Exchange::api`], [`api`] |
 //! | how long a call may take, and how it went | LIM-16 | [`Patience`], [`Effort`] |
-//! | what this connection may do; its label | SVC | [`Exchange::connection`], [`Label`] |
+//! | what this connection may do; its label | SVC | [`Exchange::connection`], [`Exchange::label`] |
+//! | whose game account it is | SVC-15 | [`Exchange::handles`] |
 //! | collections, kept equal | FED, LIM-17 | [`Exchange::sync`], [`Replica`]; by hand [`feed::Feed`] |
 //! | merging, and ships of one's own for the first time | SHP | [`replica::merge_ship`], [`replica::FirstShips`] |
 //! | changes, and what became of them | WRT, BPR, STK, SHP, OST | [`changes`], [`changes::Remedy`] |
 //! | changes that are sent once | GW-12, WRT-08 | [`Exchange::outbox`] |
-//! | names of things | RES | [`Catalogue`], [`changes::known`] |
-//! | the demand of the organisation | DEM | [`Demand`] |
-//! | drafts, and files of blueprints | DRF | [`Exchange::drafts`], [`EnvelopeBuilder`] |
+//! | names of things | RES | [`Exchange::catalogue`], [`changes::known`] |
+//! | the demand of the organisation | DEM | [`Exchange::demand`] |
+//! | drafts, and files of blueprints | DRF | [`Exchange::drafts`], [`Exchange::envelope`] |
 //! | what went wrong | ERR, CLI-04 | [`Error`], [`ErrorKind`], [`Advice`] |
 //! | time, sleep, random numbers | | [`Environment`] |
 //!

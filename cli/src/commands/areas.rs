@@ -1,12 +1,11 @@
 //! What is asked of the exchange directly: the installation's label, handles, the catalogue, units, demand.
 
 use exchange_client::{
-    Demand, DemandCadence, HandleCheck, Handles, Label, MachineNames, OpenDemand, Resolution,
+    Demand, DemandCadence, HandleCheck, Label, MachineNames, OpenDemand, Resolution,
     api::{
         operations::OperationId,
         types::{CatalogKind, ItemDemand, MaterialDemand, OrgDemand, OrgUnit, UnitId},
     },
-    label,
 };
 use serde_json::json;
 
@@ -22,8 +21,7 @@ use crate::{
 pub(super) async fn set_label(app: &App, text: &str, output: &mut Output) -> Result<Exit, Failure> {
     let wanted = Label::new(text, &MachineNames::of_this_computer()).map_err(Failure::usage)?;
     let exchange = app.begin(OperationId::InstallationLabel, output).await?;
-    let installation = label(exchange.api(), &wanted).await?;
-    app.session().await?.note_label(installation.label.as_str()).await?;
+    let installation = exchange.label(&wanted).await?;
     if output.is_json() {
         output.json(&json!({ "label": installation.label }));
     } else {
@@ -40,7 +38,7 @@ pub(super) async fn check_handle(
 ) -> Result<Exit, Failure> {
     let handle = typed_or_read(&args.handle).await?;
     let exchange = app.begin(OperationId::AccountCheck, output).await?;
-    let check = Handles::new(exchange.api().clone()).check(handle.trim()).await?;
+    let check = exchange.handles().check(handle.trim()).await?;
     let (word, look) = match check {
         HandleCheck::Match | HandleCheck::Confirmed => ("match", Look::Good),
         HandleCheck::Mismatch => ("mismatch", Look::Bad),

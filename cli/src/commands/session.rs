@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use exchange_client::{
     Connection, CredentialStore, Disconnected, Entry, Error, ErrorKind, InsecureFile, Label, Later,
     LocalData, LoginProgress, MachineNames, Session, SessionState, StepTaken, api::scopes::Scope, feed::Area,
-    label, outbox::State,
+    outbox::State,
 };
 use exchange_client_keyring::PlatformStore;
 use serde_json::json;
@@ -112,8 +112,7 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
     app.read_for(&exchange, connection, output).await?;
     begun.ended();
     if let Some(name) = name {
-        label(exchange.api(), &name).await?;
-        session.note_label(name.as_str()).await?;
+        exchange.label(&name).await?;
     }
     tell(connection, session, output)
 }
