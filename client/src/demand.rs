@@ -262,8 +262,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        double::{Double, MovedClock, problem},
+        double::{Double, problem},
         error::ErrorKind,
+        testkit::VirtualEnvironment,
     };
 
     const OPEN: &str = r#"{"updatedAt": "2026-01-01T00:00:00Z",
@@ -276,6 +277,10 @@ mod tests {
              "openQuantity": {"amount": 1, "unit": "SCU"}, "source": "later-order"}],
         "items": [{"item": {"name": "P4-AR"}, "openQuantity": {"amount": 4, "unit": "PIECE"},
                    "craftableByMe": true}]}"#;
+
+    async fn pass(seconds: u64) {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+    }
 
     fn demand(text: &str) -> Demand {
         OrgDemand::parse(text.as_bytes()).unwrap().into()
@@ -335,16 +340,16 @@ mod tests {
     }
 
     /// DEM-11: opening the view reads, opening it again does not, and a failure does not make it sooner.
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_view_is_read_when_it_is_opened() {
-        let clock = MovedClock::at(1_000_000);
+        let machine = VirtualEnvironment::new(1);
         let double = Double::answering([(200, OPEN.to_owned()), problem(503, "EXCHANGE_DISABLED")]);
-        let view = DemandView::new(double.client(), clock.environment(), DemandCadence::default());
+        let view = DemandView::new(double.client(), machine.environment(), DemandCadence::default());
         let (first, second) = tokio::join!(view.look(), view.look());
         assert_eq!(first.unwrap().as_deref(), Some(&demand(OPEN)));
         assert_eq!(second.unwrap().as_deref(), Some(&demand(OPEN)));
         assert_eq!(double.requests(), ["GET /exchange/v1/me/org-demand"]);
-        clock.advance(300);
+        pass(300).await;
         assert_eq!(view.look().await.unwrap_err().kind(), ErrorKind::Busy);
         // What was read before is still there.
         assert_eq!(view.look().await.unwrap().as_deref(), Some(&demand(OPEN)));
@@ -352,27 +357,27 @@ mod tests {
     }
 
     /// DEM-07: what was kept goes when demand is withheld.
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn withheld_demand_takes_the_place_of_what_was_kept() {
-        let clock = MovedClock::at(1_000_000);
+        let machine = VirtualEnvironment::new(1);
         let double = Double::answering([(200, OPEN.to_owned()), (200, withheld("LATER_REASON"))]);
-        let view = DemandView::new(double.client(), clock.environment(), DemandCadence::default());
+        let view = DemandView::new(double.client(), machine.environment(), DemandCadence::default());
         view.look().await.unwrap();
-        clock.advance(301);
+        pass(301).await;
         assert!(matches!(view.look().await.unwrap().as_deref(), Some(Demand::Withheld(_))));
         assert!(matches!(view.copy().await.as_deref(), Some(Demand::Withheld(_))));
     }
 
     /// LIM-38, DEM-10: seven days, and not a second more.
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_copy_is_kept_for_seven_days() {
-        let clock = MovedClock::at(1_000_000);
+        let machine = VirtualEnvironment::new(1);
         let double = Double::answering([(200, OPEN.to_owned())]);
-        let view = DemandView::new(double.client(), clock.environment(), DemandCadence::default());
+        let view = DemandView::new(double.client(), machine.environment(), DemandCadence::default());
         view.look().await.unwrap();
-        clock.advance(7 * 86_400 - 1);
+        pass(7 * 86_400 - 1).await;
         assert!(view.copy().await.is_some());
-        clock.advance(1);
+        pass(1).await;
         assert!(view.copy().await.is_none());
         view.forget().await;
     }

@@ -3,11 +3,9 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use bytes::Bytes;
-use dpop_bound::{UnixTime, clock::Reading};
 use exchange_api::{
     Client, Transport, TransportError,
     runtime::{
@@ -15,8 +13,6 @@ use exchange_api::{
         transport::{Delivery, Sending, TransportFault},
     },
 };
-
-use crate::environment::{Clock, Environment, Sleep};
 
 /// Answers in order; a status of 0 is a lost answer.
 #[derive(Clone)]
@@ -79,33 +75,4 @@ pub(crate) fn problem(status: u16, code: &str) -> (u16, String) {
         r#"{{"status": {status}, "code": "{code}", "title": "t", "detail": "d", "correlationId": "c-1"}}"#
     );
     (status, body)
-}
-
-/// A clock that moves when it is told to.
-#[derive(Clone)]
-pub(crate) struct MovedClock(Arc<Mutex<u64>>);
-
-impl MovedClock {
-    pub(crate) fn at(secs: u64) -> Self {
-        Self(Arc::new(Mutex::new(secs)))
-    }
-
-    pub(crate) fn advance(&self, secs: u64) {
-        *self.0.lock().unwrap() += secs;
-    }
-
-    pub(crate) fn environment(&self) -> Environment {
-        Environment::new(self.clone(), dpop_bound::SystemRandom)
-    }
-}
-
-impl Clock for MovedClock {
-    fn now(&self) -> Reading {
-        let secs = *self.0.lock().unwrap();
-        Reading { wall: UnixTime::from_secs(secs), monotonic: Duration::from_secs(secs) }
-    }
-
-    fn sleep(&self, _: Duration) -> Sleep<'_> {
-        Box::pin(std::future::pending())
-    }
 }

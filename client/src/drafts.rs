@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        double::{Double, MovedClock, problem},
+        double::{Double, problem},
         envelope::{EnvelopeBlueprint, EnvelopeBuilder},
         identity::Identity,
     };
@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn drafts(double: &Double) -> Drafts {
-        Drafts::new(double.client(), MovedClock::at(1_000_000).environment())
+        Drafts::new(double.client(), Environment::system())
     }
 
     fn envelope() -> SealedEnvelope {
