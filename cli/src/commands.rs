@@ -3,6 +3,7 @@
 mod api;
 mod areas;
 mod change;
+mod claims;
 mod completions;
 mod draft;
 mod envelope;

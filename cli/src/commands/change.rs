@@ -9,7 +9,7 @@ use exchange_client::{
     outbox::{EntryNumber, Outbox, OutboxEvent},
 };
 
-use super::{App, input, not_covered, told};
+use super::{App, claims::Claims, input, not_covered, told};
 use crate::{
     args::ops::{BlueprintOps, FromFile, OrgStockOps, Sending, ShipOps, StockOps},
     failure::{Exit, Failure},
@@ -177,9 +177,12 @@ pub(super) async fn settle(
         None => outbox.flush().await.map_err(Failure::from),
         Some(trouble) => Err(trouble),
     };
-    let (exit, mut pulls) = told::tell(outbox, own, sent.as_deref(), output).await?;
-    output.if_broken_off(None);
+    let claims = Claims::in_folder(&app.config.folders.state);
+    let telling = told::gather(outbox, &claims, own, sent.as_deref()).await?;
+    // Whoever reads what follows may take long.
     drop(turn);
+    let (exit, mut pulls) = told::tell(telling, outbox, output).await?;
+    output.if_broken_off(None);
     pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::pulls));
     app.pull(&pulls, output).await;
     Ok(exit)

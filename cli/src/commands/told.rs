@@ -10,7 +10,10 @@ use exchange_client::{
 };
 use serde_json::{Map, Value, json};
 
-use super::outbox::words;
+use super::{
+    claims::{Claim, Claims},
+    outbox::words,
+};
 use crate::{
     failure::{Exit, Failure},
     output::{Look, Output},
@@ -74,6 +77,8 @@ struct Line {
     stands: Stands,
     /// What the exchange, or the way to it, said of it.
     failure: Option<Failure>,
+    /// That of what was decided no other run tells it meanwhile.
+    claim: Option<Claim>,
 }
 
 /// Where it stands.
@@ -89,6 +94,11 @@ enum Stands {
 }
 
 impl Line {
+    /// Of this command, and told by another run.
+    const fn gone(number: EntryNumber) -> Self {
+        Self { number: Some(number), area: None, own: true, stands: Stands::Gone, failure: None, claim: None }
+    }
+
     fn set(&self) -> Option<&Set> {
         match &self.stands {
             Stands::Previewed(set) | Stands::Decided { set: Some(set), .. } => Some(set),
@@ -146,7 +156,7 @@ fn exit(lines: &[Line]) -> Exit {
 pub(super) fn preview(area: Lane, sets: Vec<Set>, output: &mut Output) -> Result<Exit, Failure> {
     let line = |set| {
         let stands = Stands::Previewed(set);
-        Line { number: None, area: Some(area), own: true, stands, failure: None }
+        Line { number: None, area: Some(area), own: true, stands, failure: None, claim: None }
     };
     let lines: Vec<Line> = sets.into_iter().map(line).collect();
     show(&lines, output);
@@ -158,15 +168,21 @@ pub(super) fn preview(area: Lane, sets: Vec<Set>, output: &mut Output) -> Result
     Ok(exit(&lines))
 }
 
-/// Tells what became of these entries, and of whatever else was decided and not told yet, and forgets that. Gives the
-/// areas in which something was decided.
+/// What is to be told: of a command's own entries, and of whatever else was decided and nobody tells. To be gathered
+/// while the turn to send is held, and told after it was let go.
+pub(super) struct Telling {
+    lines: Vec<Line>,
+    /// What kept all of them from being sent, unless it is told with one of them.
+    trouble: Option<Failure>,
+}
+
+/// Tells it, and forgets in the outbox what was decided. Gives the areas in which something was.
 pub(super) async fn tell(
+    telling: Telling,
     outbox: &Outbox,
-    own: &[EntryNumber],
-    sent: Result<&[OutboxEvent], &Failure>,
     output: &mut Output,
 ) -> Result<(Exit, Vec<Lane>), Failure> {
-    let (lines, trouble) = lines(outbox, own, sent).await?;
+    let Telling { mut lines, trouble } = telling;
     show(&lines, output);
     output.deliver()?;
     remark(&lines, output);
@@ -178,24 +194,27 @@ pub(super) async fn tell(
         }
     };
     let mut areas = Vec::new();
-    for line in lines.iter().filter(|line| matches!(line.stands, Stands::Decided { .. })) {
+    for line in lines.iter_mut().filter(|line| matches!(line.stands, Stands::Decided { .. })) {
         areas.extend(line.area);
         // What nobody read was not told.
-        if let Some(number) = line.number.filter(|_| output.is_read() && line.failure.is_none())
-            && let Err(error) = outbox.discard(number).await
-        {
-            output.warn(error);
+        let Some(number) = line.number.filter(|_| output.is_read() && line.failure.is_none()) else {
+            continue;
+        };
+        match outbox.discard(number).await {
+            Ok(()) => line.claim.take().into_iter().for_each(Claim::told),
+            Err(error) => output.warn(error),
         }
     }
     Ok((exit, areas))
 }
 
-/// Where the entries stand; and what kept all of them from being sent, unless it is told with one of them.
-async fn lines(
+/// Where the entries stand.
+pub(super) async fn gather(
     outbox: &Outbox,
+    claims: &Claims,
     own: &[EntryNumber],
     sent: Result<&[OutboxEvent], &Failure>,
-) -> Result<(Vec<Line>, Option<Failure>), Error> {
+) -> Result<Telling, Failure> {
     let entries = outbox.entries().await?;
     let stuck = |event: &OutboxEvent| match event {
         OutboxEvent::Stuck { error } => Some(Failure::from(error.clone())),
@@ -210,8 +229,18 @@ async fn lines(
         let (number, is_own) = (entry.number(), own.contains(&entry.number()));
         let event = events.iter().rev().find(|event| event.entry() == Some(number));
         let mut failure = event.and_then(error_of).cloned().map(Failure::from);
+        let mut claim = None;
         let stands = match entry.state() {
             State::Done => {
+                claim = claims.make(number).map_err(|error| Failure::file("telling", &error))?;
+                // Another run is telling it, or did since this one looked.
+                if claim.is_none() || outbox.entry(number).await.is_err() {
+                    claim.into_iter().for_each(Claim::told);
+                    if is_own {
+                        lines.push(Line::gone(number));
+                    }
+                    continue;
+                }
                 let set = match outbox.outcome(number).await {
                     Ok(written) => written.as_ref().and_then(Set::of_written),
                     Err(error) => {
@@ -231,14 +260,18 @@ async fn lines(
             }
             _ => continue,
         };
-        lines.push(Line { number: Some(number), area: Some(entry.lane()), own: is_own, stands, failure });
+        lines.push(Line {
+            number: Some(number),
+            area: Some(entry.lane()),
+            own: is_own,
+            stands,
+            failure,
+            claim,
+        });
     }
     let is_there = |number: &EntryNumber| entries.iter().any(|entry| entry.number() == *number);
-    for number in own.iter().filter(|number| !is_there(number)) {
-        let stands = Stands::Gone;
-        lines.push(Line { number: Some(*number), area: None, own: true, stands, failure: None });
-    }
-    Ok((lines, trouble))
+    lines.extend(own.iter().filter(|number| !is_there(number)).map(|number| Line::gone(*number)));
+    Ok(Telling { lines, trouble })
 }
 
 const fn error_of(event: &OutboxEvent) -> Option<&Error> {
@@ -453,7 +486,8 @@ mod tests {
     }
 
     fn line(stands: Stands) -> Line {
-        Line { number: Some(EntryNumber(2)), area: Some(Lane::Stock), own: true, stands, failure: None }
+        let area = Some(Lane::Stock);
+        Line { number: Some(EntryNumber(2)), area, own: true, stands, failure: None, claim: None }
     }
 
     fn decided(verdicts: &[Verdict]) -> Line {

@@ -1,10 +1,11 @@
 //! Changes that wait: behind others, for the member, for the exchange; and that every outcome is told once.
 
-use std::process::Stdio;
+use std::{process::Stdio, time::Duration};
 
 use exchange_service::sandbox::Act;
 use expect_test::expect;
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
 
 use crate::kit::{Desk, Ran, bare, ended, finish};
 
@@ -249,6 +250,36 @@ async fn a_change_is_kept_without_a_network() {
     "#]]
     .assert_eq(&run(&["outbox", "list"]).await.shown());
     assert_eq!(run(&["outbox", "drop", "1"]).await.code, 0);
+}
+
+/// CLI-04: a run whose output nobody reads on, as with a pager that is left open, holds up no other, which does not tell
+/// the same.
+#[tokio::test]
+async fn a_run_that_is_being_read_holds_up_no_other() {
+    let desk = Desk::synced().await;
+    let op = |quality: u32| {
+        json!({
+            "op": "set-quantity", "material": {"name": "Sandbox Metal"}, "location": {"name": "Sandbox City Hangar"},
+            "quality": quality, "stolen": false, "expectedQuantity": {"amount": 0, "unit": "SCU"},
+            "quantity": {"amount": 1, "unit": "SCU"},
+        })
+    };
+    // More than a pipe holds.
+    let ops: Vec<Value> = (0..1000).map(op).collect();
+    let file = desk.file("ops.json", &json!(ops).to_string());
+    let mut command = desk.command(&["--json", "stock", "change", &file]);
+    let mut read = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0];
+    read.stdout.as_mut().unwrap().read_exact(&mut first).await.unwrap();
+    // It is printing now, and comes to no end.
+    let other = tokio::time::timeout(Duration::from_secs(60), desk.json(&rifles("3pc"))).await.unwrap();
+    let told = other.json();
+    assert_eq!((other.code, told["changes"].as_array().unwrap().len()), (0, 1), "{}", other.shown());
+    assert_eq!((&told["changes"][0]["own"], &told["applied"]), (&json!(true), &json!(1)));
+    let rest = ended(read).await;
+    let told: Value = serde_json::from_str(&format!("{{{}", rest.out)).unwrap();
+    assert_eq!((rest.code, &told["applied"]), (0, &json!(1000)));
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
 /// CLI-04: of several commands at once each tells what became of its own change.
