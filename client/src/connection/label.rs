@@ -1,6 +1,9 @@
 //! What a member calls an installation: composed, within the contract's rule, and no computer's name (SVC-09, SVC-12).
 
-use std::fmt;
+use std::{
+    fmt,
+    process::{Command, Stdio},
+};
 
 use exchange_api::types::InstallationLabel;
 use unicode_normalization::UnicodeNormalization as _;
@@ -54,14 +57,23 @@ impl MachineNames {
         Self(known)
     }
 
-    /// What the environment and the system's files say of this computer.
+    /// What the environment, the system's files and, on a Mac or where no file says it, its programs say of this
+    /// computer: a few milliseconds.
     #[must_use]
     pub fn of_this_computer() -> Self {
         let variables = ["COMPUTERNAME", "HOSTNAME", "HOST"];
         let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
         let said = variables.iter().filter_map(|name| std::env::var(name).ok());
-        let written = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
-        let names: Vec<String> = said.chain(written).collect();
+        let mut written = files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).peekable();
+        let is_told = cfg!(windows) || written.peek().is_some();
+        // What the member typed into the settings of a Mac, which stands in no file that anybody can read.
+        let of_a_mac = ["ComputerName", "LocalHostName", "HostName"]
+            .into_iter()
+            .filter(|_| cfg!(target_os = "macos"))
+            .filter_map(|name| printed("/usr/sbin/scutil", &["--get", name]));
+        let asked = ["/bin/hostname", "/usr/bin/hostname"].into_iter().filter(|_| !is_told);
+        let asked = asked.filter_map(|program| printed(program, &[]));
+        let names: Vec<String> = said.chain(written).chain(of_a_mac).chain(asked).collect();
         Self::of(names.iter().map(String::as_str))
     }
 
@@ -93,6 +105,12 @@ impl Label {
     pub(super) const fn as_contract(&self) -> &InstallationLabel {
         &self.0
     }
+}
+
+/// What a program of the system prints; nothing, where there is none, or it fails.
+fn printed(program: &str, args: &[&str]) -> Option<String> {
+    let ran = Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    if ran.status.success() { String::from_utf8(ran.stdout).ok() } else { None }
 }
 
 fn folded(text: &str) -> String {
@@ -128,6 +146,13 @@ mod tests {
             assert!(Label::new(text, &machine).is_ok(), "{text:?}");
         }
         assert_eq!(format!("{machine:?}"), "MachineNames { known: 4, .. }");
+        // Where no file says it, a program does.
+        #[cfg(unix)]
+        {
+            let told = |script| printed("/bin/sh", &["-c", script]);
+            assert_eq!(told("echo Ada-PC").as_deref(), Some("Ada-PC\n"));
+            assert_eq!((told("echo Ada-PC; exit 1"), printed("/nonexistent", &[])), (None, None));
+        }
         // Whatever this computer is called, it is found or there is nothing to be found.
         let own = MachineNames::of_this_computer();
         assert!(own.0.iter().all(|name| own.has(name)));
