@@ -5,28 +5,13 @@
 
 #![allow(clippy::print_stdout, reason = "a demonstration shows what it does")]
 
-use std::{
-    collections::BTreeMap,
-    error::Error as StdError,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Instant,
-};
+use std::{collections::BTreeMap, error::Error as StdError, time::Instant};
 
-use bytes::Bytes;
 use exchange_client::{
     Area, BlueprintChanges, Effort, Exchange, Identity, InMemory, Place, Replica, Session, StockChanges,
     api::{
-        Transport, TransportError,
         calls::{BlueprintsWriteCall, StockWriteCall},
         client::Call,
-        runtime::{
-            client::ReqwestTransport,
-            operation::Operation,
-            transport::{Delivery, Sending, TransportFault},
-        },
         scopes::Scope,
         types::{ChangeResult, Problem, QuantityUnit, StockLot},
     },
@@ -35,14 +20,11 @@ use exchange_client::{
     idempotency_key,
     sync::Sync,
 };
+use exchange_client_e2e::{MEMBER, Network};
 use exchange_service::sandbox::Sandbox;
-use http::Request;
 use tokio::sync::broadcast::Receiver;
 
 type Result<T, E = Box<dyn StdError>> = std::result::Result<T, E>;
-
-/// The seeded member of the sandbox who signs in.
-const MEMBER: &str = "sandbox-member";
 
 /// What the member is asked for.
 const CAPABILITIES: [Scope; 6] = [
@@ -59,7 +41,7 @@ async fn main() -> Result<()> {
     let begun = Instant::now();
     heading(1, "The exchange starts: identity provider, gateway, store, seeded members, all in this process");
     let sandbox = Sandbox::start().await?;
-    let place = Place::of_developer(|_| Some(sandbox.origin()))?.ok_or("no sandbox")?;
+    let place = exchange_client_e2e::place(&sandbox);
     say(&format!("issuer   {}", place.issuer()));
     say(&format!("gateway  {}", place.gateway()));
 
@@ -93,8 +75,9 @@ async fn main() -> Result<()> {
 
     heading(6, "The laptop sets it again, and the answer is lost on the way");
     let lot = laptop.fresh(&lot).await?;
-    laptop.wire.lose_next_answer();
+    laptop.network.lose("stock_write");
     let effort = laptop.set_stock(&lot, "150.25").await?;
+    say("        (the connection was cut before the answer was read)");
     let (requests, waited) = (effort.requests, effort.waited.as_secs_f64());
     say(&format!("laptop  sent it {requests} times under one key, {waited:.1} s apart"));
     let now = laptop.fresh(&lot).await?;
@@ -127,7 +110,7 @@ struct Installation {
     session: Session,
     exchange: Exchange,
     sync: Sync,
-    wire: Wire,
+    network: Network,
 }
 
 impl Installation {
@@ -140,13 +123,14 @@ impl Installation {
         say(&format!("{name:<7} open {} and type {}", login.verification_uri(), login.user_code()));
         sandbox.approve(login.user_code(), MEMBER).await?;
         login.finish().await?;
-        let wire = Wire::new()?;
-        let exchange = Exchange::builder(place.clone(), identity).transport(wire.clone()).build(&session)?;
+        let network = Network::new();
+        let exchange =
+            Exchange::builder(place.clone(), identity).transport(network.clone()).build(&session)?;
         let sync = exchange.sync(&Replica::in_memory());
         // What is read goes with the connection.
         session.keeps(sync.replica().clone());
         say(&format!("{name:<7} is signed in as {MEMBER}"));
-        Ok(Self { name, session, exchange, sync, wire })
+        Ok(Self { name, session, exchange, sync, network })
     }
 
     /// How much of each area is here.
@@ -210,36 +194,5 @@ impl Installation {
             say(&format!("{:<7} {feed} of {area}: {entries} changed", self.name));
         }
         Ok(())
-    }
-}
-
-/// The way to the network, on which an answer can be lost.
-#[derive(Clone)]
-struct Wire {
-    plain: Arc<ReqwestTransport>,
-    loses: Arc<AtomicBool>,
-}
-
-impl Wire {
-    fn new() -> Result<Self> {
-        Ok(Self { plain: Arc::new(ReqwestTransport::new()?), loses: Arc::default() })
-    }
-
-    fn lose_next_answer(&self) {
-        self.loses.store(true, Ordering::SeqCst);
-    }
-}
-
-impl Transport for Wire {
-    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
-        Box::pin(async move {
-            let answer = self.plain.send(operation, request).await?;
-            // Only an answer that stands for something done is worth losing.
-            if answer.status().is_success() && self.loses.swap(false, Ordering::SeqCst) {
-                say("        (the connection is cut before the answer is read)");
-                return Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown));
-            }
-            Ok(answer)
-        })
     }
 }

@@ -5,23 +5,19 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use exchange_client::{
-    Area, Clock, Connection, Environment, Exchange, Identity, InMemory, Place, Replica, Session, Sleep,
+    Area, Connection, Exchange, InMemory, Replica, Session,
     api::{
         Contract, Json,
         scopes::Scope,
         types::{Blueprint, BlueprintChangeSet, OrgStockLot, Ship, StockLot},
     },
-    dpop::{SystemRandom, UnixTime, clock::Reading},
     feed::{Entry, PageEvent, Phase},
     sync::Sync,
 };
+use exchange_client_e2e::{MEMBER, SandboxClock, Waiting, identity, place};
 use exchange_client_sqlite::SqliteReplica;
-use exchange_service::{
-    sandbox::{Act, Sandbox},
-    time::{Clock as _, MovedClock},
-};
+use exchange_service::sandbox::{Act, Sandbox};
 
-const MEMBER: &str = "sandbox-member";
 const OTHER: &str = "sandbox-member-2";
 
 const READ: [Scope; 4] = [
@@ -30,30 +26,6 @@ const READ: [Scope; 4] = [
     Scope::ExchangeHangarRead,
     Scope::ExchangeOrgstockRead,
 ];
-
-/// The sandbox's clock, which a test moves.
-#[derive(Clone)]
-struct Moved(MovedClock, i64);
-
-impl Clock for Moved {
-    fn now(&self) -> Reading {
-        let (now, begun) = (self.0.now().millis(), self.1);
-        let millis = |millis: i64| u64::try_from(millis).unwrap();
-        Reading {
-            wall: UnixTime::from_millis(millis(now)),
-            monotonic: Duration::from_millis(millis(now - begun)),
-        }
-    }
-
-    fn sleep(&self, time: Duration) -> Sleep<'_> {
-        Box::pin(async move {
-            let end = self.now().monotonic + time;
-            while self.now().monotonic < end {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        })
-    }
-}
 
 struct Desk {
     sandbox: Sandbox,
@@ -66,12 +38,10 @@ struct Desk {
 impl Desk {
     async fn new() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
-        let origin = sandbox.origin();
-        let place = Place::of_developer(|_| Some(origin)).unwrap().unwrap();
-        let identity = Identity::new("sandbox-client", "Desk", "1.0.0", "https://desk.example").unwrap();
-        let clock = Moved(sandbox.clock().clone(), sandbox.clock().now().millis() - 1_000_000);
+        let (place, identity) = (place(&sandbox), identity("sandbox-client"));
+        let clock = SandboxClock::of(&sandbox, Waiting::ForTheTest);
         let session = Session::builder(&place, &identity)
-            .environment(Environment::new(clock, SystemRandom))
+            .environment(clock.environment())
             .credentials(InMemory::new())
             .open()
             .await
@@ -92,10 +62,7 @@ impl Desk {
 
     /// A device login, and a session with what it allows.
     async fn sign_in(&self, scopes: &[Scope]) {
-        let login = self.session.sign_in(scopes).await.unwrap();
-        self.sandbox.approve(login.user_code(), MEMBER).await.unwrap();
-        self.sandbox.advance(login.next_check());
-        login.finish().await.unwrap();
+        exchange_client_e2e::sign_in(&self.session, &self.sandbox, scopes).await.unwrap();
         self.sync.session(&self.connection().await).await.unwrap();
     }
 

@@ -2,103 +2,33 @@
 //!
 //! The client goes by the sandbox's clock, which a test moves: nobody waits.
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
-    },
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
-use bytes::Bytes;
 use exchange_client::{
-    BlueprintChanges, Clock, Connection, CredentialStore, DeviceLogin, Disconnected, End, Entry, Environment,
-    Error, ErrorKind, Exchange, Halt, Identity, InMemory, InsecureFile, LoginProgress, MemoryOutbox, Owner,
-    Place, Session, SessionState, Sleep, StepTaken,
-    api::{
-        Transport, TransportError,
-        runtime::{
-            client::ReqwestTransport,
-            operation::Operation,
-            transport::{Delivery, Sending, TransportFault},
-        },
-        scopes::Scope,
-    },
-    changes::known::Known,
-    dpop::{SystemRandom, UnixTime, clock::Reading},
+    BlueprintChanges, Connection, CredentialStore, Disconnected, End, Entry, Error, ErrorKind, Exchange,
+    Halt, Identity, InMemory, InsecureFile, LoginProgress, MemoryOutbox, Owner, Place, Session, SessionState,
+    StepTaken, api::scopes::Scope, changes::known::Known,
 };
+use exchange_client_e2e::{MEMBER, Network, SandboxClock, Waiting, place};
 use exchange_service::{
     admin::{self, AdminError, By},
     config::{Config, Profile},
     ids::InstallationId,
     sandbox::{Act, Options, Sandbox},
     store,
-    time::{Clock as _, MovedClock},
+    time::Clock as _,
 };
-
-const MEMBER: &str = "sandbox-member";
-
-/// The sandbox's clock. In seconds: by how much the machine's wall clock is wrong, and how far all its clocks are
-/// ahead.
-#[derive(Clone)]
-struct Moved {
-    clock: MovedClock,
-    begun: i64,
-    wrong_by: Arc<AtomicI64>,
-    ahead: Arc<AtomicI64>,
-}
-
-impl Clock for Moved {
-    fn now(&self) -> Reading {
-        let millis = |moment: i64| u64::try_from(moment).unwrap();
-        let now = self.clock.now().millis() + 1000 * self.ahead.load(Ordering::SeqCst);
-        let wall = now + 1000 * self.wrong_by.load(Ordering::SeqCst);
-        Reading {
-            wall: UnixTime::from_millis(millis(wall)),
-            monotonic: Duration::from_millis(millis(now - self.begun)),
-        }
-    }
-
-    fn sleep(&self, time: Duration) -> Sleep<'_> {
-        Box::pin(async move {
-            let end = self.now().monotonic + time;
-            while self.now().monotonic < end {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        })
-    }
-}
-
-/// The network, which can lose an answer after the request arrived.
-#[derive(Clone)]
-struct Lossy {
-    network: ReqwestTransport,
-    loses_token: Arc<AtomicBool>,
-}
-
-impl Transport for Lossy {
-    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
-        Box::pin(async move {
-            let answer = self.network.send(operation, request).await;
-            if operation.id == "oauth.token" && self.loses_token.swap(false, Ordering::SeqCst) {
-                return Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown));
-            }
-            answer
-        })
-    }
-}
 
 /// A machine with a client on it.
 struct Desk {
     sandbox: Sandbox,
     place: Place,
-    clock: Moved,
-    network: Lossy,
+    clock: SandboxClock,
+    network: Network,
 }
 
 fn identity() -> Identity {
-    Identity::new("sandbox-client", "Desk", "1.0.0", "https://desk.example").unwrap()
+    exchange_client_e2e::identity("sandbox-client")
 }
 
 impl Desk {
@@ -108,23 +38,15 @@ impl Desk {
 
     async fn with(options: Options) -> Self {
         let sandbox = Sandbox::with(options).await.unwrap();
-        let origin = sandbox.origin();
-        let place = Place::of_developer(|_| Some(origin)).unwrap().unwrap();
-        let clock = sandbox.clock().clone();
-        let clock = Moved {
-            begun: clock.now().millis() - 1_000_000,
-            clock,
-            wrong_by: Arc::default(),
-            ahead: Arc::default(),
-        };
-        let network = Lossy { network: ReqwestTransport::new().unwrap(), loses_token: Arc::default() };
-        Self { sandbox, place, clock, network }
+        let place = place(&sandbox);
+        let clock = SandboxClock::of(&sandbox, Waiting::ForTheTest);
+        Self { sandbox, place, clock, network: Network::new() }
     }
 
     /// A process with secrets in this store and the rest in this folder.
     async fn process(&self, store: impl CredentialStore + 'static, folder: Option<&Path>) -> Session {
         let builder = Session::builder(&self.place, &identity())
-            .environment(Environment::new(self.clock.clone(), SystemRandom))
+            .environment(self.clock.environment())
             .transport(self.network.clone())
             .credentials(store);
         let builder = match folder {
@@ -143,14 +65,7 @@ impl Desk {
     }
 
     async fn sign_in(&self, session: &Session, scopes: &[Scope]) {
-        let login = session.sign_in(scopes).await.unwrap();
-        self.approve(&login).await;
-        self.sandbox.advance(login.next_check());
-        login.finish().await.unwrap();
-    }
-
-    async fn approve(&self, login: &DeviceLogin) {
-        self.sandbox.approve(login.user_code(), MEMBER).await.unwrap();
+        exchange_client_e2e::sign_in(session, &self.sandbox, scopes).await.unwrap();
     }
 
     fn exchange(&self, session: &Session) -> Exchange {
@@ -216,7 +131,7 @@ async fn a_login_is_declined_or_expires() {
     let login = session.sign_in(&[]).await.unwrap();
     // The machine slept, and its clock does not know: the provider says that the time is over.
     desk.advance(601);
-    desk.clock.wrong_by.store(-601, Ordering::SeqCst);
+    desk.clock.set_wrong_by(-601);
     let error = login.finish().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::CodeExpired);
     assert_eq!(error.oauth_error().map(ToString::to_string).as_deref(), Some("expired_token"));
@@ -243,7 +158,7 @@ async fn a_login_slows_down() {
         };
         assert_eq!(wait().await.as_secs_f64().round(), 6.0);
         // This machine's timer runs fast.
-        desk.clock.ahead.store(6, Ordering::SeqCst);
+        desk.clock.set_ahead(6);
         let next = wait().await;
         assert_eq!(next.as_secs_f64().round(), 14.0);
         desk.sandbox.approve(&code, MEMBER).await.unwrap();
@@ -273,7 +188,7 @@ async fn a_lost_rotation_is_recovered() {
     let (session, _) = desk.signed_in().await;
     let id = desk.call(&session).await.unwrap();
     desk.advance(301);
-    desk.network.loses_token.store(true, Ordering::SeqCst);
+    desk.network.lose("oauth.token");
     assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Unreachable);
     assert_eq!(session.state(), SessionState::Active);
     desk.advance(6);
@@ -291,7 +206,7 @@ async fn a_refused_token_is_refreshed() {
     let id = desk.call(&session).await.unwrap();
     // This machine's clocks stand where they were: it thinks that the token holds.
     desk.advance(400);
-    desk.clock.ahead.store(-400, Ordering::SeqCst);
+    desk.clock.set_ahead(-400);
     assert_eq!(desk.call(&session).await.unwrap(), id);
 }
 
@@ -416,7 +331,7 @@ async fn a_provider_may_want_nonces() {
 async fn a_clock_may_be_wrong() {
     for wrong_by in [-3600, 3600] {
         let desk = Desk::new().await;
-        desk.clock.wrong_by.store(wrong_by, Ordering::SeqCst);
+        desk.clock.set_wrong_by(wrong_by);
         let (session, _) = desk.signed_in().await;
         desk.call(&session).await.unwrap();
         desk.advance(301);

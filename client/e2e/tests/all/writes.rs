@@ -263,7 +263,7 @@ async fn a_lost_answer_is_replayed() {
     let mut changes = StockChanges::new();
     changes.set(Held::of(ore).unwrap(), scu("20")).unwrap();
     let entry = desk.outbox.enqueue(changes).await.unwrap()[0];
-    desk.lose_next_answer();
+    desk.network.lose("stock_write");
     let told = desk.outbox.flush().await.unwrap();
     assert!(matches!(told[..], [OutboxEvent::Waiting { .. }]), "{told:?}");
     // The program ends and is started again.

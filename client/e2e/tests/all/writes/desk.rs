@@ -1,37 +1,22 @@
 //! A signed-in member with an outbox in a file, and what stands around them.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
-
 use bytes::Bytes;
 use exchange_client::{
-    Clock, Environment, Exchange, Identity, InMemory, Outbox, Place, Session, Sleep,
+    Exchange, InMemory, Outbox, Session,
     api::{
-        Client, Transport,
+        Client, Transport as _,
         calls::{BlueprintsRead, OrgStockRead, ShipsRead, StockRead},
         operations::OperationId,
-        runtime::{
-            client::ReqwestTransport,
-            operation::Operation,
-            transport::{Delivery, Sending, TransportError, TransportFault},
-        },
+        runtime::client::ReqwestTransport,
         scopes::Scope,
         types::{Blueprint, OrgStockEntry, Ship, StockLot},
     },
     changes::{Changes, Op},
-    dpop::{SystemRandom, clock::Reading},
     outbox::{Policy, Written},
 };
+use exchange_client_e2e::{MEMBER, Network, SandboxClock, Waiting, identity, place, sign_in};
 use exchange_client_sqlite::SqliteOutbox;
-use exchange_service::{
-    sandbox::Sandbox,
-    time::{Clock as _, MovedClock, SystemClock},
-};
+use exchange_service::sandbox::Sandbox;
 use tempfile::TempDir;
 
 /// The outcome of an area.
@@ -49,7 +34,7 @@ pub(super) struct Desk {
     pub(super) sandbox: Sandbox,
     pub(super) outbox: Outbox,
     exchange: Exchange,
-    loses: Arc<AtomicBool>,
+    pub(super) network: Network,
     folder: TempDir,
 }
 
@@ -57,23 +42,16 @@ impl Desk {
     /// A new sandbox, in which the member signed in with all scopes.
     pub(super) async fn open() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
-        let directory = sandbox.directory();
-        let place = Place::new(&directory.issuer, &directory.gateway).unwrap();
-        let identity =
-            Identity::new("sandbox-client", "SandboxTest", "1.0.0", "https://client.example").unwrap();
-        let clock = Waits { clock: sandbox.clock().clone(), begun: std::time::Instant::now() };
-        let environment = Environment::new(clock, SystemRandom);
+        let (place, identity) = (place(&sandbox), identity("sandbox-client"));
+        let clock = SandboxClock::of(&sandbox, Waiting::MovesOn);
         let session = Session::builder(&place, &identity).credentials(InMemory::new());
-        let session = session.environment(environment).open().await.unwrap();
-        let login = session.sign_in(Scope::ALL).await.unwrap();
-        sandbox.approve(login.user_code(), "sandbox-member").await.unwrap();
-        login.finish().await.unwrap();
-        let loses = Arc::new(AtomicBool::new(false));
-        let network = Losing { below: ReqwestTransport::new().unwrap(), loses: Arc::clone(&loses) };
-        let exchange = Exchange::builder(place, identity).transport(network).build(&session).unwrap();
+        let session = session.environment(clock.environment()).open().await.unwrap();
+        sign_in(&session, &sandbox, Scope::ALL).await.unwrap();
+        let network = Network::new();
+        let exchange = Exchange::builder(place, identity).transport(network.clone()).build(&session).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let outbox = outbox(&exchange, &folder);
-        Self { sandbox, outbox, exchange, loses, folder }
+        Self { sandbox, outbox, exchange, network, folder }
     }
 
     /// The same with the outbox that is read from its file.
@@ -84,11 +62,6 @@ impl Desk {
 
     pub(super) const fn api(&self) -> &Client {
         self.exchange.api()
-    }
-
-    /// The next answer to a write does not come back.
-    pub(super) fn lose_next_answer(&self) {
-        self.loses.store(true, Ordering::Relaxed);
     }
 
     /// What becomes of changes that are sent now.
@@ -122,8 +95,7 @@ impl Desk {
     /// The member signs in on the web, opens a link and confirms; says whether there was something to confirm.
     pub(super) async fn confirm(&self, link: &str) -> bool {
         let origin = self.sandbox.origin();
-        let account =
-            self.sandbox.directory().accounts.into_iter().find(|one| one.username == "sandbox-member");
+        let account = self.sandbox.directory().accounts.into_iter().find(|one| one.username == MEMBER);
         let account = account.unwrap();
         let (_, cookie, page) = browse("GET", &format!("{origin}/sign-in"), "", String::new()).await;
         let given =
@@ -142,7 +114,7 @@ impl Desk {
 fn outbox(exchange: &Exchange, folder: &TempDir) -> Outbox {
     let store = SqliteOutbox::open(folder.path()).unwrap();
     let environment = exchange.environment().clone();
-    Outbox::new(exchange.api().core(), store, environment, "sandbox-member", Policy::default()).unwrap()
+    Outbox::new(exchange.api().core(), store, environment, MEMBER, Policy::default()).unwrap()
 }
 
 /// One request of a browser: status, cookie and page.
@@ -161,46 +133,4 @@ async fn browse(method: &str, address: &str, cookie: &str, form: String) -> (u16
 fn csrf(page: &str) -> String {
     let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
     rest.split('"').next().unwrap().to_owned()
-}
-
-/// A network that can lose the answer to a write.
-struct Losing {
-    below: ReqwestTransport,
-    loses: Arc<AtomicBool>,
-}
-
-impl Transport for Losing {
-    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
-        Box::pin(async move {
-            let keyed = request.headers().contains_key("idempotency-key");
-            let answer = self.below.send(operation, request).await;
-            let succeeded = answer.as_ref().is_ok_and(|answer| answer.status().is_success());
-            if keyed && succeeded && self.loses.swap(false, Ordering::Relaxed) {
-                return Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown));
-            }
-            answer
-        })
-    }
-}
-
-/// The sandbox's time. Short waits move it on; long ones are limits, which nothing here comes to.
-struct Waits {
-    clock: MovedClock,
-    begun: std::time::Instant,
-}
-
-impl Clock for Waits {
-    fn now(&self) -> Reading {
-        let moved = self.clock.now().since(SystemClock.now());
-        Reading { wall: self.clock.now().unix(), monotonic: self.begun.elapsed() + moved }
-    }
-
-    fn sleep(&self, time: Duration) -> Sleep<'_> {
-        Box::pin(async move {
-            match time < Duration::from_secs(8) {
-                true => self.clock.advance(time),
-                false => tokio::time::sleep(time).await,
-            }
-        })
-    }
 }
