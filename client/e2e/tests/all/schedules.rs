@@ -14,7 +14,12 @@ use std::{
     collections::BTreeMap,
     env,
     io::{self, Write},
-    sync::{Arc, Mutex},
+    num::NonZero,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -53,27 +58,47 @@ fn random_faults_break_nothing() {
         (None, count) => (1, count.unwrap_or(USUAL)),
     };
     let begun = Instant::now();
-    let mut all = Tally::default();
-    for seed in first..first + count {
-        let failing = Failing(seed);
-        let one = run(seed);
-        std::mem::forget(failing);
-        all.requests += one.requests;
-        all.writes += one.writes;
-        for (fault, times) in one.faults {
-            *all.faults.entry(fault).or_default() += times;
+    let (next, end) = (AtomicU64::new(first), first + count);
+    let all = Mutex::new(Tally::default());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                break;
+            }
+            let failing = Failing { seed, next: &next, end };
+            let one = run(seed);
+            std::mem::forget(failing);
+            all.lock().unwrap().add(one);
         }
-    }
-    let Tally { requests, writes, faults } = all;
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    let Tally { requests, writes, faults } = all.into_inner().unwrap();
     eprintln!("{count} schedules in {:?}: {requests} requests, {writes} writes, {faults:?}", begun.elapsed());
 }
 
-/// Says which seed it was.
-struct Failing(u64);
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.writes += other.writes;
+        for (fault, times) in other.faults {
+            *self.faults.entry(fault).or_default() += times;
+        }
+    }
+}
 
-impl Drop for Failing {
+/// Says which seed it was, and that no other begins.
+struct Failing<'a> {
+    seed: u64,
+    next: &'a AtomicU64,
+    end: u64,
+}
+
+impl Drop for Failing<'_> {
     fn drop(&mut self) {
-        eprintln!("to repeat it: SCHEDULE_SEED={}", self.0);
+        self.next.store(self.end, Ordering::Relaxed);
+        eprintln!("to repeat it: SCHEDULE_SEED={}", self.seed);
     }
 }
 
