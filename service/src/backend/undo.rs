@@ -11,9 +11,11 @@
 //! nothing, and one that was cut off goes on where it ended: what a piece set back is committed, and the next run
 //! does not find it any more.
 //!
-//! Stock and org stock book the same rows: what the client did to a row in one of them stands on what it did before in
-//! the other. So where one sets anything back, what stayed in the other is looked at again, until nothing more goes
-//! back. A preview looks once: it may tell a conflict where the other area goes first.
+//! Stock and org stock book the same rows, and rows of a holder stand in the journal of every Logistician who booked
+//! them: what the client did to a row in one area for one member stands on what it did before in the other area, or for
+//! another member. So where anything is set back, what stayed of that elsewhere is looked at again, until nothing more
+//! goes back; each time an entry goes back that never does so again, so that comes to an end. A preview looks once: it
+//! may tell a conflict where another area or member goes first.
 
 mod history;
 pub(super) mod moves;
@@ -104,13 +106,9 @@ impl UndoArea {
         }
     }
 
-    /// The other area that books the same rows.
-    const fn beside(self) -> Option<Self> {
-        match self {
-            Self::Stock => Some(Self::OrgStock),
-            Self::OrgStock => Some(Self::Stock),
-            Self::Blueprints | Self::Ships => None,
-        }
+    /// Whether it books rows that another area, or another member in it, books too.
+    const fn books_rows(self) -> bool {
+        matches!(self, Self::Stock | Self::OrgStock)
     }
 }
 
@@ -310,26 +308,31 @@ pub enum Access {
     Write,
 }
 
-/// Undoes the writes of a client for a member, one area after the other, a piece at a time.
+/// Undoes the writes of a client for a member or several, one area after the other, a piece at a time.
 ///
 /// Whoever has the store takes one [`step`](Self::step) after the other, each in a transaction of its own as
 /// [`next_access`](Self::next_access) says, until there is none.
 #[derive(Clone, Debug)]
 pub struct Undo {
-    writes: Writes,
+    client: ClientId,
+    from: Moment,
+    to: Moment,
     word: Word,
     mode: Mode,
-    /// Areas that are still to be planned.
-    areas: VecDeque<UndoArea>,
+    /// Each once.
+    areas: Vec<UndoArea>,
+    /// What is still to be planned.
+    turns: VecDeque<(MemberId, UndoArea)>,
     plan: Option<Plan>,
     outcomes: Vec<Outcome>,
-    /// Whether the member was told.
-    told: bool,
+    /// Members who were told.
+    told: BTreeSet<MemberId>,
 }
 
-/// What is left to be done of one area.
+/// What is left to be done of one member's area.
 #[derive(Clone, Debug)]
 struct Plan {
+    member: MemberId,
     area: UndoArea,
     /// Entries in groups, each of which is set back together.
     groups: VecDeque<Vec<Planned>>,
@@ -345,13 +348,26 @@ impl Undo {
     /// Of these writes to these areas, on somebody's word.
     #[must_use]
     pub fn new(writes: Writes, word: Word, areas: &[UndoArea], mode: Mode) -> Self {
-        let mut once = VecDeque::new();
+        let Writes { client, member, from, to } = writes;
+        let mut once = Vec::new();
         for area in areas {
             if !once.contains(area) {
-                once.push_back(*area);
+                once.push(*area);
             }
         }
-        Self { writes, word, mode, areas: once, plan: None, outcomes: Vec::new(), told: false }
+        let (turns, outcomes, told) = (VecDeque::new(), Vec::new(), BTreeSet::new());
+        let undo = Self { client, from, to, word, mode, areas: once, turns, plan: None, outcomes, told };
+        undo.and_for([member])
+    }
+
+    /// With what the client wrote in the same span for these members: what it did for one can stand on what it did for
+    /// another.
+    #[must_use]
+    pub fn and_for(mut self, members: impl IntoIterator<Item = MemberId>) -> Self {
+        for member in members {
+            self.turns.extend(self.areas.iter().map(|area| (member.clone(), *area)));
+        }
+        self
     }
 
     /// What the next step does with the store; none when all is done.
@@ -360,13 +376,14 @@ impl Undo {
         match (&self.plan, self.mode) {
             (Some(_), Mode::Apply) => Some(Access::Write),
             (Some(_), Mode::Preview) => Some(Access::Read),
-            (None, _) => (!self.areas.is_empty()).then_some(Access::Read),
+            (None, _) => (!self.turns.is_empty()).then_some(Access::Read),
         }
     }
 
-    /// What became of each entry, or would.
+    /// What became of each entry, or would, member by member.
     #[must_use]
-    pub fn into_outcomes(self) -> Vec<Outcome> {
+    pub fn into_outcomes(mut self) -> Vec<Outcome> {
+        self.outcomes.sort_by(|one, other| one.member.cmp(&other.member));
         self.outcomes
     }
 
@@ -385,8 +402,8 @@ impl Undo {
         self.remembers(connection)?;
         match self.plan.take() {
             None => {
-                if let Some(area) = self.areas.pop_front() {
-                    self.plan = Some(self.planned(connection, area)?);
+                if let Some((member, area)) = self.turns.pop_front() {
+                    self.plan = Some(self.planned(connection, member, area)?);
                 }
             }
             Some(mut plan) => {
@@ -402,46 +419,55 @@ impl Undo {
             }
         }
         if let Some(plan) = self.plan.take_if(|plan| plan.groups.is_empty()) {
-            self.look_beside(&plan);
+            self.look_elsewhere(&plan);
         }
         Ok(())
     }
 
     /// What there is to undo in an area, in one snapshot.
-    fn planned(&self, connection: &Connection, area: UndoArea) -> Result<Plan, StoreError> {
+    fn planned(&self, connection: &Connection, member: MemberId, area: UndoArea) -> Result<Plan, StoreError> {
         let newest = newest(connection)?;
         let groups = match area {
-            UndoArea::Blueprints => self.groups::<Blueprints>(connection)?,
-            UndoArea::Stock => self.groups::<Stock>(connection)?,
-            UndoArea::Ships => self.groups::<Ships>(connection)?,
-            UndoArea::OrgStock => self.groups::<OrgStock>(connection)?,
+            UndoArea::Blueprints => self.groups::<Blueprints>(connection, &member)?,
+            UndoArea::Stock => self.groups::<Stock>(connection, &member)?,
+            UndoArea::Ships => self.groups::<Ships>(connection, &member)?,
+            UndoArea::OrgStock => self.groups::<OrgStock>(connection, &member)?,
         };
-        Ok(Plan { area, groups, newest, meanwhile: BTreeSet::new(), has_set_back: false })
+        Ok(Plan { member, area, groups, newest, meanwhile: BTreeSet::new(), has_set_back: false })
     }
 
-    /// Has what stayed in the other area that books the same rows looked at again: what was set back here may be what
-    /// it waited for.
-    fn look_beside(&mut self, done: &Plan) {
-        let Some(beside) = done.area.beside().filter(|_| done.has_set_back) else { return };
-        let count = self.outcomes.len();
-        self.outcomes.retain(|outcome| outcome.area != beside || outcome.end.is_ok());
-        if self.outcomes.len() < count {
-            self.areas.push_back(beside);
+    /// Has what stayed elsewhere of rows that this area books looked at again: what was set back here may be what it
+    /// waited for.
+    fn look_elsewhere(&mut self, done: &Plan) {
+        if !done.has_set_back || !done.area.books_rows() {
+            return;
+        }
+        let is_here = |outcome: &Outcome| (&outcome.member, outcome.area) == (&done.member, done.area);
+        let may_go_back =
+            |outcome: &mut Outcome| outcome.end.is_err() && outcome.area.books_rows() && !is_here(outcome);
+        for Outcome { member, area, .. } in self.outcomes.extract_if(.., may_go_back) {
+            let turn = (member, area);
+            if !self.turns.contains(&turn) {
+                self.turns.push_back(turn);
+            }
         }
     }
 
-    fn groups<A: Restore>(&self, connection: &Connection) -> Result<VecDeque<Vec<Planned>>, StoreError> {
-        let Writes { client, member, from, to } = &self.writes;
+    fn groups<A: Restore>(
+        &self,
+        connection: &Connection,
+        member: &MemberId,
+    ) -> Result<VecDeque<Vec<Planned>>, StoreError> {
         let mut rows = connection.prepare_cached(
             "SELECT id, at, key, channel, client, undoes, change_set, before, after FROM journal \
              WHERE member = ?1 AND area = ?2 AND at >= ?3 ORDER BY id",
         )?;
-        let mut rows = rows.query(params![member, A::NAME, from.millis()])?;
+        let mut rows = rows.query(params![member, A::NAME, self.from.millis()])?;
         let (mut history, mut moves) = (History::default(), Moves::default());
         while let Some(row) = rows.next()? {
             let (id, at, author): (i64, i64, Option<ClientId>) = (row.get(0)?, row.get(1)?, row.get(4)?);
             let by = match author {
-                Some(author) if author == *client && at <= to.millis() => By::Client,
+                Some(author) if author == self.client && at <= self.to.millis() => By::Client,
                 Some(author) => By::Other(format!("client {author}")),
                 None => By::Other(row.get(3)?),
             };
@@ -457,15 +483,15 @@ impl Undo {
     /// Whether the journal has all of the span.
     fn remembers(&self, connection: &Connection) -> Result<(), UndoError> {
         match journal::floor(connection)? {
-            Some(floor) if self.writes.from <= floor => {
+            Some(floor) if self.from <= floor => {
                 Err(UndoError::Forgotten(floor.plus(Duration::from_millis(1))))
             }
             _ => Ok(()),
         }
     }
 
-    fn writer(&self, environment: &Environment) -> Result<Writer, StoreError> {
-        let (member, now) = (self.writes.member.clone(), environment.now());
+    fn writer(&self, environment: &Environment, member: &MemberId) -> Result<Writer, StoreError> {
+        let (member, now) = (member.clone(), environment.now());
         let (author, by) = match &self.word {
             Word::Member => (Author::Web, Doer::Member(member.clone())),
             Word::Administrator(name) => (Author::System, Doer::Administrator(name.clone())),
@@ -476,7 +502,7 @@ impl Undo {
 
     fn piece<A: Restore>(&mut self, plan: &mut Plan, at: &At<'_>) -> Result<Vec<Outcome>, UndoError> {
         let (connection, area) = (at.connection, plan.area);
-        plan.look_again(connection, &self.writes.member)?;
+        plan.look_again(connection)?;
         let index = at.catalogue.at(connection)?;
         let (mut cases, mut undoes) = (Vec::new(), HashMap::new());
         for group in 0.. {
@@ -493,7 +519,7 @@ impl Undo {
                 cases.push(Case { key, past, group, stays });
             }
         }
-        let writer = self.writer(at.environment)?;
+        let writer = self.writer(at.environment, &plan.member)?;
         let outcome = |key: &str, touched: &Touched<A::Entry>, end| Outcome {
             member: writer.member.clone(),
             area,
@@ -558,7 +584,7 @@ impl Undo {
         touched: &[Touched<A::Entry>],
         extras: &Extras,
     ) -> Result<(), StoreError> {
-        let Writes { client, member, from, to } = &self.writes;
+        let (Self { client, from, to, .. }, member) = (&*self, &writer.member);
         let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
         let (there, gone, beside) = (there.len(), gone.len(), extras.audited());
         let detail =
@@ -566,10 +592,10 @@ impl Undo {
         let (action, subject) = (format!("{}.undo", A::NAME), &*writer.change_set);
         let deed = Deed { client: Some(client), action: &action, subject, detail: &detail };
         records::audit(connection, writer.now, writer.by.actor(), deed)?;
-        if matches!(self.word, Word::Administrator(_)) && !self.told {
+        if matches!(self.word, Word::Administrator(_)) && !self.told.contains(member) {
             records::notice(connection, writer.now, member, "writes-undone", client.as_str())?;
         }
-        self.told = true;
+        self.told.insert(member.clone());
         Ok(())
     }
 }
@@ -595,12 +621,12 @@ struct At<'a> {
 
 impl Plan {
     /// Notes what was changed since it was made.
-    fn look_again(&mut self, connection: &Connection, member: &MemberId) -> Result<(), StoreError> {
+    fn look_again(&mut self, connection: &Connection) -> Result<(), StoreError> {
         // From there on whatever the journal has, which is little.
         let mut keys = connection.prepare_cached(
             "SELECT key FROM journal NOT INDEXED WHERE id > ?1 AND member = ?2 AND area = ?3",
         )?;
-        let keys = keys.query_map(params![self.newest, member, self.area.as_str()], |row| row.get(0))?;
+        let keys = keys.query_map(params![self.newest, self.member, self.area.as_str()], |row| row.get(0))?;
         for key in keys {
             self.meanwhile.insert(key?);
         }

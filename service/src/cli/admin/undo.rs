@@ -23,8 +23,8 @@ use super::{Told, table};
                         exchange-service admin undo --client stock-tool --all-members \\\n        \
                         --from 2026-11-22T09:00:00Z --area stock\n\n\
                         Suspend the client first when it may go on writing: `admin client suspend`.\n\
-                        Stock and org stock go back in turn, as one books what the other did. --dry-run looks \
-                        once, and may\ncall a conflict what goes back after all."
+                        Stock and org stock go back in turn, and so do members who booked the same rows. \
+                        --dry-run looks once,\nand may call a conflict what goes back after all."
 )]
 pub(super) struct UndoArgs {
     /// The client whose writes are undone.
@@ -66,22 +66,20 @@ pub(super) fn run(
     let areas = if areas.is_empty() { UndoArea::ALL.to_vec() } else { areas };
     let mode = if dry_run { Mode::Preview } else { Mode::Apply };
     let (catalogue, uninterrupted) = (Catalogue::default(), Interruption::default());
-    let mut outcomes = Vec::new();
-    for member in members {
-        let writes = Writes { client: client.clone(), member, from, to };
-        let mut undo = Undo::new(writes, Word::Administrator(by.name.to_owned()), &areas, mode);
-        while let Some(access) = undo.next_access() {
-            let step = |store: &rusqlite::Connection| {
-                Ok::<_, AdminError>(undo.step(store, &catalogue, environment, &uninterrupted)?)
-            };
-            match access {
-                Access::Read => inspect(folder, step)?,
-                Access::Write => edit(folder, step)?,
-            }
+    let mut members = members.into_iter();
+    let Some(member) = members.next() else { return Ok(told(&client, &[], mode)) };
+    let writes = Writes { client: client.clone(), member, from, to };
+    let mut undo = Undo::new(writes, Word::Administrator(by.name.to_owned()), &areas, mode).and_for(members);
+    while let Some(access) = undo.next_access() {
+        let step = |store: &rusqlite::Connection| {
+            Ok::<_, AdminError>(undo.step(store, &catalogue, environment, &uninterrupted)?)
+        };
+        match access {
+            Access::Read => inspect(folder, step)?,
+            Access::Write => edit(folder, step)?,
         }
-        outcomes.extend(undo.into_outcomes());
     }
-    Ok(told(&client, &outcomes, mode))
+    Ok(told(&client, &undo.into_outcomes(), mode))
 }
 
 fn told(client: &ClientId, outcomes: &[Outcome], mode: Mode) -> Told {

@@ -417,6 +417,76 @@ async fn what_both_areas_booked_goes_back_in_turn() {
     }
 }
 
+/// STK-16, OST-21: rows of one holder stand in the journal of each Logistician who booked them. What a client did to them
+/// for several members goes back in turn, whoever is named first; for one member alone it stays.
+#[tokio::test]
+async fn what_was_booked_for_several_members_goes_back_in_turn() {
+    for members in [["m-1", "m-3"], ["m-3", "m-1"]] {
+        let bench =
+            stocked(&[("u-1", "Three", ORE, 10), ("u-1", "Three", METAL, 10), ("u-1", "Three", GUN, 10)])
+                .await;
+        let (one, three) = (first(), third_member());
+        bench
+            .backend()
+            .set_role(&MemberId::new("m-3"), &"u-1".into(), Some(Role::Logistician))
+            .await
+            .expect("a role");
+        let before = stored(&bench).await;
+        let lower = async |at: At, from, to| {
+            bench.clock.advance(Duration::from_secs(1));
+            bench.check(&three, SET, vec![at.set(from, to)], &[]).await;
+        };
+        let book_out = async |caller: &Caller, at: At, amount| {
+            bench.clock.advance(Duration::from_secs(1));
+            let op = of("book-out", "u-1", &entry(&bench, "u-1", at).await, at, amount);
+            bench.check(caller, CHANGE, vec![op], &[]).await;
+        };
+        // The holder before the Logistician, after it, and one Logistician after the other.
+        lower(ORE, 10, 8).await;
+        book_out(&one, ORE, 3).await;
+        book_out(&one, METAL, 1).await;
+        lower(METAL, 9, 5).await;
+        book_out(&one, GUN, 2).await;
+        book_out(&three, GUN, 3).await;
+        let to = bench.clock.now();
+        let run = async |members: &[&str], mode| {
+            let writes = |member: &&str| Writes {
+                client: "c-1".into(),
+                member: MemberId::new(*member),
+                from: to.minus(DAY),
+                to,
+            };
+            let undo =
+                Undo::new(writes(&members[0]), Word::Administrator("root".to_owned()), &UndoArea::ALL, mode);
+            let undo = undo.and_for(members[1..].iter().map(|member| MemberId::new(*member)));
+            let done = bench.backend().undo_for(undo).await.expect("an undo");
+            let told = |Outcome { member, area, name, end, .. }: &Outcome| {
+                let end = end.as_ref().map_or_else(Hindrance::as_str, |became| became.as_str());
+                format!("{member} {} {name}: {end}", area.as_str())
+            };
+            let mut told: Vec<String> = done.iter().map(told).collect();
+            assert!(told.is_sorted_by_key(|line| line[..3].to_owned()), "member by member: {told:?}");
+            told.sort();
+            told
+        };
+        let looked_once = [
+            "m-1 org-stock Quanta Cannon, City: changed-since",
+            "m-1 org-stock Quanta Metal, City: changed-since",
+            "m-1 org-stock Quanta Ore, City: changed",
+            "m-3 org-stock Quanta Cannon, City: changed",
+            "m-3 stock Quanta Metal, City: changed",
+            "m-3 stock Quanta Ore, City: changed-since",
+        ];
+        assert_eq!(run(&members, Mode::Preview).await, looked_once);
+        bench.sql("DELETE FROM notice").await;
+        assert_eq!(run(&members, Mode::Apply).await, looked_once.map(|end| end.replace("-since", "")));
+        assert_eq!(stored(&bench).await, before, "{members:?}");
+        let undone = bench.rows("SELECT member FROM notice WHERE kind = 'writes-undone' ORDER BY 1").await;
+        assert_eq!(undone, ["Text(\"m-1\")", "Text(\"m-3\")"], "each is told once");
+        assert_eq!(run(&members, Mode::Apply).await, [""; 0], "nothing is left of it");
+    }
+}
+
 /// STK-16: what another Logistician booked between two changes of the member's stock is not set back with them.
 #[tokio::test]
 async fn what_another_logistician_booked_between_stays() {
