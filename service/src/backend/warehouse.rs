@@ -130,7 +130,8 @@ pub(crate) struct Row {
     /// reserved beside each other (OST-11).
     pub(crate) reserved: i64,
     pub(crate) offer: Option<Offer>,
-    /// Its place in the order in which rows were first written; none as long as it is not.
+    /// Its place in the order in which rows were written; none as long as it is not. One that an undo puts back is written
+    /// anew, and so the youngest of its age.
     #[serde(skip)]
     pub(crate) number: Option<i64>,
 }

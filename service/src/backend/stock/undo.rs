@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use super::super::change::{Touched, Writer};
 use super::super::undo::moves::Side;
 use super::super::undo::{Change, Hindrance, Restore, SetBack};
-use super::super::warehouse::{self, Lot, Row};
+use super::super::warehouse::{self, Keeping, Lot, Row};
 use super::decide::offers;
 use super::{Holding, Stock};
 use crate::ids::{MemberId, UnitId};
@@ -224,7 +224,9 @@ fn draft(present: &Present, key: &str, past: &Past) -> Result<Option<Draft>, Hin
 /// Whether a row holds the same in the same way as another one, or both are not there. What is reserved and offered of
 /// it is another matter, and versions move when something is set back, too.
 fn are_alike(one: Option<&Row>, other: Option<&Row>) -> bool {
-    let parts = |row: &Row| (row.amount, row.keeping.clone(), row.note.clone());
+    fn parts(row: &Row) -> (i64, &Keeping, Option<&str>) {
+        (row.amount, &row.keeping, row.note.as_deref())
+    }
     one.map(parts) == other.map(parts)
 }
 
@@ -242,7 +244,7 @@ mod tests {
     use super::*;
     use crate::backend::undo::moves::{Case, together};
     use crate::backend::undo::tests::writer;
-    use crate::backend::warehouse::{Keeping, Measure, Offer};
+    use crate::backend::warehouse::{Measure, Offer};
     use crate::catalogue::contents::Kind;
     use crate::time::Moment;
 
