@@ -99,7 +99,10 @@ pub enum OpenError {
         known: u32,
     },
     /// A migration that ran here is not the one that this service has.
-    #[error("migration {number} of the store differs from this service's: it was written by another build")]
+    #[error(
+        "migration {number} of the store differs from this service's: it was written by another build; use that \
+         one, or begin with an empty folder"
+    )]
     Altered {
         /// The migration.
         number: u32,
