@@ -114,8 +114,13 @@ pub enum SandboxError {
     #[error("{0}")]
     Refused(&'static str),
     /// A text is no name of what it is to name.
-    #[error(transparent)]
-    Name(#[from] NoName),
+    #[error("{what}: {why}")]
+    Name {
+        /// Which of those that were given.
+        what: &'static str,
+        /// What a name is.
+        why: NoName,
+    },
     /// A change set breaks the contract, at the places that are named.
     #[error(transparent)]
     Broken(#[from] contract_runtime::Rejected),

@@ -9,6 +9,7 @@ use crate::feed::Author;
 use crate::idp::{accounts, sessions};
 use crate::ids::MemberId;
 use crate::members::{self, State};
+use crate::names::MemberName;
 
 /// A member to add.
 #[derive(Clone, Debug)]
@@ -16,7 +17,7 @@ pub struct NewMember {
     /// The id: opaque, and never another's.
     pub id: MemberId,
     /// The name that others see.
-    pub name: String,
+    pub name: MemberName,
     /// The game-account handle.
     pub handle: Option<String>,
     /// Where the registration stands.
@@ -31,7 +32,6 @@ pub struct NewMember {
 /// [`AdminError::Exists`], [`AdminError::Wrong`], or what the database says.
 pub fn add(connection: &Connection, by: &By<'_>, member: &NewMember) -> Result<(), AdminError> {
     id("a member's id", member.id.as_str(), 128)?;
-    text("a member's name", &member.name, 100)?;
     if let Some(handle) = &member.handle {
         text("a handle", handle, 100)?;
     }

@@ -14,6 +14,7 @@ use exchange_service::idp::Disconnected;
 use exchange_service::idp::accounts::Passwords;
 use exchange_service::ids::{ClientId, InstallationId, MemberId};
 use exchange_service::members::State;
+use exchange_service::names::MemberName;
 use exchange_service::store::{EditError, OpenError, edit, inspect};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -152,9 +153,9 @@ enum MemberCommand {
     Add {
         /// The id: 1 to 128 letters, digits, `-`, `.`, `_` and `~`. Opaque to others, and never used again.
         id: MemberId,
-        /// The name that others see.
+        /// The name that others see: 1 to 200 characters.
         #[arg(long)]
-        name: String,
+        name: MemberName,
         /// The game-account handle, which no client is told.
         #[arg(long)]
         handle: Option<String>,

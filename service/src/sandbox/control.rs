@@ -26,6 +26,7 @@ use crate::backend::{Keeping, Purpose, Role};
 use crate::feed::Author;
 use crate::idp::{Decision, Undecided, disconnect_client};
 use crate::ids::MemberId;
+use crate::names::Name;
 use crate::records::Actor;
 use crate::store::StoreError;
 use crate::time::Moment;
@@ -268,7 +269,7 @@ fn done(outcome: Result<(), SandboxError>) -> Response {
         SandboxError::Account | SandboxError::Undecided(Undecided::NotFound) => StatusCode::NOT_FOUND,
         SandboxError::Code
         | SandboxError::Refused(_)
-        | SandboxError::Name(_)
+        | SandboxError::Name { .. }
         | SandboxError::Broken(_)
         | SandboxError::NotApplied { .. } => StatusCode::BAD_REQUEST,
         SandboxError::Undecided(Undecided::Decided(_)) => StatusCode::CONFLICT,
@@ -316,7 +317,7 @@ impl Inner {
                 there(backend.give_ship(&member, Author::Web, &ship, &to).await?)
             }
             Act::RenameUnit { unit, name, shorthand } => {
-                let (name, shorthand) = (name.as_str().try_into()?, shorthand.as_str().try_into()?);
+                let (name, shorthand) = (named("name", &name)?, named("shorthand", &shorthand)?);
                 there(backend.rename_unit(&unit.into(), name, shorthand).await?)
             }
             Act::OrgStock { ops } => {
@@ -333,11 +334,11 @@ impl Inner {
                 Ok(())
             }
             Act::RenameMember { name } => {
-                backend.rename_member(&member, name.as_str().try_into()?).await?;
+                backend.rename_member(&member, named("name", &name)?).await?;
                 Ok(())
             }
             Act::RenameMission { mission, name } => {
-                there(backend.rename_mission(&mission, name.as_str().try_into()?).await?)
+                there(backend.rename_mission(&mission, named("name", &name)?).await?)
             }
             Act::JobOrder { order, state } => {
                 if !JOB_ORDER_STATES.contains(&state.as_str()) {
@@ -409,6 +410,11 @@ fn all(result: ChangeResult) -> Result<(), SandboxError> {
 }
 
 /// A change set of the contract.
+/// A text as a name, or which of those that were given is none.
+fn named<const MOST: usize>(what: &'static str, text: &str) -> Result<Name<MOST>, SandboxError> {
+    text.try_into().map_err(|why| SandboxError::Name { what, why })
+}
+
 fn change_set<T: Contract>(ops: Vec<serde_json::Value>) -> Result<T, SandboxError> {
     let body = json!({ "ops": ops }).to_string();
     Ok(T::parse_valid(body.as_bytes())?)

@@ -461,15 +461,15 @@ async fn acts_say_what_is_wrong_with_them() {
         shorthand: text(shorthand),
     };
     let long = "n".repeat(201);
-    for (act, most) in [
-        (unit(&long, "U"), 200),
-        (unit("Unit", &long[..51]), 50),
-        (unit("", "U"), 200),
-        (Act::RenameMember { name: long.clone() }, 200),
-        (Act::RenameMission { mission: text("mission-relief"), name: long.clone() }, 200),
+    for (act, what, most) in [
+        (unit(&long, "U"), "name", 200),
+        (unit("Unit", &long[..51]), "shorthand", 50),
+        (unit("", "U"), "name", 200),
+        (Act::RenameMember { name: long.clone() }, "name", 200),
+        (Act::RenameMission { mission: text("mission-relief"), name: long.clone() }, "name", 200),
     ] {
         let refused = sandbox.act(MEMBER, act).await.unwrap_err().to_string();
-        assert!(refused.starts_with(&format!("a name is 1 to {most} characters")), "{refused}");
+        assert!(refused.starts_with(&format!("{what}: a name is 1 to {most} characters")), "{refused}");
     }
     sandbox.act(MEMBER, unit(&long[..200], &long[..50])).await.unwrap();
     let broken =
