@@ -138,7 +138,9 @@ pub use outbox::{MemoryOutbox, Outbox, OutboxEvent};
 pub use pace::{Asked, Budget};
 pub use place::{Place, SANDBOX_VARIABLE, UnusablePlace};
 pub use replica::{MemoryReplica, Replica};
-pub use session::{DeviceLogin, Disconnected, LocalData, LoginProgress, Session, SessionBuilder, StepTaken};
+pub use session::{
+    DeviceLogin, Disconnected, LocalData, LoginProgress, Noted, Session, SessionBuilder, StepTaken,
+};
 pub use state::{End, Halt, SessionState};
 pub use tokens::Later;
 pub use transport::{Effort, Patience, Settings};

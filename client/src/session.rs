@@ -33,7 +33,7 @@ use crate::{
     gates::Gates,
     identity::Identity,
     keys::{KeySource, StoredKey},
-    lock::Folder,
+    lock::{Folder, Notes},
     oauth::Provider,
     place::Place,
     state::SessionState,
@@ -58,6 +58,17 @@ pub struct SessionBuilder {
     keys: Option<Arc<dyn KeySource>>,
     folder: Option<Folder>,
     transport: Option<Arc<dyn Transport>>,
+}
+
+/// What an earlier process noted of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Noted {
+    /// What the exchange calls this installation (SVC-07): none from the moment on in which tokens of a new connection
+    /// are kept, until the exchange has said it of that one.
+    pub installation_id: Option<String>,
+    /// Somebody signed in, and nobody noted an end of it.
+    pub was_connected: bool,
 }
 
 impl SessionBuilder {
@@ -86,6 +97,17 @@ impl SessionBuilder {
     pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(Folder::new(folder));
         self
+    }
+
+    /// What an earlier process noted of the connection in the [state folder](Self::state_folder), for which no secret
+    /// store is asked: it may be locked, or the connection over by now.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`] when the folder cannot be read.
+    pub async fn noted(&self) -> Result<Noted, Error> {
+        let Some(folder) = &self.folder else { return Ok(Noted::default()) };
+        let Notes { installation_id, scopes, ended, .. } = folder.notes().await?;
+        Ok(Noted { installation_id, was_connected: !scopes.is_empty() && ended.is_none() })
     }
 
     /// Clocks, timer and randomness of your own.

@@ -3,7 +3,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::{oauth::fake::Fate, session::LoginProgress};
+use crate::{
+    oauth::fake::Fate,
+    session::{LoginProgress, Noted},
+};
 
 fn polls(machine: &Machine) -> Vec<u64> {
     let state = machine.fake.state();
@@ -261,6 +264,26 @@ async fn a_new_connection_has_no_name_yet() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     session.note_installation("i-1").await.unwrap();
+    let noted = async || machine.builder().noted().await.unwrap();
+    let Noted { installation_id, was_connected } = noted().await;
+    assert_eq!((installation_id.as_deref(), was_connected), (Some("i-1"), true));
     machine.sign_in(&session).await;
+    let Noted { installation_id, was_connected } = noted().await;
+    assert_eq!((installation_id, was_connected), (None, true));
     assert_eq!((session.installation_id(), machine.process().await.installation_id()), (None, None));
+}
+
+/// What was noted is read without the secret store: of a connection that is over, and of none, too.
+#[tokio::test(start_paused = true)]
+async fn what_was_noted_needs_no_store() {
+    let machine = Machine::new();
+    let noted = async || machine.builder().noted().await.unwrap();
+    assert_eq!(noted().await, Noted::default());
+    let session = machine.signed_in().await;
+    session.note_installation("i-1").await.unwrap();
+    machine.store.slow.store(true, Ordering::SeqCst);
+    assert!(noted().await.was_connected);
+    machine.store.slow.store(false, Ordering::SeqCst);
+    assert!(session.disconnect().await.is_gone());
+    assert_eq!(noted().await, Noted::default());
 }
