@@ -343,6 +343,24 @@ impl Error {
         self.0.violations.as_ref()
     }
 
+    /// What happened, where, the code where the text has it not already, and the id of the call: what is printed, without
+    /// the advice at its end. For programs that show what to do in a place of its own.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let Inner { what, code, correlation_id, .. } = &*self.0;
+        let mut message = what.clone().into_owned();
+        if let Some(pointer) = self.first_pointer() {
+            message += &format!(", first at {pointer}");
+        }
+        if let Some(code) = code.as_ref().filter(|code| !what.contains(code.as_str())) {
+            message += &format!(" ({code})");
+        }
+        if let Some(id) = correlation_id.as_deref().filter(|id| !what.contains(*id)) {
+            message += &format!(" [correlation id {id}]");
+        }
+        message
+    }
+
     /// What to do next.
     #[must_use]
     pub fn advice(&self) -> Advice {
@@ -494,20 +512,10 @@ impl Error {
     }
 }
 
-/// One line: what happened, where, the code where the text has it not already, the id of the call, what to do.
+/// One line: the [message](Error::message), and what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { what, code, correlation_id, .. } = &*self.0;
-        f.write_str(what)?;
-        if let Some(pointer) = self.first_pointer() {
-            write!(f, ", first at {pointer}")?;
-        }
-        if let Some(code) = code.as_ref().filter(|code| !what.contains(code.as_str())) {
-            write!(f, " ({code})")?;
-        }
-        if let Some(id) = correlation_id.as_deref().filter(|id| !what.contains(*id)) {
-            write!(f, " [correlation id {id}]")?;
-        }
+        f.write_str(&self.message())?;
         match (self.advice(), self.retry_after()) {
             (Advice::Wait, Some(wait)) => write!(f, "; wait {}, then try again", Span(wait)),
             (advice, _) => write!(f, "; {}", advice.text()),

@@ -258,6 +258,21 @@ fn the_first_wrong_place_is_named() {
     }
 }
 
+/// What happened can be shown apart from what to do, whatever stands in either; together they are the line.
+#[test]
+fn a_message_is_the_line_without_its_advice() {
+    let wait = |kind| Inner { retry_after: Some(Duration::from_secs(9)), ..Inner::new(kind, "one; two") };
+    let called = Inner { correlation_id: Some("c-1".into()), ..Inner::new(ErrorKind::Invalid, "one; two") };
+    for (inner, message, advice) in [
+        (Inner::new(ErrorKind::Storage, "one; two"), "one; two", "check the disk: space, permissions"),
+        (wait(ErrorKind::Busy), "one; two", "wait 9 s, then try again"),
+        (called, "one; two [correlation id c-1]", "correct it before it is sent again"),
+    ] {
+        let error = Error::of(inner);
+        assert_eq!((error.message().as_str(), error.to_string()), (message, format!("{message}; {advice}")));
+    }
+}
+
 /// An error is small to pass on, and keeps what lies behind it.
 #[test]
 fn an_error_is_cheap_and_has_a_source() {
