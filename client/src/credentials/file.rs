@@ -24,7 +24,7 @@ pub struct InsecureFile {
 #[non_exhaustive]
 pub enum UnusableFolder {
     /// Others than its owner may look into it.
-    #[error("others can read the folder {0}: take their rights away (chmod 700), or name another")]
+    #[error("others can read the folder {0}: take their rights away (chmod 700)")]
     Open(PathBuf),
     /// It is no folder, such as a link to one.
     #[error("{0} is no folder")]
@@ -51,6 +51,12 @@ impl InsecureFile {
             return Err(UnusableFolder::Open(folder));
         }
         Ok(Self { folder })
+    }
+
+    /// Whether there is such a secret of this owner's; where nobody can tell it is taken to be there. Waits for the disk.
+    #[must_use]
+    pub fn holds(&self, owner: &Owner, entry: Entry) -> bool {
+        self.path(owner, entry).try_exists().unwrap_or(true)
     }
 
     fn path(&self, owner: &Owner, entry: Entry) -> PathBuf {
@@ -157,6 +163,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inside = folder.path().join("made").join("here");
         tests::keeps(&InsecureFile::open(&inside).unwrap()).await;
+        let store = InsecureFile::open(&inside).unwrap();
+        let (mine, other) = (tests::owner("default"), tests::owner("second"));
+        assert!(store.holds(&mine, Entry::RefreshToken) && !store.holds(&mine, Entry::DpopKey));
+        assert!(store.holds(&other, Entry::DpopKey) && !store.holds(&other, Entry::RefreshToken));
         // Nothing else is left in it: no half-written file.
         assert_eq!(fs::read_dir(&inside).unwrap().count(), 3);
     }
