@@ -30,8 +30,9 @@ use std::time::Duration;
 
 pub use self::{
     drive::Outbox,
-    entry::{Entry, EntryNumber, Found, State, Why},
+    entry::{Entry, EntryNumber, Found, State, Unreadable, Why},
     event::{OutboxEvent, Written},
+    face::{Contents, expire},
     store::{Keeping, MemoryOutbox, NewRow, OutboxStore, Row},
 };
 use crate::backoff::Backoff;
@@ -52,8 +53,9 @@ pub struct Policy {
     /// How long a request may still be on its way to the exchange after its answer was given up; comparing
     /// earlier says nothing.
     pub quiet: Duration,
-    /// How long decided sets are kept that nobody forgot before: those on org stock hold internal data of the
-    /// organisation, which is kept 7 days at most (OST-14).
+    /// How long decided sets on org stock are kept that nobody forgot before, whether anybody was told of them or not:
+    /// they hold internal data of the organisation, which is kept 7 days at most (OST-14). Those of other areas are
+    /// kept until they are forgotten.
     pub keep_decided: Duration,
     /// How long a process that does not say otherwise is believed to be sending.
     pub lease: Duration,

@@ -59,6 +59,21 @@ impl SqliteOutbox {
         .map(i64::cast_unsigned)
     }
 
+    /// Whose sets are in it, each once: whoever signed in here keeps what was not told until somebody disconnects.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage).
+    pub async fn owners(&self) -> Result<Vec<String>, Error> {
+        let sql = "SELECT DISTINCT owner FROM entry ORDER BY owner";
+        self.run(move |database| {
+            database.read(|connection| {
+                let mut owners = connection.prepare_cached(sql)?;
+                owners.query_map([], |row| row.get(0))?.collect()
+            })
+        })
+        .await
+    }
+
     /// Runs apart from the executor, to its end even when nobody waits for it any more.
     fn run<'a, T: Send + 'static>(
         &self,

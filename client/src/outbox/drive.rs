@@ -24,7 +24,7 @@ use tokio::sync::{Mutex, MutexGuard, Notify, broadcast};
 use super::{
     Policy,
     decide::{LONGEST, Turn, as_millis},
-    entry::{Entry, damaged},
+    entry::{Entry, EntryNumber, damaged},
     event::{OutboxEvent, Written},
     store::OutboxStore,
 };
@@ -33,6 +33,7 @@ use crate::{
     drafts::idempotency_key,
     environment::Environment,
     error::{Error, ErrorKind},
+    feed::Area,
     pace::Asked,
     transport::Patience,
 };
@@ -43,7 +44,7 @@ const EVENTS: usize = 256;
 /// For how long sets are made smaller after `RELAY_BUSY`.
 const BUSY: Duration = Duration::from_secs(3600);
 
-/// How often what was decided long ago is looked for.
+/// How often what is kept too long is looked for.
 const SWEEP: Duration = Duration::from_secs(3600);
 
 /// The outbox waits by itself, over restarts too: a call of its own ends with the first answer.
@@ -70,7 +71,7 @@ pub(super) struct Inner {
     quota: AtomicU64,
     /// Sets are made smaller until then.
     busy: AtomicU64,
-    /// What was decided long ago is looked for then.
+    /// What is kept too long is looked for then.
     sweep: AtomicU64,
     /// When this process sent what may still be on its way, by the monotonic clock.
     sent: std::sync::Mutex<HashMap<u64, Duration>>,
@@ -215,7 +216,7 @@ impl Inner {
         (told, left.and_then(|left| swept.map(|()| left)))
     }
 
-    /// Forgets what was decided long ago, when it is time to look for that.
+    /// Forgets what is not to be kept any longer, when it is time to look for that.
     async fn sweep(&self) -> Result<(), Error> {
         let now = self.now();
         let due = self.sweep.load(Ordering::Relaxed);
@@ -224,12 +225,7 @@ impl Inner {
             return Ok(());
         }
         self.sweep.store(now.saturating_add(as_millis(SWEEP)), Ordering::Relaxed);
-        for row in self.store.rows(&self.owner).await?.into_iter().filter(|row| row.done) {
-            let entry = Entry::of(row)?;
-            if entry.is_stale(now, &self.policy) {
-                self.store.remove(entry.number, entry.revision).await?;
-            }
-        }
+        forget_expired(&*self.store, &self.owner, now, &self.policy).await?;
         self.settle().await;
         Ok(())
     }
@@ -375,6 +371,25 @@ impl Inner {
         // Nobody has to listen.
         let _ = self.events.send(event);
     }
+}
+
+/// Forgets what was decided about stock of the organisation so long ago that it is kept no longer; says which that was. One
+/// that cannot be read tells no age, and stays until somebody gives it up.
+pub(super) async fn forget_expired(
+    store: &dyn OutboxStore,
+    owner: &str,
+    now: u64,
+    policy: &Policy,
+) -> Result<Vec<EntryNumber>, Error> {
+    let mut forgotten = Vec::new();
+    for row in store.rows(owner).await? {
+        let is_of_organisation = row.done && Area::from(row.lane).is_of_organisation();
+        let Some(entry) = is_of_organisation.then(|| Entry::of(row).ok()).flatten() else { continue };
+        if entry.is_stale(now, policy) && store.remove(entry.number, entry.revision).await? {
+            forgotten.push(entry.number());
+        }
+    }
+    Ok(forgotten)
 }
 
 /// The bytes of the answer, and whether it is a repetition.

@@ -81,6 +81,18 @@ pub enum Found {
     Missing,
 }
 
+/// An entry that this program cannot read: it is damaged, or a newer version of the program kept it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unreadable {
+    /// Its number.
+    pub number: EntryNumber,
+    /// Its area.
+    pub lane: Lane,
+    /// Whether it is decided. One that is not holds up its area.
+    pub done: bool,
+}
+
 /// A change set that is on its way. Prints neither its key nor what it says.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {

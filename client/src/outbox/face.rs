@@ -1,14 +1,15 @@
 //! What a program does with an outbox: enqueue, look, and say what only a person can.
 
+use dpop_bound::UnixTime;
 use exchange_api::types::ConfirmationUrl;
 
 use super::{
     Policy,
-    decide::NewKey,
-    drive::Outbox,
-    entry::{Entry, EntryNumber, Found, State, Why},
+    decide::{NewKey, as_millis},
+    drive::{Outbox, forget_expired},
+    entry::{Entry, EntryNumber, Found, State, Unreadable, Why},
     event::{OutboxEvent, Written},
-    store::OutboxStore,
+    store::{OutboxStore, Row},
 };
 use crate::{
     changes::{Batch, Changes, Op, Outcome},
@@ -22,6 +23,36 @@ use crate::{
 
 /// How often a change is tried again that another process comes in between.
 const TRIES: usize = 16;
+
+/// What an outbox holds.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Contents {
+    /// What can be read, also the decided ones that were not forgotten, by their numbers.
+    pub entries: Vec<Entry>,
+    /// What cannot, by number: it is shown to the member, who gives it up ([`Outbox::discard`]) or lets the version
+    /// that kept it send it.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// Forgets what was decided about stock of the organisation and is kept for as long as it may be (OST-14), whether
+/// anybody was told of it or not, and says which sets that were. An [`Outbox`] does so by itself while it sends. A
+/// program that opened its store to look at it, or not to send, calls this: at start, and by timer while it stays.
+///
+/// # Errors
+/// `Storage`: then it is to be called again.
+pub async fn expire(
+    store: &dyn OutboxStore,
+    owner: &str,
+    now: UnixTime,
+    policy: &Policy,
+) -> Result<Vec<EntryNumber>, Error> {
+    let forgotten = forget_expired(store, owner, as_millis(now.since_epoch()), policy).await?;
+    if !forgotten.is_empty() {
+        store.settle().await?;
+    }
+    Ok(forgotten)
+}
 
 impl Exchange {
     /// An outbox of the changes of this installation, over a store that may hold those of others too, with the
@@ -92,10 +123,26 @@ impl Outbox {
     /// All entries, also the decided ones that were not forgotten, by their numbers.
     ///
     /// # Errors
-    /// `Storage`.
+    /// `Storage`, also when one of them cannot be read; [`contents`](Self::contents) has the others then.
     pub async fn entries(&self) -> Result<Vec<Entry>, Error> {
         let rows = self.0.store.rows(&self.0.owner).await?;
         rows.into_iter().map(Entry::of).collect()
+    }
+
+    /// What can be read of it, and what cannot.
+    ///
+    /// # Errors
+    /// `Storage`.
+    pub async fn contents(&self) -> Result<Contents, Error> {
+        let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
+        for row in self.0.store.rows(&self.0.owner).await? {
+            let (number, lane, done) = (EntryNumber(row.number), row.lane, row.done);
+            match Entry::of(row) {
+                Ok(entry) => entries.push(entry),
+                Err(_) => unreadable.push(Unreadable { number, lane, done }),
+            }
+        }
+        Ok(Contents { entries, unreadable })
     }
 
     /// One of them.
@@ -103,9 +150,12 @@ impl Outbox {
     /// # Errors
     /// `Invalid` when there is none of this number, or `Storage`.
     pub async fn entry(&self, number: EntryNumber) -> Result<Entry, Error> {
-        let row = self.0.store.row(number.0).await?;
-        let row = row.filter(|row| row.owner == self.0.owner);
-        Entry::of(row.ok_or_else(|| Error::new(ErrorKind::Invalid, "the outbox has no such entry"))?)
+        Entry::of(self.row(number).await?)
+    }
+
+    async fn row(&self, number: EntryNumber) -> Result<Row, Error> {
+        let row = self.0.store.row(number.0).await?.filter(|row| row.owner == self.0.owner);
+        row.ok_or_else(|| Error::new(ErrorKind::Invalid, "the outbox has no such entry"))
     }
 
     /// What an entry asks for, to be shown, merged or edited. It holds changes of the type of its area.
@@ -171,7 +221,7 @@ impl Outbox {
     /// `Storage`.
     pub async fn resume(&self) -> Result<usize, Error> {
         let mut resumed = 0;
-        for entry in self.entries().await? {
+        for entry in self.contents().await?.entries {
             let parked = matches!(entry.state, State::Parked(why) if why != Why::KeyReused);
             if parked && self.retry(entry.number()).await.is_ok() {
                 resumed += 1;
@@ -235,22 +285,44 @@ impl Outbox {
         Ok(())
     }
 
-    /// Takes an entry out, decided or not. One that may have been carried out may still show in the feed.
+    /// Takes an entry out, decided or not. One that may have been carried out may still show in the feed, and so may one
+    /// that cannot be read, of which nobody here can tell whether it is being sent.
     ///
     /// # Errors
-    /// `Busy` for one that is being sent, and as [`Outbox::entry`].
+    /// `Busy` for one that is being sent, `Invalid` when there is none of this number, or `Storage`.
     pub async fn discard(&self, number: EntryNumber) -> Result<(), Error> {
         for _ in 0..TRIES {
-            let entry = self.entry(number).await?;
-            let idle = self.0.idle(entry.lane);
-            entry.may_go(&self.0.holder, self.0.now(), idle.is_some())?;
-            if self.0.store.remove(entry.number, entry.revision).await? {
+            let row = self.row(number).await?;
+            let (revision, lane) = (row.revision, row.lane);
+            let idle = self.0.idle(lane);
+            if let Ok(entry) = Entry::of(row) {
+                entry.may_go(&self.0.holder, self.0.now(), idle.is_some())?;
+            }
+            if self.0.store.remove(number.0, revision).await? {
                 self.0.settle().await;
-                self.0.wake(entry.lane);
+                self.0.wake(lane);
                 return Ok(());
             }
         }
         Err(contended())
+    }
+
+    /// Forgets those of these entries that were decided, in one go; says how many.
+    ///
+    /// # Errors
+    /// `Storage`.
+    pub async fn forget(&self, numbers: &[EntryNumber]) -> Result<usize, Error> {
+        let mut forgotten = 0;
+        for number in numbers {
+            let row = self.0.store.row(number.0).await?;
+            if let Some(row) = row.filter(|row| row.done && row.owner == self.0.owner) {
+                forgotten += usize::from(self.0.store.remove(row.number, row.revision).await?);
+            }
+        }
+        if forgotten > 0 {
+            self.0.settle().await;
+        }
+        Ok(forgotten)
     }
 
     /// Forgets the entries that were decided; says how many.
@@ -258,12 +330,9 @@ impl Outbox {
     /// # Errors
     /// `Storage`.
     pub async fn forget_decided(&self) -> Result<usize, Error> {
-        let mut forgotten = 0;
-        for entry in self.entries().await?.into_iter().filter(|entry| entry.state == State::Done) {
-            forgotten += usize::from(self.0.store.remove(entry.number, entry.revision).await?);
-        }
-        self.0.settle().await;
-        Ok(forgotten)
+        let entries = self.contents().await?.entries;
+        let decided = entries.iter().filter(|entry| entry.state == State::Done).map(Entry::number);
+        self.forget(&decided.collect::<Vec<_>>()).await
     }
 
     /// Changes an entry as it is now, whatever other processes do, and sees to it that it is looked at.

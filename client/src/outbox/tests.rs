@@ -1,15 +1,20 @@
 //! The outbox over a scripted server, in virtual time.
 
+mod kept;
 mod model;
 
 use std::time::Duration;
 
-use exchange_api::{Client, codes::Code, types::BlueprintOp};
+use exchange_api::{
+    Client, Contract as _,
+    codes::Code,
+    types::{BlueprintOp, OrgStockOp},
+};
 use serde_json::json;
 
 use super::*;
 use crate::{
-    BlueprintChanges, StockChanges,
+    BlueprintChanges, OrgStockChanges, StockChanges,
     changes::{Changes, Lane, Lot, Op, known::Known, place, quantity},
     error::{Advice, Error, ErrorKind},
     session::LocalData as _,
@@ -96,6 +101,15 @@ fn stock() -> StockChanges {
     let lot = Lot::new(known.item_ref().unwrap(), place("Here").unwrap());
     let mut changes = StockChanges::new();
     changes.set(lot.empty(), quantity::scu("1").unwrap()).unwrap();
+    changes
+}
+
+fn org_stock() -> OrgStockChanges {
+    let mut changes = OrgStockChanges::new();
+    let op = json!({
+        "op": "note", "unit": "u-1", "entry": "e-1", "version": 1, "note": "of the organisation",
+    });
+    changes.push(OrgStockOp::parse_valid(op.to_string().as_bytes()).unwrap()).unwrap();
     changes
 }
 
@@ -428,7 +442,7 @@ async fn a_clock_that_is_set_back_is_seen_through() {
     // A second is how clocks are corrected all day: what was just decided is not taken for old.
     for (back, left) in [(1, 1), (100 * 86_400, 0)] {
         let bench = Bench::new();
-        bench.enqueue("bp-1").await;
+        bench.outbox.enqueue(org_stock()).await.unwrap();
         bench.flush().await;
         bench.pass(seconds(2 * 3600));
         bench.enqueue("bp-2").await;
@@ -566,9 +580,10 @@ async fn two_processes_send_one_set_once() {
 #[tokio::test(start_paused = true)]
 async fn decided_sets_are_forgotten() {
     let bench = Bench::new();
-    bench.server.then_for("stock_write", Reply::problem(Code::VersionConflict));
-    bench.enqueue("bp-1").await;
-    bench.outbox.enqueue(stock()).await.unwrap();
+    bench.outbox.enqueue(org_stock()).await.unwrap();
+    bench.flush().await;
+    bench.server.then(Reply::problem(Code::VersionConflict));
+    bench.outbox.enqueue(org_stock()).await.unwrap();
     bench.run_for(seconds(6 * 86_400)).await;
     assert_eq!(bench.outbox.entries().await.unwrap().len(), 2);
     bench.run_for(seconds(86_400 + 7200)).await;
@@ -580,7 +595,7 @@ async fn decided_sets_are_forgotten() {
 #[tokio::test(start_paused = true)]
 async fn what_is_decided_late_is_kept_from_then_on() {
     let bench = Bench::new();
-    let entry = bench.enqueue("bp-1").await;
+    let entry = bench.outbox.enqueue(org_stock()).await.unwrap()[0];
     bench.pass(seconds(8 * 86_400));
     assert!(bench.flush().await.iter().all(decided));
     assert!(bench.outbox.outcome(entry).await.unwrap().is_some());

@@ -39,6 +39,18 @@ impl Dice {
     }
 }
 
+/// OST-14: what somebody left who is not signed in any more is found, too.
+#[tokio::test]
+async fn it_says_whose_sets_are_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteOutbox::open(folder.path()).unwrap();
+    assert_eq!(store.owners().await.unwrap(), [""; 0]);
+    for owner in ["me", "before", "me"] {
+        store.append(vec![new_row(owner, Lane::Stock, "b")]).await.unwrap();
+    }
+    assert_eq!(store.owners().await.unwrap(), ["before", "me"]);
+}
+
 /// Both stores do the same, whatever is asked of them, and a file that is opened anew has all of it.
 #[tokio::test]
 async fn it_does_what_the_store_in_memory_does() {
