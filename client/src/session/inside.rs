@@ -353,6 +353,14 @@ impl Inside {
         written
     }
 
+    /// What the exchange calls this installation, as any process noted it.
+    pub(super) async fn noted_name(&self) -> Result<Option<String>, Error> {
+        match &self.folder {
+            Some(folder) => Ok(folder.notes().await?.installation_id),
+            None => Ok(self.held().notes.installation_id.clone()),
+        }
+    }
+
     /// Which connection is over, and why, as any process noted it.
     pub(super) async fn noted_end(&self) -> Option<(String, End)> {
         let ended = self.folder.as_ref()?.notes().await.ok()?.ended?;

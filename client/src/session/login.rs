@@ -252,14 +252,22 @@ impl Inside {
         }
         let refresh = Refresh { connection: self.connection_id()?, jkt: keyed.jkt.clone(), token };
         let access = self.accepted(&refresh.connection, &keyed.jkt, answer, asked);
+        // It may be another member's, whose installation has another name (SVC-07). From before it is kept on nobody
+        // takes it for the former one's, wherever this ends.
+        let former = self.noted_name().await?;
+        self.renote(&alone, |notes| notes.installation_id = None).await?;
         // Until it is kept, there may be tokens of the old connection that are nowhere but in memory.
-        self.vault.write(Entry::RefreshToken, &refresh.to_bytes()).await?;
+        if let Err(error) = self.vault.write(Entry::RefreshToken, &refresh.to_bytes()).await {
+            let noted = self.renote(&alone, |notes| notes.installation_id.clone_from(&former)).await;
+            if let Err(error) = noted {
+                tracing::warn!(%error, "the connection that goes on is told its name anew");
+            }
+            return Err(error);
+        }
         self.drop_connection();
         self.held().keyed = Some(keyed.clone());
-        // It may be another member's, whose installation has another name (SVC-07).
-        let noted = self.renote(&alone, |notes| notes.installation_id = None).await;
-        if let Err(error) = noted.and(self.waits_of_another_member().await) {
-            tracing::warn!(%error, "the session's notes are not written");
+        if let Err(error) = self.waits_of_another_member().await {
+            tracing::warn!(%error, "what the former connection was asked to wait is still noted");
         }
         self.adopted(&alone, &refresh, access).await?;
         self.set_state(SessionState::Active);

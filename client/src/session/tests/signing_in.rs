@@ -247,6 +247,7 @@ async fn two_processes_sign_in_with_one_key() {
 async fn a_login_that_is_not_kept_costs_nothing() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
+    session.note_installation("i-1").await.unwrap();
     machine.pass(301).await;
     machine.store.be_full(true);
     assert_eq!(kind(&session).await, ErrorKind::Secrets);
@@ -256,6 +257,53 @@ async fn a_login_that_is_not_kept_costs_nothing() {
     machine.store.be_full(false);
     token(&session).await;
     assert_eq!((session.state(), machine.refreshes()), (SessionState::Active, 1));
+    let noted = machine.builder().noted().await.unwrap().installation_id;
+    assert_eq!((session.installation_id().as_deref(), noted.as_deref()), (Some("i-1"), Some("i-1")));
+}
+
+/// SVC-07, OST-14: when tokens of a new connection are kept, the former one's name is noted nowhere any more.
+#[tokio::test(start_paused = true)]
+async fn no_token_is_kept_under_a_former_name() {
+    /// What is noted when a refresh token is written.
+    struct Looking(Watched, std::path::PathBuf, Arc<Mutex<Vec<String>>>);
+    impl CredentialStore for Looking {
+        fn name(&self) -> &str {
+            self.0.name()
+        }
+
+        fn read<'a>(
+            &'a self,
+            owner: &'a Owner,
+            entry: Entry,
+        ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+            self.0.read(owner, entry)
+        }
+
+        fn write<'a>(
+            &'a self,
+            owner: &'a Owner,
+            entry: Entry,
+            secret: &'a SecretBytes,
+        ) -> Later<'a, Result<(), CredentialError>> {
+            if entry == Entry::RefreshToken {
+                self.2.lock().unwrap().push(std::fs::read_to_string(&self.1).unwrap());
+            }
+            self.0.write(owner, entry, secret)
+        }
+
+        fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
+            self.0.delete(owner, entry)
+        }
+    }
+    let machine = Machine::new();
+    machine.signed_in().await.note_installation("i-former").await.unwrap();
+    let (notes, seen) = (machine.folder.path().join("state").join("session.json"), Arc::default());
+    assert!(std::fs::read_to_string(&notes).unwrap().contains("i-former"));
+    let store = Looking(machine.store.clone(), notes, Arc::clone(&seen));
+    let session = machine.builder().credentials(store).open().await.unwrap();
+    machine.sign_in(&session).await;
+    let seen = seen.lock().unwrap();
+    assert!(seen.len() == 1 && !seen[0].contains("i-former"), "{seen:?}");
 }
 
 /// SVC-07: who signs in anew may be another member: the name of the old installation is not theirs.
