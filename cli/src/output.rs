@@ -8,9 +8,10 @@ use std::{
     env,
     ffi::OsStr,
     fmt::Display,
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _, Write},
 };
 
+use icu_properties::{CodePointSetData, props::BidiControl};
 use serde::Serialize;
 
 /// Whom the output is for.
@@ -315,9 +316,12 @@ pub(crate) fn clean_lines(text: &str) -> String {
         .collect()
 }
 
-/// Controls, and what turns the direction of writing around.
+/// Controls, the ends of lines and paragraphs, and what turns the direction of writing around. What joins letters or
+/// says how one looks stays: texts need it.
 fn is_control(letter: char) -> bool {
-    letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    letter.is_control()
+        || matches!(letter, '\u{2028}' | '\u{2029}')
+        || CodePointSetData::new::<BidiControl>().contains(letter)
 }
 
 #[cfg(test)]
@@ -329,6 +333,10 @@ mod tests {
         assert_eq!(clean("a\u{1b}[2Jb\r\nc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d");
         assert_eq!(clean_lines("a\nb\u{7}"), "a\nb\u{fffd}");
         assert_eq!(clean("Stra\u{df}e \u{65e5}"), "Stra\u{df}e \u{65e5}");
+        for letter in "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{2066}\u{2069}".chars() {
+            assert_eq!(clean(&letter.to_string()), "\u{fffd}", "{letter:?}");
+        }
+        assert_eq!(clean("a\u{200c}b \u{2694}\u{fe0f}"), "a\u{200c}b \u{2694}\u{fe0f}");
     }
 
     /// What JSON shows of somebody else's text says the same, and moves nothing.
