@@ -139,10 +139,13 @@ impl Output {
     }
 
     fn send(&mut self, text: &str) -> io::Result<()> {
+        self.send_to(&mut io::stdout().lock(), text)
+    }
+
+    fn send_to(&mut self, out: &mut impl Write, text: &str) -> io::Result<()> {
         if self.closed {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.closed = true,
             sent => return sent,
@@ -327,6 +330,34 @@ fn is_control(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever closes the standard output wants no more of it: what follows goes nowhere, and is no failure. Any other
+    /// failure is one.
+    #[test]
+    fn nothing_is_written_to_a_pipe_that_is_closed() {
+        struct Pipe(Vec<io::ErrorKind>, usize);
+        impl Write for Pipe {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.1 += 1;
+                self.0.pop().map_or(Ok(bytes.len()), |kind| Err(kind.into()))
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut output = Output::new(Form::Json, Color::Never);
+        let mut pipe = Pipe(vec![io::ErrorKind::BrokenPipe], 0);
+        assert!(output.is_read());
+        for _ in 0..3 {
+            output.send_to(&mut pipe, "{}\n").unwrap();
+            assert!(!output.is_read());
+        }
+        assert_eq!(pipe.1, 1);
+        let mut output = Output::new(Form::Json, Color::Never);
+        let full = output.send_to(&mut Pipe(vec![io::ErrorKind::StorageFull], 0), "{}\n");
+        assert_eq!((full.unwrap_err().kind(), output.is_read()), (io::ErrorKind::StorageFull, true));
+    }
 
     #[test]
     fn a_text_of_somebody_else_moves_no_cursor() {

@@ -51,7 +51,7 @@ pub(super) async fn run(app: &App, args: &args::Sync, output: &mut Output) -> Re
     finish(&areas, &sync, read, output)
 }
 
-/// Until Ctrl-C, or until nothing can be read any more before the member does something.
+/// Until Ctrl-C, until nobody reads it, or until nothing can be read any more before the member does something.
 async fn watch(sync: &Sync, output: &mut Output) -> Result<Exit, Failure> {
     let (mut events, mut status) = (sync.events(), sync.status());
     let (mut progress, mut troubles) = (Progress::default(), Troubles::default());
@@ -74,6 +74,10 @@ async fn watch(sync: &Sync, output: &mut Output) -> Result<Exit, Failure> {
             }
             // It never ends by itself.
             () = &mut running => return Ok(Exit::Done),
+        }
+        if !output.is_read() {
+            // There is nothing to go on for.
+            return Ok(Exit::Done);
         }
     }
 }

@@ -20,6 +20,9 @@ use tokio::{
 
 pub(crate) const MEMBER: &str = "sandbox-member";
 
+/// A login whose code a program reads.
+pub(crate) const LOGIN: [&str; 3] = ["--json", "login", "--insecure-storage"];
+
 /// A person's machine and the exchange that it talks to.
 pub(crate) struct Desk {
     pub(crate) sandbox: Sandbox,
@@ -201,16 +204,7 @@ impl Desk {
 
     /// Begins a login; the code that it shows, and what goes on.
     pub(crate) async fn begin_login(&self, more: &[&str]) -> (Value, Child) {
-        let mut command = self.command(&[&["--json", "login", "--insecure-storage"], more].concat());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.as_mut().unwrap());
-        let mut line = String::new();
-        lines.read_line(&mut line).await.unwrap();
-        if line.is_empty() {
-            let output = child.wait_with_output().await.unwrap();
-            panic!("no login: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        (serde_json::from_str(&line).unwrap(), child)
+        begun(self.command(&[&LOGIN, more].concat())).await
     }
 
     pub(crate) async fn login(&self, more: &[&str]) -> Ran {
@@ -233,6 +227,19 @@ fn found(folder: &Path, name: &str) -> Option<PathBuf> {
         true => found(&path, name),
         false => path.ends_with(name).then_some(path),
     })
+}
+
+/// A login: the code that it shows, and what goes on.
+pub(crate) async fn begun(mut login: Command) -> (Value, Child) {
+    let mut child = login.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.as_mut().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).await.unwrap();
+    if line.is_empty() {
+        let output = child.wait_with_output().await.unwrap();
+        panic!("no login: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    (serde_json::from_str(&line).unwrap(), child)
 }
 
 /// The rest of what a command printed, and how it ended.

@@ -6,7 +6,7 @@ use exchange_service::sandbox::Act;
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::kit::{Desk, MEMBER, bare, finish};
+use crate::kit::{Desk, MEMBER, bare, ended, finish};
 
 /// LIM-17: one run reads everything that the connection may read.
 #[tokio::test]
@@ -228,4 +228,16 @@ async fn what_is_watched_is_told_until_ctrl_c() {
     assert_eq!(child.wait().await.unwrap().code(), Some(130));
     // What was read is there.
     assert_eq!(desk.json(&["ships", "list"]).await.json()["items"].as_array().unwrap().len(), 2);
+}
+
+/// `--watch` ends when whoever reads its events does not any more, as `| head -1`.
+#[tokio::test]
+async fn what_nobody_reads_is_not_watched() {
+    let desk = Desk::connected().await;
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = desk.command(&["--json", "sync", "--watch"]);
+    let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    let ran = ended(child).await;
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.shown());
 }

@@ -13,3 +13,4 @@ mod raw;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod waiting;
+mod way;

@@ -4,7 +4,10 @@ use std::process::Stdio;
 
 use expect_test::expect;
 
-use crate::kit::{Desk, MEMBER};
+use crate::{
+    kit::{Desk, LOGIN, MEMBER, begun, ended},
+    way::Way,
+};
 
 /// Any operation of the contract, signed.
 #[tokio::test]
@@ -111,15 +114,20 @@ async fn a_closed_pipe_is_a_quiet_end() {
 #[tokio::test]
 async fn a_closed_pipe_ends_no_login() {
     let desk = Desk::signed_out().await;
-    let (asked, mut child) = desk.begin_login(&[]).await;
+    let mut way =
+        Way::to(&desk.sandbox.origin(), |request| request.starts_with("POST ") && request.contains("/token"))
+            .await;
+    way.open();
+    let mut login = desk.command(&LOGIN);
+    way.taken_by(&mut login);
+    let (asked, mut child) = begun(login).await;
     drop(child.stdout.take());
-    // Long enough for an event that nobody reads.
-    let polled = async {
-        tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
-        desk.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
-    };
-    polled.await;
-    let output = child.wait_with_output().await.unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    // Whoever asks for the third time told of the first two, to nobody.
+    for _ in 0..3 {
+        way.sees().await;
+    }
+    desk.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    let ran = ended(child).await;
+    assert_eq!(ran.code, 0, "{}", ran.shown());
     assert_eq!(desk.json(&["status"]).await.json()["state"], "connected");
 }

@@ -1,0 +1,78 @@
+//! A way to the exchange on which a test sees what goes, and holds it up.
+
+use std::sync::Arc;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    process::Command,
+    sync::{Semaphore, mpsc},
+};
+
+/// A proxy that tells of the requests that it watches, and lets them go when it is told to.
+pub(crate) struct Way {
+    address: String,
+    seen: mpsc::UnboundedReceiver<()>,
+    leave: Arc<Semaphore>,
+}
+
+#[derive(Clone)]
+struct Gate {
+    to: String,
+    watched: fn(&str) -> bool,
+    seen: mpsc::UnboundedSender<()>,
+    leave: Arc<Semaphore>,
+}
+
+impl Way {
+    /// To this exchange; `watched` looks at the first line of a request.
+    pub(crate) async fn to(origin: &str, watched: fn(&str) -> bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let (tell, seen) = mpsc::unbounded_channel();
+        let leave = Arc::new(Semaphore::new(0));
+        let to = origin.strip_prefix("http://").unwrap().to_owned();
+        let gate = Gate { to, watched, seen: tell, leave: Arc::clone(&leave) };
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                tokio::spawn(pass(near, gate.clone()));
+            }
+        });
+        Self { address, seen, leave }
+    }
+
+    /// What this command sends goes this way.
+    pub(crate) fn taken_by(&self, command: &mut Command) {
+        command.env("http_proxy", &self.address);
+    }
+
+    /// Waits until another request that is watched has come.
+    pub(crate) async fn sees(&mut self) {
+        self.seen.recv().await.unwrap();
+    }
+
+    /// Holds up nothing any more.
+    pub(crate) fn open(&self) {
+        self.leave.close();
+    }
+}
+
+async fn pass(near: TcpStream, gate: Gate) {
+    let far = TcpStream::connect(gate.to).await.unwrap();
+    let ((mut ask, mut tell), (mut answer, mut send)) = (near.into_split(), far.into_split());
+    let back = tokio::spawn(async move { tokio::io::copy(&mut answer, &mut tell).await });
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(read @ 1..) = ask.read(&mut bytes).await {
+        let head = String::from_utf8_lossy(&bytes[..read]);
+        if (gate.watched)(head.lines().next().unwrap_or_default()) {
+            // Nobody may be looking any more.
+            let _ = gate.seen.send(());
+            // Ends when the way is open.
+            let _ = gate.leave.acquire().await;
+        }
+        if send.write_all(&bytes[..read]).await.is_err() {
+            break;
+        }
+    }
+    back.abort();
+}
