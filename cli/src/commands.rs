@@ -22,8 +22,8 @@ use std::{
 };
 
 use exchange_client::{
-    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Exchange, InsecureFile, Patience,
-    Replica, Session, Settings, UnixTime,
+    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Exchange, InsecureFile, Noted,
+    Patience, Replica, Session, SessionBuilder, Settings, UnixTime,
     api::{
         operations::OperationId,
         runtime::{moment, operation::Operation},
@@ -115,6 +115,11 @@ impl App {
     }
 
     async fn run(&self, command: Command, output: &mut Output) -> Result<Exit, Failure> {
+        let done = self.carry_out(command, output).await;
+        if self.is_insecure() { done.map_err(Failure::with_files) } else { done }
+    }
+
+    async fn carry_out(&self, command: Command, output: &mut Output) -> Result<Exit, Failure> {
         match command {
             Command::Login(args) => session::login(self, &args, output).await,
             Command::Logout(args) => session::logout(self, &args, output).await,
@@ -222,22 +227,34 @@ impl App {
         &self,
         store: impl CredentialStore + 'static,
     ) -> Result<Session, exchange_client::Error> {
-        let builder = Session::builder(&self.config.place, &self.config.identity)
+        self.builder().credentials(store).open().await
+    }
+
+    fn builder(&self) -> SessionBuilder {
+        Session::builder(&self.config.place, &self.config.identity)
             .profile(&self.config.profile)
-            .state_folder(&self.config.folders.state);
-        builder.credentials(store).open().await
+            .state_folder(&self.config.folders.state)
+    }
+
+    /// What an earlier run noted of the connection: no secret store is asked for it.
+    async fn noted(&self) -> Result<Noted, Failure> {
+        Ok(self.builder().noted().await?)
     }
 
     /// Files where the member chose them at login, and else the platform's store. Where that is missing or locked the
     /// session says so, and nobody can sign in.
     fn store(&self) -> Result<Arc<dyn CredentialStore>, Failure> {
         if self.is_insecure() {
-            let files = InsecureFile::open(self.insecure_folder()).map_err(|error| {
-                Failure::new(Exit::Failed, error.to_string(), "take the rights of others away")
-            })?;
-            return Ok(Arc::new(files));
+            return Ok(Arc::new(self.files()?));
         }
         Ok(Arc::new(PlatformStore::new()))
+    }
+
+    fn files(&self) -> Result<InsecureFile, Failure> {
+        InsecureFile::open(self.insecure_folder()).map_err(|error| {
+            let next = "make it a folder of this account that nobody else can read (chmod 700), or remove it";
+            Failure::new(Exit::Failed, error.to_string(), next)
+        })
     }
 
     async fn exchange(&self) -> Result<Exchange, Failure> {

@@ -43,6 +43,10 @@ pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 it could not be done,
 const OPEN_STORE: &str = "unlock the secret store of this computer, or sign in with --insecure-storage to keep the \
     secrets in a file";
 
+/// The same where the member chose files.
+const KEEP_FILES: &str = "look at the files of --insecure-storage: they have to be this account's, and nobody else's to \
+    read (chmod 600)";
+
 /// Why a command came to nothing.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
@@ -68,6 +72,16 @@ impl Failure {
         Self::new(Exit::Failed, format!("{what}: {error}"), "check the file")
     }
 
+    /// The same where the secrets are in files: there is no store to be unlocked then.
+    pub(crate) fn with_files(self) -> Self {
+        match self {
+            Self::Client(error) if error.advice() == Advice::OpenSecretStore => {
+                Self::new(exit_of(&error), error.message(), KEEP_FILES)
+            }
+            failure => failure,
+        }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Client(error) => exit_of(error),
@@ -81,19 +95,14 @@ impl Failure {
             Self::Said(_) => return None,
             Self::Own { what, next, .. } => (what.clone(), *next, None, None, None),
             Self::Client(error) => {
-                let advice = error.advice().text();
-                // Its advice ends the line, and has a member of its own here.
-                let whole = error.to_string();
-                let message = whole.rsplit_once("; ").map(|(what, _)| what);
                 let code = error.code().map(|code| code.as_str().to_owned());
                 let oauth = error.oauth_error().map(|error| error.as_str().to_owned());
                 let request = error.correlation_id().map(str::to_owned);
-                let message = message.unwrap_or(&whole).to_owned();
                 let next = match error.advice() {
                     Advice::OpenSecretStore => OPEN_STORE,
-                    _ => advice,
+                    advice => advice.text(),
                 };
-                (message, next, code.or(oauth), request, error.retry_after())
+                (error.message(), next, code.or(oauth), request, error.retry_after())
             }
         };
         Some(Envelope {
@@ -211,6 +220,28 @@ mod tests {
         for kind in [ErrorKind::Unreachable, ErrorKind::OutcomeUnknown, ErrorKind::Protocol, ErrorKind::Bug] {
             assert_eq!(exit(kind), 1, "{kind:?}");
         }
+    }
+
+    /// What happened and what to do are told apart, whatever stands in either.
+    #[test]
+    fn what_to_do_is_told_apart() {
+        for (kind, next) in [
+            (ErrorKind::Unreachable, Advice::Reconnect.text()),
+            (ErrorKind::Secrets, OPEN_STORE),
+            (ErrorKind::Storage, Advice::CheckDisk.text()),
+        ] {
+            let told = Failure::from(Error::new(kind, "one; two; three")).envelope().unwrap();
+            assert_eq!((&*told.message, told.next), ("one; two; three", next));
+        }
+    }
+
+    /// IDP-18: nobody who chose files is told to unlock a store, and nobody else to look at files.
+    #[test]
+    fn advice_is_about_the_store_that_there_is() {
+        let told = |kind| Failure::from(Error::new(kind, "x")).with_files().envelope().unwrap();
+        let secrets = told(ErrorKind::Secrets);
+        assert_eq!((secrets.next, secrets.exit), (KEEP_FILES, Exit::Failed as u8));
+        assert_eq!(told(ErrorKind::Storage).next, Advice::CheckDisk.text());
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use exchange_client::{
     Connection, CredentialStore, Disconnected, Entry, Error, ErrorKind, InsecureFile, Label, Later,
-    LocalData, LoginProgress, MachineNames, Session, SessionState, StepTaken, api::scopes::Scope, feed::Area,
-    outbox::State,
+    LocalData, LoginProgress, MachineNames, Owner, Session, SessionState, StepTaken, api::scopes::Scope,
+    feed::Area, outbox::State,
 };
 use exchange_client_keyring::PlatformStore;
 use serde_json::json;
@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use super::{App, link, written};
 use crate::{
     args::{Login, Logout},
+    config::Config,
     failure::{Exit, Failure},
     output::{Look, Output, clean, typed_line},
     table::Facts,
@@ -40,15 +41,13 @@ fn wanted(args: &Login, granted: &[Scope]) -> Vec<Scope> {
 }
 
 /// The folder of secrets that this login made: it goes again unless somebody is signed in there afterwards.
-struct Chosen(Option<PathBuf>);
+struct Chosen(Option<(PathBuf, InsecureFile, Owner)>);
 
 impl Drop for Chosen {
     fn drop(&mut self) {
-        let Some(folder) = self.0.take() else { return };
+        let Some((folder, files, owner)) = self.0.take() else { return };
         // The tokens may have come just when the login was broken off: then the member is signed in.
-        let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.file_name());
-        let token = Entry::RefreshToken.as_str();
-        if !names.into_iter().any(|name| name.to_string_lossy().ends_with(token)) {
+        if !files.holds(&owner, Entry::RefreshToken) {
             // What cannot be removed holds no token; `status` names it.
             let _ = std::fs::remove_dir_all(folder);
         }
@@ -61,21 +60,27 @@ async fn choose_files(app: &App, platform: impl CredentialStore + 'static) -> Re
         return Ok(Chosen(None));
     }
     // Whoever is signed in there would stay so, with nobody left who knows of it.
-    if let Ok(session) = app.session_over(platform).await
-        && session.state() == SessionState::Active
-    {
-        let what = format!("you are signed in, with the secrets in {}", session.secret_store());
-        return Err(Failure::new(
-            Exit::Conflict,
-            what,
-            "exchange logout, then sign in with --insecure-storage",
-        ));
+    match app.session_over(platform).await {
+        Ok(session) if session.state() == SessionState::Active => {
+            let what = format!("you are signed in, with the secrets in {}", session.secret_store());
+            let next = "exchange logout, then sign in with --insecure-storage";
+            return Err(Failure::new(Exit::Conflict, what, next));
+        }
+        Err(error) if app.noted().await?.was_connected => {
+            let what = format!(
+                "you signed in before, and nobody can tell whether you still are: {}",
+                error.message()
+            );
+            let next =
+                "unlock the secret store and `exchange logout` first, or sign in under another --profile";
+            return Err(Failure::new(Exit::Conflict, what, next));
+        }
+        Ok(_) | Err(_) => {}
     }
     let folder = app.insecure_folder();
-    let chosen = Chosen(Some(folder.clone()));
-    InsecureFile::open(folder)
-        .map_err(|error| Failure::new(Exit::Failed, error.to_string(), "choose another folder"))?;
-    Ok(chosen)
+    let files = app.files()?;
+    let Config { place, identity, profile, .. } = &app.config;
+    Ok(Chosen(Some((folder, files, Owner::new(place, identity, profile)))))
 }
 
 /// Only because the member asks (CLI-03). Shows the code and the bare address, and opens that address only when
@@ -398,11 +403,41 @@ fn tell_disconnected(gone: &Disconnected, output: &mut Output) -> Result<Exit, F
 
 #[cfg(test)]
 mod tests {
-    use exchange_client::{Identity, InMemory, Place};
+    use exchange_client::{CredentialError, Identity, InMemory, Place, SecretBytes};
     use exchange_service::sandbox::{Options, Sandbox};
 
     use super::*;
-    use crate::config::{Config, Folders};
+    use crate::config::Folders;
+
+    /// A store that is locked.
+    struct Locked;
+
+    impl CredentialStore for Locked {
+        fn name(&self) -> &'static str {
+            "Locked Store"
+        }
+
+        fn read<'a>(
+            &'a self,
+            _: &'a Owner,
+            _: Entry,
+        ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+            Box::pin(async { Err(CredentialError::Locked) })
+        }
+
+        fn write<'a>(
+            &'a self,
+            _: &'a Owner,
+            _: Entry,
+            _: &'a SecretBytes,
+        ) -> Later<'a, Result<(), CredentialError>> {
+            Box::pin(async { Err(CredentialError::Locked) })
+        }
+
+        fn delete<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<(), CredentialError>> {
+            Box::pin(async { Err(CredentialError::Locked) })
+        }
+    }
 
     /// IDP-18: who is signed in by the platform's store stays there until a logout; whoever is not may choose files.
     #[tokio::test]
@@ -423,12 +458,25 @@ mod tests {
         // Nobody signed in.
         drop(chosen);
         assert!(!app.is_insecure());
+        // Nor did anybody before, as far as is noted, so that no store has to be asked.
+        choose_files(&app, Locked).await.map(drop).unwrap();
+        // Somebody did, just when it was broken off: nothing of that is taken away.
+        let chosen = choose_files(&app, platform.clone()).await.unwrap();
+        let owner = Owner::new(&app.config.place, &app.config.identity, &app.config.profile);
+        let token = SecretBytes::new(b"a token".to_vec());
+        app.files().unwrap().write(&owner, Entry::RefreshToken, &token).await.unwrap();
+        drop(chosen);
+        assert_eq!(app.files().unwrap().read(&owner, Entry::RefreshToken).await.unwrap(), Some(token));
+        std::fs::remove_dir_all(app.insecure_folder()).unwrap();
         let session = app.session_over(platform.clone()).await.unwrap();
         let login = session.sign_in(&[]).await.unwrap();
         sandbox.approve(login.user_code(), "sandbox-member").await.unwrap();
         login.finish().await.unwrap();
         let refused = choose_files(&app, platform.clone()).await.err().unwrap();
         assert_eq!(refused.exit(), Exit::Conflict);
+        // A store that is locked is no store in which nobody is signed in.
+        let locked = choose_files(&app, Locked).await.err().unwrap();
+        assert_eq!(locked.exit(), Exit::Conflict);
         assert!(!app.is_insecure());
         assert!(session.disconnect().await.is_gone());
         choose_files(&app, platform).await.map(drop).unwrap();

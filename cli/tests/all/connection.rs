@@ -209,6 +209,28 @@ async fn secrets_are_kept_where_the_member_said() {
     nothing_is_kept(&desk).await;
 }
 
+/// IDP-18: secrets that others can read are none, and what is advised is about files.
+#[cfg(unix)]
+#[tokio::test]
+async fn advice_about_files_is_about_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::connected().await;
+    let folder = desk.state().join("credentials");
+    let set = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        set(&entry.unwrap().path(), 0o644);
+    }
+    let refused = desk.json(&["status"]).await.error();
+    assert!(refused["message"].as_str().unwrap().contains("others can read its file"), "{refused}");
+    let next = refused["next"].as_str().unwrap();
+    assert!(next.contains("chmod 600") && !next.contains("unlock"), "{next}");
+    set(&folder, 0o755);
+    let refused = desk.json(&["status"]).await.error();
+    assert!(refused["next"].as_str().unwrap().contains("chmod 700"), "{refused}");
+}
+
 /// IDP-25, CLI-03: disconnected on the web: the command says so, exit code 4, and starts no login.
 #[tokio::test]
 async fn a_connection_that_ended_needs_the_member() {

@@ -187,6 +187,12 @@ impl Desk {
         std::fs::write(file, waits.to_string()).unwrap();
     }
 
+    /// Where the outbox lies, and what else is not lost.
+    pub(crate) fn state(&self) -> PathBuf {
+        let notes = found(self.home.path(), "session.json").expect("nobody signed in");
+        notes.parent().unwrap().to_owned()
+    }
+
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = bare(&self.home);
         command.env("EXCHANGE_SANDBOX", self.sandbox.origin()).args(args);
