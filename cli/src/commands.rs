@@ -5,6 +5,7 @@ mod areas;
 mod change;
 mod claims;
 mod completions;
+mod copies;
 mod draft;
 mod envelope;
 mod link;
@@ -130,25 +131,25 @@ impl App {
             Command::Resolve(args) => areas::resolve(self, &args, output).await,
             Command::Locations(args) => areas::locations(self, &args, output).await,
             Command::Blueprints(command) => match command {
-                Blueprints::List(args) => lists::list::<Blueprint>(self, &args, output),
-                Blueprints::Show(args) => lists::show::<Blueprint>(self, &args, output),
+                Blueprints::List(args) => lists::list::<Blueprint>(self, &args, output).await,
+                Blueprints::Show(args) => lists::show::<Blueprint>(self, &args, output).await,
                 Blueprints::Op(op) => {
                     change::send::<BlueprintOp>(self, change::blueprints(&op).await?, output).await
                 }
             },
             Command::Stock(command) => match command {
-                Stock::List(args) => lists::list::<StockLot>(self, &args, output),
-                Stock::Show(args) => lists::show::<StockLot>(self, &args, output),
+                Stock::List(args) => lists::list::<StockLot>(self, &args, output).await,
+                Stock::Show(args) => lists::show::<StockLot>(self, &args, output).await,
                 Stock::Op(op) => change::send::<StockOp>(self, change::stock(&op).await?, output).await,
             },
             Command::Ships(command) => match command {
-                Ships::List(args) => lists::list::<Ship>(self, &args, output),
-                Ships::Show(args) => lists::show::<Ship>(self, &args, output),
+                Ships::List(args) => lists::list::<Ship>(self, &args, output).await,
+                Ships::Show(args) => lists::show::<Ship>(self, &args, output).await,
                 Ships::Op(op) => change::send::<ShipOp>(self, change::ships(&op).await?, output).await,
             },
             Command::OrgStock(command) => match command {
-                OrgStock::List(args) => lists::list::<OrgStockLot>(self, &args, output),
-                OrgStock::Show(args) => lists::show::<OrgStockLot>(self, &args, output),
+                OrgStock::List(args) => lists::list::<OrgStockLot>(self, &args, output).await,
+                OrgStock::Show(args) => lists::show::<OrgStockLot>(self, &args, output).await,
                 OrgStock::Members(args) => areas::members(self, &args.unit, output).await,
                 OrgStock::Op(op) => {
                     change::send::<OrgStockOp>(self, change::org_stock(&op).await?, output).await
@@ -176,33 +177,15 @@ impl App {
         self.environment.now().wall
     }
 
-    /// The replica, without what is of the organisation and older than seven days (LIM-38).
+    /// The replica, whosever it is, without what is of the organisation and older than seven days (LIM-38). What is
+    /// shown of it goes through [`App::copies`].
     fn replica(&self) -> Result<&Replica, Failure> {
         if let Some(replica) = self.replica.get() {
             return Ok(replica);
         }
         let replica = Replica::new(SqliteReplica::open(&self.config.folders.cache)?);
-        let begun = self.login_mark();
-        if begun.0.exists() {
-            // A login was broken off, and nobody can tell whose this is.
-            replica.forget()?;
-            begun.ended();
-        }
         replica.expire(self.now())?;
         Ok(self.replica.get_or_init(|| replica))
-    }
-
-    /// A login begins: unless it is said to have [ended](LoginMark::ended), by this run or, if that is killed, by
-    /// nobody, what is kept here may be another member's from now on (OST-14).
-    fn begin_login(&self) -> Result<LoginMark, Failure> {
-        self.replica()?;
-        let mark = self.login_mark();
-        std::fs::write(&mark.0, "").map_err(|error| Failure::file(&mark.0.display().to_string(), &error))?;
-        Ok(mark)
-    }
-
-    fn login_mark(&self) -> LoginMark {
-        LoginMark(self.config.folders.state.join("login-under-way"))
     }
 
     /// The session with the secrets where they are kept: in files only because the member said so at login.
@@ -329,17 +312,6 @@ impl App {
             Some(outbox) => Ok(outbox.entries().await?),
             None => Ok(Vec::new()),
         }
-    }
-}
-
-/// A file that is there while a login is under way.
-#[derive(Debug)]
-struct LoginMark(std::path::PathBuf);
-
-impl LoginMark {
-    /// It is known whose what is kept here is. A file that stays costs no more than reading it anew.
-    fn ended(self) {
-        let _ = std::fs::remove_file(self.0);
     }
 }
 

@@ -6,6 +6,7 @@ use exchange_client::{
         operations::OperationId,
         types::{CatalogKind, ItemDemand, MaterialDemand, OrgDemand, OrgUnit, UnitId},
     },
+    feed::Collection,
 };
 use serde_json::json;
 
@@ -267,8 +268,8 @@ fn apart(at: usize, facts: &Facts, output: &mut Output) {
 /// DEM-11: asks at most every five minutes, over processes too. What is kept of an installation that this is not any
 /// more is not shown (DEM-10).
 async fn read_demand(app: &App, output: &mut Output) -> Result<OrgDemand, Failure> {
-    let (replica, now) = (app.replica()?, app.now());
-    if let Some((document, read_at)) = replica.demand(now)?
+    let now = app.now();
+    if let Some((document, read_at)) = app.copies().await?.demand(now)?
         && !DemandCadence::since(read_at).due_in(now).is_zero()
     {
         return Ok(document);
@@ -277,7 +278,13 @@ async fn read_demand(app: &App, output: &mut Output) -> Result<OrgDemand, Failur
     let connection = app.connection(&exchange, output).await?;
     app.read_for(&exchange, connection, output).await?;
     let read = exchange.api().demand_read().await.map_err(exchange_client::Error::from)?.into_body();
+    let replica = app.replica()?;
     replica.keep_demand(&read, now)?;
+    // Somebody else may have signed in meanwhile: this would be taken for theirs (DEM-10).
+    let copies = app.copies().await?;
+    if !copies.are_of(connection) || !copies.has_own_demand()? {
+        replica.store().forget(&[Collection::Demand])?;
+    }
     Ok(read)
 }
 

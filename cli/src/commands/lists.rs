@@ -2,7 +2,7 @@
 
 use exchange_client::{
     api::types::{Blueprint, Holder, Insurance, OrgStockEntry, OrgStockLot, Quantity, Ship, StockLot},
-    feed::{Area, Entry},
+    feed::Entry,
 };
 use serde_json::json;
 
@@ -43,17 +43,11 @@ fn yes(is: bool) -> String {
     (if is { "yes" } else { "" }).to_owned()
 }
 
-pub(super) fn list<E: Shown>(app: &App, args: &ListArgs, output: &mut Output) -> Result<Exit, Failure> {
-    let replica = app.replica()?;
-    let as_of = read_at(app, E::AREA)?;
+pub(super) async fn list<E: Shown>(app: &App, args: &ListArgs, output: &mut Output) -> Result<Exit, Failure> {
     let part = args.part.as_deref().map(str::to_lowercase);
-    let mut entries = Vec::new();
-    for entry in replica.entries::<E>() {
-        let entry = entry?;
-        if part.as_deref().is_none_or(|part| entry.name().to_lowercase().contains(part)) {
-            entries.push(entry);
-        }
-    }
+    let wanted = |entry: &E| part.as_deref().is_none_or(|part| entry.name().to_lowercase().contains(part));
+    let (as_of, entries) = app.copies().await?.entries(wanted)?;
+    let as_of = written(as_of).unwrap_or_default();
     if output.is_json() {
         output.json(&json!({ "asOf": as_of, "items": entries }));
         return Ok(Exit::Done);
@@ -74,10 +68,8 @@ pub(super) fn list<E: Shown>(app: &App, args: &ListArgs, output: &mut Output) ->
     Ok(Exit::Done)
 }
 
-pub(super) fn show<E: Shown>(app: &App, args: &ShowArgs, output: &mut Output) -> Result<Exit, Failure> {
-    let replica = app.replica()?;
-    read_at(app, E::AREA)?;
-    let Some(entry) = replica.entry::<E>(&args.key)? else {
+pub(super) async fn show<E: Shown>(app: &App, args: &ShowArgs, output: &mut Output) -> Result<Exit, Failure> {
+    let Some(entry) = app.copies().await?.entry::<E>(&args.key)? else {
         let next = "look with `list`; what is new comes with `exchange sync`";
         return Err(Failure::new(Exit::Failed, format!("nothing here has the key {}", args.key), next));
     };
@@ -92,14 +84,6 @@ pub(super) fn show<E: Shown>(app: &App, args: &ShowArgs, output: &mut Output) ->
 
 fn counted(count: usize) -> String {
     if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
-}
-
-/// When an area was read to its end; an area that never was is no empty one.
-fn read_at(app: &App, area: Area) -> Result<String, Failure> {
-    let as_of = app.replica()?.freshness(area)?.as_of;
-    as_of.and_then(written).ok_or_else(|| {
-        Failure::new(Exit::Failed, format!("nothing of {area} was read yet"), "run `exchange sync` first")
-    })
 }
 
 impl Shown for Blueprint {

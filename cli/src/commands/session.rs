@@ -11,7 +11,7 @@ use exchange_client_keyring::PlatformStore;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{App, link, written};
+use super::{App, copies::Standing, link, written};
 use crate::{
     args::{Login, Logout},
     config::Config,
@@ -97,27 +97,31 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
         output.warn("whoever can read your files can act as you: the secrets are kept in one");
     }
     let session = app.session().await?;
-    let begun = app.begin_login()?;
-    if let Err(failure) = approved(session, args, output).await {
-        // Whoever was signed in before still is.
-        begun.ended();
-        return Err(failure);
-    }
+    // Where nothing can be kept nobody has to sign in.
+    app.replica()?;
+    approved(session, args, output).await?;
     chosen.0 = None;
-    let exchange = app.exchange().await?;
-    let connection = match app.connection(&exchange, output).await {
-        Ok(connection) => connection,
-        Err(failure) => {
-            // It may be another member's from now on, and nobody can tell (OST-14).
-            app.replica()?.forget()?;
-            begun.ended();
-            return Err(failure);
+    if output.is_json() {
+        output.event(&json!({ "event": "signed_in" }))?;
+    }
+    let begun = begun(app, name.as_ref(), output).await;
+    if begun.is_err() {
+        output.note("you are signed in all the same: `exchange whoami` says what this connection may do");
+        if let Some(name) = name.filter(|name| session.label().as_deref() != Some(name.as_str())) {
+            output.note(format!("it is not called so yet: exchange label \"{}\"", name.as_str()));
         }
-    };
+    }
+    begun
+}
+
+/// What follows a sign-in: reads what the exchange says of the connection, forgets what is not its to see (OST-14), and
+/// gives it its label.
+async fn begun(app: &App, name: Option<&Label>, output: &mut Output) -> Result<Exit, Failure> {
+    let (exchange, session) = (app.exchange().await?, app.session().await?);
+    let connection = app.connection(&exchange, output).await?;
     app.read_for(&exchange, connection, output).await?;
-    begun.ended();
     if let Some(name) = name {
-        exchange.label(&name).await?;
+        exchange.label(name).await?;
     }
     tell(connection, session, output)
 }
@@ -245,21 +249,20 @@ fn stated(state: SessionState) -> (Look, &'static str, &'static str) {
 /// What is known here, without asking. Nobody signed in is exit code 4, with everything else said all the same.
 pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failure> {
     let session = app.session().await?;
-    let replica = app.replica()?;
+    let copies = app.copies().await?;
     let (look, state, next) = stated(session.state());
     let exit = if session.state() == SessionState::Active { Exit::Done } else { Exit::SignIn };
-    let read = |area: Area| -> Result<(Option<String>, u64), Failure> {
-        Ok((replica.freshness(area)?.as_of.and_then(written), replica.count(area)?))
-    };
-    let areas =
-        Area::ALL.into_iter().map(|area| Ok((area, read(area)?))).collect::<Result<Vec<_>, Failure>>()?;
+    let read = |area: Area| -> Result<_, Failure> { Ok((area, copies.standing(area)?, copies.count(area)?)) };
+    let areas = Area::ALL.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let entries = app.entries_here().await?;
     let waiting = entries.iter().filter(|entry| entry.state() != State::Done).count();
     let scopes = session.scopes();
     let granted: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
     if output.is_json() {
-        let areas = areas.iter().map(|(area, (as_of, count))| {
-            (area.name().to_owned(), json!({ "asOf": as_of, "entries": count }))
+        let areas = areas.iter().map(|(area, standing, count)| {
+            let as_of = if let Standing::AsOf(as_of) = standing { written(*as_of) } else { None };
+            let others = *standing == Standing::Others;
+            (area.name().to_owned(), json!({ "asOf": as_of, "entries": count, "ofAnother": others }))
         });
         let areas: serde_json::Map<_, _> = areas.collect();
         output.json(&json!({
@@ -286,11 +289,17 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
     if let Some(label) = session.label() {
         facts.say("label", label);
     }
-    for (area, (as_of, count)) in &areas {
-        let read = as_of
-            .as_deref()
-            .map_or_else(|| "not read yet".to_owned(), |as_of| format!("{count}, as of {as_of}"));
-        facts.say(area.name(), read);
+    for (area, standing, count) in &areas {
+        match standing {
+            Standing::AsOf(as_of) => {
+                facts.say(area.name(), format!("{count}, as of {}", written(*as_of).unwrap_or_default()));
+            }
+            Standing::Unread => facts.say(area.name(), "not read yet"),
+            Standing::Others => {
+                let what = "not read for this connection, and not shown before the next sync";
+                facts.look(area.name(), Look::Warning, what);
+            }
+        }
     }
     facts.say("outbox", if waiting == 0 { "empty".to_owned() } else { format!("{waiting} waiting") });
     facts.print(output);

@@ -1,30 +1,31 @@
 //! Commands that end in the middle of a change: by Ctrl-C, and by force.
 
-use std::{process::Stdio, sync::Arc};
+use std::process::Stdio;
 
+use exchange_service::sandbox::Act;
 use expect_test::expect;
 use serde_json::json;
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    io::AsyncReadExt as _,
     process::{Child, Command},
-    sync::Notify,
 };
 
 use crate::{
-    kit::{Desk, ended},
+    kit::{Desk, LOGIN, MEMBER, begun, ended},
     waiting::rifles,
+    way::Way,
 };
 
 /// Ctrl-C while a change is sent: it is kept, and that is said.
 #[tokio::test]
 async fn ctrl_c_names_the_change_that_is_kept() {
     let desk = Desk::synced().await;
-    let (proxy, taken) = stalling(&desk.sandbox.origin()).await;
+    let mut way = Way::to(&desk.sandbox.origin(), is_change_of_stock).await;
     let mut command = desk.command(&rifles("3pc"));
-    command.env("http_proxy", proxy).stdout(Stdio::piped()).stderr(Stdio::piped());
+    way.taken_by(&mut command);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    taken.notified().await;
+    way.sees().await;
     stopped(&child, "-INT").await;
     expect![[r#"
         exit 130
@@ -44,11 +45,12 @@ async fn ctrl_c_names_the_change_that_is_kept() {
 #[tokio::test]
 async fn a_change_that_is_being_sent_does_not_hold_up_a_logout() {
     let desk = Desk::synced().await;
-    let (proxy, taken) = stalling(&desk.sandbox.origin()).await;
+    let mut way = Way::to(&desk.sandbox.origin(), is_change_of_stock).await;
     let mut command = desk.command(&rifles("3pc"));
-    command.env("http_proxy", proxy).stdout(Stdio::piped()).stderr(Stdio::piped());
+    way.taken_by(&mut command);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    taken.notified().await;
+    way.sees().await;
     stopped(&child, "-KILL").await;
     let mut told = String::new();
     child.stdout.take().unwrap().read_to_string(&mut told).await.unwrap();
@@ -69,58 +71,106 @@ async fn a_change_that_is_being_sent_does_not_hold_up_a_logout() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// OST-14: a login that is killed may have been somebody else's: nothing of who was there before is shown.
+/// OST-14: a login that ends before it was approved changes nothing: who was signed in is, with all that was read.
 #[tokio::test]
-async fn a_login_that_is_killed_leaves_no_copies() {
+async fn a_login_that_is_killed_at_its_code_changes_nothing() {
     let desk = Desk::synced().await;
-    assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
-    let (_, child) = desk.begin_login(&[]).await;
+    for signal in ["-INT", "-KILL"] {
+        let (_, child) = desk.begin_login(&[]).await;
+        // Whatever else runs beside it.
+        assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
+        stopped(&child, signal).await;
+        ended(child).await;
+        assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
+        assert_eq!(desk.run(&["whoami"]).await.code, 0);
+    }
+}
+
+/// OST-14, DEM-10: from the moment on in which somebody else is signed in nothing of who was there before is shown, also
+/// when the login is killed before it forgot that.
+#[tokio::test]
+async fn a_login_that_is_killed_once_it_is_approved_shows_nothing_of_others() {
+    let desk = Desk::synced().await;
+    assert_eq!(desk.run(&["demand", "list"]).await.code, 0);
+    let mut way = Way::to(&desk.sandbox.origin(), is_service_document).await;
+    let mut login = desk.command(&LOGIN);
+    way.taken_by(&mut login);
+    let (asked, child) = begun(login).await;
+    desk.sandbox.approve(asked["userCode"].as_str().unwrap(), "sandbox-member-2").await.unwrap();
+    way.sees().await;
     stopped(&child, "-KILL").await;
     ended(child).await;
     expect![[r#"
         exit 1
-        err| error: nothing of stock was read yet
+        err| error: what is here of stock was not read for this connection
         err|   -> run `exchange sync` first
     "#]]
     .assert_eq(&desk.run(&["stock", "list"]).await.shown());
+    for list in ["blueprints", "ships", "org-stock"] {
+        assert_eq!(desk.run(&[list, "list"]).await.code, 1);
+    }
+    let status = desk.json(&["status"]).await.json();
+    let stock = json!({ "asOf": null, "entries": 0, "ofAnother": true });
+    assert_eq!((&status["state"], &status["areas"]["stock"]), (&json!("connected"), &stock));
+    // What the other had read a moment ago is no answer.
+    let orders = Act::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
+    desk.sandbox.act(MEMBER, orders).await.unwrap();
+    let demand = desk.run(&["demand", "list"]).await;
+    assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());
+    assert!(demand.err.contains("forgotten: 10 of blueprints"), "{}", demand.shown());
     assert_eq!(desk.run(&["sync"]).await.code, 0);
     assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
+}
+
+/// OST-14, DEM-10: what a run that began before still reads for the member before is not shown to who is signed in.
+#[tokio::test]
+async fn what_is_read_late_for_the_member_before_is_not_shown() {
+    let desk = Desk::connected().await;
+    let mut way = Way::to(&desk.sandbox.origin(), is_demand).await;
+    let mut asked = desk.command(&["demand", "list"]);
+    way.taken_by(&mut asked);
+    let late = asked.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    way.sees().await;
+    assert_eq!(desk.run(&["sync"]).await.code, 0);
+    let copies = desk.home.path().join("cache");
+    let (read, kept) = (copies.clone(), desk.home.path().join("kept"));
+    std::fs::rename(&read, &kept).unwrap();
+    desk.login_as("sandbox-member-2", &["--all"]).await;
+    assert_eq!(desk.run(&["stock", "list"]).await.code, 1, "nothing was read yet");
+    way.open();
+    let told = ended(late).await;
+    assert!(told.code == 0 && told.out.contains("35 SCU"), "{}", told.shown());
+    let orders = Act::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
+    desk.sandbox.act(MEMBER, orders).await.unwrap();
+    let demand = desk.run(&["demand", "list"]).await;
+    assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());
+    // As if the former member's pages had come just now.
+    std::fs::remove_dir_all(&read).unwrap();
+    std::fs::rename(&kept, &read).unwrap();
+    for list in ["blueprints", "stock", "ships", "org-stock"] {
+        let ran = desk.run(&[list, "list"]).await;
+        assert!(ran.code == 1 && ran.err.contains("not read for this connection"), "{}", ran.shown());
+    }
+    let status = desk.run(&["status"]).await;
+    let hidden = "stock              not read for this connection, and not shown before the next sync";
+    assert!(status.code == 0 && status.out.contains(hidden), "{}", status.shown());
+    assert_eq!(desk.run(&["sync"]).await.code, 0);
+    assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
+}
+
+fn is_change_of_stock(request: &str) -> bool {
+    request.starts_with("POST ") && request.contains("/me/stock")
+}
+
+fn is_service_document(request: &str) -> bool {
+    request.starts_with("GET ") && request.contains("/exchange/v1 ")
+}
+
+fn is_demand(request: &str) -> bool {
+    request.starts_with("GET ") && request.contains("/org-demand")
 }
 
 async fn stopped(child: &Child, signal: &str) {
     let id = child.id().unwrap().to_string();
     assert!(Command::new("kill").args([signal, &id]).status().await.unwrap().success());
-}
-
-/// A way to the exchange on which everything arrives but changes of stock: those are taken and never answered. Its
-/// address, and when one was taken.
-async fn stalling(origin: &str) -> (String, Arc<Notify>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let (taken, to) = (Arc::new(Notify::new()), origin.strip_prefix("http://").unwrap().to_owned());
-    let notify = Arc::clone(&taken);
-    tokio::spawn(async move {
-        while let Ok((near, _)) = listener.accept().await {
-            tokio::spawn(pass(near, to.clone(), Arc::clone(&notify)));
-        }
-    });
-    (address, taken)
-}
-
-async fn pass(near: TcpStream, to: String, taken: Arc<Notify>) {
-    let far = TcpStream::connect(to).await.unwrap();
-    let ((mut ask, mut tell), (mut answer, mut send)) = (near.into_split(), far.into_split());
-    let back = tokio::spawn(async move { tokio::io::copy(&mut answer, &mut tell).await });
-    let mut bytes = vec![0; 1 << 16];
-    while let Ok(read @ 1..) = ask.read(&mut bytes).await {
-        let head = String::from_utf8_lossy(&bytes[..read]);
-        if head.starts_with("POST ") && head.lines().next().unwrap().contains("/me/stock") {
-            taken.notify_one();
-            std::future::pending::<()>().await;
-        }
-        if send.write_all(&bytes[..read]).await.is_err() {
-            break;
-        }
-    }
-    back.abort();
 }

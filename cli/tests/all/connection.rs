@@ -175,6 +175,28 @@ async fn a_login_with_more_keeps_what_was_allowed() {
     expect![[r#"["exchange.connect","exchange.stock.read"]"#]].assert_eq(&capabilities(&desk).await);
 }
 
+/// CLI-04: who is signed in is told so, whatever the exchange says next, and what was not done for them.
+#[tokio::test]
+async fn a_login_is_told_though_nothing_else_can_be_read() {
+    let desk = Desk::signed_out().await;
+    let (asked, child) = desk.begin_login(&["--label", "Desk 1"]).await;
+    desk.sandbox.act("sandbox-admin", Act::Switch { on: false }).await.unwrap();
+    desk.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    let ran = ended(child).await;
+    assert_eq!(ran.code, 6, "{}", ran.shown());
+    assert_eq!(ran.out.lines().last(), Some(r#"{"event":"signed_in"}"#), "{}", ran.shown());
+    let told: Vec<&str> = ran.err.lines().collect();
+    let notes = [
+        "note: whoever can read your files can act as you: the secrets are kept in one",
+        "you are signed in all the same: `exchange whoami` says what this connection may do",
+        "it is not called so yet: exchange label \"Desk 1\"",
+    ];
+    assert_eq!(told[..3], notes);
+    assert!(told[3].contains("EXCHANGE_DISABLED"), "{}", ran.shown());
+    let status = desk.json(&["status"]).await;
+    assert_eq!((status.code, &status.json()["state"]), (0, &Value::from("connected")));
+}
+
 /// OST-14, DEM-10: who signs in after somebody else sees nothing of theirs.
 #[tokio::test]
 async fn another_member_sees_nothing_of_the_one_before() {
