@@ -30,7 +30,7 @@ use exchange_client::{
         runtime::{moment, operation::Operation},
         types::{Blueprint, BlueprintOp, OrgStockLot, OrgStockOp, Ship, ShipOp, StockLot, StockOp},
     },
-    outbox::{Entry, Outbox, Policy},
+    outbox::{self as outbox_client, Contents, Entry, Outbox, Policy, Unreadable},
 };
 use exchange_client_keyring::PlatformStore;
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
@@ -116,6 +116,11 @@ impl App {
     }
 
     async fn run(&self, command: Command, output: &mut Output) -> Result<Exit, Failure> {
+        if let Err(failure) = self.expire(output).await
+            && let Some(told) = failure.envelope()
+        {
+            output.warn(format!("what is older than seven days could not be looked for: {}", told.message));
+        }
         let done = self.carry_out(command, output).await;
         if self.is_insecure() { done.map_err(Failure::with_files) } else { done }
     }
@@ -306,12 +311,34 @@ impl App {
         Ok(Some(Outbox::new(core, self.outbox_store()?, environment, owner, policy)?))
     }
 
-    /// What is in it.
-    async fn entries_here(&self) -> Result<Vec<Entry>, Failure> {
-        match self.outbox_here().await? {
-            Some(outbox) => Ok(outbox.entries().await?),
-            None => Ok(Vec::new()),
+    /// What is in it, and what of that this version cannot read.
+    async fn changes_here(&self) -> Result<(Vec<Entry>, Vec<Unreadable>), Failure> {
+        let Some(outbox) = self.outbox_here().await? else { return Ok((Vec::new(), Vec::new())) };
+        let Contents { entries, unreadable, .. } = outbox.contents().await?;
+        Ok((entries, unreadable))
+    }
+
+    /// What is of the organisation goes after seven days, whatever command comes then and whosever it was (LIM-38,
+    /// OST-14): copies, and what became of changes, told or not.
+    async fn expire(&self, output: &mut Output) -> Result<(), Failure> {
+        let folders = &self.config.folders;
+        if folders.cache.exists() {
+            self.replica()?;
         }
+        if !folders.state.exists() {
+            return Ok(());
+        }
+        let (store, own) = (self.outbox_store()?, self.noted().await?.installation_id);
+        for owner in store.owners().await? {
+            let gone = outbox_client::expire(&store, &owner, self.now(), &Policy::default()).await?;
+            for number in gone.iter().filter(|_| own.as_ref() == Some(&owner)) {
+                output.warn(format!(
+                    "change {number} of org-stock was decided more than seven days ago, and nobody read what became of it: \
+                     it is not kept any longer"
+                ));
+            }
+        }
+        Ok(())
     }
 }
 

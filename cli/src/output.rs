@@ -163,7 +163,12 @@ impl Output {
         self.unfinished = text;
     }
 
-    /// Ctrl-C.
+    #[cfg(test)]
+    pub(crate) fn unfinished(&self) -> Option<&str> {
+        self.unfinished.as_deref()
+    }
+
+    /// It is broken off, by Ctrl-C or by what went wrong.
     pub(crate) fn broken_off(&mut self) {
         if let Some(text) = self.unfinished.take() {
             self.note(text);
@@ -213,6 +218,11 @@ impl Output {
             let _ = io::stderr().flush();
             self.status = Status::Shown;
         }
+    }
+
+    /// What goes on for long: in the place of what went on before, and a line of its own where there is no such place.
+    pub(crate) fn going_on(&mut self, text: impl Display) {
+        if self.has_status() { self.status(text) } else { self.note(text) }
     }
 
     /// Whether somebody sees what goes on.

@@ -1,6 +1,10 @@
 //! Changes: kept in the outbox first, then sent (GW-12); what became of them is told by [`told`].
 
-use std::fs::{File, TryLockError};
+use std::{
+    fs::{File, TryLockError},
+    path::Path,
+    time::Duration,
+};
 
 use exchange_client::{
     ErrorKind, SessionState,
@@ -8,6 +12,7 @@ use exchange_client::{
     changes::{Changes, Op},
     outbox::{EntryNumber, Outbox, OutboxEvent},
 };
+use tokio::time::Instant;
 
 use super::{App, claims::Claims, input, not_covered, told};
 use crate::{
@@ -16,14 +21,17 @@ use crate::{
     output::Output,
 };
 
+/// So many members that no op has are named at once.
+const MOST_NAMED: usize = 10;
+
 /// The ops of a command, and how they are sent.
 pub(super) struct Typed {
     pub(super) ops: Vec<Json>,
     pub(super) sending: Sending,
 }
 
-fn typed(ops: Vec<Json>, sending: &Sending) -> Result<Typed, Failure> {
-    Ok(Typed { ops, sending: sending.clone() })
+fn typed(ops: Vec<Json>, sending: &Sending) -> Typed {
+    Typed { ops, sending: sending.clone() }
 }
 
 async fn from_file(args: &FromFile) -> Result<Typed, Failure> {
@@ -33,36 +41,36 @@ async fn from_file(args: &FromFile) -> Result<Typed, Failure> {
         Json::Array(ops) => ops,
         op => vec![op],
     };
-    typed(ops, &args.sending)
+    Ok(typed(ops, &args.sending))
 }
 
 pub(super) async fn blueprints(command: &BlueprintOps) -> Result<Typed, Failure> {
-    match command {
+    Ok(match command {
         BlueprintOps::Add(args) => typed(args.ops(), &args.sending),
         BlueprintOps::Remove(args) => typed(args.ops(), &args.sending),
-        BlueprintOps::Change(args) => from_file(args).await,
-    }
+        BlueprintOps::Change(args) => from_file(args).await?,
+    })
 }
 
 pub(super) async fn stock(command: &StockOps) -> Result<Typed, Failure> {
-    match command {
+    Ok(match command {
         StockOps::Set(args) => typed(args.ops(), &args.sending),
         StockOps::Move(args) => typed(args.ops(), &args.sending),
-        StockOps::Change(args) => from_file(args).await,
-    }
+        StockOps::Change(args) => from_file(args).await?,
+    })
 }
 
 pub(super) async fn ships(command: &ShipOps) -> Result<Typed, Failure> {
-    match command {
+    Ok(match command {
         ShipOps::Upsert(args) => typed(args.ops(), &args.sending),
         ShipOps::Link(args) => typed(args.ops(), &args.sending),
         ShipOps::Remove(args) => typed(args.ops(), &args.sending),
-        ShipOps::Change(args) => from_file(args).await,
-    }
+        ShipOps::Change(args) => from_file(args).await?,
+    })
 }
 
 pub(super) async fn org_stock(command: &OrgStockOps) -> Result<Typed, Failure> {
-    match command {
+    Ok(match command {
         OrgStockOps::BookIn(args) => typed(args.ops(), &args.sending),
         OrgStockOps::BookOut(args) => typed(args.ops(), &args.sending),
         OrgStockOps::Sell(args) => typed(args.ops(), &args.sending),
@@ -71,8 +79,8 @@ pub(super) async fn org_stock(command: &OrgStockOps) -> Result<Typed, Failure> {
         OrgStockOps::MovePool(args) => typed(args.ops(), &args.sending),
         OrgStockOps::Note(args) => typed(args.ops(), &args.sending),
         OrgStockOps::Stolen(args) => typed(args.ops(), &args.sending),
-        OrgStockOps::Change(args) => from_file(args).await,
-    }
+        OrgStockOps::Change(args) => from_file(args).await?,
+    })
 }
 
 /// Sends what was typed, or asks what would become of it. What cannot be sent now is kept all the same.
@@ -81,7 +89,14 @@ pub(super) async fn send<O: Op>(app: &App, typed: Typed, output: &mut Output) ->
     let mut changes = Changes::<O>::new();
     for (at, op) in typed.ops.iter().enumerate() {
         let op = O::parse_valid(op.to_string().as_bytes()).map_err(|rejected| unusable(at, &rejected))?;
-        changes.push(op)?;
+        match op.undeclared(MOST_NAMED) {
+            unknown if unknown.is_empty() => changes.push(op)?,
+            unknown => {
+                let places: Vec<_> = unknown.iter().map(|place| format!("\n  /ops/{at}{place}")).collect();
+                let what = format!("the contract knows no such member of an op:{}", places.concat());
+                return Err(Failure::usage(what));
+            }
+        };
     }
     let (outbox, trouble) = match begun(app, O::LANE.operation(), output).await {
         Ok(outbox) => (outbox, None),
@@ -96,9 +111,21 @@ pub(super) async fn send<O: Op>(app: &App, typed: Typed, output: &mut Output) ->
         let sets = outbox.preview(changes).await?.iter().map(told::Set::of).collect();
         return told::preview(O::LANE, sets, output);
     }
-    let turn = Turn::wait(app, output).await?;
-    let numbers = outbox.enqueue(changes).await?;
+    let turn = Turn::wait(app, output).await.inspect_err(|_| output.broken_off())?;
+    let numbers = keep(&outbox, changes, output).await?;
     settle(app, &outbox, turn, &numbers, trouble, output).await
+}
+
+/// Keeps changes. The store goes on when nobody waits for it any more, so whoever breaks that off has to look.
+async fn keep<O: Op>(
+    outbox: &Outbox,
+    changes: Changes<O>,
+    output: &mut Output,
+) -> Result<Vec<EntryNumber>, Failure> {
+    output.if_broken_off(Some("it may be kept: `exchange outbox list` says".to_owned()));
+    let numbers = outbox.enqueue(changes).await?;
+    output.if_broken_off(kept(&numbers));
+    Ok(numbers)
 }
 
 async fn begun(app: &App, operation: OperationId, output: &mut Output) -> Result<Outbox, Failure> {
@@ -141,23 +168,39 @@ fn unusable(at: usize, rejected: &Rejected) -> Failure {
     Failure::usage(what)
 }
 
+/// How long a run waits for its turn: longer than one that is not stuck takes.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// How often it looks.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// One run of this program after another sends, and tells what became of its own changes: each waits for its turn
 /// before it keeps any. A run that is killed gives its turn away. Where files cannot be locked they go side by side.
 pub(super) struct Turn(#[expect(dead_code, reason = "held until it is dropped")] Option<File>);
 
 impl Turn {
     pub(super) async fn wait(app: &App, output: &mut Output) -> Result<Self, Failure> {
-        let path = app.config.folders.state.join("sending.lock");
-        let file = File::options().create(true).truncate(false).write(true).open(&path);
+        Self::of(&app.config.folders.state.join("sending.lock"), output).await
+    }
+
+    async fn of(path: &Path, output: &mut Output) -> Result<Self, Failure> {
+        let file = File::options().create(true).truncate(false).write(true).open(path);
         let file = file.map_err(|error| Failure::file(&path.display().to_string(), &error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self(Some(file))),
-            Err(TryLockError::WouldBlock) => {
-                output.status("another run of this program is sending");
-                let locked = tokio::task::spawn_blocking(move || file.lock().map(|()| file)).await;
-                Ok(Self(locked.ok().and_then(Result::ok)))
+        let (begun, mut told) = (Instant::now(), false);
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self(Some(file))),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(_)) => return Ok(Self(None)),
             }
-            Err(TryLockError::Error(_)) => Ok(Self(None)),
+            if begun.elapsed() >= PATIENCE {
+                let what = "another run of this program is sending, and comes to no end";
+                return Err(Failure::new(Exit::Wait, what, "end it, or try again when it is done"));
+            }
+            if !std::mem::replace(&mut told, true) {
+                output.going_on("another run of this program is sending: this one waits for its turn");
+            }
+            tokio::time::sleep(LOOK).await;
         }
     }
 }
@@ -178,10 +221,13 @@ pub(super) async fn settle(
         Some(trouble) => Err(trouble),
     };
     let claims = Claims::in_folder(&app.config.folders.state);
-    let telling = told::gather(outbox, &claims, own, sent.as_deref()).await?;
+    let telling = told::gather(outbox, &claims, own, sent.as_deref()).await;
+    // What cannot be told is kept all the same, and nobody has to send it again.
+    let telling = telling.inspect_err(|_| output.broken_off())?;
     // Whoever reads what follows may take long.
     drop(turn);
-    let (exit, mut pulls) = told::tell(telling, outbox, output).await?;
+    let told = told::tell(telling, outbox, output).await;
+    let (exit, mut pulls) = told.inspect_err(|_| output.broken_off())?;
     output.if_broken_off(None);
     pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::pulls));
     app.pull(&pulls, output).await;
@@ -197,5 +243,96 @@ fn kept(own: &[EntryNumber]) -> Option<String> {
             "{} changes are kept: `exchange outbox list` says what became of them",
             several.len()
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange_client::{
+        BlueprintChanges, Environment, MemoryOutbox,
+        api::{Client, types::BlueprintOp},
+        changes::{Lane, known::Known},
+        outbox::{Keeping, NewRow, OutboxStore, Policy, Row},
+        testkit::{ScriptedServer, VirtualEnvironment},
+    };
+
+    use super::*;
+    use crate::output::{Color, Form};
+
+    /// A store that comes to no end when something is to be kept.
+    struct Slow(MemoryOutbox);
+
+    impl OutboxStore for Slow {
+        fn append(&self, _: Vec<NewRow>) -> Keeping<'_, Vec<u64>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn replace(&self, row: Row) -> Keeping<'_, bool> {
+            self.0.replace(row)
+        }
+
+        fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool> {
+            self.0.remove(number, revision)
+        }
+
+        fn settle(&self) -> Keeping<'_, ()> {
+            self.0.settle()
+        }
+
+        fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {
+            self.0.row(number)
+        }
+
+        fn first<'a>(&'a self, owner: &'a str, lane: Lane) -> Keeping<'a, Option<Row>> {
+            self.0.first(owner, lane)
+        }
+
+        fn rows<'a>(&'a self, owner: &'a str) -> Keeping<'a, Vec<Row>> {
+            self.0.rows(owner)
+        }
+    }
+
+    fn outbox(store: impl OutboxStore + 'static) -> Outbox {
+        let server = ScriptedServer::gateway(&VirtualEnvironment::new(1));
+        let client = Client::new(server.origin(), server.clone());
+        Outbox::new(client.core(), store, Environment::system(), "i-1", Policy::default()).unwrap()
+    }
+
+    fn changes() -> Changes<BlueprintOp> {
+        let known = Known { bt: Some("bp-1".parse().unwrap()), ..Known::default() };
+        let mut changes = BlueprintChanges::new();
+        changes.add(known.item_ref().unwrap()).unwrap();
+        changes
+    }
+
+    /// Ctrl-C while a change is being kept promises nothing; afterwards it names it.
+    #[tokio::test(start_paused = true)]
+    async fn what_is_being_kept_may_be_kept() {
+        let mut output = Output::new(Form::People, Color::Never);
+        let slow = outbox(Slow(MemoryOutbox::new()));
+        let kept = tokio::time::timeout(Duration::from_secs(1), keep(&slow, changes(), &mut output)).await;
+        assert!(kept.is_err(), "nobody says so");
+        assert_eq!(output.unfinished(), Some("it may be kept: `exchange outbox list` says"));
+        keep(&outbox(MemoryOutbox::new()), changes(), &mut output).await.unwrap();
+        let kept = "change 1 is kept: `exchange outbox show 1` says what became of it";
+        assert_eq!(output.unfinished(), Some(kept));
+    }
+
+    /// Another run's turn is waited for, and not for ever.
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_comes_or_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sending.lock");
+        let mut output = Output::new(Form::People, Color::Never);
+        let first = Turn::of(&path, &mut output).await.unwrap();
+        let begun = Instant::now();
+        let given_up = Turn::of(&path, &mut output).await.err().unwrap();
+        assert_eq!((given_up.exit(), begun.elapsed()), (Exit::Wait, PATIENCE));
+        let then = async {
+            tokio::time::sleep(Duration::from_secs(100)).await;
+            drop(first);
+        };
+        let (second, ()) = tokio::join!(Turn::of(&path, &mut output), then);
+        assert!(second.is_ok() && begun.elapsed() < PATIENCE + Duration::from_secs(101));
     }
 }

@@ -1,20 +1,20 @@
 //! `outbox`: changes that were not sent yet, or need the member.
 
 use exchange_client::{
+    UnixTime,
     api::{
         Json,
-        runtime::moment,
         types::{BlueprintOp, OrgStockOp, ShipOp, StockOp},
     },
     changes::{Lane, Op, Remedy},
-    outbox::{Entry, EntryNumber, Found, Outbox, State, Why},
+    outbox::{Contents, Entry, EntryNumber, Found, Outbox, State, Unreadable, Why},
 };
 use serde_json::{Value, json};
 
 use super::{
     App,
     change::{self, Turn},
-    link, told,
+    link, told, written,
 };
 use crate::{
     args::{self, OutboxResolve},
@@ -29,7 +29,10 @@ pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -
         args::Outbox::Show(args) => show(app, EntryNumber(args.id), output).await,
         args::Outbox::Retry(args) => retry(app, args.id.map(EntryNumber), output).await,
         args::Outbox::Drop(args) => {
-            known(app).await?.discard(EntryNumber(args.id)).await?;
+            let outbox = known(app).await?;
+            // A run that is sending it tells what became of it.
+            let _turn = Turn::wait(app, output).await?;
+            outbox.discard(EntryNumber(args.id)).await?;
             if output.is_json() {
                 output.json(&json!({ "dropped": args.id }));
             } else {
@@ -74,6 +77,9 @@ async fn begun(app: &App, output: &mut Output) -> Result<(Outbox, Turn), Failure
     Ok((outbox, Turn::wait(app, output).await?))
 }
 
+/// What is to be done about a change that this version cannot read.
+pub(super) const UNREADABLE: &str = "`drop` it, unless a newer version of this program kept it";
+
 /// A state, and what it asks for.
 pub(super) const fn words(state: State) -> (Look, &'static str, &'static str) {
     match state {
@@ -110,14 +116,21 @@ fn facts_json(entry: &Entry) -> Value {
     })
 }
 
+fn unreadable_json(entry: &Unreadable) -> Value {
+    json!({
+        "number": entry.number.0, "area": entry.lane.as_str(), "opCount": null, "state": "unreadable",
+        "failures": null, "code": null, "next": UNREADABLE,
+    })
+}
+
 async fn list(app: &App, output: &mut Output) -> Result<Exit, Failure> {
-    let entries = app.entries_here().await?;
+    let (entries, unreadable) = app.changes_here().await?;
     if output.is_json() {
-        let items: Vec<_> = entries.iter().map(facts_json).collect();
-        output.json(&json!({ "items": items }));
+        let items = entries.iter().map(facts_json).chain(unreadable.iter().map(unreadable_json));
+        output.json(&json!({ "items": items.collect::<Vec<_>>() }));
         return Ok(Exit::Done);
     }
-    if entries.is_empty() {
+    if entries.is_empty() && unreadable.is_empty() {
         output.note("nothing waits");
         return Ok(Exit::Done);
     }
@@ -132,6 +145,13 @@ async fn list(app: &App, output: &mut Output) -> Result<Exit, Failure> {
             (Look::Plain, entry.code().unwrap_or("").to_owned()),
             (Look::Plain, next.to_owned()),
         ]);
+    }
+    for entry in &unreadable {
+        let [number, area] =
+            [entry.number.to_string(), entry.lane.to_string()].map(|cell| (Look::Plain, cell));
+        let [ops, code] = [(Look::Plain, String::new()), (Look::Plain, String::new())];
+        let (state, next) = ((Look::Bad, "unreadable".to_owned()), (Look::Plain, UNREADABLE.to_owned()));
+        table.painted([number, area, ops, state, code, next]);
     }
     table.print(output);
     Ok(Exit::Done)
@@ -150,7 +170,7 @@ async fn show(app: &App, number: EntryNumber, output: &mut Output) -> Result<Exi
     };
     let set = outbox.outcome(number).await?.as_ref().and_then(told::Set::of_written);
     let verdict = |id: &str| set.as_ref()?.ops.iter().find(|op| op.id == id).map(|op| &op.verdict);
-    let moment = |millis: u64| moment::text_of(i64::try_from(millis / 1000).ok()?);
+    let moment = |millis: u64| written(UnixTime::from_secs(millis / 1000));
     let (kept, decided) = (moment(entry.created_at()), entry.decided_at().and_then(moment));
     if output.is_json() {
         let op = |(id, asks): &(String, Json)| {
@@ -207,8 +227,8 @@ async fn ops<O: Op>(
 ) -> Result<Vec<(String, Json)>, exchange_client::Error> {
     let changes = outbox.changes::<O>(number).await?;
     let op = |op: &O| {
-        let id = op.id().map_or_else(String::new, |id| id.as_str().to_owned());
-        let mut asks = op.to_json().ok()?;
+        let (id, asks) = told::said(op);
+        let mut asks = asks?;
         if let Json::Object(members) = &mut asks {
             members.remove("opId");
         }
@@ -230,8 +250,9 @@ async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Resul
     let (outbox, turn) = begun(app, output).await?;
     let numbers = match id {
         Some(number) => {
-            // One that is being sent goes on by itself, and at once when nobody does so any more.
-            if outbox.entry(number).await?.state() != State::Sending {
+            // One that is being sent goes on by itself, and at once when nobody does so any more. Of one that is decided
+            // it is told.
+            if !matches!(outbox.entry(number).await?.state(), State::Sending | State::Done) {
                 outbox.retry(number).await?;
             }
             vec![number]
@@ -239,7 +260,7 @@ async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Resul
         None => {
             outbox.resume().await?;
             let mut due = Vec::new();
-            for entry in outbox.entries().await? {
+            for entry in outbox.contents().await?.entries {
                 if entry.state() == State::Pending {
                     outbox.retry(entry.number()).await?;
                 }
@@ -254,7 +275,8 @@ async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Resul
     if !numbers.is_empty() || exit != Exit::Done {
         return Ok(exit);
     }
-    let stuck = outbox.entries().await?.iter().filter(|entry| entry.state().is_wedged()).count();
+    let Contents { entries, unreadable, .. } = outbox.contents().await?;
+    let stuck = entries.iter().filter(|entry| entry.state().is_wedged()).count() + unreadable.len();
     if stuck > 0 {
         output.warn(format!(
             "nothing can be sent, and {stuck} of the changes need you: `exchange outbox list`"

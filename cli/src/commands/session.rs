@@ -1,6 +1,6 @@
 //! `login`, `logout`, `status`, `whoami`: the connection of this installation.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use exchange_client::{
     Connection, CredentialStore, Disconnected, Entry, Error, ErrorKind, InsecureFile, Label, Later,
@@ -246,6 +246,36 @@ fn stated(state: SessionState) -> (Look, &'static str, &'static str) {
     }
 }
 
+/// The changes of the outbox, counted.
+struct Waiting {
+    waiting: usize,
+    /// Decided, and nobody read what became of them.
+    untold: usize,
+    unreadable: usize,
+}
+
+impl Waiting {
+    async fn of(app: &App) -> Result<Self, Failure> {
+        let (entries, unreadable) = app.changes_here().await?;
+        let untold = entries.iter().filter(|entry| entry.state() == State::Done).count();
+        Ok(Self { waiting: entries.len() - untold, untold, unreadable: unreadable.len() })
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.waiting, "waiting"),
+            (self.untold, "decided, which `exchange outbox retry` tells"),
+            (self.unreadable, "that cannot be read here"),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+        f.write_str(if parts.is_empty() { "empty" } else { "" })?;
+        f.write_str(&parts.join(", "))
+    }
+}
+
 /// What is known here, without asking. Nobody signed in is exit code 4, with everything else said all the same.
 pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failure> {
     let session = app.session().await?;
@@ -254,8 +284,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
     let exit = if session.state() == SessionState::Active { Exit::Done } else { Exit::SignIn };
     let read = |area: Area| -> Result<_, Failure> { Ok((area, copies.standing(area)?, copies.count(area)?)) };
     let areas = Area::ALL.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let entries = app.entries_here().await?;
-    let waiting = entries.iter().filter(|entry| entry.state() != State::Done).count();
+    let changes = Waiting::of(app).await?;
     let scopes = session.scopes();
     let granted: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
     if output.is_json() {
@@ -269,7 +298,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
             "state": state, "next": next, "issuer": app.config.place.issuer(), "gateway": app.config.place.gateway(),
             "profile": app.config.profile, "secretStore": session.secret_store(),
             "installationId": session.installation_id(), "label": session.label(), "scopes": granted,
-            "areas": areas, "outbox": waiting,
+            "areas": areas, "outbox": changes.waiting, "untold": changes.untold, "unreadable": changes.unreadable,
         }));
         return Ok(exit);
     }
@@ -301,7 +330,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
             }
         }
     }
-    facts.say("outbox", if waiting == 0 { "empty".to_owned() } else { format!("{waiting} waiting") });
+    facts.say("outbox", changes.to_string());
     facts.print(output);
     Ok(exit)
 }

@@ -1,18 +1,23 @@
 //! What became of changes: read from the outbox, told, and only then forgotten there (CLI-04, STK-18, WRT-14).
 //!
-//! The outbox has the truth and keeps what was decided until it is discarded here, after it was printed. So what a
-//! command that was broken off could not tell, the next one that sends tells.
+//! The outbox has the truth and keeps what was decided until it is forgotten here, after it was printed. So what a
+//! command that was broken off could not tell, the next one that sends tells; of stock of the organisation within seven
+//! days, for which it may be kept (OST-14).
 
 use exchange_client::{
-    Error,
+    Error, ErrorKind,
+    api::{
+        Json,
+        types::{Warning, WarningCode},
+    },
     changes::{Lane, Op, Outcome, Remedy, Settled, Verdict},
-    outbox::{Entry, EntryNumber, Outbox, OutboxEvent, State, Why, Written},
+    outbox::{Contents, Entry, EntryNumber, Outbox, OutboxEvent, State, Unreadable, Why, Written},
 };
 use serde_json::{Map, Value, json};
 
 use super::{
     claims::{Claim, Claims},
-    outbox::words,
+    outbox::{UNREADABLE, words},
 };
 use crate::{
     failure::{Exit, Failure},
@@ -24,6 +29,7 @@ use crate::{
 pub(super) struct Set {
     pub(super) ops: Vec<Told>,
     notices: Vec<String>,
+    warnings: Vec<Warning>,
     offers_reduced: i64,
     offers_removed: i64,
     detached_from_missions: i64,
@@ -39,17 +45,14 @@ pub(super) struct Told {
 impl Set {
     pub(super) fn of<O: Op>(outcome: &Outcome<O>) -> Self {
         let op = |settled: &Settled<O>| {
-            let json = settled.op.to_json().ok();
+            let (id, json) = said(&settled.op);
             let what = json.and_then(|json| Some(json.as_object()?.get("op")?.as_str()?.to_owned()));
-            Told {
-                id: settled.op.id().map_or_else(String::new, |id| id.as_str().to_owned()),
-                what: what.unwrap_or_default(),
-                verdict: settled.verdict.clone(),
-            }
+            Told { id, what: what.unwrap_or_default(), verdict: settled.verdict.clone() }
         };
         Self {
             ops: outcome.ops.iter().map(op).collect(),
             notices: outcome.notices().iter().map(ToString::to_string).collect(),
+            warnings: outcome.warnings.clone(),
             offers_reduced: outcome.offers_reduced,
             offers_removed: outcome.offers_removed,
             detached_from_missions: outcome.detached_from_missions,
@@ -64,6 +67,23 @@ impl Set {
             Written::OrgStock(outcome) => Some(Self::of(outcome)),
             _ => None,
         }
+    }
+}
+
+/// The id of an op, and all that it says.
+pub(super) fn said<O: Op>(op: &O) -> (String, Option<Json>) {
+    (op.id().map_or_else(String::new, |id| id.as_str().to_owned()), op.to_json().ok())
+}
+
+/// What the exchange took without knowing what it means (CON-08).
+fn not_understood(Warning { pointer, code, .. }: &Warning) -> String {
+    let pointer = pointer.as_str();
+    match code {
+        WarningCode::UnknownField => format!("{pointer} means nothing to the exchange, which passed it over"),
+        WarningCode::LocKeyUnresolved => {
+            format!("{pointer}: no entry of the exchange has this key, and the name decided")
+        }
+        code => format!("{pointer}: {}", code.as_str()),
     }
 }
 
@@ -89,12 +109,14 @@ enum Stands {
     Decided { set: Option<Set>, replayed: bool },
     /// It is kept; `behind` an earlier one of its area that has to go first.
     Open { state: State, code: Option<String>, behind: Option<(EntryNumber, State)> },
-    /// Another run of this program told what became of it.
+    /// Another run of this program tells what became of it, or gave it up.
     Gone,
+    /// This version cannot read it.
+    Unreadable { done: bool },
 }
 
 impl Line {
-    /// Of this command, and told by another run.
+    /// Of this command, and not its to tell any more.
     const fn gone(number: EntryNumber) -> Self {
         Self { number: Some(number), area: None, own: true, stands: Stands::Gone, failure: None, claim: None }
     }
@@ -111,7 +133,7 @@ impl Line {
         let (state, behind) = match &self.stands {
             Stands::Open { state, behind, .. } => (state, behind),
             // What nobody can say here is no success.
-            Stands::Gone => return Some(Exit::Failed),
+            Stands::Gone | Stands::Unreadable { .. } => return Some(Exit::Failed),
             Stands::Decided { .. } if self.failure.is_some() => return Some(Exit::Failed),
             Stands::Decided { .. } | Stands::Previewed(_) => return None,
         };
@@ -186,24 +208,26 @@ pub(super) async fn tell(
     show(&lines, output);
     output.deliver()?;
     remark(&lines, output);
-    let exit = match (exit(&lines), trouble) {
-        (exit, None) => exit,
-        (exit, Some(trouble)) => {
-            trouble.tell(output);
-            if exit == Exit::Done { trouble.exit() } else { exit }
+    let mut exit = exit(&lines);
+    if let Some(trouble) = trouble {
+        trouble.tell(output);
+        // What a command is about and is decided is so, whatever keeps others from being sent.
+        if exit == Exit::Done && !lines.iter().any(|line| line.own) {
+            exit = trouble.exit();
         }
-    };
-    let mut areas = Vec::new();
+    }
+    let (mut areas, mut told, mut claims) = (Vec::new(), Vec::new(), Vec::new());
     for line in lines.iter_mut().filter(|line| matches!(line.stands, Stands::Decided { .. })) {
         areas.extend(line.area);
         // What nobody read was not told.
-        let Some(number) = line.number.filter(|_| output.is_read() && line.failure.is_none()) else {
-            continue;
-        };
-        match outbox.discard(number).await {
-            Ok(()) => line.claim.take().into_iter().for_each(Claim::told),
-            Err(error) => output.warn(error),
+        if output.is_read() && line.failure.is_none() {
+            told.extend(line.number);
+            claims.extend(line.claim.take());
         }
+    }
+    match outbox.forget(&told).await {
+        Ok(_) => claims.into_iter().for_each(Claim::told),
+        Err(error) => output.warn(error),
     }
     Ok((exit, areas))
 }
@@ -215,7 +239,7 @@ pub(super) async fn gather(
     own: &[EntryNumber],
     sent: Result<&[OutboxEvent], &Failure>,
 ) -> Result<Telling, Failure> {
-    let entries = outbox.entries().await?;
+    let Contents { entries, unreadable, .. } = outbox.contents().await?;
     let stuck = |event: &OutboxEvent| match event {
         OutboxEvent::Stuck { error } => Some(Failure::from(error.clone())),
         _ => None,
@@ -224,6 +248,12 @@ pub(super) async fn gather(
         Ok(events) => (events, events.iter().find_map(stuck)),
         Err(trouble) => (&[][..], Some(trouble.clone())),
     };
+    // Said of the change itself.
+    let is_said = |failure: &Failure| {
+        matches!(failure, Failure::Client(error) if error.kind() == ErrorKind::Storage)
+            && unreadable.iter().any(|other| !other.done)
+    };
+    trouble = trouble.filter(|trouble| !is_said(trouble));
     let mut lines = Vec::new();
     for entry in &entries {
         let (number, is_own) = (entry.number(), own.contains(&entry.number()));
@@ -269,7 +299,15 @@ pub(super) async fn gather(
             claim,
         });
     }
-    let is_there = |number: &EntryNumber| entries.iter().any(|entry| entry.number() == *number);
+    for Unreadable { number, lane, done, .. } in &unreadable {
+        let own = own.contains(number);
+        let (number, stands) = (Some(*number), Stands::Unreadable { done: *done });
+        lines.push(Line { number, area: Some(*lane), own, stands, failure: None, claim: None });
+    }
+    let is_there = |number: &EntryNumber| {
+        let readable = entries.iter().map(Entry::number);
+        readable.chain(unreadable.iter().map(|other| other.number)).any(|other| other == *number)
+    };
     lines.extend(own.iter().filter(|number| !is_there(number)).map(|number| Line::gone(*number)));
     Ok(Telling { lines, trouble })
 }
@@ -381,9 +419,14 @@ fn entry(line: &Line) -> Value {
             say("behind", json!(behind.map(|(number, _)| number.0)));
             say("next", json!(words(*state).2));
         }
-        Stands::Gone => drop(say("state", json!("told elsewhere"))),
+        Stands::Gone => drop(say("state", json!("gone"))),
+        Stands::Unreadable { .. } => {
+            say("state", json!("unreadable"));
+            say("next", json!(UNREADABLE));
+        }
     }
     if let Some(set) = line.set() {
+        say("warnings", json!(set.warnings));
         say("offersReduced", json!(set.offers_reduced));
         say("offersRemoved", json!(set.offers_removed));
         say("detachedFromMissions", json!(set.detached_from_missions));
@@ -396,8 +439,13 @@ fn entry(line: &Line) -> Value {
 
 /// What the member is told beside the data (CLI-04, STK-18).
 fn remark(lines: &[Line], output: &mut Output) {
-    for notice in lines.iter().filter_map(Line::set).flat_map(|set| &set.notices) {
-        output.warn(notice);
+    for set in lines.iter().filter_map(Line::set) {
+        for notice in &set.notices {
+            output.warn(notice);
+        }
+        for warning in &set.warnings {
+            output.warn(not_understood(warning));
+        }
     }
     for line in lines {
         let number = line.number.unwrap_or(EntryNumber(0));
@@ -419,8 +467,14 @@ fn remark(lines: &[Line], output: &mut Output) {
             }
             Stands::Open { state, behind, .. } => open(number, *state, *behind, line, output),
             Stands::Gone => output.note(format!(
-                "change {number} was sent by another run of this program, which told what became of it"
+                "change {number} is not this run's to tell: another run of this program tells what became of it, or gave it \
+                 up"
             )),
+            Stands::Unreadable { done } => {
+                let effect = if *done { "what became of it is not known" } else { "others of its area wait for it" };
+                output.warn(format!("change {number} cannot be read here: {effect}"));
+                output.note(format!("  -> exchange outbox drop {number}, unless a newer version of this program kept it"));
+            }
         }
     }
 }
@@ -469,8 +523,6 @@ fn open(
 
 #[cfg(test)]
 mod tests {
-    use exchange_client::ErrorKind;
-
     use super::*;
 
     fn set(verdicts: &[Verdict]) -> Set {
@@ -479,6 +531,7 @@ mod tests {
         Set {
             ops: verdicts.iter().map(op).collect(),
             notices: Vec::new(),
+            warnings: Vec::new(),
             offers_reduced: 0,
             offers_removed: 0,
             detached_from_missions: 0,
@@ -519,12 +572,22 @@ mod tests {
             (open(State::Pending, Some(State::Held)), Exit::Conflict),
             (open(State::Pending, Some(State::Parked(Why::SignedOut))), Exit::Conflict),
             (line(Stands::Gone), Exit::Failed),
+            (line(Stands::Unreadable { done: false }), Exit::Failed),
             (line(Stands::Decided { set: None, replayed: false }), Exit::Done),
             (failed(line(Stands::Decided { set: None, replayed: false }), ErrorKind::Storage), Exit::Failed),
         ] {
             assert_eq!(exit(&[line]), wanted);
         }
         assert_eq!(exit(&[]), Exit::Done);
+    }
+
+    /// What another run tells, or gave up, is not said to be told; what cannot be read says what to do.
+    #[test]
+    fn what_is_not_this_runs_to_tell_is_no_outcome() {
+        let told = document(&[line(Stands::Gone), line(Stands::Unreadable { done: false })]);
+        assert_eq!((&told["changes"][0]["state"], &told["applied"]), (&json!("gone"), &json!(0)));
+        let unreadable = &told["changes"][1];
+        assert_eq!((&unreadable["state"], &unreadable["next"]), (&json!("unreadable"), &json!(UNREADABLE)));
     }
 
     /// Something as asked beside something else is partly done, and what others left behind counts for nothing.

@@ -6,7 +6,7 @@ use exchange_service::sandbox::Act;
 use expect_test::expect;
 use serde_json::json;
 use tokio::{
-    io::AsyncReadExt as _,
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
     process::{Child, Command},
 };
 
@@ -39,6 +39,34 @@ async fn ctrl_c_names_the_change_that_is_kept() {
     "#]].assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
     let next = desk.json(&rifles("4pc")).await;
     assert_eq!((next.code, &next.json()["changes"][0]["behind"]), (6, &json!(1)), "{}", next.shown());
+}
+
+/// Whoever waits while another run sends is told so, and that nothing was kept when it is broken off then.
+#[tokio::test]
+async fn ctrl_c_before_a_turn_keeps_nothing() {
+    let desk = Desk::synced().await;
+    let another = std::fs::File::create(desk.state().join("sending.lock")).unwrap();
+    another.lock().unwrap();
+    let waits = async |args: &[&str]| {
+        let mut command = desk.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut told = String::new();
+        BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut told).await.unwrap();
+        assert_eq!(told, "another run of this program is sending: this one waits for its turn\n");
+        child
+    };
+    let child = waits(&rifles("3pc")).await;
+    stopped(&child, "-INT").await;
+    expect![[r#"
+        exit 130
+        err| nothing of it was kept or sent
+    "#]]
+    .assert_eq(&ended(child).await.shown());
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+    // What is given up may just be sent.
+    let child = waits(&["outbox", "drop", "1"]).await;
+    drop(another);
+    assert_eq!(ended(child).await.code, 2, "there is none");
 }
 
 /// IDP-24, CLI-06: a change that is being sent keeps nobody from disconnecting.

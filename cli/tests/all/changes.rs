@@ -27,7 +27,7 @@ async fn the_members_own_things_are_changed() {
     desk.found(&["blueprints", "list"], "Sandbox Knife").await;
     expect![[r#"
         exit 0
-        out| {"applied":1,"changes":[{"area":"blueprints","detachedFromMissions":0,"number":2,"offersReduced":0,"offersRemoved":0,"own":true,"replayed":false,"state":"done"}],"dryRun":false,"ops":[{"change":2,"next":null,"op":"remove","opId":"1","reason":null,"result":"applied"}],"unchanged":0}
+        out| {"applied":1,"changes":[{"area":"blueprints","detachedFromMissions":0,"number":2,"offersReduced":0,"offersRemoved":0,"own":true,"replayed":false,"state":"done","warnings":[]}],"dryRun":false,"ops":[{"change":2,"next":null,"op":"remove","opId":"1","reason":null,"result":"applied"}],"unchanged":0}
     "#]].assert_eq(&desk.json(&["blueprints", "remove", "Sandbox Knife"]).await.shown());
     let set = ["stock", "set", "Sandbox Trade Goods", "--at", "Sandbox City Hangar"];
     let place = desk.found(&["stock", "list"], "Sandbox Trade Goods").await["location"]["name"]
@@ -322,5 +322,39 @@ async fn what_breaks_the_contract_is_not_kept() {
         err|   -> see --help
     "#]]
     .assert_eq(&ran.shown());
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
+}
+
+/// CON-08, CLI-04: what the exchange took without knowing what it means is told, to people and to programs.
+#[tokio::test]
+async fn what_the_exchange_does_not_know_is_named() {
+    let desk = Desk::synced().await;
+    let ops = r#"[{"op": "add", "ref": {"name": "Sandbox Knife", "locKey": "items_of_nobody"}}]"#;
+    let file = desk.file("ops.json", ops);
+    for args in [&["blueprints", "change", &file, "--dry-run"][..], &["blueprints", "change", &file]] {
+        let ran = desk.run(args).await;
+        let named = "note: /ops/0/ref/locKey: no entry of the exchange has this key, and the name decided";
+        assert!(ran.code == 0 && ran.err.lines().any(|line| line == named), "{}", ran.shown());
+    }
+    let told = desk.json(&["blueprints", "change", &file]).await;
+    let warnings = serde_json::json!([{ "pointer": "/ops/0/ref/locKey", "code": "LOC_KEY_UNRESOLVED" }]);
+    assert_eq!(told.json()["changes"][0]["warnings"], warnings, "{}", told.shown());
+}
+
+/// What was typed wrong is named by its place, and is not sent.
+#[tokio::test]
+async fn a_member_that_no_op_has_is_named() {
+    let desk = Desk::synced().await;
+    let ops = r#"[{"op": "add", "ref": {"name": "Sandbox Knife"}},
+                  {"op": "add", "ref": {"name": "Sandbox Rifle", "nam": "x"}, "acquired": "x"}]"#;
+    let file = desk.file("ops.json", ops);
+    expect![[r#"
+        exit 2
+        err| error: the contract knows no such member of an op:
+        err|   /ops/1/acquired
+        err|   /ops/1/ref/nam
+        err|   -> see --help
+    "#]]
+    .assert_eq(&desk.run(&["blueprints", "change", &file]).await.shown());
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }

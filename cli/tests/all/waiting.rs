@@ -2,6 +2,11 @@
 
 use std::{process::Stdio, time::Duration};
 
+use exchange_client::{
+    Lane,
+    outbox::{NewRow, OutboxStore as _, Row},
+};
+use exchange_client_sqlite::SqliteOutbox;
 use exchange_service::sandbox::Act;
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -16,6 +21,12 @@ pub(crate) fn rifles(to: &'static str) -> [&'static str; 9] {
 
 /// A change of stock that the member has to confirm.
 async fn held(desk: &Desk) {
+    let file = everything_removed(desk).await;
+    assert_eq!(desk.run(&["stock", "change", &file]).await.code, 7);
+}
+
+/// The file `all.json`, which sets every lot of the member's to nothing.
+pub(crate) async fn everything_removed(desk: &Desk) -> String {
     let lots = desk.json(&["stock", "list"]).await.json();
     let op = |lot: &Value| {
         json!({
@@ -25,8 +36,7 @@ async fn held(desk: &Desk) {
         })
     };
     let ops: Vec<Value> = lots["items"].as_array().unwrap().iter().map(op).collect();
-    let file = desk.file("all.json", &json!(ops).to_string());
-    assert_eq!(desk.run(&["stock", "change", &file]).await.code, 7);
+    desk.file("all.json", &json!(ops).to_string())
 }
 
 /// CLI-04: a change that another of its area holds up says so, also to programs.
@@ -176,6 +186,10 @@ async fn an_outcome_that_nobody_read_is_told_later() {
     .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
     let shown = desk.run(&["outbox", "show", "1"]).await;
     assert!(shown.out.contains("done") && shown.out.contains("applied"), "{}", shown.shown());
+    let status = desk.json(&["status"]).await.json();
+    assert_eq!((&status["outbox"], &status["untold"]), (&json!(0), &json!(1)));
+    let status = desk.run(&["status"]).await.out;
+    assert!(status.contains("outbox             1 decided, which `exchange outbox retry` tells"), "{status}");
     expect![[r#"
         exit 0
         out| CHANGE  OP                RESULT   WHY
@@ -184,16 +198,128 @@ async fn an_outcome_that_nobody_read_is_told_later() {
         err| change 1, which was kept before, is decided: this is its outcome
     "#]]
     .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
+    // Also one that is asked for it by its number.
+    assert_eq!(unread(&["blueprints", "remove", "Sandbox Knife"]).await, Some(0));
+    expect![[r#"
+        exit 0
+        out| OP          RESULT   WHY
+        out| 1   remove  applied
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "retry", "3"]).await.shown());
     // Also one that finds nothing else to send; and the exit code of the first was its own.
     assert_eq!(unread(&rifles("5pc")).await, Some(7));
     expect![[r#"
         exit 0
         out| OP                RESULT    WHY
         out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronise, then look at it again
-        err| change 3, which was kept before, is decided: this is its outcome
+        err| change 4, which was kept before, is decided: this is its outcome
         err| nothing waits that can be sent
     "#]].assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+}
+
+/// A row of the outbox as another program, or an earlier time, left it.
+async fn left(desk: &Desk, change: impl FnOnce(&mut Row)) {
+    let store = SqliteOutbox::open(desk.state()).unwrap();
+    let owner = store.owners().await.unwrap().remove(0);
+    let mut row = store.rows(&owner).await.unwrap().remove(0);
+    change(&mut row);
+    assert!(store.replace(row).await.unwrap());
+}
+
+/// CLI-04, OST-14: an outcome that nobody read is told however late the next command is, but for one of the
+/// organisation's stock, of which nothing is kept after seven days.
+#[tokio::test]
+async fn what_nobody_read_waits_for_who_does() {
+    let desk = Desk::synced().await;
+    let unread = async |args: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let child = desk.command(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        assert_eq!(ended(child).await.code, 0);
+    };
+    let age = |row: &mut Row| {
+        let mut head: Value = serde_json::from_str(&row.head).unwrap();
+        head["decided_at"] = (head["decided_at"].as_u64().unwrap() - 8 * 86_400_000).into();
+        row.head = head.to_string();
+    };
+    unread(&rifles("3pc")).await;
+    left(&desk, age).await;
+    expect![[r#"
+        exit 0
+        out| CHANGE  OP                RESULT   WHY
+        out|      1  1   set-quantity  applied
+        out|      2  1   add           applied
+        err| change 1, which was kept before, is decided: this is its outcome
+    "#]]
+    .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
+    let lots = desk.json(&["org-stock", "list", "metal"]).await.json();
+    let entry = &lots["items"][0]["entries"][0];
+    let (id, version) = (entry["id"].as_str().unwrap(), entry["version"].to_string());
+    unread(&["org-stock", "note", id, "--unit", "unit-squadron", "--version", &version, "--note", "hush"])
+        .await;
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
+    left(&desk, age).await;
+    // Whatever comes next, a list too.
+    let told = desk.run(&["stock", "list", "rifle"]).await;
+    assert_eq!(told.code, 0);
+    let gone = "note: change 3 of org-stock was decided more than seven days ago, and nobody read what became of it: it is not \
+                kept any longer";
+    assert_eq!(told.err.lines().next(), Some(gone));
+    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+}
+
+/// CLI-04: a change that cannot be read hides nothing of others, is named, and can be given up.
+#[tokio::test]
+async fn what_cannot_be_read_hides_nothing_else() {
+    let desk = Desk::synced().await;
+    let of_ships = NewRow {
+        owner: desk.json(&["status"]).await.json()["installationId"].as_str().unwrap().to_owned(),
+        lane: Lane::Ships,
+        head: r#"{"state": "of-a-later-version"}"#.to_owned(),
+        body: "{}".into(),
+    };
+    SqliteOutbox::open(desk.state()).unwrap().append(vec![of_ships]).await.unwrap();
+    expect![[r#"
+        exit 0
+        out| OP                RESULT   WHY
+        out| 1   set-quantity  applied
+        err| note: change 1 cannot be read here: others of its area wait for it
+        err|   -> exchange outbox drop 1, unless a newer version of this program kept it
+    "#]]
+    .assert_eq(&desk.run(&rifles("3pc")).await.shown());
+    let told = desk.json(&["blueprints", "add", "Sandbox Knife"]).await;
+    let unreadable = json!({
+        "number": 1, "area": "ships", "own": false, "state": "unreadable",
+        "next": "`drop` it, unless a newer version of this program kept it",
+    });
+    assert!(told.json()["changes"].as_array().unwrap().contains(&unreadable), "{}", told.shown());
+    assert_eq!((told.code, &told.json()["applied"]), (0, &json!(1)));
+    expect![[r#"
+        exit 0
+        out| NUMBER  AREA   OPS  STATE       CODE  NEXT
+        out|      1  ships       unreadable        `drop` it, unless a newer version of this program kept it
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
+    let status = desk.json(&["status"]).await.json();
+    assert_eq!((&status["outbox"], &status["unreadable"]), (&json!(0), &json!(1)));
+    assert_eq!(desk.run(&["outbox", "retry"]).await.code, 7);
+    assert_eq!(desk.run(&["outbox", "drop", "1"]).await.code, 0);
+    assert_eq!(desk.run(&["outbox", "retry"]).await.code, 0);
+}
+
+/// CLI-04: where what became of a change cannot be told, it is said that it is kept, so that nobody sends it again.
+#[tokio::test]
+async fn what_cannot_be_told_is_kept() {
+    let desk = Desk::synced().await;
+    let telling = desk.state().join("telling");
+    std::fs::write(&telling, "").unwrap();
+    let ran = desk.run(&rifles("3pc")).await;
+    let kept = "change 1 is kept: `exchange outbox show 1` says what became of it";
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().next()), (1, "", Some(kept)), "{}", ran.shown());
+    std::fs::remove_file(&telling).unwrap();
+    let told = desk.run(&["outbox", "retry", "1"]).await;
+    assert!(told.code == 0 && told.out.contains("applied"), "{}", told.shown());
 }
 
 /// A change is kept while the exchange cannot take it, and sent by `retry`.
