@@ -10,6 +10,8 @@ mod files;
 mod kit;
 mod lists;
 mod raw;
+#[cfg(unix)]
+mod readme;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod waiting;

@@ -1,0 +1,110 @@
+//! The README, command by command: what it shows is what is printed.
+
+use std::{os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
+
+use regex::Regex;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::Command,
+};
+
+use crate::{
+    kit::{Desk, MEMBER, normal},
+    waiting::everything_removed,
+};
+
+/// A command line of the README, and what is shown below it.
+struct Shown {
+    line: String,
+    output: Vec<String>,
+}
+
+/// Those of this program, in order.
+fn shown() -> Vec<Shown> {
+    let (mut shown, mut is_inside): (Vec<Shown>, bool) = (Vec::new(), false);
+    for line in include_str!("../../README.md").lines() {
+        if line.starts_with("```") {
+            is_inside = line == "```text";
+        } else if let Some(line) = line.strip_prefix("$ ").filter(|_| is_inside) {
+            shown.push(Shown { line: line.to_owned(), output: Vec::new() });
+        } else if is_inside && let Some(last) = shown.last_mut() {
+            last.output.push(line.to_owned());
+        }
+    }
+    shown.retain(|shown| shown.line.starts_with("exchange "));
+    shown
+}
+
+/// A terminal's session: both streams as they come, in the member's folder.
+async fn run(desk: &Desk, line: &str) -> Vec<String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_exchange")).parent().unwrap();
+    let path =
+        format!("{}:{}:{}", desk.home.path().display(), program.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    // The same surroundings as any other.
+    for (name, value) in desk.command(&[]).as_std_mut().get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell.env("PATH", path).current_dir(desk.home.path()).kill_on_drop(true);
+    let mut child = shell
+        .args(["-c", &format!("exec 2>&1; {line}")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut output = Vec::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if let Some(code) = line.strip_prefix("Type   ") {
+            desk.sandbox.approve(code, MEMBER).await.unwrap();
+        }
+        output.push(line);
+    }
+    child.wait().await.unwrap();
+    output
+}
+
+/// Whether a line is what is shown; `…` stands for anything.
+fn is(printed: &str, shown: &str) -> bool {
+    let code = Regex::new("Type   [A-Z]{4}-[A-Z]{4}").unwrap();
+    let [printed, shown] =
+        [printed, shown].map(|line| normal(&code.replace(line, "Type   <code>")).trim_end().to_owned());
+    let pattern = regex::escape(&shown).replace('…', ".*");
+    Regex::new(&format!("^{pattern}$")).unwrap().is_match(&printed)
+}
+
+#[tokio::test]
+async fn the_readme_shows_what_is_printed() {
+    let desk = Desk::signed_out().await;
+    let browser = desk.home.path().join("xdg-open");
+    std::fs::write(&browser, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let all = shown();
+    assert!(all.len() > 15, "{}", all.len());
+    for Shown { line, mut output } in all {
+        while output.last().is_some_and(String::is_empty) {
+            output.pop();
+        }
+        if line.contains("all.json") {
+            everything_removed(&desk).await;
+        }
+        let printed = match line.strip_prefix("exchange login") {
+            // There is no secret store here, and what is printed of that is said elsewhere.
+            Some(rest) => {
+                let printed = run(&desk, &format!("exchange login --insecure-storage{rest}")).await;
+                printed.into_iter().filter(|line| !line.starts_with("note: whoever can read")).collect()
+            }
+            None => run(&desk, &line).await,
+        };
+        let is_same = printed.len() == output.len()
+            && printed.iter().zip(&output).all(|(printed, shown)| is(printed, shown));
+        assert!(is_same, "$ {line}\n\nprints\n{}\n\nand not\n{}", printed.join("\n"), output.join("\n"));
+        if line.starts_with("exchange logout") {
+            desk.login(&["--all"]).await;
+            assert_eq!(desk.run(&["sync"]).await.code, 0);
+        }
+    }
+}
