@@ -17,17 +17,21 @@ mod conditions;
 mod enumerations;
 mod finding;
 mod flat;
+mod identity;
 mod named;
 mod objects;
 mod operations;
 mod parameters;
+mod places;
 mod proof;
 pub mod report;
 pub mod rules;
 mod scalars;
 mod schemas;
 mod security;
+mod texts;
 mod unions;
+mod ways;
 
 use std::{
     fmt, fs,
@@ -38,10 +42,11 @@ use crate::{
     api::Api,
     config::{Config, Input},
     diagnostics::{Diagnostic, Diagnostics, Faults},
-    load::{Sources, load},
+    load::{Sources, files, load},
     resolve::{ResolveOptions, UnknownKeywords, resolve},
     schema::Graph,
     stack::deep,
+    tree::SourceId,
 };
 
 /// The configuration that names the inputs of a contract.
@@ -59,6 +64,8 @@ pub struct Version {
     /// How they were read.
     options: ResolveOptions,
     faults: Faults,
+    /// Per source: the file as it is found from where the version was given.
+    files: Vec<String>,
 }
 
 impl Version {
@@ -67,7 +74,7 @@ impl Version {
     /// # Errors
     /// Every problem of every file; unknown keywords are none here.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        Self::read(inputs, mounts, ResolveOptions::default(), (&Input::default(), Path::new("")))
+        Self::read(inputs, mounts, ResolveOptions::default(), (&Input::default(), &common(inputs)))
     }
 
     /// Reads files and folders as this version was read, so that one configuration speaks of both.
@@ -76,7 +83,7 @@ impl Version {
     /// As [`Version::load`].
     pub fn load_alike(&self, inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
         let input = Input { faults: self.faults, ..Input::default() };
-        Self::read(inputs, mounts, self.options.clone(), (&input, Path::new("")))
+        Self::read(inputs, mounts, self.options.clone(), (&input, &common(inputs)))
     }
 
     fn read(
@@ -89,7 +96,17 @@ impl Version {
             let mut sources = load(inputs, mounts)?;
             let mut problems = Diagnostics::new();
             sources.mend_all(input, base, &|_| None, &mut problems);
-            if problems.has_errors() { Err(problems) } else { Self::new(sources, options, input.faults) }
+            if problems.has_errors() {
+                return Err(problems);
+            }
+            let mut version = Self::new(sources, options, input.faults)?;
+            let home = files::absolute(&base.join(".")).unwrap_or_else(|_| base.to_path_buf());
+            for (id, file) in version.sources.ids().zip(&mut version.files) {
+                if let Some(path) = version.sources.path(id) {
+                    *file = way(&home, path);
+                }
+            }
+            Ok(version)
         })
     }
 
@@ -133,7 +150,18 @@ impl Version {
         let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..options };
         let (graph, apis, mut problems) = resolve(&mut sources, &options);
         problems.settle(faults);
-        if problems.has_errors() { Err(problems) } else { Ok(Self { graph, apis, sources, options, faults }) }
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        let files = sources.sources.iter().map(|source| source.name.clone()).collect();
+        Ok(Self { graph, apis, sources, options, faults, files })
+    }
+
+    /// The file of a source as it is found from where the version was given: from the folder, or
+    /// from the folder of the file or of the `codegen.toml`. `/` on every system.
+    #[must_use]
+    pub fn file(&self, source: SourceId) -> String {
+        self.files.get(source.0 as usize).cloned().unwrap_or_default()
     }
 
     /// `info.version` of the first OpenAPI document; empty without one.
@@ -141,6 +169,31 @@ impl Version {
     pub fn version(&self) -> &str {
         self.apis.first().map_or("", |api| api.version.as_str())
     }
+}
+
+/// The folder that inputs are named from: the only one, or that of the only file.
+fn common(inputs: &[PathBuf]) -> PathBuf {
+    let folder = |path: &PathBuf| {
+        if path.is_dir() { path.clone() } else { path.parent().map_or_else(PathBuf::new, Path::to_path_buf) }
+    };
+    let folders: Vec<PathBuf> =
+        inputs.iter().map(folder).map(|path| files::absolute(&path.join(".")).unwrap_or(path)).collect();
+    files::common(&folders).unwrap_or_default()
+}
+
+/// The way from a folder to a file, both absolute; the file itself where nothing is shared.
+fn way(folder: &Path, file: &Path) -> String {
+    let shared = folder.components().zip(file.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().count() - shared;
+    let inside: PathBuf = file.components().skip(shared).collect();
+    // The root alone is nothing to share.
+    let relative = shared > 1 || folder.components().count() <= 1;
+    let way: PathBuf = if relative {
+        std::iter::repeat_n(Path::new(".."), up).chain([inside.as_path()]).collect()
+    } else {
+        file.to_path_buf()
+    };
+    way.to_string_lossy().replace('\\', "/")
 }
 
 /// What a change means for one direction; the greater, the worse.
@@ -151,17 +204,20 @@ pub enum Level {
     Same,
     /// There is something new, or less to expect; whoever ignores it goes on as before.
     Additive,
+    /// The wire is the same, but what people and generated code call by name has another one.
+    Renamed,
     /// Something that worked may stop working.
     Breaking,
 }
 
 impl Level {
-    /// `same`, `additive` or `breaking`.
+    /// `same`, `additive`, `renamed` or `breaking`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Same => "same",
             Self::Additive => "additive",
+            Self::Renamed => "renamed",
             Self::Breaking => "breaking",
         }
     }
@@ -176,7 +232,7 @@ impl fmt::Display for Level {
 /// Where something stands, in words that outlive the contract that was read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Spot {
-    /// The file, relative to the folder that was given.
+    /// The file as it is found from where its version was given ([`Version::file`]).
     pub file: String,
     /// JSON Pointer in it.
     pub pointer: String,
@@ -264,6 +320,17 @@ impl Bump {
         }
     }
 
+    /// The step that changes of a level ask for; within a major version a new name asks for no more
+    /// than a new member does.
+    pub(crate) const fn of(level: Level, no_change: bool) -> Self {
+        match level {
+            Level::Breaking => Self::Major,
+            Level::Renamed | Level::Additive => Self::Minor,
+            Level::Same if no_change => Self::None,
+            Level::Same => Self::Patch,
+        }
+    }
+
     /// The step between two `info.version`s, `None` when one of them is no version number.
     #[must_use]
     pub fn between(old: &str, new: &str) -> Option<Self> {
@@ -319,12 +386,7 @@ impl Drift {
     /// The step that these changes ask of the version.
     #[must_use]
     pub fn bump(&self) -> Bump {
-        match self.level() {
-            Level::Breaking => Bump::Major,
-            Level::Additive => Bump::Minor,
-            Level::Same if self.changes.is_empty() => Bump::None,
-            Level::Same => Bump::Patch,
-        }
+        Bump::of(self.level(), self.changes.is_empty())
     }
 }
 

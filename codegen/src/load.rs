@@ -287,6 +287,12 @@ impl Sources {
         self.sources.get(id.0 as usize)
     }
 
+    /// The file that a source was read from; `None` for texts.
+    #[must_use]
+    pub fn path(&self, id: SourceId) -> Option<&Path> {
+        self.retrievals.get(id.0 as usize)?.path.as_deref()
+    }
+
     /// All ids, in order.
     pub fn ids(&self) -> impl Iterator<Item = SourceId> + use<> {
         (0..u32::try_from(self.sources.len()).unwrap_or(u32::MAX)).map(SourceId)

@@ -13,6 +13,8 @@
 
 mod assemble;
 mod determine;
+#[cfg(feature = "proofs")]
+pub(crate) mod inclusion;
 mod print;
 mod translate;
 

@@ -3,10 +3,16 @@
 
 #[path = "drift/command.rs"]
 mod command;
+#[path = "drift/large.rs"]
+mod large;
 #[path = "drift/lists.rs"]
 mod lists;
+#[path = "drift/meanings.rs"]
+mod meanings;
 #[path = "drift/others.rs"]
 mod others;
+#[path = "drift/places.rs"]
+mod places;
 #[path = "drift/rules.rs"]
 mod rules;
 #[path = "drift/whole.rs"]

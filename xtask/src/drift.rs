@@ -41,7 +41,7 @@ EXAMPLES
       cargo xtask drift --explain enum-value-added
 
 EXIT CODES
-  0  the same     1  additive     2  breaking     3  could not compare
+  0  the same     1  additive, or only renamed     2  breaking     3  could not compare
 
 Readers take what the service sends, writers send what it takes. Within a major version,
 nothing declared may go (CON-11); with --across-majors a break is exit code 1 when
@@ -145,6 +145,7 @@ fn report(args: &Args, around: Surroundings<'_>) -> Result<(String, u8), String>
         color: around.color,
         within_major,
         prefix: prefix(&args.contract, &path),
+        ..View::default()
     };
     let text = match args {
         Args { json: true, .. } => report::json(&drift, &view),

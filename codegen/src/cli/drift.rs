@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use contract_codegen::drift::{
-    Level, Options, Version, compare,
+    Options, Version, compare,
     report::{self, Audience, View},
 };
 use serde_json::json;
@@ -13,6 +13,9 @@ use super::{
     failure::{DIFFERENT, Failure},
     screen::Screen,
 };
+
+/// The exit code of [`report::exit_code`] when something breaks.
+const BREAKS: u8 = 2;
 
 /// Compares and prints.
 pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
@@ -38,6 +41,8 @@ pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
         color: screen.is_colored(),
         within_major,
         prefix: prefix(new),
+        old_prefix: prefix(old),
+        revision: None,
     };
     let text = match (args.markdown, args.annotations) {
         (true, _) => report::markdown(&drift, &view),
@@ -45,8 +50,7 @@ pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
         _ => report::human(&drift, &view),
     };
     screen.result(&text)?;
-    let breaks = report::exit_code(&drift, &view) > Level::Additive as u8;
-    let exit = if breaks { DIFFERENT } else { 0 };
+    let exit = if report::exit_code(&drift, &view) == BREAKS { DIFFERENT } else { 0 };
     let drift: serde_json::Value = serde_json::from_str(&report::json(&drift, &view)).unwrap_or_default();
     screen.summary(json!({ "command": "drift", "exit": exit, "drift": drift }));
     Ok(exit)

@@ -1,11 +1,17 @@
 //! `if`, `not`, dependencies and what is left unevaluated.
 
+use contract_runtime::Json;
+
 use super::{
     finding::{Comparer, Facet, Pair},
-    flat::Flat,
+    flat::{Flat, Union},
+    proof::Side,
     rules,
 };
 use crate::schema::{Schema, SchemaId, keywords::Keyword};
+
+/// How deep a condition is looked into.
+const DEPTH: u8 = 4;
 
 impl<'g> Comparer<'g> {
     /// Compares what applies only sometimes.
@@ -17,8 +23,12 @@ impl<'g> Comparer<'g> {
     }
 
     fn ifs(&mut self, pair: &Pair<'g>) {
-        let all =
-            |flat: &Flat<'g>| flat.schemas().filter(|schema| schema.condition.is_some()).collect::<Vec<_>>();
+        // A condition without consequences asks for nothing.
+        let asks = |flat: &Flat<'g>, schema: &Schema| {
+            let consequences = schema.then.into_iter().chain(schema.otherwise);
+            schema.condition.is_some() && consequences.into_iter().any(|id| flat.demands(id))
+        };
+        let all = |flat: &Flat<'g>| flat.schemas().filter(|schema| asks(flat, schema)).collect::<Vec<_>>();
         let (old, mut new) = (all(&pair.old), all(&pair.new));
         let facet = || Facet::of(&[Keyword::If, Keyword::Then, Keyword::Else]);
         let mut left = Vec::new();
@@ -34,6 +44,14 @@ impl<'g> Comparer<'g> {
                 left.push(before);
             }
         }
+        new.retain(|after| {
+            let unmet = self.is_unmet(pair, after);
+            if unmet {
+                let message = "a condition asks for more where a new member is there".to_owned();
+                self.note_of(rules::CONDITION_ADDED_NEW_MEMBER, pair, Keyword::If, message);
+            }
+            !unmet
+        });
         if left.is_empty() && new.is_empty() || self.alike(pair) {
             return;
         }
@@ -51,6 +69,45 @@ impl<'g> Comparer<'g> {
         for _ in left.len()..new.len() {
             self.set(rules::CONDITION_ADDED, pair, "a condition asks for more".to_owned(), facet());
         }
+    }
+
+    /// Whether a condition is over what the old version does not know, so that nothing of its own
+    /// meets it.
+    fn is_unmet(&self, pair: &Pair<'g>, holder: &Schema) -> bool {
+        let asks_otherwise = holder.otherwise.is_some_and(|id| pair.new.demands(id));
+        let unmet = |id| {
+            let test = Flat::of(pair.new.graph, &[id]);
+            self.is_unknown((&pair.old, &pair.new), &test, DEPTH)
+        };
+        !asks_otherwise && holder.condition.is_some_and(unmet)
+    }
+
+    /// Whether a test asks for a member or a value that the new version has and the old one does not
+    /// know. Whoever sends what neither declares may send it.
+    fn is_unknown(&self, (old, new): (&Flat<'g>, &Flat<'g>), test: &Flat<'g>, depth: u8) -> bool {
+        let Some(deeper) = depth.checked_sub(1) else { return false };
+        let mut names = test.schemas().flat_map(|schema| &schema.required);
+        let unknown = |name: &String| {
+            if !old.knows(name) {
+                return new.offers(name);
+            }
+            if old.knows_sometimes(name) {
+                return false;
+            }
+            let (before, asked) = (old.applicable(name), test.applicable(name));
+            let asked = Flat::of(test.graph, &asked);
+            let values = asked.values().unwrap_or_default();
+            let refused = |value: &&Json| !self.prover.accepts(Side::Old, &before, value);
+            !values.is_empty() && values.iter().all(refused) || {
+                let after = Flat::of(new.graph, &new.applicable(name));
+                self.is_unknown((&Flat::of(old.graph, &before), &after), &asked, deeper)
+            }
+        };
+        let every = |union: &Union<'g>| {
+            let mut branches = union.branches.iter().map(|id| Flat::of(test.graph, &[*id]));
+            branches.all(|branch| self.is_unknown((old, new), &branch, deeper))
+        };
+        names.any(unknown) || test.unions().iter().any(every)
     }
 
     fn nots(&mut self, pair: &Pair<'g>) {
@@ -96,12 +153,12 @@ impl<'g> Comparer<'g> {
         let (old, new) = (required(&pair.old), required(&pair.new));
         let facet = || Facet::of(&[Keyword::DependentRequired]);
         for (name, other) in new.iter().filter(|each| !old.contains(each) && !pair.old.requires(each.1)) {
-            self.set(
-                rules::DEPENDENCY_ADDED,
-                pair,
-                format!("`{other}` is required beside `{name}`"),
-                facet(),
-            );
+            let message = format!("`{other}` is required beside `{name}`");
+            if pair.old.knows(name) || !pair.new.offers(name) {
+                self.set(rules::DEPENDENCY_ADDED, pair, message, facet());
+            } else {
+                self.note_of(rules::DEPENDENCY_ADDED_NEW_MEMBER, pair, Keyword::DependentRequired, message);
+            }
         }
         for (name, other) in old.iter().filter(|each| !new.contains(each) && !pair.new.requires(each.1)) {
             self.set(
@@ -123,7 +180,10 @@ impl<'g> Comparer<'g> {
             };
             let (before, after) = (of(&old), of(&new));
             let facet = Facet::of(&[Keyword::DependentSchemas]);
-            if before.is_empty() {
+            if before.is_empty() && !pair.old.knows(name) && pair.new.offers(name) {
+                let message = format!("beside `{name}` more is asked");
+                self.note_of(rules::DEPENDENCY_ADDED_NEW_MEMBER, pair, Keyword::DependentSchemas, message);
+            } else if before.is_empty() {
                 self.set(rules::DEPENDENCY_ADDED, pair, format!("beside `{name}` more is asked"), facet);
             } else if after.is_empty() {
                 self.set(rules::DEPENDENCY_REMOVED, pair, format!("beside `{name}` less is asked"), facet);
@@ -143,8 +203,8 @@ impl<'g> Comparer<'g> {
         ] {
             // `unevaluatedProperties: false` closes the object, which `objects` compares.
             let plain = |flat: &Flat<'g>, id: &SchemaId| {
-                let boolean = flat.graph.schema(*id).boolean;
-                boolean != Some(true) && (boolean.is_none() || keyword == "unevaluatedItems")
+                let closes = flat.graph.schema(*id).boolean == Some(false);
+                flat.demands(*id) && (!closes || keyword == "unevaluatedItems")
             };
             let all = |flat: &Flat<'g>| {
                 flat.schemas().filter_map(pick).filter(|id| plain(flat, id)).collect::<Vec<_>>()

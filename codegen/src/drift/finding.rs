@@ -5,18 +5,23 @@ use std::{
     rc::Rc,
 };
 
-use contract_runtime::{Json, text::Lines};
+use contract_runtime::Json;
 
 use super::{
     Change, Level, Options, Spot, Version,
     flat::Flat,
+    identity::Identity,
+    places::{Places, Spots},
     proof::{Grounds, Prover, Side},
     rules::{self, Rule},
+    ways::{Start, Way, Ways},
 };
 use crate::{
-    load::Sources,
-    schema::{Schema, SchemaId, keywords::Keyword},
-    tree::Place,
+    schema::{
+        Schema, SchemaId, Types,
+        keywords::{Keyword, Value},
+    },
+    tree::{Place, escape},
 };
 
 /// How a schema is used.
@@ -37,27 +42,32 @@ impl Use {
     }
 }
 
-/// What is being compared, in words.
+/// What is being compared: a way to it, and how its values are used.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     /// `GET /me/ships 200 body`
-    pub(super) base: String,
+    pub(super) base: Rc<str>,
+    /// The pair of schemas that the path begins at; `None` for the base.
+    node: Option<usize>,
     /// `/items/*/name`
-    pub(super) path: String,
+    path: String,
     pub(super) usage: Use,
+    /// Which JSON types there can be: names of members are strings.
+    within: Types,
 }
 
 impl Subject {
-    pub(super) fn new(base: impl Into<String>, usage: Use) -> Self {
-        Self { base: base.into(), path: String::new(), usage }
+    pub(super) fn new(base: impl Into<Rc<str>>, usage: Use) -> Self {
+        Self { base: base.into(), node: None, path: String::new(), usage, within: Types::ALL }
     }
 
     pub(super) fn step(&self, token: &str) -> Self {
-        Self { path: format!("{}/{token}", self.path), ..self.clone() }
+        Self { path: format!("{}/{token}", self.path), within: Types::ALL, ..self.clone() }
     }
 
-    fn words(&self) -> String {
-        if self.path.is_empty() { self.base.clone() } else { format!("{} {}", self.base, self.path) }
+    /// The same where only values of some types can be.
+    pub(super) fn within(self, within: Types) -> Self {
+        Self { within, ..self }
     }
 }
 
@@ -75,18 +85,48 @@ pub(super) struct Pair<'g> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facet {
     pub(super) keywords: &'static [Keyword],
+    /// The one that changed, where that is known.
+    changed: Option<Keyword>,
     pub(super) tries: Vec<Json>,
 }
 
 impl Facet {
     pub(super) const fn of(keywords: &'static [Keyword]) -> Self {
-        Self { keywords, tries: Vec::new() }
+        Self { keywords, changed: None, tries: Vec::new() }
+    }
+
+    pub(super) fn changed(self, keyword: Keyword) -> Self {
+        Self { changed: Some(keyword), ..self }
     }
 
     pub(super) fn tries(mut self, more: impl IntoIterator<Item = Json>) -> Self {
         self.tries.extend(more);
         self
     }
+
+    /// The member of a side that says what changed, and by which keyword; the outermost that says
+    /// anything else than the other side does, so that what many places share is one change.
+    fn keeper<'g>(&self, flat: &Flat<'g>, other: &Flat<'g>) -> Option<(&'g Place, Keyword)> {
+        let all = self.changed.iter().chain(self.keywords.iter().filter(|_| self.changed.is_none()));
+        // A reference says nothing where it stands.
+        let keywords: Vec<Keyword> = all.copied().filter(|keyword| *keyword != Keyword::Ref).collect();
+        let said = flat.schemas().flat_map(|schema| keywords.iter().map(move |keyword| (schema, *keyword)));
+        let said: Vec<_> = said.filter(|(schema, keyword)| keyword.value(schema).is_some()).collect();
+        let elsewhere = |schema: &Schema, keyword: Keyword| {
+            other.schemas().any(|each| keyword.value(each) == keyword.value(schema))
+        };
+        let own = said.iter().find(|(schema, keyword)| !elsewhere(schema, *keyword));
+        own.or_else(|| said.first()).map(|(schema, keyword)| (&schema.place, *keyword))
+    }
+}
+
+/// A change with what its words are made of.
+struct Found {
+    change: Change,
+    /// With what the change means there, so that the way is named on which somebody breaks.
+    ways: BTreeMap<Way, Level>,
+    /// Whether every proof that was asked for was found, whether any was.
+    proofs: (bool, bool),
 }
 
 type Ids = Vec<SchemaId>;
@@ -99,17 +139,19 @@ pub(super) struct Comparer<'g> {
     pub(super) options: Options,
     /// Shared with the comparisons within this one: tables are built once.
     pub(super) prover: Rc<Prover<'g>>,
-    changes: Vec<Change>,
+    pub(super) identity: Rc<Identity>,
+    found: Vec<Found>,
     index: HashMap<Key, usize>,
-    /// What was found below a pair; `None` while it is being compared.
-    memo: HashMap<(Ids, Ids, Use), Option<BTreeSet<usize>>>,
-    frames: Vec<BTreeSet<usize>>,
+    /// The pairs that were compared.
+    pairs: HashMap<(Ids, Ids, Use, Types), usize>,
+    ways: Ways,
     /// Pairs that were only asked about; equal until shown otherwise.
     asked: HashMap<(Ids, Ids), bool>,
-    /// Per change: whether every proof that was asked for was found, whether any was.
-    proofs: HashMap<usize, (bool, bool)>,
-    /// Per source.
-    lines: BTreeMap<(bool, u32), Lines>,
+    /// Those that were found equal, in the order in which that was found.
+    order: Vec<(Ids, Ids)>,
+    /// For a comparison that only asks: whether the answer is known.
+    asking: Option<bool>,
+    places: Places<'g>,
 }
 
 impl<'g> Comparer<'g> {
@@ -119,95 +161,151 @@ impl<'g> Comparer<'g> {
         grounds: &'g Grounds<'g>,
         options: &Options,
     ) -> Self {
-        Self::with(old, new, Rc::new(Prover::new(&old.graph, &new.graph, grounds)), options)
+        let prover = Rc::new(Prover::new(&old.graph, &new.graph, grounds));
+        let identity = Rc::new(Identity::of(&old.graph, &new.graph));
+        Self::with(old, new, prover, identity, options)
     }
 
-    fn with(old: &'g Version, new: &'g Version, prover: Rc<Prover<'g>>, options: &Options) -> Self {
+    fn with(
+        old: &'g Version,
+        new: &'g Version,
+        prover: Rc<Prover<'g>>,
+        identity: Rc<Identity>,
+        options: &Options,
+    ) -> Self {
         Self {
             old,
             new,
             options: *options,
             prover,
-            changes: Vec::new(),
+            identity,
+            found: Vec::new(),
             index: HashMap::new(),
-            memo: HashMap::new(),
-            frames: Vec::new(),
+            pairs: HashMap::new(),
+            ways: Ways::default(),
             asked: HashMap::new(),
-            proofs: HashMap::new(),
-            lines: BTreeMap::new(),
+            order: Vec::new(),
+            asking: None,
+            places: Places::new(old, new),
         }
     }
 
     pub(super) fn run(mut self) -> Vec<Change> {
         self.operations();
         self.named();
-        for change in &mut self.changes {
-            let Some(rule) = rules::find(change.rule) else { continue };
-            let more = consequence(rule, change);
-            change.message.push_str(&more);
-        }
-        self.changes
+        let ways = self.ways.settle();
+        let changes = self.found.into_iter().map(|Found { mut change, ways: own, .. }| {
+            (change.subject, change.uses) = ways.words(&own);
+            if let Some(rule) = rules::find(change.rule) {
+                let more = consequence(rule, &change);
+                change.message.push_str(&more);
+            }
+            change
+        });
+        changes.collect()
     }
 
     /// Compares what two lists of schemas say together, once per direction.
     pub(super) fn pair(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject) {
-        let key = (sorted(old), sorted(new), at.usage);
-        match self.memo.get(&key) {
-            Some(Some(found)) => {
-                for index in found.clone() {
-                    self.used(index, &at.base);
-                }
-                return;
-            }
-            Some(None) => return,
-            None => {}
+        if self.asking == Some(true) || self.identity.same(old, new) {
+            return;
         }
-        self.memo.insert(key.clone(), None);
-        self.frames.push(BTreeSet::new());
+        let key = (sorted(old), sorted(new), at.usage, at.within);
+        let way = self.way(at);
+        if let Some(node) = self.pairs.get(&key) {
+            self.ways.step(*node, way);
+            return;
+        }
+        let node = self.ways.node();
+        self.ways.step(node, way);
+        self.pairs.insert(key, node);
+        let at = &Subject { node: Some(node), path: String::new(), ..at.clone() };
+        if let ([before], [after]) = (old, new)
+            && let Some(steps) = self.steps(*before, *after)
+        {
+            for (before, after, token) in steps {
+                let at = token.map_or_else(|| at.clone(), |token| at.step(&token));
+                self.pair(&[before], &[after], &at);
+            }
+            return;
+        }
         let pair = Pair {
-            old: Flat::of(&self.old.graph, old),
-            new: Flat::of(&self.new.graph, new),
+            old: Flat::of(&self.old.graph, old).within(at.within),
+            new: Flat::of(&self.new.graph, new).within(at.within),
             old_ids: old.to_vec(),
             new_ids: new.to_vec(),
             at: at.clone(),
         };
         self.schemas(&pair);
-        let found = self.frames.pop().unwrap_or_default();
-        if let Some(frame) = self.frames.last_mut() {
-            frame.extend(&found);
+    }
+
+    /// For schemas that differ in nothing but what they hold, and only in ways that need no second
+    /// look: the schemas to compare. Most of a large contract is on the way to what changed.
+    fn steps(&self, old: SchemaId, new: SchemaId) -> Option<Vec<(SchemaId, SchemaId, Option<String>)>> {
+        if !self.identity.alike(old, new) {
+            return None;
         }
-        self.memo.insert(key, Some(found));
+        let (before, after) = (self.old.graph.schema(old), self.new.graph.schema(new));
+        let only = [Keyword::Ref, Keyword::Properties, Keyword::Items];
+        let looks = |(keyword, _): (Keyword, Value<'_>)| keyword.role().applies() && !only.contains(&keyword);
+        // A reference is one with what stands beside it, words too.
+        let beside = before.reference.is_some() && before.keywords().nth(1).is_some();
+        let types = before.types.unwrap_or(Types::ALL);
+        let idle = !before.properties.is_empty() && !types.contains(Types::OBJECT)
+            || before.items.is_some() && !types.contains(Types::ARRAY);
+        if beside || idle || before.keywords().any(looks) {
+            return None;
+        }
+        let mut steps = Vec::new();
+        let one = |old: Option<SchemaId>, new: Option<SchemaId>| old.zip(new);
+        steps.extend(one(before.reference, after.reference).map(|(old, new)| (old, new, None)));
+        for ((name, old), (_, new)) in before.properties.iter().zip(&after.properties) {
+            // Whether a member is read or written decides whether it is needed.
+            if before.required.contains(name) && !self.identity.same(&[*old], &[*new]) {
+                return None;
+            }
+            steps.push((*old, *new, Some(escape(name).into_owned())));
+        }
+        steps.extend(one(before.items, after.items).map(|(old, new)| (old, new, Some("*".to_owned()))));
+        Some(steps)
+    }
+
+    fn way(&mut self, at: &Subject) -> Way {
+        let from = at.node.map_or_else(|| Start::Base(self.ways.base(&at.base)), Start::Node);
+        Way { from, path: at.path.clone() }
     }
 
     /// Whether two lists of schemas say the same, words aside.
     pub(super) fn same(&mut self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        if self.identity.same(old, new) {
+            return true;
+        }
         let key = (sorted(old), sorted(new));
         if let Some(known) = self.asked.get(&key) {
             return *known;
         }
+        let before = self.order.len();
         self.asked.insert(key.clone(), true);
         let options = Options { within_major: false, proofs: false };
-        let mut inner = Self::with(self.old, self.new, Rc::clone(&self.prover), &options);
+        let (prover, identity) = (Rc::clone(&self.prover), Rc::clone(&self.identity));
+        let mut inner = Self::with(self.old, self.new, prover, identity, &options);
+        inner.asking = Some(false);
         inner.asked = std::mem::take(&mut self.asked);
+        inner.order = std::mem::take(&mut self.order);
         inner.pair(old, new, &Subject::new("", Use::Read));
-        let loud = |change: &Change| {
-            rules::find(change.rule).is_some_and(|rule| rule.readers.max(rule.writers) > Level::Same)
-        };
-        let same = !inner.changes.iter().any(loud);
-        self.asked = inner.asked;
-        self.asked.insert(key, same);
+        let same = inner.asking == Some(false);
+        (self.asked, self.order) = (inner.asked, inner.order);
+        if !same {
+            // What was the same only as long as these were has to be asked again.
+            for known in self.order.split_off(before) {
+                self.asked.remove(&known);
+            }
+        }
+        self.asked.insert(key.clone(), same);
+        if same {
+            self.order.push(key);
+        }
         same
-    }
-
-    fn used(&mut self, index: usize, base: &str) {
-        if let Some(change) = self.changes.get_mut(index)
-            && let Err(at) = change.uses.binary_search_by(|other| other.as_str().cmp(base))
-        {
-            change.uses.insert(at, base.to_owned());
-        }
-        if let Some(frame) = self.frames.last_mut() {
-            frame.insert(index);
-        }
     }
 
     /// A change that concerns whoever calls: both levels of the rule count.
@@ -219,7 +317,8 @@ impl<'g> Comparer<'g> {
         message: String,
     ) {
         let levels = (self.raised(rule, rule.readers), self.raised(rule, rule.writers));
-        self.push(rule, levels, places, (subject, subject), message, None, None);
+        let spots = self.spots(places, (None, None));
+        self.push(rule, levels, spots, &Subject::new(subject, Use::Read), message, None);
     }
 
     /// A change of a schema that no proof can judge.
@@ -240,23 +339,31 @@ impl<'g> Comparer<'g> {
             Use::Read => (self.raised(rule, rule.readers), Level::Same),
             Use::Write => (Level::Same, self.raised(rule, rule.writers)),
         };
-        self.push(rule, levels, places, (&at.words(), &at.base), message, None, None);
+        let spots = self.spots(places, (None, None));
+        self.push(rule, levels, spots, at, message, None);
+    }
+
+    /// As [`Comparer::note`], where one keyword says it.
+    pub(super) fn note_of(
+        &mut self,
+        rule: &'static Rule,
+        pair: &Pair<'g>,
+        keyword: Keyword,
+        message: String,
+    ) {
+        let facet = Facet::of(&[]).changed(keyword);
+        let levels = match pair.at.usage {
+            Use::Read => (self.raised(rule, rule.readers), Level::Same),
+            Use::Write => (Level::Same, self.raised(rule, rule.writers)),
+        };
+        let spots = self.kept(pair, &facet);
+        self.push(rule, levels, spots, &pair.at, message, None);
     }
 
     /// A change of what is valid: a proof may show that it breaks nobody, a witness that it does.
     pub(super) fn set(&mut self, rule: &'static Rule, pair: &Pair<'g>, message: String, facet: Facet) {
-        // The member that has the keyword, so that what many places share is one change.
-        let keeper = |flat: &Flat<'g>| {
-            // A reference says nothing where it stands.
-            let says = |schema: &&Schema| {
-                let mut keywords = facet.keywords.iter().filter(|keyword| **keyword != Keyword::Ref);
-                keywords.any(|keyword| keyword.value(schema).is_some())
-            };
-            let keeper = flat.schemas().find(says);
-            keeper.map(|schema| &schema.place).or_else(|| place(flat))
-        };
-        let places = (keeper(&pair.old), keeper(&pair.new));
-        self.set_at(rule, pair, &pair.at, places, message, facet);
+        let spots = self.kept(pair, &facet);
+        self.judged(rule, pair, &pair.at, spots, message, &facet);
     }
 
     /// As [`Comparer::set`], somewhere else; the pair says what is valid.
@@ -269,28 +376,41 @@ impl<'g> Comparer<'g> {
         message: String,
         facet: Facet,
     ) {
+        let spots = self.spots(places, (None, None));
+        self.judged(rule, pair, at, spots, message, &facet);
+    }
+
+    fn judged(
+        &mut self,
+        rule: &'static Rule,
+        pair: &Pair<'g>,
+        at: &Subject,
+        spots: Spots,
+        message: String,
+        facet: &Facet,
+    ) {
         let usage = at.usage;
         let mut level = match usage {
             Use::Read => rule.readers,
             Use::Write => rule.writers,
         };
         // `None` where nothing asks for a proof.
-        let (mut proven, mut witness) = ((level == Level::Breaking).then_some(false), None);
+        let mut proof = (level == Level::Breaking).then_some((false, None));
         if level == Level::Breaking && self.options.proofs {
             // Readers break when the new version lets through what the old one refuses.
             let ((giving, given), (refusing, refuser)) = match usage {
                 Use::Read => ((Side::New, &pair.new_ids), (Side::Old, &pair.old.members)),
                 Use::Write => ((Side::Old, &pair.old_ids), (Side::New, &pair.new.members)),
             };
-            let verdict = self.prover.judge((giving, given), (refusing, refuser), &facet);
+            let verdict = self.prover.judge((giving, given), (refusing, refuser), pair.at.within, facet);
             match verdict {
-                Some(Ok(())) => (level, proven) = (Level::Additive, Some(true)),
-                Some(Err(found)) => (proven, witness) = (Some(true), found.map(|value| value.to_string())),
+                Some(Ok(())) => (level, proof) = (Level::Additive, Some((true, None))),
+                Some(Err(found)) => proof = Some((true, found.map(|value| value.to_string()))),
                 None => {}
             }
         }
         let levels = if usage == Use::Read { (level, Level::Same) } else { (Level::Same, level) };
-        self.push(rule, levels, places, (&at.words(), &at.base), message, proven, witness);
+        self.push(rule, levels, spots, at, message, proof);
     }
 
     /// Within a major version nothing declared goes (semantic versioning, item 8).
@@ -298,55 +418,65 @@ impl<'g> Comparer<'g> {
         if rule.forever && self.options.within_major && level > Level::Same { Level::Breaking } else { level }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the one place where a change is put together")]
     fn push(
         &mut self,
         rule: &'static Rule,
         (readers, writers): (Level, Level),
-        (old, new): (Option<&Place>, Option<&Place>),
-        (subject, base): (&str, &str),
+        (old, new): Spots,
+        at: &Subject,
         message: String,
-        proven: Option<bool>,
-        witness: Option<String>,
+        proof: Option<(bool, Option<String>)>,
     ) {
-        let old = old.map(|place| self.spot(false, place));
-        let new = new.map(|place| self.spot(true, place));
+        if let Some(known) = &mut self.asking {
+            *known |= rule.readers.max(rule.writers) > Level::Same;
+        }
+        let way = self.way(at);
         let key = (rule.id, old.clone(), new.clone(), message.clone());
-        let index = *self.index.entry(key).or_insert(self.changes.len());
-        if let Some(change) = self.changes.get_mut(index) {
-            let (known, asked) = self.proofs.entry(index).or_insert((true, false));
-            *known &= proven.unwrap_or(true);
-            *asked |= proven.is_some();
-            change.proven = *known && *asked;
-            change.readers = change.readers.max(readers);
-            change.writers = change.writers.max(writers);
-            change.witness = change.witness.take().or(witness);
-        } else {
-            self.changes.push(Change {
+        let index = *self.index.entry(key).or_insert(self.found.len());
+        if index == self.found.len() {
+            let change = Change {
                 rule: rule.id,
                 readers,
                 writers,
                 old,
                 new,
-                subject: subject.to_owned(),
+                subject: String::new(),
                 uses: Vec::new(),
                 message,
-                proven: proven == Some(true),
-                witness,
-            });
-            self.proofs.insert(index, (proven.unwrap_or(true), proven.is_some()));
+                proven: false,
+                witness: None,
+            };
+            self.found.push(Found { change, ways: BTreeMap::new(), proofs: (true, false) });
         }
-        self.used(index, base);
+        let Some(Found { change, ways, proofs }) = self.found.get_mut(index) else { return };
+        let level = ways.entry(way).or_default();
+        *level = (*level).max(readers).max(writers);
+        change.readers = change.readers.max(readers);
+        change.writers = change.writers.max(writers);
+        if let Some((proven, witness)) = proof {
+            *proofs = (proofs.0 && proven, true);
+            change.witness = change.witness.take().or(witness);
+        }
+        change.proven = *proofs == (true, true);
     }
 
-    fn spot(&mut self, new: bool, place: &Place) -> Spot {
-        let sources: &Sources = if new { &self.new.sources } else { &self.old.sources };
-        let Some(source) = sources.get(place.source) else {
-            return Spot { file: String::new(), pointer: place.pointer.clone(), line: 1 };
+    /// Where a keyword stands on both sides, or would.
+    fn kept(&mut self, pair: &Pair<'g>, facet: &Facet) -> Spots {
+        let (old, new) = (facet.keeper(&pair.old, &pair.new), facet.keeper(&pair.new, &pair.old));
+        let at = |kept: Option<(&'g Place, Keyword)>, flat: &Flat<'g>| {
+            kept.map(|(place, _)| place).or_else(|| place(flat))
         };
-        let lines = self.lines.entry((new, place.source.0)).or_insert_with(|| Lines::of(&source.text));
-        let line = lines.line(place.span.start as usize) + 1;
-        Spot { file: source.name.clone(), pointer: place.pointer.clone(), line }
+        let places = (at(old, &pair.old), at(new, &pair.new));
+        self.spots(places, (old.map(|kept| kept.1), new.map(|kept| kept.1)))
+    }
+
+    fn spots(
+        &mut self,
+        (old, new): (Option<&Place>, Option<&Place>),
+        (before, after): (Option<Keyword>, Option<Keyword>),
+    ) -> Spots {
+        let old = old.map(|place| self.places.spot(Side::Old, place, before));
+        (old, new.map(|place| self.places.spot(Side::New, place, after)))
     }
 }
 

@@ -6,7 +6,7 @@ use contract_runtime::{Json, Number};
 
 use super::proof;
 use crate::{
-    schema::{Graph, Schema, SchemaId, Types},
+    schema::{Graph, Schema, SchemaId, Types, keywords::Keyword},
     together::{Conj, Facts, type_of},
 };
 
@@ -64,6 +64,18 @@ impl<'g> Flat<'g> {
         };
         let members = facts.members.iter().rev().copied().collect();
         Self { graph, facts, members }
+    }
+
+    /// The same where only values of some types can be.
+    pub(super) fn within(mut self, types: Types) -> Self {
+        self.facts.types = self.facts.types.and(types);
+        self
+    }
+
+    /// Whether a value can be invalid here, or a member or element of it.
+    pub(super) fn says_something(&self) -> bool {
+        let idle = [Keyword::Ref, Keyword::AllOf];
+        self.facts.dynamic || self.any(|schema| !schema.decides_by(&idle))
     }
 
     pub(super) fn schemas(&self) -> impl Iterator<Item = &'g Schema> + '_ {
@@ -209,6 +221,22 @@ impl<'g> Flat<'g> {
         self.any(|schema| schema.properties.iter().any(|(other, _)| other == name))
     }
 
+    /// Whether a member of that name is spoken of, always or sometimes.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.schemas().any(|schema| speaks_of(schema, name)) || self.knows_sometimes(name)
+    }
+
+    /// Whether a branch, `then` or `else` speaks of a member.
+    pub(super) fn knows_sometimes(&self, name: &str) -> bool {
+        self.facts.conditional.iter().any(|id| speaks_of(self.graph.schema(*id), name))
+    }
+
+    /// Whether a member is declared, always or sometimes.
+    pub(super) fn offers(&self, name: &str) -> bool {
+        let declares = |schema: &Schema| schema.properties.iter().any(|(other, _)| other == name);
+        self.any(declares) || self.facts.conditional.iter().any(|id| declares(self.graph.schema(*id)))
+    }
+
     pub(super) fn requires(&self, name: &str) -> bool {
         self.any(|schema| schema.required.iter().any(|other| other == name))
     }
@@ -235,6 +263,16 @@ impl<'g> Flat<'g> {
         all.filter(|id| self.graph.schema(*id).boolean.is_none()).collect()
     }
 
+    /// Whether a schema says more than that everything is valid, or that nothing is.
+    pub(super) fn restricts(&self, id: SchemaId) -> bool {
+        self.graph.schema(id).boolean.is_none() && self.demands(id)
+    }
+
+    /// Whether a schema can make a value invalid.
+    pub(super) fn demands(&self, id: SchemaId) -> bool {
+        Flat::of(self.graph, &[id]).says_something()
+    }
+
     /// Whether undeclared names are forbidden.
     pub(super) fn closed(&self) -> bool {
         let forbids =
@@ -254,6 +292,13 @@ impl<'g> Flat<'g> {
     pub(super) fn prefix(&self) -> usize {
         self.schemas().map(|schema| schema.prefix_items.len()).max().unwrap_or(0)
     }
+}
+
+/// Whether a schema declares or requires a member, or has a pattern for its name.
+fn speaks_of(schema: &Schema, name: &str) -> bool {
+    schema.properties.iter().any(|(other, _)| other == name)
+        || schema.required.iter().any(|other| other == name)
+        || schema.pattern_properties.iter().any(|(pattern, _)| proof::matches(pattern, name))
 }
 
 /// `string or null`.

@@ -1,54 +1,88 @@
 //! Schemas by name: those that no operation uses, and the addresses of all.
 
-use std::collections::BTreeSet;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap},
+    hash::Hash,
+    rc::Rc,
+};
 
 use super::{
     Version,
     finding::{Comparer, Subject, Use},
+    flat::{Flat, type_names},
+    places::in_document,
+    proof::Side,
     rules,
 };
 use crate::{
     api::Operation,
     schema::{Graph, Origin, Resource, SchemaId},
+    tree::{Place, join},
 };
+
+/// How much of what two files say must be the same for one to follow the other: half.
+const ALIKE: usize = 50;
+/// Pairs of files that are looked at to find those.
+const MOST_PAIRS: usize = 1_000_000;
+
+/// Two resources, of which one follows the other under another address.
+struct Followed<'g> {
+    old: &'g Resource,
+    new: &'g Resource,
+    /// Whether only what they say tells that.
+    by_content: bool,
+}
 
 impl<'g> Comparer<'g> {
     /// Compares what operations do not reach, as something that is both read and written.
     pub(super) fn named(&mut self) {
-        self.resources();
+        let followed = self.resources();
         let (old, new) = (self.old, self.new);
         let (used_before, used_after) = (used(old), used(new));
-        let mut left = names(&new.graph);
-        let mut gone = Vec::new();
-        let mut pairs = Vec::new();
-        for before in names(&old.graph) {
-            let location = old.graph.location(before);
-            match left.iter().position(|after| new.graph.location(*after) == location) {
-                Some(at) => pairs.push((before, left.remove(at))),
-                None => gone.push(before),
-            }
-        }
-        // What moved keeps its name.
-        gone.retain(|before| {
-            let origin = &old.graph.schema(*before).origin;
-            let mut same =
-                left.iter().enumerate().filter(|(_, after)| new.graph.schema(**after).origin == *origin);
-            match (same.next(), same.next()) {
-                (Some((at, _)), None) => {
-                    pairs.push((*before, left.remove(at)));
-                    false
-                }
-                _ => true,
-            }
-        });
-        // Two files, each alone: whatever they are called, one is meant to follow the other.
-        if let (Some(before), Some(after)) = (alone(old), alone(new))
-            && let Some(at) = gone.iter().position(|id| *id == before)
-            && let Some(to) = left.iter().position(|id| *id == after)
+        let mut moved: HashMap<&str, &str> =
+            followed.iter().map(|each| (each.old.uri.as_str(), each.new.uri.as_str())).collect();
+        // One OpenAPI document follows the other, whatever they are called.
+        if let ([before], [after]) = (old.apis.as_slice(), new.apis.as_slice())
+            && let (Some(before), Some(after)) =
+                (old.sources.get(before.source), new.sources.get(after.source))
         {
-            pairs.push((gone.remove(at), left.remove(to)));
+            moved.insert(&before.uri, &after.uri);
         }
-        for (before, after) in pairs {
+        let mut names = Names { gone: names(&old.graph), left: names(&new.graph), pairs: Vec::new() };
+        names.pair(|before| Some(old.graph.location(before)), |after| Some(new.graph.location(after)));
+        let follows = |before: SchemaId| {
+            let schema = old.graph.schema(before);
+            let uri = moved.get(old.graph.resource(schema.resource).uri.as_str())?;
+            Some(format!("{uri}#{}", schema.location))
+        };
+        names.pair(follows, |after| Some(new.graph.location(after)));
+        // What moved keeps its name.
+        names.pair(
+            |before| Some(old.graph.schema(before).origin.clone()),
+            |after| Some(new.graph.schema(after).origin.clone()),
+        );
+        let pairs = names.pairs.len();
+        let identity = Rc::clone(&self.identity);
+        let telling = |graph: &'g Graph, id: SchemaId| Flat::of(graph, &[id]).says_something();
+        names.pair(
+            |before| identity.class(Side::Old, before).filter(|_| telling(&old.graph, before)),
+            |after| identity.class(Side::New, after).filter(|_| telling(&new.graph, after)),
+        );
+        // What others refer to is compared where they use it, wherever it stands.
+        let (meant_before, meant_after) = (referred(&old.graph), referred(&new.graph));
+        let inside = |before: &SchemaId| {
+            let kept = matches!(old.graph.schema(*before).origin, Origin::Definition(_));
+            kept && (used_before.contains(before) || meant_before.contains(before))
+        };
+        for (before, after) in names.pairs.split_off(pairs) {
+            if !inside(&before) {
+                let places = (Some(&old.graph.schema(before).place), Some(&new.graph.schema(after).place));
+                let message = format!("it is called `{}`", words(new, after));
+                self.both(rules::SCHEMA_RENAMED, places, &words(old, before), message);
+            }
+        }
+        for (before, after) in names.pairs {
             if used_before.contains(&before) && used_after.contains(&after) {
                 continue;
             }
@@ -57,15 +91,13 @@ impl<'g> Comparer<'g> {
                 self.pair(&[before], &[after], &Subject::new(base.clone(), usage));
             }
         }
-        // What others refer to is compared where they use it, wherever it stands.
-        let (meant_before, meant_after) = (referred(&old.graph), referred(&new.graph));
-        for before in gone {
+        for before in names.gone {
             if !used_before.contains(&before) && !meant_before.contains(&before) {
                 let place = Some(&old.graph.schema(before).place);
                 self.both(rules::SCHEMA_REMOVED, (place, None), &words(old, before), "it is gone".to_owned());
             }
         }
-        for after in left {
+        for after in names.left {
             if !used_after.contains(&after) && !meant_after.contains(&after) {
                 let place = Some(&new.graph.schema(after).place);
                 self.both(rules::SCHEMA_ADDED, (None, place), &words(new, after), "it is new".to_owned());
@@ -73,36 +105,156 @@ impl<'g> Comparer<'g> {
         }
     }
 
-    fn resources(&mut self) {
+    /// Compares the addresses of resources; those that others follow under another address.
+    fn resources(&mut self) -> Vec<Followed<'g>> {
         let (old, new) = (self.old, self.new);
-        let known =
-            |contract: &'g Version, uri: &str| contract.graph.resources.iter().any(|each| each.uri == uri);
-        let file = |contract: &'g Version, resource: &Resource| {
-            contract.sources.get(resource.source).map(|source| source.name.as_str())
+        let (followed, gone) = self.followed();
+        let address = |version: &Version, resource: &Resource| {
+            let root = version.graph.schema(resource.root?);
+            in_document(version, root.place.source, &join(&root.place.pointer, "$id"))
         };
-        for before in old.graph.resources.iter().filter(|before| !known(new, &before.uri)) {
-            let Some(root) = before.root else { continue };
-            let place = Some(&old.graph.schema(root).place);
-            let fresh = new.graph.resources.iter().filter(|after| !known(old, &after.uri));
-            let follows = |after: &&Resource| {
-                let alone = alone(old) == Some(root) && after.root.is_some() && alone(new) == after.root;
-                alone || after.root.is_some() && file(new, after) == file(old, before)
-            };
-            match fresh.into_iter().find(follows) {
-                // Nobody gave them an address.
-                Some(after) if is_made_up(&before.uri) && is_made_up(&after.uri) => {}
-                Some(after) => {
-                    let to = after.root.map(|root| &new.graph.schema(root).place);
-                    let message = format!("the schema is `{}`, was `{}`", after.uri, before.uri);
-                    self.both(rules::ID_CHANGED, (place, to), &words(old, root), message);
+        for Followed { old: before, new: after, by_content } in &followed {
+            let (Some(root), Some(to)) = (before.root, after.root) else { continue };
+            if is_made_up(&before.uri) && is_made_up(&after.uri) {
+                // Nobody gave them an address; a file alone may be called anything.
+                if *by_content {
+                    let places = (Some(&old.graph.schema(root).place), Some(&new.graph.schema(to).place));
+                    let message = format!("the file is {}", words(new, to));
+                    self.both(rules::SCHEMA_RENAMED, places, &words(old, root), message);
                 }
-                None => {
-                    let message = format!("there is no `{}` any more", before.uri);
-                    self.both(rules::ID_GONE, (place, None), &words(old, root), message);
+                continue;
+            }
+            let (from, to) = (address(old, before), address(new, after));
+            let message = format!("the schema is `{}`, was `{}`", after.uri, before.uri);
+            self.both(rules::ID_CHANGED, (from.as_ref(), to.as_ref()), &words(old, root), message);
+        }
+        for before in gone {
+            let Some(root) = before.root else { continue };
+            let message = format!("there is no `{}` any more", before.uri);
+            let place: Option<Place> = address(old, before);
+            self.both(rules::ID_GONE, (place.as_ref(), None), &words(old, root), message);
+        }
+        followed
+    }
+
+    /// The resources that are gone from their address: with those that follow them, and without.
+    fn followed(&self) -> (Vec<Followed<'g>>, Vec<&'g Resource>) {
+        let (old, new) = (self.old, self.new);
+        let fresh = |of: &'g Version, others: &'g Version| {
+            let known: BTreeSet<&str> = others.graph.resources.iter().map(|each| each.uri.as_str()).collect();
+            let roots = of.graph.resources.iter().filter(|each| each.root.is_some());
+            roots.filter(|each| !known.contains(each.uri.as_str())).collect::<Vec<_>>()
+        };
+        let mut names = Names { gone: fresh(old, new), left: fresh(new, old), pairs: Vec::new() };
+        // Two files, each alone: whatever they are called, one is meant to follow the other.
+        let (first, second) = (alone(old), alone(new));
+        let only =
+            |alone: Option<SchemaId>, each: &Resource| (alone.is_some() && alone == each.root).then_some(());
+        names.pair(|before| only(first, before), |after| only(second, after));
+        let file = |version: &'g Version, resource: &Resource| {
+            version.sources.get(resource.source).map(|source| source.name.as_str())
+        };
+        names.pair(|before| file(old, before), |after| file(new, after));
+        let by_name = names.pairs.len();
+        let telling = |graph: &'g Graph, id: &SchemaId| Flat::of(graph, &[*id]).says_something();
+        names.pair(
+            |before| self.identity.class(Side::Old, before.root.filter(|id| telling(&old.graph, id))?),
+            |after| self.identity.class(Side::New, after.root.filter(|id| telling(&new.graph, id))?),
+        );
+        names.pair_alike(|before| features(&old.graph, before), |after| features(&new.graph, after));
+        let pairs = names.pairs.into_iter().enumerate();
+        let followed = pairs.map(|(at, (old, new))| Followed { old, new, by_content: at >= by_name });
+        (followed.collect(), names.gone)
+    }
+}
+
+/// What has a name on one side only, and the pairs that were found so far.
+struct Names<T> {
+    gone: Vec<T>,
+    left: Vec<T>,
+    pairs: Vec<(T, T)>,
+}
+
+impl<T: Copy> Names<T> {
+    /// Pairs what has the same key, where no other has it on either side.
+    fn pair<K: Hash + Eq>(&mut self, old: impl Fn(T) -> Option<K>, new: impl Fn(T) -> Option<K>) {
+        let mut keys: HashMap<K, (Vec<usize>, Vec<usize>)> = HashMap::new();
+        for (at, each) in self.gone.iter().enumerate() {
+            if let Some(key) = old(*each) {
+                keys.entry(key).or_default().0.push(at);
+            }
+        }
+        for (at, each) in self.left.iter().enumerate() {
+            if let Some(key) = new(*each) {
+                keys.entry(key).or_default().1.push(at);
+            }
+        }
+        let pairs = keys.into_values().filter_map(|found| match (found.0.as_slice(), found.1.as_slice()) {
+            ([before], [after]) => Some((*before, *after)),
+            _ => None,
+        });
+        self.take(pairs.collect());
+    }
+
+    /// Pairs what is most alike, as long as it is alike enough.
+    fn pair_alike(&mut self, old: impl Fn(T) -> BTreeSet<String>, new: impl Fn(T) -> BTreeSet<String>) {
+        if self.gone.len() * self.left.len() > MOST_PAIRS {
+            return;
+        }
+        let before: Vec<_> = self.gone.iter().map(|each| old(*each)).collect();
+        let after: Vec<_> = self.left.iter().map(|each| new(*each)).collect();
+        let mut likely = Vec::new();
+        for (at, one) in before.iter().enumerate() {
+            for (to, other) in after.iter().enumerate() {
+                let (shared, all) = (one.intersection(other).count(), one.union(other).count());
+                let percent = (100 * shared).checked_div(all).unwrap_or(0);
+                if percent >= ALIKE {
+                    likely.push((Reverse(percent), at, to));
                 }
             }
         }
+        likely.sort_unstable();
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for (_, at, to) in likely {
+            if !pairs.iter().any(|(before, after)| *before == at || *after == to) {
+                pairs.push((at, to));
+            }
+        }
+        self.take(pairs);
     }
+
+    fn take(&mut self, mut pairs: Vec<(usize, usize)>) {
+        pairs.sort_unstable();
+        let found = pairs.iter().filter_map(|(at, to)| Some((*self.gone.get(*at)?, *self.left.get(*to)?)));
+        self.pairs.extend(found.collect::<Vec<_>>());
+        let (before, after): (BTreeSet<usize>, BTreeSet<usize>) = pairs.into_iter().unzip();
+        let keep = |all: &mut Vec<T>, taken: &BTreeSet<usize>| {
+            let mut at = 0;
+            all.retain(|_| {
+                at += 1;
+                !taken.contains(&(at - 1))
+            });
+        };
+        keep(&mut self.gone, &before);
+        keep(&mut self.left, &after);
+    }
+}
+
+/// What a file says, in words that can be counted: its members with their types, its definitions, its
+/// values.
+fn features(graph: &Graph, resource: &Resource) -> BTreeSet<String> {
+    let Some(root) = resource.root else { return BTreeSet::new() };
+    let flat = Flat::of(graph, &[root]);
+    let mut all = BTreeSet::new();
+    for name in flat.declared() {
+        let types = Flat::of(graph, &flat.applicable(name)).types();
+        all.insert(format!("member {name}: {}", type_names(types)));
+    }
+    all.extend(
+        flat.schemas().flat_map(|schema| &schema.definitions).map(|(name, _)| format!("definition {name}")),
+    );
+    all.extend(flat.values().into_iter().flatten().map(|value| format!("value {value}")));
+    all
 }
 
 /// The schema that is the only file of a contract.

@@ -6,7 +6,7 @@ use super::{
     rules,
 };
 use crate::{
-    schema::{SchemaId, keywords::Keyword},
+    schema::{SchemaId, Types, keywords::Keyword},
     tree::{Place, escape},
 };
 
@@ -58,7 +58,8 @@ impl<'g> Comparer<'g> {
             |flat: &Flat<'g>| flat.schemas().filter_map(|schema| schema.property_names).collect::<Vec<_>>();
         let (old, new) = (names(&pair.old), names(&pair.new));
         if !old.is_empty() || !new.is_empty() {
-            self.pair(&old, &new, &pair.at.step("{names}"));
+            // Names are strings, whatever is asked of them.
+            self.pair(&old, &new, &pair.at.step("{names}").within(Types::STRING));
         }
     }
 
@@ -152,7 +153,7 @@ impl<'g> Comparer<'g> {
     /// What an undeclared name must satisfy, where that is more than being allowed or forbidden.
     fn described(&self, flat: &Flat<'g>, name: &str) -> Vec<SchemaId> {
         let mut ids = flat.applicable(name);
-        ids.retain(|id| flat.graph.schema(*id).boolean.is_none());
+        ids.retain(|id| flat.restricts(*id));
         ids
     }
 
@@ -161,18 +162,36 @@ impl<'g> Comparer<'g> {
             flat.schemas().flat_map(|schema| &schema.pattern_properties).collect::<Vec<_>>()
         };
         let (old, new) = (all(&pair.old), all(&pair.new));
-        let mut patterns: Vec<&String> = Vec::new();
-        for (pattern, _) in old.iter().chain(&new) {
-            if !patterns.contains(&pattern) {
-                patterns.push(pattern);
+        let mut patterns: Vec<(&String, &String)> = Vec::new();
+        for (pattern, _) in &old {
+            if !patterns.iter().any(|(known, _)| *known == pattern) {
+                patterns.push((pattern, pattern));
             }
         }
-        for pattern in patterns {
-            let of = |all: &[&'g (String, SchemaId)]| {
+        for (pattern, _) in &new {
+            if patterns.iter().any(|(_, known)| *known == pattern) {
+                continue;
+            }
+            // The same names in another spelling.
+            let gone = |known: &String| !new.iter().any(|(other, _)| other == known);
+            let same =
+                |(known, _): &&mut (&String, &String)| gone(known) && self.prover.same_texts(known, pattern);
+            match patterns.iter_mut().find(same) {
+                Some((known, other)) => {
+                    *other = pattern;
+                    let message =
+                        format!("the pattern of names is `{pattern}`, was `{known}`, which matches the same");
+                    self.note_of(rules::PATTERN_REWRITTEN, pair, Keyword::PatternProperties, message);
+                }
+                None => patterns.push((pattern, pattern)),
+            }
+        }
+        for (pattern, renamed) in patterns {
+            let of = |all: &[&'g (String, SchemaId)], pattern: &String| {
                 let same = all.iter().filter(|(other, _)| other == pattern);
                 same.map(|(_, id)| *id).collect::<Vec<_>>()
             };
-            let (mut before, mut after) = (of(&old), of(&new));
+            let (mut before, mut after) = (of(&old, pattern), of(&new, renamed));
             let at = pair.at.step(&format!("{{{pattern}}}"));
             if before.is_empty() && pair.old.closed() {
                 let message = format!("names that match `{pattern}` are valid where nothing undeclared was");

@@ -1,7 +1,11 @@
 //! Operations: matched by id, else by method and path; bodies and answers.
 
+use std::collections::HashMap;
+
 use super::{
+    Version,
     finding::{Comparer, Subject, Use},
+    places::in_document,
     rules::{self, Rule},
 };
 use crate::{
@@ -48,45 +52,66 @@ impl<'g> Comparer<'g> {
     }
 
     fn documents(&mut self) {
-        if let (Some(old), Some(new)) = (self.old.apis.first(), self.new.apis.first()) {
-            if old.version != new.version {
-                let message = format!("`info.version` is {}, was {}", new.version, old.version);
-                self.both(rules::VERSION_CHANGED, (None, None), "the contract", message);
-            }
-            let (mut before, mut after) = (old.servers.clone(), new.servers.clone());
-            before.sort();
-            after.sort();
-            if before != after {
-                let message = format!("the servers are {}, were {}", after.join(", "), before.join(", "));
-                self.both(rules::SERVER_CHANGED, (None, None), "the contract", message);
-            }
+        let (Some(old), Some(new)) = (self.old.apis.first(), self.new.apis.first()) else { return };
+        let spots = |pointer: &str| {
+            let before = in_document(self.old, old.source, pointer);
+            (before, in_document(self.new, new.source, pointer))
+        };
+        if old.version != new.version {
+            let message = format!("`info.version` is {}, was {}", new.version, old.version);
+            let (before, after) = spots("/info/version");
+            let places = (before.as_ref(), after.as_ref());
+            self.both(rules::VERSION_CHANGED, places, "the contract", message);
+        }
+        let (before, after) = spots("/servers");
+        self.servers((&old.servers, &new.servers), (before.as_ref(), after.as_ref()), "the contract");
+    }
+
+    /// Compares lists of servers; clients that choose none call the first.
+    fn servers(
+        &mut self,
+        (old, new): (&[String], &[String]),
+        places: (Option<&Place>, Option<&Place>),
+        subject: &str,
+    ) {
+        for gone in old.iter().filter(|server| !new.contains(server)) {
+            let message = format!("nobody promises any more that {gone} answers");
+            self.both(rules::SERVER_REMOVED, places, subject, message);
+        }
+        for more in new.iter().filter(|server| !old.contains(server)) {
+            self.both(rules::SERVER_ADDED, places, subject, format!("{more} answers too"));
+        }
+        if let (Some(was), Some(is)) = (old.first(), new.first())
+            && was != is
+            && new.contains(was)
+        {
+            self.both(rules::SERVER_CHANGED, places, subject, format!("the first server is {is}, was {was}"));
         }
     }
 
     fn matched(&mut self, old: Vec<&'g Operation>, new: Vec<&'g Operation>, answers: Use) {
-        let same_route = |one: &Operation, other: &Operation| {
-            one.method == other.method && template(&one.path) == template(&other.path)
-        };
-        let mut left = new.clone();
-        let mut gone = Vec::new();
-        let mut pairs = Vec::new();
-        for before in &old {
-            match left.iter().position(|after| after.id == before.id) {
-                Some(at) => pairs.push((*before, left.remove(at))),
-                None => gone.push(*before),
+        let id = |operation: &Operation| operation.id.clone();
+        let route = |operation: &Operation| format!("{} {}", operation.method, template(&operation.path));
+        let mut partners: Vec<Option<&'g Operation>> = vec![None; old.len()];
+        let mut left: Vec<Option<&'g Operation>> = new.into_iter().map(Some).collect();
+        for key in [&id as &dyn Fn(&Operation) -> String, &route] {
+            let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
+            for (at, after) in left.iter().enumerate().rev() {
+                if let Some(after) = after {
+                    by_key.entry(key(after)).or_default().push(at);
+                }
+            }
+            for (before, partner) in old.iter().zip(&mut partners).filter(|(_, partner)| partner.is_none()) {
+                let at = by_key.get_mut(&key(before)).and_then(Vec::pop);
+                *partner = at.and_then(|at| left.get_mut(at)?.take());
             }
         }
-        gone.retain(|before| match left.iter().position(|after| same_route(before, after)) {
-            Some(at) => {
-                pairs.push((*before, left.remove(at)));
-                false
+        let mut gone = Vec::new();
+        for (before, after) in old.into_iter().zip(partners) {
+            match after {
+                Some(after) => self.operation(&Calls { old: before, new: after, answers }),
+                None => gone.push(before),
             }
-            None => true,
-        });
-        let position = |operation: &Operation| old.iter().position(|other| std::ptr::eq(*other, operation));
-        pairs.sort_by_key(|(before, _)| position(before));
-        for (before, after) in pairs {
-            self.operation(&Calls { old: before, new: after, answers });
         }
         let (added, removed) = match answers {
             Use::Read => (rules::OPERATION_ADDED, rules::OPERATION_REMOVED),
@@ -96,7 +121,7 @@ impl<'g> Comparer<'g> {
             let message = format!("`{}` is gone", before.id);
             self.both(removed, (Some(&before.place), None), &name(before), message);
         }
-        for after in left {
+        for after in left.into_iter().flatten() {
             self.both(added, (None, Some(&after.place)), &name(after), format!("`{}` is new", after.id));
         }
     }
@@ -130,6 +155,14 @@ impl<'g> Comparer<'g> {
         keys.dedup();
         for key in keys.into_iter().filter(|key| old.extensions.get(key) != new.extensions.get(key)) {
             self.both(rules::EXTENSION_CHANGED, places, &subject, format!("`{key}` changed"));
+        }
+        if !old.servers.is_empty() || !new.servers.is_empty() {
+            // Without servers of its own an operation has those of the document.
+            fn servers<'a>(operation: &'a Operation, version: &'a Version) -> &'a [String] {
+                let all = version.apis.first().map_or(&[][..], |api| &api.servers);
+                if operation.servers.is_empty() { all } else { &operation.servers }
+            }
+            self.servers((servers(old, self.old), servers(new, self.new)), places, &subject);
         }
         self.security(calls);
         self.parameters(calls);
@@ -229,31 +262,65 @@ impl<'g> Comparer<'g> {
     fn answers(&mut self, calls: &Calls<'g>) {
         let Calls { old, new, .. } = *calls;
         for before in &old.responses {
-            let place = (Some(&before.place), Some(&new.place));
             let subject = format!("{} {}", calls.name(), status(before.status));
             if let Some(after) = new.responses.iter().find(|after| after.status == before.status) {
                 self.answer(calls, before, after);
                 continue;
             }
-            let success = matches!(before.status, Status::Code(100..400) | Status::Range(1..=3));
-            let rule = if success { rules::RESPONSE_REMOVED } else { rules::REFUSAL_REMOVED };
-            self.both(rule, place, &subject, format!("{} is gone", status(before.status)));
-            // What is sent instead, if anything is, is what the wider entry says.
-            if let Some(after) = covering(&new.responses, before.status) {
-                self.answer(calls, before, after);
+            let word = status(before.status);
+            match covering(&new.responses, before.status) {
+                Some(after) => {
+                    let message =
+                        format!("{word} has no entry of its own: it falls under {}", status(after.status));
+                    let places = (Some(&before.place), Some(&after.place));
+                    self.both(rules::RESPONSE_FOLDED, places, &subject, message);
+                    self.answer(calls, before, after);
+                }
+                None => {
+                    let rule = if is_success(before.status) {
+                        rules::RESPONSE_REMOVED
+                    } else {
+                        rules::REFUSAL_REMOVED
+                    };
+                    let places = (Some(&before.place), Some(&new.place));
+                    self.both(rule, places, &subject, format!("{word} is gone"));
+                }
             }
         }
         for after in &new.responses {
             if old.responses.iter().any(|before| before.status == after.status) {
                 continue;
             }
-            let places = (Some(&old.place), Some(&after.place));
             let subject = format!("{} {}", calls.name(), status(after.status));
-            self.both(rules::RESPONSE_ADDED, places, &subject, format!("{} is new", status(after.status)));
+            let word = status(after.status);
             if let Some(before) = covering(&old.responses, after.status) {
+                let message =
+                    format!("{word} has an entry of its own: it fell under {}", status(before.status));
+                let places = (Some(&before.place), Some(&after.place));
+                self.both(rules::RESPONSE_NAMED, places, &subject, message);
                 self.answer(calls, before, after);
+                continue;
             }
+            // Clients send the answers to webhooks; the service reads one more.
+            let known = calls.answers == Use::Write
+                || !matches!(after.status, Status::Code(200..300) | Status::Range(2))
+                || old.responses.iter().any(|before| self.reads_as(before, after));
+            let rule = if known { rules::RESPONSE_ADDED } else { rules::RESPONSE_ADDED_SUCCESS };
+            let more = if known { "" } else { ", and no success that was known has its body" };
+            let places = (Some(&old.place), Some(&after.place));
+            self.both(rule, places, &subject, format!("{word} is new{more}"));
         }
+    }
+
+    /// Whether who expects one success can read another.
+    fn reads_as(&mut self, known: &'g Response, other: &'g Response) -> bool {
+        let reads = |this: &mut Self, media: &MediaType| {
+            let same = known.content.iter().find(|known| known.name.eq_ignore_ascii_case(&media.name));
+            same.is_some_and(|same| this.same(&list(same.schema), &list(media.schema)))
+        };
+        is_success(known.status)
+            && known.content.is_empty() == other.content.is_empty()
+            && other.content.iter().all(|media| reads(self, media))
     }
 
     fn answer(&mut self, calls: &Calls<'g>, before: &'g Response, after: &'g Response) {
@@ -344,14 +411,22 @@ fn status(status: Status) -> String {
     }
 }
 
-/// The wider entry that speaks for a status without one of its own (OpenAPI 3.1, 4.8.16).
+/// Whether a status says that what was asked for was done, or goes on elsewhere.
+const fn is_success(status: Status) -> bool {
+    matches!(status, Status::Code(100..400) | Status::Range(1..=3))
+}
+
+/// The wider entry that speaks for a status without one of its own (OpenAPI 3.1, 4.8.16). Beside
+/// other successes `default` is what people write for everything that went wrong.
 fn covering(responses: &[Response], status: Status) -> Option<&Response> {
     let range = match status {
         Status::Code(code) => u8::try_from(code / 100).ok().map(Status::Range),
         _ => None,
     };
     let find = |status| responses.iter().find(|response| response.status == status);
-    range.and_then(find).or_else(|| (status != Status::Default).then(|| find(Status::Default)).flatten())
+    let refuses = responses.iter().any(|response| is_success(response.status));
+    let by_default = status != Status::Default && !(is_success(status) && refuses);
+    range.and_then(find).or_else(|| by_default.then(|| find(Status::Default)).flatten())
 }
 
 pub(super) fn list(schema: Option<SchemaId>) -> Vec<SchemaId> {

@@ -4,7 +4,8 @@
 //! accepts pass the keywords that changed on the other (`canonical`, experimental)? Then it
 //! breaks nobody. Is there a value that one side accepts and those keywords refuse? Then it
 //! does, and the value is shown once the runtime's own tables, which generated code is checked
-//! by, say the same of it. Whatever an engine cannot say leaves the cautious verdict.
+//! by, say the same of it. Patterns and lengths of texts are decided by automata (`texts`).
+//! Whatever an engine cannot say leaves the cautious verdict.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -18,16 +19,23 @@ use jsonschema::{
 };
 use serde_json::{Value, json};
 
-use super::{finding::Facet, flat::Flat};
+use super::{
+    finding::Facet,
+    flat::Flat,
+    texts::{self, Decided, Programs},
+};
 use crate::{
     schema::{
-        Graph, SchemaId,
+        Graph, SchemaId, Types,
         document::{self, Writer, exact},
-        keywords::vocabulary,
+        keywords::{Keyword, vocabulary},
     },
     tables::{Shelves, TablePlan, TableSet},
-    together::{Conj, sample},
+    together::{Conj, sample, type_of},
 };
+
+/// Longer texts are no help, in bytes.
+const LONGEST: usize = 300;
 
 /// Which version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +55,7 @@ pub(super) struct Prover<'g> {
     new: &'g Graph,
     wholes: Known<CanonicalSchema>,
     validators: Known<Validator>,
+    programs: Programs,
     old_tables: Built<'g>,
     new_tables: Built<'g>,
 }
@@ -91,6 +100,7 @@ impl<'g> Prover<'g> {
             new,
             wholes: RefCell::default(),
             validators: RefCell::default(),
+            programs: Programs::default(),
             old_tables: built(&grounds.old),
             new_tables: built(&grounds.new),
         }
@@ -127,31 +137,59 @@ impl<'g> Prover<'g> {
         Writer { graph: self.graph(side), prefix }
     }
 
-    /// Whether all that `giving` accepts passes the facet's keywords of `refusing`; `None` when
-    /// nobody knows.
+    /// Whether the texts of one side pass the keywords about texts of the other.
+    pub(super) fn texts(&self, given: &Flat<'g>, taken: &Flat<'g>, keywords: &[Keyword]) -> Decided {
+        self.programs.decide(given, taken, keywords)
+    }
+
+    /// Whether two patterns match the same texts; `false` when nobody knows.
+    pub(super) fn same_texts(&self, one: &str, other: &str) -> bool {
+        self.programs.equal(one, other)
+    }
+
+    /// Whether all that `giving` accepts of some types passes the facet's keywords of `refusing`;
+    /// `None` when nobody knows.
     pub(super) fn judge(
         &self,
         (giving, given): (Side, &[SchemaId]),
         (refusing, refuser): (Side, &[SchemaId]),
+        within: Types,
         facet: &Facet,
     ) -> Option<Verdict> {
+        let mut tries = facet.tries.clone();
+        if texts::about_texts(facet.keywords) {
+            let flat = |side: Side, ids: &[SchemaId]| Flat::of(self.graph(side), ids);
+            match self.texts(&flat(giving, given), &flat(refusing, refuser), facet.keywords) {
+                Decided::Holds => return Some(Ok(())),
+                Decided::Fails(text) if text.len() <= LONGEST => tries.insert(0, Json::String(text)),
+                Decided::Fails(_) | Decided::Unknown(_) => {}
+            }
+        }
         let writer = self.writer(refusing);
         // What is unevaluated depends on everything beside it.
         let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
             && refuser.iter().any(|id| writer.looks_around(*id));
         let barrier = if spread { writer.whole(refuser)? } else { writer.only(refuser, facet.keywords)? };
-        if let Some(witness) = self.witness((giving, given), (refusing, refuser), &barrier, facet) {
-            return Some(Err(Some(witness)));
+        let conj = Conj::all(given.iter().copied()).within(within);
+        let witness = |values: Vec<Json>| {
+            let fitting = values.into_iter().filter(|value| within.contains(type_of(value)));
+            self.witness((giving, given), (refusing, refuser), &barrier, fitting)
+        };
+        if let Some(found) = witness(tries).or_else(|| witness(self.samples(giving, &conj))) {
+            return Some(Err(Some(found)));
         }
         // What is given has certain types only, and the engine decides a typed barrier more often.
-        let types = Flat::of(self.writer(giving).graph, given).types();
+        let types = Flat::of(self.writer(giving).graph, given).types().and(within);
         let barrier = canonicalize(&document::typed(barrier, types))?;
+        let whole = || canonicalize(&document::typed(self.writer(giving).whole(given)?, within));
         let wholes = &mut *self.wholes.borrow_mut();
-        let whole = wholes.entry((giving, given.to_vec())).or_insert_with(|| {
-            let document = self.writer(giving).whole(given)?;
-            canonicalize(&document)
-        });
-        match barrier.covers(whole.as_ref()?).ok()? {
+        // Where not all types can be is asked of few places, each time anew.
+        let own = if within == Types::ALL { None } else { Some(whole()?) };
+        let whole = match &own {
+            Some(whole) => whole,
+            None => wholes.entry((giving, given.to_vec())).or_insert_with(whole).as_ref()?,
+        };
+        match barrier.covers(whole).ok()? {
             Containment::Yes => Some(Ok(())),
             Containment::No => Some(Err(None)),
             Containment::Unknown => None,
@@ -178,8 +216,13 @@ impl<'g> Prover<'g> {
         (giving, given): (Side, &[SchemaId]),
         (refusing, refuser): (Side, &[SchemaId]),
         barrier: &Value,
-        facet: &Facet,
+        tries: impl Iterator<Item = Json>,
     ) -> Option<Json> {
+        let tells =
+            |value: &Json| self.accepts(giving, given, value) && !self.accepts(refusing, refuser, value);
+        let mut telling = tries.filter(tells).peekable();
+        // Validators are built only for values that the tables tell apart.
+        telling.peek()?;
         let barrier = validator(barrier)?;
         let mut validators = self.validators.borrow_mut();
         let whole = validators.entry((giving, given.to_vec())).or_insert_with(|| {
@@ -187,14 +230,10 @@ impl<'g> Prover<'g> {
             validator(&document)
         });
         let whole = whole.as_ref()?;
-        let samples = self.samples(giving, &Conj::all(given.iter().copied()));
-        let mut tries = facet.tries.iter().chain(&samples);
-        let shows = |value: &&Json| {
+        let shows = |value: &Json| {
             exact(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))
-                && self.accepts(giving, given, value)
-                && !self.accepts(refusing, refuser, value)
         };
-        tries.find(shows).cloned()
+        telling.find(shows)
     }
 }
 

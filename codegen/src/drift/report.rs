@@ -32,9 +32,13 @@ pub struct View {
     pub color: bool,
     /// Whether both are versions of one major version, so that a break is a failure.
     pub within_major: bool,
-    /// Put in front of file names, so that they are right for where the report is read:
-    /// `schemas/`.
+    /// Put in front of the new version's file names, so that they are right for where the report is
+    /// read: `schemas/`.
     pub prefix: String,
+    /// The same for the old version.
+    pub old_prefix: String,
+    /// The revision that the old version's files are of, where they lie in no folder.
+    pub revision: Option<String>,
 }
 
 impl View {
@@ -58,12 +62,69 @@ impl View {
         drift.changes.iter().filter(|change| self.all || self.level(change) > Level::Same).collect()
     }
 
-    fn place(&self, spot: &Spot) -> String {
-        format!("{}{}:{}", self.prefix, spot.file, spot.line)
+    /// Where people look for a change: what is gone stood in the old version.
+    fn place(&self, change: &Change) -> Option<String> {
+        let new = change.new.as_ref().map(|spot| self.new_place(spot));
+        let old = change.old.as_ref().map(|spot| self.old_place(spot));
+        let removed = find(change.rule).is_some_and(|rule| rule.removes);
+        if removed { old.or(new) } else { new.or(old) }
+    }
+
+    fn new_place(&self, spot: &Spot) -> String {
+        format!("{}:{}", joined(&self.prefix, &spot.file), spot.line)
+    }
+
+    /// As `git show` takes it, where it is of a revision.
+    fn old_place(&self, spot: &Spot) -> String {
+        let revision = self.revision.as_ref().map_or_else(String::new, |revision| format!("{revision}:"));
+        format!("{revision}{}:{}", joined(&self.old_prefix, &spot.file), spot.line)
     }
 }
 
-/// The exit code: 0 same, 1 additive, 2 breaking.
+/// A folder and the way from it to a file as one path, steps back taken.
+fn joined(prefix: &str, file: &str) -> String {
+    // An absolute path, or one of another drive.
+    if file.starts_with('/') || file.get(1..3) == Some(":/") {
+        return file.to_owned();
+    }
+    let mut parts: Vec<&str> =
+        prefix.trim_end_matches('/').split('/').filter(|part| !part.is_empty()).collect();
+    for part in file.split('/') {
+        if part == ".." && parts.last().is_some_and(|last| *last != "..") {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    let root = if prefix.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
+}
+
+/// A change in one sentence, with what shows it and what else it reaches.
+fn spoken(change: &Change) -> String {
+    let mut text = format!("{}: {}.", change.subject, change.message);
+    if let Some(witness) = &change.witness {
+        let _ = write!(text, " Proven: only one version accepts {}.", shorten(witness));
+    }
+    let others = others(change);
+    if !others.is_empty() {
+        let _ = write!(text, " The same place is reached by {} more: {}.", others.len(), others.join(", "));
+    }
+    text
+}
+
+/// What else reaches the place of a change.
+fn others(change: &Change) -> Vec<&str> {
+    let own = change.uses.iter().filter(|base| {
+        let rest = change.subject.strip_prefix(base.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" /"))
+    });
+    // Of two bases of which one begins the other, the longer is meant.
+    let own = own.max_by_key(|base| base.len());
+    change.uses.iter().filter(|base| Some(*base) != own).map(String::as_str).collect()
+}
+
+/// The exit code: 0 same, 1 additive or renamed, 2 breaking.
 ///
 /// Across major versions a break is allowed, and therefore 1, when `info.version` rises by a
 /// major version.
@@ -71,7 +132,7 @@ impl View {
 pub fn exit_code(drift: &Drift, view: &View) -> u8 {
     match view.result(drift) {
         Level::Same => 0,
-        Level::Additive => 1,
+        Level::Additive | Level::Renamed => 1,
         Level::Breaking if !view.within_major && declared(drift) == Some(Bump::Major) => 1,
         Level::Breaking => 2,
     }
@@ -103,13 +164,13 @@ pub fn human(drift: &Drift, view: &View) -> String {
             let word = format!("{:<8}", level.word());
             let word = match level {
                 Level::Breaking => paint("31", &word),
+                Level::Renamed => paint("35", &word),
                 Level::Additive => paint("33", &word),
                 Level::Same => paint("2", &word),
             };
             let (_, rest) = split(&change.subject);
             let subject = if rest.is_empty() { String::new() } else { format!("{rest}: ") };
-            let place =
-                change.new.as_ref().or(change.old.as_ref()).map(|spot| format!(" ({})", view.place(spot)));
+            let place = view.place(change).map(|place| format!(" ({place})"));
             let _ = writeln!(
                 out,
                 "  {word} {}  {subject}{}{}",
@@ -127,12 +188,13 @@ pub fn human(drift: &Drift, view: &View) -> String {
                 }
                 None => {}
             }
-            let others = change.uses.len().saturating_sub(1);
-            if others > 0 {
+            let others = others(change);
+            if !others.is_empty() {
                 let _ = writeln!(
                     out,
-                    "           the same place is reached by {others} more: {}",
-                    few(&change.uses)
+                    "           the same place is reached by {} more: {}",
+                    others.len(),
+                    others.join(", ")
                 );
             }
         }
@@ -142,22 +204,18 @@ pub fn human(drift: &Drift, view: &View) -> String {
     out
 }
 
-fn few(uses: &[String]) -> String {
-    let mut text = uses.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-    if uses.len() > 3 {
-        text.push_str(", …");
-    }
-    text
-}
-
 fn totals(drift: &Drift, view: &View) -> String {
     let count = |level: Level| drift.changes.iter().filter(|change| view.level(change) == level).count();
     let (breaking, additive, same) = (count(Level::Breaking), count(Level::Additive), count(Level::Same));
+    let renamed = match count(Level::Renamed) {
+        0 => String::new(),
+        renamed => format!(" {renamed} renamed,"),
+    };
     let mut out = if drift.changes.is_empty() {
         "No difference.\n".to_owned()
     } else {
         let hidden = if view.all || same == 0 { "" } else { " (shown with --all)" };
-        format!("{breaking} breaking, {additive} additive, {same} of no consequence{hidden}.\n")
+        format!("{breaking} breaking,{renamed} {additive} additive, {same} of no consequence{hidden}.\n")
     };
     let _ = writeln!(out, "For readers: {}. For writers: {}.", drift.readers(), drift.writers());
     out.push_str(&meaning(drift, view));
@@ -167,12 +225,7 @@ fn totals(drift: &Drift, view: &View) -> String {
 
 /// The sentence about versions.
 fn meaning(drift: &Drift, view: &View) -> String {
-    let bump = match view.result(drift) {
-        Level::Breaking => Bump::Major,
-        Level::Additive => Bump::Minor,
-        Level::Same if drift.changes.is_empty() => Bump::None,
-        Level::Same => Bump::Patch,
-    };
+    let bump = Bump::of(view.result(drift), drift.changes.is_empty());
     let step = match bump {
         Bump::None => return "The version may stay as it is.".to_owned(),
         Bump::Patch => "at most a new patch version",
@@ -196,17 +249,18 @@ fn meaning(drift: &Drift, view: &View) -> String {
 
 /// For programs, one JSON object:
 ///
-/// `result`, `readers`, `writers` (`same`, `additive`, `breaking`), `bump` (`none`, `patch`,
-/// `minor`, `major`), `oldVersion`, `newVersion`, `declaredBump` (a bump or `null`) and
-/// `changes`, each with `rule`, `readers`, `writers`, `subject`, `uses` (array), `message`,
+/// `result`, `readers`, `writers` (`same`, `additive`, `renamed`, `breaking`), `bump` (`none`, `patch`,
+/// `minor`, `major`), `oldVersion`, `newVersion`, `declaredBump` (a bump or `null`), `oldRevision`
+/// (what the files of `old` are of in git, or `null`) and `changes`, each with `rule`, `readers`, `writers`, `subject`, `uses` (array), `message`,
 /// `proven`, `witness` (JSON text or `null`), `old` and `new` (`null`, or `file`, `pointer`,
 /// `line`). Members may be added.
 #[must_use]
 pub fn json(drift: &Drift, view: &View) -> String {
-    let spot = |spot: &Option<Spot>| {
-        spot.as_ref().map_or(Value::Null, |spot| {
-            json!({ "file": format!("{}{}", view.prefix, spot.file), "pointer": spot.pointer, "line": spot.line })
-        })
+    let spot = |spot: &Option<Spot>, prefix: &str| {
+        spot.as_ref().map_or(
+            Value::Null,
+            |spot| json!({ "file": joined(prefix, &spot.file), "pointer": spot.pointer, "line": spot.line }),
+        )
     };
     let change = |change: &Change| {
         json!({
@@ -218,8 +272,8 @@ pub fn json(drift: &Drift, view: &View) -> String {
             "message": change.message,
             "proven": change.proven,
             "witness": change.witness,
-            "old": spot(&change.old),
-            "new": spot(&change.new),
+            "old": spot(&change.old, &view.old_prefix),
+            "new": spot(&change.new, &view.prefix),
         })
     };
     let changes: Vec<Value> = view.shown(drift).into_iter().map(change).collect();
@@ -231,6 +285,7 @@ pub fn json(drift: &Drift, view: &View) -> String {
         "oldVersion": drift.old_version,
         "newVersion": drift.new_version,
         "declaredBump": declared(drift).map(Bump::word),
+        "oldRevision": view.revision,
         "changes": changes,
     });
     format!("{report:#}\n")
@@ -245,15 +300,21 @@ pub fn markdown(drift: &Drift, view: &View) -> String {
         out.push_str("| readers | writers | rule | where | what |\n|---|---|---|---|---|\n");
     }
     for change in shown {
-        let more = change.uses.len().saturating_sub(1);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = match others(change) {
+            others if others.is_empty() => String::new(),
+            others => {
+                let listed = others.iter().map(|base| code(base)).collect::<Vec<_>>().join(", ");
+                format!("<details><summary>and {} more</summary>{listed}</details>", others.len())
+            }
+        };
+        let place = view.place(change).map_or_else(String::new, |place| format!(" ({})", code(&place)));
         let witness = change
             .witness
             .as_deref()
             .map(|witness| format!(" Proven: only one version accepts {}.", code(&shorten(witness))));
         let _ = writeln!(
             out,
-            "| {} | {} | `{}` | {}{more} | {}.{} |",
+            "| {} | {} | `{}` | {}{place}{more} | {}.{} |",
             strong(change.readers),
             strong(change.writers),
             change.rule,
@@ -287,6 +348,7 @@ pub fn annotations(drift: &Drift, view: &View) -> String {
     for change in view.shown(drift) {
         let command = match view.level(change) {
             Level::Breaking => "error",
+            Level::Renamed => "warning",
             Level::Additive => "notice",
             Level::Same => "debug",
         };
@@ -294,11 +356,12 @@ pub fn annotations(drift: &Drift, view: &View) -> String {
             let _ = writeln!(out, "::debug::{}", data(&format!("{}: {}", change.subject, change.message)));
             continue;
         }
-        let place = change.new.as_ref().or(change.old.as_ref()).map_or_else(String::new, |spot| {
-            let file = property(&format!("{}{}", view.prefix, spot.file));
-            format!("file={file},line={},", spot.line)
+        let new = change.new.as_ref().map(|spot| (spot, &view.prefix));
+        let spot = new.or_else(|| change.old.as_ref().map(|spot| (spot, &view.old_prefix)));
+        let place = spot.map_or_else(String::new, |(spot, prefix)| {
+            format!("file={},line={},", property(&joined(prefix, &spot.file)), spot.line)
         });
-        let message = data(&format!("{}: {}", change.subject, change.message));
+        let message = data(&spoken(change));
         let _ = writeln!(out, "::{command} {place}title={}::{message}", property(change.rule));
     }
     out

@@ -17,10 +17,13 @@ pub struct Rule {
     pub why: &'static str,
     /// Whether it takes away something declared, which breaks both within a major version.
     pub forever: bool,
+    /// Whether something is gone, which is shown where it stood.
+    pub removes: bool,
 }
 
 const S: Level = Level::Same;
 const A: Level = Level::Additive;
+const R: Level = Level::Renamed;
 const B: Level = Level::Breaking;
 
 const fn rule(
@@ -30,7 +33,7 @@ const fn rule(
     writers: Level,
     why: &'static str,
 ) -> Rule {
-    Rule { id, title, readers, writers, why, forever: false }
+    Rule { id, title, readers, writers, why, forever: false, removes: false }
 }
 
 const fn forever(
@@ -40,7 +43,11 @@ const fn forever(
     writers: Level,
     why: &'static str,
 ) -> Rule {
-    Rule { id, title, readers, writers, why, forever: true }
+    Rule { id, title, readers, writers, why, forever: true, removes: false }
+}
+
+const fn gone(rule: Rule) -> Rule {
+    Rule { removes: true, ..rule }
 }
 
 const NARROWED: &str =
@@ -68,7 +75,7 @@ macro_rules! rules {
 
 rules! {
     OPERATION_ADDED = rule("operation-added", "operation added", A, A, "Nobody called it before.");
-    OPERATION_REMOVED = rule("operation-removed", "operation removed", B, B, "Calls to it are answered with an error.");
+    OPERATION_REMOVED = gone(rule("operation-removed", "operation removed", B, B, "Calls to it are answered with an error."));
     OPERATION_MOVED = rule(
         "operation-moved",
         "method or path changed",
@@ -79,8 +86,8 @@ rules! {
     OPERATION_RENAMED = rule(
         "operation-renamed",
         "operationId changed",
-        S,
-        S,
+        R,
+        R,
         "The wire is the same; who calls the operation by its id in generated code writes the new one.",
     );
     OPERATION_DEPRECATED = rule(
@@ -106,13 +113,15 @@ rules! {
         A,
         "Receivers that do not know it were told to expect unknown events or not to subscribe.",
     );
-    WEBHOOK_REMOVED = rule("webhook-removed", "webhook removed", B, B, "Receivers wait for it in vain.");
+    WEBHOOK_REMOVED = gone(rule("webhook-removed", "webhook removed", B, B, "Receivers wait for it in vain."));
+    SERVER_ADDED = rule("server-added", "server added", A, A, "Clients may go on with the one that they know.");
+    SERVER_REMOVED = gone(rule("server-removed", "server removed", B, B, "Nobody promises any more that it answers those who call it."));
     SERVER_CHANGED = rule(
         "server-changed",
-        "list of servers changed",
+        "another server is the first",
         A,
         A,
-        "Clients choose their server themselves: check that the old ones still answer.",
+        "Clients that choose none call the first; the old one is still among them.",
     );
     // Sign-in.
     SIGN_IN_REQUIRED = rule(
@@ -122,7 +131,7 @@ rules! {
         B,
         "Calls without credentials are refused.",
     );
-    SIGN_IN_DROPPED = rule("sign-in-dropped", "signed in before, anonymous now", A, A, "Credentials are no longer needed.");
+    SIGN_IN_DROPPED = gone(rule("sign-in-dropped", "signed in before, anonymous now", A, A, "Credentials are no longer needed."));
     SCOPE_REQUIRED = rule("scope-required", "another scope is needed", B, B, "Tokens without the scope are refused.");
     SCOPE_RELEASED = rule("scope-released", "a scope is no longer needed", A, A, "Tokens with the scope still pass.");
     SECURITY_CHANGED = rule(
@@ -132,6 +141,13 @@ rules! {
         B,
         "Credentials that sufficed are refused.",
     );
+    SECURITY_ALTERNATIVE_REMOVED = gone(rule(
+        "security-alternative-removed",
+        "one of several ways to sign in is gone",
+        B,
+        B,
+        "Credentials that sufficed are refused; the other ways still suffice.",
+    ));
     SECURITY_ALTERNATIVE_ADDED = rule(
         "security-alternative-added",
         "another way to sign in suffices",
@@ -147,13 +163,13 @@ rules! {
         "Clients prepare credentials by it: check whether the old ones still pass.",
     );
     SCOPE_NEW = rule("scope-new", "scope new in the contract", A, A, "Nobody asked for it before.");
-    SCOPE_GONE = rule(
+    SCOPE_GONE = gone(rule(
         "scope-gone",
         "scope gone from the contract",
         B,
         B,
         "Sign-in may refuse those who still ask for it.",
-    );
+    ));
     // Parameters.
     PARAMETER_ADDED_OPTIONAL = rule(
         "parameter-added-optional",
@@ -163,7 +179,7 @@ rules! {
         "Calls without it mean what they meant.",
     );
     PARAMETER_ADDED_REQUIRED = rule("parameter-added-required", "required parameter added", S, B, "Calls without it are refused.");
-    PARAMETER_REMOVED = rule("parameter-removed", "parameter removed", S, B, UNREAD);
+    PARAMETER_REMOVED = gone(rule("parameter-removed", "parameter removed", S, B, UNREAD));
     PARAMETER_MOVED = rule(
         "parameter-moved",
         "parameter moved to another part of the request",
@@ -185,7 +201,7 @@ rules! {
         "path-parameter-renamed",
         "placeholder of the path renamed",
         S,
-        A,
+        R,
         "The wire is the same; generated code may name its argument anew.",
     );
     // Requests.
@@ -197,7 +213,7 @@ rules! {
         "Calls without it mean what they meant.",
     );
     REQUEST_BODY_ADDED_REQUIRED = rule("request-body-added-required", "required request body added", S, B, "Calls without it are refused.");
-    REQUEST_BODY_REMOVED = rule("request-body-removed", "request body removed", S, B, UNREAD);
+    REQUEST_BODY_REMOVED = gone(rule("request-body-removed", "request body removed", S, B, UNREAD));
     REQUEST_BODY_REQUIRED = rule("request-body-required", "request body became required", S, B, "Calls without it are refused.");
     REQUEST_BODY_OPTIONAL = rule(
         "request-body-optional",
@@ -207,13 +223,13 @@ rules! {
         "Calls with it mean what they meant.",
     );
     REQUEST_MEDIA_TYPE_ADDED = rule("request-media-type-added", "request media type added", S, A, "The old ones are still read.");
-    REQUEST_MEDIA_TYPE_REMOVED = rule(
+    REQUEST_MEDIA_TYPE_REMOVED = gone(rule(
         "request-media-type-removed",
         "request media type removed",
         S,
         B,
         "Bodies of that type are refused.",
-    );
+    ));
     ENCODING_CHANGED = rule(
         "encoding-changed",
         "`encoding` of a form changed",
@@ -223,14 +239,35 @@ rules! {
     );
     // Answers.
     RESPONSE_ADDED = rule("response-added", "status added", A, S, "Clients handle an unknown status by its class.");
-    RESPONSE_REMOVED = rule(
+    RESPONSE_ADDED_SUCCESS = rule(
+        "response-added-success",
+        "status of success added with a body of its own",
+        B,
+        S,
+        "Clients take it for a success, and cannot read it as any that they know.",
+    );
+    RESPONSE_NAMED = rule(
+        "response-named",
+        "status named that fell under a wider entry",
+        A,
+        S,
+        "Clients handled it as the wider entry says, with which it is compared.",
+    );
+    RESPONSE_FOLDED = rule(
+        "response-folded",
+        "status falls under a wider entry",
+        A,
+        S,
+        "It may still be sent, as the wider entry says, with which it is compared.",
+    );
+    RESPONSE_REMOVED = gone(rule(
         "response-removed",
         "status of success removed",
         B,
         S,
         "Those who waited for it get something else.",
-    );
-    REFUSAL_REMOVED = rule("refusal-removed", "status of refusal removed", A, S, "There is less to handle.");
+    ));
+    REFUSAL_REMOVED = gone(rule("refusal-removed", "status of refusal removed", A, S, "There is less to handle."));
     RESPONSE_MEDIA_TYPE_ADDED = rule(
         "response-media-type-added",
         "response media type added",
@@ -238,22 +275,22 @@ rules! {
         S,
         "Clients that ask for the old one still get it.",
     );
-    RESPONSE_MEDIA_TYPE_REMOVED = rule(
+    RESPONSE_MEDIA_TYPE_REMOVED = gone(rule(
         "response-media-type-removed",
         "response media type removed",
         B,
         S,
         "Clients that ask for it get something else.",
-    );
+    ));
     RESPONSE_HEADER_ADDED = rule("response-header-added", "response header added", A, S, "Unknown headers are ignored.");
-    RESPONSE_HEADER_REMOVED = rule("response-header-removed", "required response header removed", B, S, "Readers relied on it.");
-    RESPONSE_HEADER_REMOVED_OPTIONAL = forever(
+    RESPONSE_HEADER_REMOVED = gone(rule("response-header-removed", "required response header removed", B, S, "Readers relied on it."));
+    RESPONSE_HEADER_REMOVED_OPTIONAL = gone(forever(
         "response-header-removed-optional",
         "optional response header removed",
         A,
         S,
         "Readers had to do without it at times; within a major version nothing declared goes.",
-    );
+    ));
     RESPONSE_HEADER_REQUIRED = rule("response-header-required", "response header became required", A, S, "There is more to rely on.");
     RESPONSE_HEADER_OPTIONAL = rule("response-header-optional", "response header became optional", B, S, "Readers relied on it.");
     // Objects.
@@ -278,27 +315,27 @@ rules! {
         B,
         "What writers sent lacks it and is refused.",
     );
-    PROPERTY_REMOVED_REQUIRED = rule(
+    PROPERTY_REMOVED_REQUIRED = gone(rule(
         "property-removed-required",
         "required property removed",
         B,
         B,
         "Readers relied on it, and what writers send in it has no effect.",
-    );
-    PROPERTY_REMOVED = forever(
+    ));
+    PROPERTY_REMOVED = gone(forever(
         "property-removed",
         "optional property removed",
         A,
         B,
         "Readers had to do without it at times, but what writers send in it has no effect; within a major version nothing declared goes.",
-    );
-    PROPERTY_RESERVED_REMOVED = rule(
+    ));
+    PROPERTY_RESERVED_REMOVED = gone(rule(
         "property-reserved-removed",
         "reserved or deprecated property removed",
         B,
         B,
         "A retired name stays declared forever, so that it never comes back with another meaning.",
-    );
+    ));
     PROPERTY_REQUIRED = rule(
         "property-required",
         "property became required",
@@ -322,7 +359,7 @@ rules! {
         "The object allowed no others, so readers may refuse it.",
     );
     PATTERN_PROPERTIES_ADDED = rule("pattern-properties-added", "properties allowed by pattern", B, A, WIDENED);
-    PATTERN_PROPERTIES_REMOVED = rule("pattern-properties-removed", "properties by pattern forbidden", A, B, NARROWED);
+    PATTERN_PROPERTIES_REMOVED = gone(rule("pattern-properties-removed", "properties by pattern forbidden", A, B, NARROWED));
     PROPERTY_COUNT_NARROWED = rule("property-count-narrowed", "`minProperties` or `maxProperties` narrowed", A, B, NARROWED);
     PROPERTY_COUNT_WIDENED = rule("property-count-widened", "`minProperties` or `maxProperties` widened", B, A, WIDENED);
     // Types and values.
@@ -330,7 +367,7 @@ rules! {
     TYPE_WIDENED = rule("type-widened", "more types are valid", B, A, WIDENED);
     TYPE_NARROWED = rule("type-narrowed", "fewer types are valid", A, B, NARROWED);
     NULL_ADDED = rule("null-added", "`null` became valid", B, A, "Readers had no reason to expect `null`.");
-    NULL_REMOVED = rule("null-removed", "`null` is no longer valid", A, B, "Writers that sent `null` are refused.");
+    NULL_REMOVED = gone(rule("null-removed", "`null` is no longer valid", A, B, "Writers that sent `null` are refused."));
     CONST_CHANGED = rule(
         "const-changed",
         "the one valid value changed",
@@ -339,7 +376,7 @@ rules! {
         "The old value is refused, the new one unknown.",
     );
     ENUM_ADDED = rule("enum-added", "restricted to listed values", A, B, NARROWED);
-    ENUM_DROPPED = rule("enum-dropped", "no longer restricted to listed values", B, A, WIDENED);
+    ENUM_DROPPED = gone(rule("enum-dropped", "no longer restricted to listed values", B, A, WIDENED));
     ENUM_VALUE_ADDED = rule(
         "enum-value-added",
         "value added to a closed enumeration",
@@ -354,26 +391,35 @@ rules! {
         A,
         "Readers were told to expect unknown values.",
     );
-    ENUM_VALUE_REMOVED = rule(
+    ENUM_VALUE_REMOVED = gone(rule(
         "enum-value-removed",
         "value removed from an enumeration",
         A,
         B,
         "Writers that send it are refused.",
-    );
-    ENUM_VALUE_REMOVED_OPEN = rule(
+    ));
+    ENUM_VALUE_REMOVED_OPEN = gone(rule(
         "enum-value-removed-open",
         "value removed from an open enumeration",
         A,
         B,
         "It is still valid, but what it means is no longer promised.",
-    );
+    ));
     ENUM_OPENED = rule("enum-opened", "enumeration opened", B, A, "Readers were promised a complete list.");
     ENUM_CLOSED = rule("enum-closed", "enumeration closed", A, B, "Writers that send an unlisted value are refused.");
     LENGTH_NARROWED = rule("length-narrowed", "`minLength` or `maxLength` narrowed", A, B, NARROWED);
     LENGTH_WIDENED = rule("length-widened", "`minLength` or `maxLength` widened", B, A, WIDENED);
     PATTERN_ADDED = rule("pattern-added", "`pattern` added", A, B, NARROWED);
-    PATTERN_REMOVED = rule("pattern-removed", "`pattern` removed", B, A, WIDENED);
+    PATTERN_REMOVED = gone(rule("pattern-removed", "`pattern` removed", B, A, WIDENED));
+    PATTERN_NARROWED = rule("pattern-narrowed", "`pattern` matches fewer texts", A, B, NARROWED);
+    PATTERN_WIDENED = rule("pattern-widened", "`pattern` matches more texts", B, A, WIDENED);
+    PATTERN_REWRITTEN = rule(
+        "pattern-rewritten",
+        "`pattern` written differently",
+        S,
+        S,
+        "It is proven that both match the same texts.",
+    );
     PATTERN_CHANGED = rule("pattern-changed", "`pattern` changed", B, B, UNDECIDED);
     RANGE_NARROWED = rule("range-narrowed", "a bound of numbers narrowed", A, B, NARROWED);
     RANGE_WIDENED = rule("range-widened", "a bound of numbers widened", B, A, WIDENED);
@@ -383,31 +429,45 @@ rules! {
     ITEM_COUNT_NARROWED = rule("item-count-narrowed", "`minItems` or `maxItems` narrowed", A, B, NARROWED);
     ITEM_COUNT_WIDENED = rule("item-count-widened", "`minItems` or `maxItems` widened", B, A, WIDENED);
     UNIQUE_ITEMS_SET = rule("unique-items-set", "elements must differ", A, B, NARROWED);
-    UNIQUE_ITEMS_UNSET = rule("unique-items-unset", "elements may repeat", B, A, WIDENED);
+    UNIQUE_ITEMS_UNSET = gone(rule("unique-items-unset", "elements may repeat", B, A, WIDENED));
     ITEMS_CLOSED = rule("items-closed", "further elements forbidden", A, B, NARROWED);
     ITEMS_OPENED = rule("items-opened", "further elements allowed", B, A, WIDENED);
     CONTAINS_ADDED = rule("contains-added", "`contains` added", A, B, NARROWED);
-    CONTAINS_REMOVED = rule("contains-removed", "`contains` removed", B, A, WIDENED);
+    CONTAINS_REMOVED = gone(rule("contains-removed", "`contains` removed", B, A, WIDENED));
     CONTAINS_CHANGED = rule("contains-changed", "`contains` changed", B, B, UNDECIDED);
     // Combinations.
     BRANCH_ADDED = rule("branch-added", "branch added to a union", B, A, "Readers were promised a complete list of forms.");
-    BRANCH_REMOVED = rule("branch-removed", "branch removed from a union", A, B, "Writers that send that form are refused.");
+    BRANCH_REMOVED = gone(rule("branch-removed", "branch removed from a union", A, B, "Writers that send that form are refused."));
     UNION_ADDED = rule("union-added", "`oneOf` or `anyOf` added", A, B, NARROWED);
-    UNION_REMOVED = rule("union-removed", "`oneOf` or `anyOf` removed", B, A, WIDENED);
+    UNION_REMOVED = gone(rule("union-removed", "`oneOf` or `anyOf` removed", B, A, WIDENED));
     UNION_NARROWED = rule("union-narrowed", "`anyOf` became `oneOf`", A, B, "What fits two forms is no longer valid.");
     UNION_WIDENED = rule("union-widened", "`oneOf` became `anyOf`", B, A, "What fits two forms is valid.");
     CONDITION_ADDED = rule("condition-added", "`if` added", A, B, NARROWED);
-    CONDITION_REMOVED = rule("condition-removed", "`if` removed", B, A, WIDENED);
+    CONDITION_ADDED_NEW_MEMBER = rule(
+        "condition-added-new-member",
+        "`if` over a new member or value added",
+        A,
+        A,
+        "Who does not know the member or value never meets the condition.",
+    );
+    CONDITION_REMOVED = gone(rule("condition-removed", "`if` removed", B, A, WIDENED));
     CONDITION_CHANGED = rule("condition-changed", "`if` changed", B, B, UNDECIDED);
     DEPENDENCY_ADDED = rule("dependency-added", "`dependentRequired` or `dependentSchemas` asks for more", A, B, NARROWED);
-    DEPENDENCY_REMOVED = rule("dependency-removed", "`dependentRequired` or `dependentSchemas` asks for less", B, A, WIDENED);
+    DEPENDENCY_ADDED_NEW_MEMBER = rule(
+        "dependency-added-new-member",
+        "more is asked beside a new member",
+        A,
+        A,
+        "Who does not know the member is asked for nothing.",
+    );
+    DEPENDENCY_REMOVED = gone(rule("dependency-removed", "`dependentRequired` or `dependentSchemas` asks for less", B, A, WIDENED));
     NOT_ADDED = rule("not-added", "`not` added", A, B, NARROWED);
-    NOT_REMOVED = rule("not-removed", "`not` removed", B, A, WIDENED);
+    NOT_REMOVED = gone(rule("not-removed", "`not` removed", B, A, WIDENED));
     UNEVALUATED_ADDED = rule("unevaluated-added", "`unevaluatedProperties` or `unevaluatedItems` added", A, B, NARROWED);
-    UNEVALUATED_REMOVED = rule("unevaluated-removed", "`unevaluatedProperties` or `unevaluatedItems` removed", B, A, WIDENED);
+    UNEVALUATED_REMOVED = gone(rule("unevaluated-removed", "`unevaluatedProperties` or `unevaluatedItems` removed", B, A, WIDENED));
     // Annotations.
     FORMAT_ADDED = rule("format-added", "`format` added", A, B, "What writers sent may not have that form.");
-    FORMAT_REMOVED = rule("format-removed", "`format` removed", B, A, "Readers relied on the form.");
+    FORMAT_REMOVED = gone(rule("format-removed", "`format` removed", B, A, "Readers relied on the form."));
     FORMAT_CHANGED = rule("format-changed", "`format` changed", B, B, "The text means something else, or is another one.");
     CONTENT_CHANGED = rule(
         "content-changed",
@@ -419,11 +479,11 @@ rules! {
     DEFAULT_ADDED = rule("default-added", "`default` added", A, A, "What leaving it out means is now said.");
     DEFAULT_CHANGED = rule("default-changed", "`default` changed or removed", B, B, "Leaving it out now means something else.");
     READ_ONLY_SET = rule("read-only-set", "became read-only", A, B, "What writers send in it has no effect or is refused.");
-    READ_ONLY_UNSET = rule("read-only-unset", "no longer read-only", A, A, "Writers may send it.");
+    READ_ONLY_UNSET = gone(rule("read-only-unset", "no longer read-only", A, A, "Writers may send it."));
     WRITE_ONLY_SET = rule("write-only-set", "became write-only", B, A, "Readers no longer get it.");
-    WRITE_ONLY_UNSET = rule("write-only-unset", "no longer write-only", A, A, "Readers may get it.");
+    WRITE_ONLY_UNSET = gone(rule("write-only-unset", "no longer write-only", A, A, "Readers may get it."));
     DEPRECATED_SET = rule("deprecated-set", "deprecated", A, A, "It still works; it is time to look for another.");
-    DEPRECATED_UNSET = rule("deprecated-unset", "no longer deprecated", A, A, "It stays.");
+    DEPRECATED_UNSET = gone(rule("deprecated-unset", "no longer deprecated", A, A, "It stays."));
     EDITORIAL = rule("editorial", "title, description or examples changed", S, S, "Words for people.");
     // Schemas as a whole.
     ID_CHANGED = rule(
@@ -433,15 +493,22 @@ rules! {
         B,
         "References and links to the old address lead nowhere.",
     );
-    ID_GONE = rule(
+    ID_GONE = gone(rule(
         "id-gone",
         "schema no longer at its address",
         A,
         A,
         "What it said is said elsewhere: check that nobody fetches it by its address.",
+    ));
+    SCHEMA_RENAMED = rule(
+        "schema-renamed",
+        "named schema or its file renamed",
+        R,
+        R,
+        "The wire is the same; who uses its type in generated code, or its file, writes the new name.",
     );
     SCHEMA_ADDED = rule("schema-added", "named schema added", A, A, "Nobody used it before.");
-    SCHEMA_REMOVED = rule("schema-removed", "named schema removed", B, B, "Those who used it by name find it no more.");
+    SCHEMA_REMOVED = gone(rule("schema-removed", "named schema removed", B, B, "Those who used it by name find it no more."));
     VERSION_CHANGED = rule("version-changed", "`info.version` changed", S, S, "It is compared with what the changes ask for.");
 }
 

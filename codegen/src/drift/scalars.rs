@@ -9,9 +9,6 @@ use super::{
 };
 use crate::schema::{Types, keywords::Keyword};
 
-/// Longer witnesses are no help.
-const LONGEST: u64 = 300;
-
 /// How a limit moved.
 enum Moved {
     Narrowed,
@@ -110,57 +107,30 @@ impl<'g> Comparer<'g> {
             Moved::Widened => widened,
         };
         let mut facet = Facet::of(match keyword {
-            Keyword::MinLength | Keyword::MaxLength => &[Keyword::MinLength, Keyword::MaxLength],
-            Keyword::MinItems | Keyword::MaxItems => &[Keyword::MinItems, Keyword::MaxItems],
-            _ => &[Keyword::MinProperties, Keyword::MaxProperties],
+            Keyword::MinLength => &[Keyword::MinLength],
+            Keyword::MaxLength => &[Keyword::MaxLength],
+            Keyword::MinItems => &[Keyword::MinItems],
+            Keyword::MaxItems => &[Keyword::MaxItems],
+            Keyword::MinProperties => &[Keyword::MinProperties],
+            _ => &[Keyword::MaxProperties],
         });
-        if facet.keywords.contains(&Keyword::MaxLength) && telling <= LONGEST {
-            let text = "a".repeat(usize::try_from(telling).unwrap_or(0));
-            facet = facet.tries([Json::String(text)]);
-        }
-        if facet.keywords.contains(&Keyword::MaxItems) && telling <= 20 {
+        if matches!(keyword, Keyword::MinItems | Keyword::MaxItems) && telling <= 20 {
             let items = (0..telling).map(|at| Json::Number(Number::from(at))).collect::<Vec<_>>();
             facet = facet.tries([Json::Array(items)]);
         }
         self.set(rule, pair, format!("`{}` is {}, {was}", keyword.name(), words(new)), facet);
     }
 
-    fn patterns(&mut self, pair: &Pair<'g>) {
-        let pick = |flat: &Flat<'g>| flat.texts(|schema| schema.pattern.as_ref());
-        let (old, new) = (pick(&pair.old), pick(&pair.new));
-        let words =
-            |all: &[&str]| all.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(" and ");
-        let gone: Vec<&str> = old.iter().filter(|pattern| !new.contains(pattern)).copied().collect();
-        let more: Vec<&str> = new.iter().filter(|pattern| !old.contains(pattern)).copied().collect();
-        let facet = Facet::of(&[Keyword::Pattern]);
-        match (gone.is_empty(), more.is_empty()) {
-            (true, true) => {}
-            (true, false) => {
-                self.set(rules::PATTERN_ADDED, pair, format!("the text must match {}", words(&more)), facet)
-            }
-            (false, true) => {
-                self.set(
-                    rules::PATTERN_REMOVED,
-                    pair,
-                    format!("the text need not match {}", words(&gone)),
-                    facet,
-                );
-            }
-            (false, false) => {
-                let message = format!("the pattern is {}, was {}", words(&more), words(&gone));
-                self.set(rules::PATTERN_CHANGED, pair, message, facet);
-            }
-        }
-    }
-
     fn ranges(&mut self, pair: &Pair<'g>) {
-        let facet = || {
-            Facet::of(&[
+        let ends = |is: Option<Bound<'g>>, was: Option<Bound<'g>>, closed: Keyword, open: Keyword| {
+            let exclusive = is.or(was).is_some_and(|bound| bound.exclusive);
+            let facet = Facet::of(&[
                 Keyword::Minimum,
                 Keyword::Maximum,
                 Keyword::ExclusiveMinimum,
                 Keyword::ExclusiveMaximum,
-            ])
+            ]);
+            facet.changed(if exclusive { open } else { closed })
         };
         let words = |bound: Option<Bound<'g>>, inclusive: &str, exclusive: &str| match bound {
             None => "unbounded".to_owned(),
@@ -176,7 +146,8 @@ impl<'g> Comparer<'g> {
             let key = |bound: Option<Bound<'g>>| bound.map(|bound| (bound.value.clone(), bound.exclusive));
             let rule = if key(new) > key(old) { rules::RANGE_NARROWED } else { rules::RANGE_WIDENED };
             let (is, was) = (words(new, "at least", "above"), words(old, "at least", "above"));
-            self.set(rule, pair, format!("numbers are {is}, were {was}"), facet().tries(values([old, new])));
+            let facet = ends(new, old, Keyword::Minimum, Keyword::ExclusiveMinimum);
+            self.set(rule, pair, format!("numbers are {is}, were {was}"), facet.tries(values([old, new])));
         }
         let (old, new) = (pair.old.upper(), pair.new.upper());
         if old != new {
@@ -187,7 +158,8 @@ impl<'g> Comparer<'g> {
             };
             let rule = if narrowed { rules::RANGE_NARROWED } else { rules::RANGE_WIDENED };
             let (is, was) = (words(new, "at most", "below"), words(old, "at most", "below"));
-            self.set(rule, pair, format!("numbers are {is}, were {was}"), facet().tries(values([old, new])));
+            let facet = ends(new, old, Keyword::Maximum, Keyword::ExclusiveMaximum);
+            self.set(rule, pair, format!("numbers are {is}, were {was}"), facet.tries(values([old, new])));
         }
     }
 

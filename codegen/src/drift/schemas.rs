@@ -10,6 +10,9 @@ use crate::schema::{SchemaId, Types, keywords::Keyword};
 impl<'g> Comparer<'g> {
     /// Everything about one place and all below it.
     pub(super) fn schemas(&mut self, pair: &Pair<'g>) {
+        if self.alternatives(pair) {
+            return;
+        }
         self.annotations(pair);
         let (old, new) = (pair.old.types(), pair.new.types());
         if old.is_empty() && new.is_empty() {
@@ -35,12 +38,12 @@ impl<'g> Comparer<'g> {
 
     /// Reports what `type` (and unions and lists of values) say; `true` when nothing is shared.
     fn types(&mut self, pair: &Pair<'g>, old: Types, new: Types) -> bool {
-        // A list of values on either side says more than the types of its values.
-        let listed = |flat: &super::flat::Flat<'g>| matches!(flat.listing(), Listing::Closed { .. });
-        let silent = listed(&pair.old) || listed(&pair.new);
         if old == new {
             return false;
         }
+        // A list of values on either side says more than the types of its values.
+        let listed = |flat: &super::flat::Flat<'g>| matches!(flat.listing(), Listing::Closed { .. });
+        let silent = listed(&pair.old) || listed(&pair.new);
         let (was, is) = (type_names(old), type_names(new));
         let facet = Facet::of(&[
             Keyword::Type,

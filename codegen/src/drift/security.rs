@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use contract_runtime::Json;
 
-use super::{Version, finding::Comparer, operations::Calls, rules};
+use super::{Version, enumerations::short, finding::Comparer, operations::Calls, places::in_document, rules};
+use crate::tree::escape;
 
 /// What one alternative asks for: scheme and scope; no scope stands for the scheme itself.
 type Needs<'g> = BTreeSet<(&'g str, Option<&'g str>)>;
@@ -14,68 +15,57 @@ impl<'g> Comparer<'g> {
     pub(super) fn security(&mut self, calls: &Calls<'g>) {
         let subject = calls.name();
         let places = calls.places();
-        let (old, new) = (alternatives(&calls.old.security), alternatives(&calls.new.security));
+        let (before, after) = (alternatives(&calls.old.security), alternatives(&calls.new.security));
         let open = |all: &[Needs<'g>]| all.iter().any(BTreeSet::is_empty);
-        match (open(&old), open(&new)) {
-            (true, true) => return,
-            (true, false) => {
-                self.both(
-                    rules::SIGN_IN_REQUIRED,
-                    places,
-                    &subject,
-                    "anonymous calls are refused".to_owned(),
-                );
-                return;
-            }
-            (false, true) => {
-                self.both(
-                    rules::SIGN_IN_DROPPED,
-                    places,
-                    &subject,
-                    "anonymous calls are answered".to_owned(),
-                );
-                return;
-            }
-            (false, false) => {}
+        let signed = |all: Vec<Needs<'g>>| all.into_iter().filter(|one| !one.is_empty()).collect::<Vec<_>>();
+        let (was_open, is_open) = (open(&before), open(&after));
+        let (old, new) = (signed(before), signed(after));
+        let asked = new.iter().map(words).collect::<Vec<_>>().join(", or ");
+        if was_open && !is_open {
+            let message = format!("calls without credentials are refused: {asked} is needed");
+            self.both(rules::SIGN_IN_REQUIRED, places, &subject, message);
+        } else if is_open && (!was_open || !old.is_empty() && new.is_empty()) {
+            let message = match was_open {
+                true => "credentials are no longer looked at",
+                false => "calls without credentials are answered",
+            };
+            self.both(rules::SIGN_IN_DROPPED, places, &subject, message.to_owned());
         }
-        let nearest = |wanted: &Needs<'g>, all: &'_ [Needs<'g>]| {
-            all.iter()
-                .min_by_key(|other| other.symmetric_difference(wanted).count())
-                .cloned()
-                .unwrap_or_default()
-        };
         // Whoever satisfied an old alternative must satisfy a new one.
-        for before in &old {
-            if new.iter().any(|after| after.is_subset(before)) {
+        let suffices = |before: &Needs<'g>| new.iter().any(|after| after.is_subset(before));
+        let some_left = old.iter().any(suffices);
+        for before in old.iter().filter(|before| !new.is_empty() && !suffices(before)) {
+            let tokens = words(before);
+            let same_schemes = |after: &&Needs<'g>| schemes(after) == schemes(before);
+            let nearest =
+                new.iter().filter(same_schemes).min_by_key(|after| after.difference(before).count());
+            let Some(nearest) = nearest else {
+                let rule =
+                    if some_left { rules::SECURITY_ALTERNATIVE_REMOVED } else { rules::SECURITY_CHANGED };
+                let then = if is_open { "such calls are anonymous, or " } else { "" };
+                let message = format!("calls with {tokens} stop working: {then}{asked} is needed");
+                self.both(rule, places, &subject, message);
                 continue;
-            }
-            let after = nearest(before, &new);
-            let missing: Vec<_> = after.difference(before).copied().collect();
-            let same_schemes = missing.iter().all(|(_, scope)| scope.is_some());
-            if same_schemes {
-                for (scheme, scope) in missing {
-                    let message =
-                        format!("the scope `{}` of `{scheme}` is needed", scope.unwrap_or_default());
-                    self.both(rules::SCOPE_REQUIRED, places, &subject, message);
-                }
-            } else {
-                let message = format!("{} is needed, {} sufficed", words(&after), words(before));
-                self.both(rules::SECURITY_CHANGED, places, &subject, message);
+            };
+            for (scheme, scope) in nearest.difference(before) {
+                let scope = scope.unwrap_or_default();
+                let message =
+                    format!("tokens of {tokens} stop working: `{scope}` of `{scheme}` is needed too");
+                self.both(rules::SCOPE_REQUIRED, places, &subject, message);
             }
         }
-        for after in &new {
-            if old.iter().any(|before| before.is_subset(after)) {
-                continue;
-            }
-            let before = nearest(after, &old);
+        if old.is_empty() && !is_open {
+            return;
+        }
+        for after in new.iter().filter(|after| !old.iter().any(|before| before.is_subset(after))) {
+            let before = old.iter().min_by_key(|other| other.symmetric_difference(after).count());
+            let before = before.cloned().unwrap_or_default();
             let fewer: Vec<_> = before.difference(after).copied().collect();
             let reached = after.is_subset(&before) && fewer.iter().all(|(_, scope)| scope.is_some());
             if reached && !new.contains(&before) {
                 for (scheme, scope) in fewer {
-                    let message = format!(
-                        "the scope `{}` of `{scheme}` is no longer needed",
-                        scope.unwrap_or_default()
-                    );
+                    let scope = scope.unwrap_or_default();
+                    let message = format!("the scope `{scope}` of `{scheme}` is no longer needed");
                     self.both(rules::SCOPE_RELEASED, places, &subject, message);
                 }
             } else {
@@ -93,12 +83,18 @@ impl<'g> Comparer<'g> {
             needs.flat_map(|(_, scopes)| scopes.iter().map(String::as_str)).collect::<BTreeSet<_>>()
         };
         let (old, new) = (all(self.old), all(self.new));
+        let spot = |contract: &Version, scheme: &str| {
+            let api = contract.apis.first()?;
+            in_document(contract, api.source, &format!("/components/securitySchemes/{}", escape(scheme)))
+        };
+        let (before, after) = (spot(self.old, ""), spot(self.new, ""));
+        let places = (before.as_ref(), after.as_ref());
         for scope in new.difference(&old) {
-            self.both(rules::SCOPE_NEW, (None, None), &format!("scope {scope}"), format!("`{scope}` is new"));
+            self.both(rules::SCOPE_NEW, places, &format!("scope {scope}"), format!("`{scope}` is new"));
         }
         for scope in old.difference(&new) {
             let message = format!("no operation asks for `{scope}` any more");
-            self.both(rules::SCOPE_GONE, (None, None), &format!("scope {scope}"), message);
+            self.both(rules::SCOPE_GONE, places, &format!("scope {scope}"), message);
         }
         let schemes = |contract: &'g Version| {
             contract.apis.iter().flat_map(|api| &api.security_schemes).collect::<Vec<_>>()
@@ -107,10 +103,13 @@ impl<'g> Comparer<'g> {
         for (name, before) in schemes(self.old) {
             let Some((_, after)) = new.iter().find(|(other, _)| other == name) else { continue };
             if wordless(before) != wordless(after) {
-                let message = format!("the scheme `{name}` is described differently");
+                let message =
+                    format!("credentials of `{name}` may stop working: {}", differences(before, after));
+                let (before, after) = (spot(self.old, name), spot(self.new, name));
+                let places = (before.as_ref(), after.as_ref());
                 self.both(
                     rules::SECURITY_SCHEME_CHANGED,
-                    (None, None),
+                    places,
                     &format!("security scheme {name}"),
                     message,
                 );
@@ -119,13 +118,35 @@ impl<'g> Comparer<'g> {
     }
 }
 
-/// Without members that are only read by people.
+/// Without what is only read by people: descriptions, also those of scopes.
 fn wordless(scheme: &Json) -> Json {
-    let mut scheme = scheme.clone();
-    if let Json::Object(members) = &mut scheme {
-        members.remove("description");
-    }
-    scheme
+    let Json::Object(members) = scheme else { return scheme.clone() };
+    let members = members.iter().filter(|(name, _)| *name != "description");
+    let without = |name: &str, value: &Json| match value {
+        Json::Object(scopes) if name == "scopes" => {
+            Json::Object(scopes.keys().map(|scope| (scope.to_owned(), Json::Null)).collect())
+        }
+        value => wordless(value),
+    };
+    Json::Object(members.map(|(name, value)| (name.to_owned(), without(name, value))).collect())
+}
+
+/// The members that are different.
+fn differences(old: &Json, new: &Json) -> String {
+    let (old, new) = (wordless(old), wordless(new));
+    let (Json::Object(old), Json::Object(new)) = (&old, &new) else { return "it is another one".to_owned() };
+    let mut names: Vec<&str> = old.keys().chain(new.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let said = |value: Option<&Json>| value.map_or_else(|| "missing".to_owned(), short);
+    let changed = names.into_iter().filter(|name| old.get(name) != new.get(name));
+    let each = |name: &str| format!("`{name}` is {}, was {}", said(new.get(name)), said(old.get(name)));
+    changed.map(each).collect::<Vec<_>>().join("; ")
+}
+
+/// The schemes without their scopes.
+fn schemes<'g>(needs: &Needs<'g>) -> BTreeSet<&'g str> {
+    needs.iter().map(|(scheme, _)| *scheme).collect()
 }
 
 fn alternatives(security: &[Vec<(String, Vec<String>)>]) -> Vec<Needs<'_>> {
@@ -144,10 +165,13 @@ fn needs(alternative: &[(String, Vec<String>)]) -> Needs<'_> {
     needs
 }
 
+/// `` `oauth` with `read` and `write` ``; schemes that go together one after the other.
 fn words(needs: &Needs<'_>) -> String {
-    let each = |(scheme, scope): &(&str, Option<&str>)| match scope {
-        Some(scope) => format!("`{scope}`"),
-        None => format!("`{scheme}`"),
+    let each = |scheme: &str| {
+        let scopes = needs.iter().filter(|(other, _)| *other == scheme).filter_map(|(_, scope)| *scope);
+        let scopes: Vec<String> = scopes.map(|scope| format!("`{scope}`")).collect();
+        let with = if scopes.is_empty() { "" } else { " with " };
+        format!("`{scheme}`{with}{}", scopes.join(" and "))
     };
-    needs.iter().map(each).collect::<Vec<_>>().join(" with ")
+    schemes(needs).into_iter().map(each).collect::<Vec<_>>().join(" together with ")
 }

@@ -4,19 +4,126 @@ use contract_runtime::Json;
 
 use super::{
     enumerations::{Listed, short},
-    finding::{Comparer, Facet, Pair},
-    flat::{Flat, Union, type_names},
+    finding::{Comparer, Facet, Pair, Use, place},
+    flat::{Flat, Listing, Union, type_names},
     proof::Side,
     rules,
 };
 use crate::{
-    schema::{Graph, Origin, SchemaId, Types, keywords::Keyword},
+    schema::{
+        Graph, Origin, Schema, SchemaId, Types,
+        keywords::{Keyword, Role},
+    },
     together::Conj,
 };
 
 const UNIONS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];
 
+/// A schema on one side, and the union on the other that holds it.
+struct Alternatives<'g> {
+    /// The side of the union.
+    side: Side,
+    union: Union<'g>,
+    /// The branch that the schema became, or was.
+    branch: SchemaId,
+}
+
 impl<'g> Comparer<'g> {
+    /// One schema on one side, on the other a union that holds it beside others: the schema is
+    /// compared with its branch, and the other branches came or went.
+    pub(super) fn alternatives(&mut self, pair: &Pair<'g>) -> bool {
+        let Some(Alternatives { side, union, branch }) = self.alternatives_of(pair) else { return false };
+        let added = side == Side::New;
+        let (graph, whole) = if added { (pair.new.graph, &pair.new) } else { (pair.old.graph, &pair.old) };
+        if annotated(whole) {
+            // What is said around the union is said of the branch too.
+            let around = [whole.members.as_slice(), &[branch]].concat();
+            let mut said = pair.clone();
+            *(if added { &mut said.new } else { &mut said.old }) = Flat::of(graph, &around);
+            self.annotations(&said);
+        }
+        for (at, id) in union.branches.iter().enumerate().filter(|(_, id)| **id != branch) {
+            let is_null = Flat::of(graph, &[*id]).types() == Types::NULL;
+            let name = self::branch(graph, *id, at, None);
+            let (rule, word) = match (added, is_null) {
+                (true, true) => (rules::NULL_ADDED, "is valid too"),
+                (true, false) => (rules::BRANCH_ADDED, "is valid too"),
+                (false, true) => (rules::NULL_REMOVED, "is no longer valid"),
+                (false, false) => (rules::BRANCH_REMOVED, "is no longer valid"),
+            };
+            let message = if is_null { format!("`null` {word}") } else { format!("the form {name} {word}") };
+            let (old, new) = (place(&pair.old), place(&pair.new));
+            let own = Some(&graph.schema(*id).place);
+            let places = if added { (old, own) } else { (own, new) };
+            let facet = Facet::of(Keyword::ALL).tries(self.tries(side, &[*id], *id, union));
+            let at = if is_null { pair.at.clone() } else { pair.at.step(&format!("{{{name}}}")) };
+            self.set_at(rule, pair, &at, places, message, facet);
+        }
+        self.overlap(pair, side, union);
+        let (old, new): (&[SchemaId], &[SchemaId]) =
+            if added { (&pair.old_ids, &[branch]) } else { (&[branch], &pair.new_ids) };
+        self.pair(old, new, &pair.at);
+        true
+    }
+
+    /// What fits two forms of a `oneOf` is not valid, but was, or will be, without it.
+    fn overlap(&mut self, pair: &Pair<'g>, side: Side, union: Union<'g>) {
+        let (rule, usage, message) = match side {
+            Side::New => (rules::UNION_NARROWED, Use::Write, "what fits two forms of `oneOf` is not valid"),
+            Side::Old => (rules::UNION_WIDENED, Use::Read, "what fits two forms is valid without `oneOf`"),
+        };
+        if !union.one || pair.at.usage != usage || !self.options.proofs {
+            return;
+        }
+        let (old, new) = ((Side::Old, pair.old_ids.as_slice()), (Side::New, pair.new_ids.as_slice()));
+        let (giving, refusing) = if side == Side::New { (old, new) } else { (new, old) };
+        let barrier = [union.holder];
+        let facet = Facet::of(&[Keyword::OneOf]);
+        let verdict = self.prover.judge(giving, (refusing.0, &barrier), Types::ALL, &facet);
+        if verdict != Some(Ok(())) {
+            self.set(rule, pair, message.to_owned(), facet);
+        }
+    }
+
+    fn alternatives_of(&mut self, pair: &Pair<'g>) -> Option<Alternatives<'g>> {
+        let only = |flat: &Flat<'g>| {
+            let steps = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf];
+            let unions = flat.unions();
+            let [union] = unions.as_slice() else { return None };
+            let pure = union.branches.len() > 1 && flat.schemas().all(|schema| schema.decides_by(&steps));
+            pure.then_some(*union)
+        };
+        let (side, union, one, ids) = match (only(&pair.old), only(&pair.new)) {
+            (None, Some(union)) if pair.old.unions().is_empty() => {
+                (Side::New, union, &pair.old, &pair.old_ids)
+            }
+            (Some(union), None) if pair.new.unions().is_empty() => {
+                (Side::Old, union, &pair.new, &pair.new_ids)
+            }
+            _ => return None,
+        };
+        let listed = |flat: &Flat<'g>| !matches!(flat.listing(), Listing::None);
+        if !one.says_something() || listed(&pair.old) || listed(&pair.new) {
+            return None;
+        }
+        let graph = if side == Side::New { pair.new.graph } else { pair.old.graph };
+        let branches = union.branches;
+        let known = match ids.as_slice() {
+            [id] => name(one.graph, *id),
+            _ => None,
+        };
+        let named = branches.iter().find(|id| known.is_some() && name(graph, **id) == known);
+        let branch = match named {
+            Some(branch) => Some(*branch),
+            None => branches.iter().copied().find(|id| match side {
+                Side::New => self.same(ids, &[*id]),
+                Side::Old => self.same(&[*id], ids),
+            }),
+        };
+        let branch = branch.or_else(|| nearest(one, graph, branches))?;
+        Some(Alternatives { side, union, branch })
+    }
+
     /// Compares the unions that are no lists of values.
     pub(super) fn unions(&mut self, pair: &Pair<'g>, listed: &Listed) {
         let left = |flat: &Flat<'g>, done: Option<SchemaId>| {
@@ -167,10 +274,11 @@ impl<'g> Comparer<'g> {
             });
         };
         let order = gone.clone();
-        take(gone, more, &mut |before, after| self.same(&[before], &[after]));
+        take(gone, more, &mut |before, after| self.identity.same(&[before], &[after]));
         take(gone, more, &mut |before, after| {
             name(old, before).is_some_and(|known| Some(known) == name(new, after))
         });
+        take(gone, more, &mut |before, after| self.same(&[before], &[after]));
         let alone = |graph: &Graph, all: &[SchemaId], id: SchemaId| {
             let types = Flat::of(graph, &[id]).types();
             let clash =
@@ -192,6 +300,37 @@ impl<'g> Comparer<'g> {
             matched.push((before, after, label(at)));
         }
     }
+}
+
+/// The one branch that has the types of a schema, and of several objects the one that shares most
+/// of its members.
+fn nearest(one: &Flat<'_>, graph: &Graph, branches: &[SchemaId]) -> Option<SchemaId> {
+    let flat = |id: SchemaId| Flat::of(graph, &[id]);
+    let fits = |id: &SchemaId| !flat(*id).types().and(one.types()).is_empty();
+    let fitting: Vec<SchemaId> = branches.iter().copied().filter(fits).collect();
+    if let [only] = fitting.as_slice() {
+        return Some(*only);
+    }
+    let declared = one.declared();
+    let shared = |id: SchemaId| {
+        let branch = flat(id);
+        declared.iter().filter(|name| branch.declares(name)).count()
+    };
+    let mut counts: Vec<(usize, SchemaId)> = fitting.into_iter().map(|id| (shared(id), id)).collect();
+    counts.sort_by_key(|(count, _)| *count);
+    match counts.as_slice() {
+        [.., (second, _), (first, id)] if first > second => Some(*id),
+        _ => None,
+    }
+}
+
+/// Whether what surrounds a union says something about its values to people.
+fn annotated(flat: &Flat<'_>) -> bool {
+    let says = |schema: &Schema| {
+        schema.extensions.keys().any(|key| key.starts_with("x-"))
+            || schema.keywords().any(|(keyword, _)| keyword.role() == Role::Annotation)
+    };
+    flat.any(says)
 }
 
 /// The name of the type behind a branch.

@@ -15,9 +15,10 @@ const TABLE_LIMIT: usize = 2048;
 /// Before states that do the same are joined there may be more.
 const STATE_LIMIT: usize = 1024;
 
-/// The first two states of a [`Table`].
-const DEAD: usize = 0;
-const FOUND: usize = 1;
+/// The state from which the pattern cannot be found.
+pub(super) const DEAD: usize = 0;
+/// The state in which it was found.
+pub(super) const FOUND: usize = 1;
 
 /// The same program as a table; `None` where that would be large.
 pub(super) fn determine(
@@ -33,12 +34,12 @@ pub(super) fn determine(
         .any(|one| matches!(one, Instruction::Assert(Look::WordBoundary | Look::NotWordBoundary)));
     let alphabet = Alphabet::new(classes, looks_at_words)?;
     let program = Program { start, instructions, alphabet: &alphabet, looks_at_words };
-    let table = Table::build(&program)?.minimal();
+    let table = Table::build(program)?.minimal();
     table.laid_out(alphabet.runs)
 }
 
 /// Characters that no class of the program tells apart.
-struct Alphabet {
+pub(super) struct Alphabet {
     runs: Vec<(char, u8)>,
     /// By letter: which classes of the program contain it.
     members: Vec<Vec<bool>>,
@@ -47,7 +48,8 @@ struct Alphabet {
 }
 
 impl Alphabet {
-    fn new(classes: &[CompiledClass], looks_at_words: bool) -> Option<Self> {
+    /// `None` where there are more letters than a byte counts.
+    pub(super) fn new(classes: &[CompiledClass], looks_at_words: bool) -> Option<Self> {
         let is_word = |code: u32| {
             looks_at_words && char::from_u32(code).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
         };
@@ -88,6 +90,24 @@ impl Alphabet {
         }
         Some(alphabet)
     }
+
+    /// How many letters there are.
+    pub(super) const fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The letter of a character.
+    #[cfg(feature = "proofs")]
+    pub(super) fn letter(&self, c: char) -> usize {
+        let after = self.runs.partition_point(|&(first, _)| first <= c);
+        after.checked_sub(1).and_then(|run| self.runs.get(run)).map_or(0, |&(_, letter)| usize::from(letter))
+    }
+
+    /// The first character of each run of one letter.
+    #[cfg(feature = "proofs")]
+    pub(super) fn firsts(&self) -> impl Iterator<Item = char> {
+        self.runs.iter().map(|&(first, _)| first)
+    }
 }
 
 fn contains(class: &CompiledClass, c: char) -> bool {
@@ -107,17 +127,19 @@ enum Beside {
 
 /// What the program knows between two characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct State {
+pub(super) struct State {
     /// The instructions that wait, ascending.
     waiting: Vec<u32>,
     before: Beside,
 }
 
-struct Program<'a> {
-    start: bool,
-    instructions: &'a [Instruction],
-    alphabet: &'a Alphabet,
-    looks_at_words: bool,
+pub(super) struct Program<'a> {
+    /// Whether every match begins where the text begins.
+    pub(super) start: bool,
+    /// The classes that they name are those of the alphabet.
+    pub(super) instructions: &'a [Instruction],
+    pub(super) alphabet: &'a Alphabet,
+    pub(super) looks_at_words: bool,
 }
 
 impl Program<'_> {
@@ -184,39 +206,87 @@ struct Table {
     ends: Vec<bool>,
 }
 
-impl Table {
-    fn build(program: &Program<'_>) -> Option<Self> {
-        let letters = program.alphabet.members.len();
-        let mut table =
-            Self { start: 2, next: vec![vec![DEAD; letters], vec![FOUND; letters]], ends: vec![false, true] };
+/// A program whose states get their numbers as they are reached: [`DEAD`] and [`FOUND`] first,
+/// then the one in which texts begin.
+pub(super) struct Determined<'a> {
+    program: Program<'a>,
+    /// Without the first two.
+    states: Vec<State>,
+    numbers: BTreeMap<State, usize>,
+}
+
+impl<'a> Determined<'a> {
+    /// The state in which every text begins.
+    pub(super) const START: usize = 2;
+
+    pub(super) fn new(program: Program<'a>) -> Self {
         let first = State { waiting: Vec::new(), before: Beside::Nothing };
-        let mut numbers = BTreeMap::from([(first.clone(), 2)]);
-        let mut states = vec![first];
-        let mut done = 0;
-        while let Some(state) = states.get(done).cloned() {
-            done += 1;
-            table.ends.push(program.follow(&state, Beside::Nothing).is_none());
-            let (word, other) = (program.follow(&state, Beside::Word), program.follow(&state, Beside::Other));
-            let mut row = Vec::with_capacity(letters);
-            for letter in 0..letters {
-                let reading = if program.beside(letter) == Beside::Word { &word } else { &other };
-                let Some(reading) = reading else {
-                    row.push(FOUND);
-                    continue;
-                };
-                let state = program.read(reading, letter);
-                if state.waiting.is_empty() && program.start {
-                    row.push(DEAD);
-                    continue;
-                }
-                let number = *numbers.entry(state).or_insert_with_key(|state| {
-                    states.push(state.clone());
-                    states.len() + 1
-                });
-                row.push(number);
+        Self { program, states: vec![first.clone()], numbers: BTreeMap::from([(first, Self::START)]) }
+    }
+
+    /// How many states were reached so far.
+    pub(super) fn len(&self) -> usize {
+        self.states.len() + Self::START
+    }
+
+    /// What one row costs at most, in instructions that are looked at.
+    #[cfg(feature = "proofs")]
+    pub(super) fn cost(&self) -> usize {
+        self.program.instructions.len() * (self.program.alphabet.len() + 3)
+    }
+
+    fn state(&self, number: usize) -> Option<&State> {
+        self.states.get(number.checked_sub(Self::START)?)
+    }
+
+    /// Whether the pattern is found if the text ends in the state.
+    pub(super) fn ends(&self, number: usize) -> bool {
+        let found = |state| self.program.follow(state, Beside::Nothing).is_none();
+        self.state(number).map_or(number == FOUND, found)
+    }
+
+    /// The state behind each letter.
+    pub(super) fn row(&mut self, number: usize) -> Vec<usize> {
+        let letters = self.program.alphabet.len();
+        let Some(state) = self.state(number).cloned() else { return vec![number; letters] };
+        let word = self.program.follow(&state, Beside::Word);
+        let other = self.program.follow(&state, Beside::Other);
+        let mut row = Vec::with_capacity(letters);
+        for letter in 0..letters {
+            let reading = if self.program.beside(letter) == Beside::Word { &word } else { &other };
+            let Some(reading) = reading else {
+                row.push(FOUND);
+                continue;
+            };
+            let state = self.program.read(reading, letter);
+            if state.waiting.is_empty() && self.program.start {
+                row.push(DEAD);
+                continue;
             }
-            table.next.push(row);
-            if states.len() > STATE_LIMIT {
+            let Self { states, numbers, .. } = self;
+            row.push(*numbers.entry(state).or_insert_with_key(|state| {
+                states.push(state.clone());
+                states.len() + Self::START - 1
+            }));
+        }
+        row
+    }
+}
+
+impl Table {
+    fn build(program: Program<'_>) -> Option<Self> {
+        let letters = program.alphabet.len();
+        let mut determined = Determined::new(program);
+        let mut table = Self {
+            start: Determined::START,
+            next: vec![vec![DEAD; letters], vec![FOUND; letters]],
+            ends: vec![false, true],
+        };
+        while table.next.len() < determined.len() {
+            let state = table.next.len();
+            table.ends.push(determined.ends(state));
+            table.next.push(determined.row(state));
+            if determined.len() > STATE_LIMIT + Determined::START {
                 return None;
             }
         }

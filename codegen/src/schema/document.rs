@@ -29,7 +29,8 @@ impl Writer<'_> {
     /// Everything that the schemas say together; `None` when the engines could misread it.
     pub(crate) fn whole(&self, ids: &[SchemaId]) -> Option<Value> {
         let all: Vec<Value> = ids.iter().map(|id| self.link(*id)).collect();
-        self.finish(json!({ "allOf": all }), ids)
+        // `allOf` holds one schema at least (Core 10.2.1.1).
+        self.finish(if all.is_empty() { json!({}) } else { json!({ "allOf": all }) }, ids)
     }
 
     fn finish(&self, mut root: Value, ids: &[SchemaId]) -> Option<Value> {

@@ -58,7 +58,7 @@ fn what_breaks_within_v1_is_told_apart() {
         assert_eq!(drift.level(), Level::Breaking, "CON-11: {edit:?}");
     }
     let drift = compare(&old, &edited(&ids), &Options::default());
-    assert_eq!((drift.changes.len(), drift.level()), (1, Level::Same), "CON-11");
+    assert_eq!((drift.changes.len(), drift.level()), (1, Level::Renamed), "CON-11");
 }
 
 /// The contract with edits: file, pointer, what stands there now (nothing: it goes).

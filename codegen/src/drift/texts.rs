@@ -1,0 +1,164 @@
+//! Patterns and lengths of texts, decided by the runtime's own automata.
+
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
+use contract_runtime::Json;
+
+use super::{
+    enumerations::short,
+    finding::{Comparer, Facet, Pair},
+    flat::Flat,
+    rules,
+};
+use crate::{
+    pattern::{
+        PatternError,
+        inclusion::{Inclusion, Program, Texts, included},
+    },
+    schema::keywords::Keyword,
+};
+
+const TEXTS: &[Keyword] = &[Keyword::Pattern, Keyword::MinLength, Keyword::MaxLength];
+
+/// Whether keywords are about texts alone.
+pub(super) fn about_texts(keywords: &[Keyword]) -> bool {
+    !keywords.is_empty() && keywords.iter().all(|keyword| TEXTS.contains(keyword))
+}
+
+/// Whether the texts of one side pass the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Decided {
+    /// All of them do.
+    Holds,
+    /// This one does not, and none is shorter.
+    Fails(String),
+    /// Nobody knows, and why.
+    Unknown(String),
+}
+
+/// Patterns that were compiled.
+#[derive(Default)]
+pub(super) struct Programs(RefCell<HashMap<String, Rc<Result<Program, PatternError>>>>);
+
+impl Programs {
+    fn of(&self, pattern: &str) -> Rc<Result<Program, PatternError>> {
+        if let Some(known) = self.0.borrow().get(pattern) {
+            return Rc::clone(known);
+        }
+        let compiled = Rc::new(Program::of(pattern));
+        self.0.borrow_mut().insert(pattern.to_owned(), Rc::clone(&compiled));
+        compiled
+    }
+
+    /// Whether all texts of one side pass some keywords of the other.
+    pub(super) fn decide(&self, given: &Flat<'_>, taken: &Flat<'_>, keywords: &[Keyword]) -> Decided {
+        fn patterns<'g>(flat: &Flat<'g>) -> Vec<&'g str> {
+            flat.texts(|schema| schema.pattern.as_ref())
+        }
+        let own = patterns(given);
+        let mut asked = if keywords.contains(&Keyword::Pattern) { patterns(taken) } else { Vec::new() };
+        // What one side asks for word for word, the other side's texts have.
+        asked.retain(|pattern| !own.contains(pattern));
+        let bounds =
+            |flat: &Flat<'_>| (flat.least(|s| s.min_length).unwrap_or(0), flat.most(|s| s.max_length));
+        let (least, most) = bounds(given);
+        let (mut shortest, mut longest) = (0, None);
+        if keywords.contains(&Keyword::MinLength) || keywords.contains(&Keyword::MaxLength) {
+            (shortest, longest) = bounds(taken);
+        }
+        self.compare((&own, least, most), (&asked, shortest, longest))
+    }
+
+    /// Whether two patterns take the same texts; `false` when nobody knows.
+    pub(super) fn equal(&self, one: &str, other: &str) -> bool {
+        let within =
+            |one: &str, other: &str| self.compare((&[one], 0, None), (&[other], 0, None)) == Decided::Holds;
+        one == other || within(one, other) && within(other, one)
+    }
+
+    fn compare(
+        &self,
+        (own, least, most): (&[&str], u64, Option<u64>),
+        (asked, shortest, longest): (&[&str], u64, Option<u64>),
+    ) -> Decided {
+        let (own, asked) = (own.iter(), asked.iter());
+        let own: Vec<_> = own.map(|pattern| (*pattern, self.of(pattern))).collect();
+        let asked: Vec<_> = asked.map(|pattern| (*pattern, self.of(pattern))).collect();
+        let mut unread = None;
+        let mut programs = |all: &[(&str, Rc<Result<Program, PatternError>>)]| {
+            let read = |(pattern, program): &(&str, Rc<Result<Program, PatternError>>)| match program.as_ref()
+            {
+                Ok(program) => Some(program.clone()),
+                Err(error) => {
+                    unread.get_or_insert_with(|| {
+                        format!("{} cannot be compared: {}", quoted(pattern), error.reason)
+                    });
+                    None
+                }
+            };
+            all.iter().filter_map(read).collect::<Vec<_>>()
+        };
+        let (own, asked) = (programs(&own), programs(&asked));
+        let given = Texts { patterns: own.iter().collect(), least, most };
+        let taken = Texts { patterns: asked.iter().collect(), least: shortest, most: longest };
+        match (included(&given, &taken), unread) {
+            (_, Some(reason)) => Decided::Unknown(reason),
+            (Inclusion::Holds, None) => Decided::Holds,
+            (Inclusion::Fails(text), None) => Decided::Fails(text),
+            (Inclusion::TooLarge, None) => Decided::Unknown("the automata are too large".to_owned()),
+        }
+    }
+}
+
+impl<'g> Comparer<'g> {
+    /// Compares what texts must match.
+    pub(super) fn patterns(&mut self, pair: &Pair<'g>) {
+        let pick = |flat: &Flat<'g>| flat.texts(|schema| schema.pattern.as_ref());
+        let (old, new) = (pick(&pair.old), pick(&pair.new));
+        let gone: Vec<&str> = old.iter().filter(|pattern| !new.contains(pattern)).copied().collect();
+        let more: Vec<&str> = new.iter().filter(|pattern| !old.contains(pattern)).copied().collect();
+        if gone.is_empty() && more.is_empty() {
+            return;
+        }
+        let all =
+            |patterns: &[&str]| patterns.iter().map(|one| quoted(one)).collect::<Vec<_>>().join(" and ");
+        let mut message = match (gone.is_empty(), more.is_empty()) {
+            (true, _) => format!("the text must match {}", all(&more)),
+            (_, true) => format!("the text need not match {}", all(&gone)),
+            _ => format!("the pattern is {}, was {}", all(&more), all(&gone)),
+        };
+        let lost = self.prover.texts(&pair.old, &pair.new, &[Keyword::Pattern]);
+        let gained = self.prover.texts(&pair.new, &pair.old, &[Keyword::Pattern]);
+        let mut tries = Vec::new();
+        for (decided, words) in [(&gained, "is valid now"), (&lost, "no longer is")] {
+            match decided {
+                Decided::Fails(text) => {
+                    let value = Json::String(text.clone());
+                    message.push_str(&format!(", {} {words}", short(&value)));
+                    tries.push(value);
+                }
+                Decided::Unknown(reason) => {
+                    message.push_str(&format!("; not decided whether a text {words}, as {reason}"));
+                }
+                Decided::Holds => {}
+            }
+        }
+        let rule = match (&lost, &gained) {
+            (Decided::Holds, Decided::Holds) => {
+                message.push_str(", which matches the same texts");
+                self.note_of(rules::PATTERN_REWRITTEN, pair, Keyword::Pattern, message);
+                return;
+            }
+            (Decided::Holds, _) if more.is_empty() => rules::PATTERN_REMOVED,
+            (_, Decided::Holds) if gone.is_empty() => rules::PATTERN_ADDED,
+            (Decided::Holds, Decided::Fails(_)) => rules::PATTERN_WIDENED,
+            (Decided::Fails(_), Decided::Holds) => rules::PATTERN_NARROWED,
+            _ => rules::PATTERN_CHANGED,
+        };
+        self.set(rule, pair, message, Facet::of(&[Keyword::Pattern]).tries(tries));
+    }
+}
+
+fn quoted(pattern: &str) -> String {
+    format!("`{pattern}`")
+}

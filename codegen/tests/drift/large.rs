@@ -1,0 +1,38 @@
+//! Contracts of any size, for tests and benchmarks.
+
+/// An OpenAPI document of schemas that refer to each other, with an operation for every tenth, which
+/// reads and writes it. `limit` is the `maxLength` of a member of every hundredth schema.
+pub(crate) fn contract(schemas: usize, limit: usize) -> String {
+    let schema = |at: usize| {
+        let limit = if at.is_multiple_of(100) { limit } else { 50 };
+        let (next, far) = ((at + 1) % schemas, (at * 7 + 3) % schemas);
+        let link = |to: usize| format!(r##"{{"$ref":"#/components/schemas/S{to}"}}"##);
+        format!(
+            r#""S{at}":{{"type":"object","required":["id"],"properties":{{
+            "id":{{"type":"string","maxLength":{limit}}},
+            "n{at}":{{"type":"integer","minimum":0}},
+            "state":{{"enum":["OPEN","CLOSED"]}},
+            "next":{},"some":{{"type":"array","items":{}}},
+            "kind":{{"oneOf":[{},{{"type":"string"}}]}}}}}}"#,
+            link(next),
+            link(far),
+            link(far),
+        )
+    };
+    let path = |at: usize| {
+        let body =
+            format!(r##"{{"application/json":{{"schema":{{"$ref":"#/components/schemas/S{at}"}}}}}}"##);
+        format!(
+            r#""/p{at}":{{"put":{{"operationId":"o{at}","requestBody":{{"content":{body}}},
+            "responses":{{"200":{{"description":"","content":{body}}}}}}}}}"#
+        )
+    };
+    let paths: Vec<String> = (0..schemas).step_by(10).map(path).collect();
+    let schemas: Vec<String> = (0..schemas).map(schema).collect();
+    format!(
+        r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1.0.0"}},"paths":{{{}}},
+        "components":{{"schemas":{{{}}}}}}}"#,
+        paths.join(",\n"),
+        schemas.join(",\n")
+    )
+}

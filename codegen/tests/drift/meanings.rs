@@ -1,0 +1,429 @@
+//! What a change means where it looks like another: patterns by their texts, unions by their forms,
+//! statuses, sign-in, servers, names.
+
+use contract_codegen::drift::{Change, Level, Options, Version, compare};
+
+use crate::rules::{A, B, Case, R, S, changes, check, document, operation, schema};
+
+const SCHEMAS: &[Case] = &[
+    (
+        "pattern-rewritten",
+        r#"{"type":"string","pattern":"^[0-9]+$"}"#,
+        r#"{"type":"string","pattern":"^\\d{1,}$"}"#,
+        S,
+        S,
+    ),
+    (
+        "pattern-widened",
+        r#"{"type":"string","pattern":"^[a-z]{3,60}$"}"#,
+        r#"{"type":"string","pattern":"^[a-z]{2,80}$"}"#,
+        B,
+        A,
+    ),
+    (
+        "pattern-narrowed",
+        r#"{"type":"string","pattern":"^[a-z]{2,80}$"}"#,
+        r#"{"type":"string","pattern":"^[a-z]{3,60}$"}"#,
+        A,
+        B,
+    ),
+    // Lengths say the same as a pattern.
+    (
+        "pattern-added",
+        r#"{"type":"string","minLength":2}"#,
+        r#"{"type":"string","minLength":2,"pattern":"^.{2}"}"#,
+        A,
+        B,
+    ),
+    (
+        "condition-added-new-member",
+        r#"{"type":"object","properties":{"b":{}}}"#,
+        r#"{"type":"object","properties":{"a":{"enum":["x","y"]},"b":{}},"if":{"required":["a"],"properties":{"a":{"const":"x"}}},"then":{"required":["b"]}}"#,
+        A,
+        A,
+    ),
+    // A new value is as unknown as a new member.
+    (
+        "condition-added-new-member",
+        r#"{"type":"object","properties":{"a":{"anyOf":[{"const":"x"},{"type":"string","pattern":"^x-"}]},"b":{}}}"#,
+        r#"{"type":"object","properties":{"a":{"anyOf":[{"enum":["x","new"]},{"type":"string","pattern":"^x-"}]},"b":{}},"if":{"required":["a"],"properties":{"a":{"const":"new"}}},"then":{"required":["b"]}}"#,
+        A,
+        A,
+    ),
+    // Without `required` the condition holds for who leaves the member out.
+    (
+        "condition-added",
+        r#"{"type":"object","properties":{"b":{}}}"#,
+        r#"{"type":"object","properties":{"a":{},"b":{}},"if":{"properties":{"a":{"const":"x"}}},"then":{"required":["b"]}}"#,
+        A,
+        B,
+    ),
+    (
+        "condition-added",
+        r#"{"type":"object","properties":{"b":{}}}"#,
+        r#"{"type":"object","properties":{"a":{},"b":{}},"if":{"required":["a"]},"else":{"required":["b"]}}"#,
+        A,
+        B,
+    ),
+    // A branch declared it.
+    (
+        "condition-added",
+        r#"{"type":"object","anyOf":[{"properties":{"a":{}}},{"properties":{"c":{}}}]}"#,
+        r#"{"type":"object","anyOf":[{"properties":{"a":{}}},{"properties":{"c":{}}}],"if":{"required":["a"]},"then":{"required":["b"]}}"#,
+        A,
+        B,
+    ),
+    (
+        "dependency-added-new-member",
+        r#"{"type":"object","properties":{"b":{}}}"#,
+        r#"{"type":"object","properties":{"a":{},"b":{}},"dependentRequired":{"a":["b"]}}"#,
+        A,
+        A,
+    ),
+    (
+        "dependency-added-new-member",
+        r#"{"type":"object","properties":{"b":{}}}"#,
+        r#"{"type":"object","properties":{"a":{},"b":{}},"dependentSchemas":{"a":{"required":["b"]}}}"#,
+        A,
+        A,
+    ),
+];
+
+#[test]
+fn schemas() {
+    check(schema, SCHEMAS);
+}
+
+const DOCUMENTS: &[Case] = &[
+    (
+        "server-removed",
+        r#""paths":{},"servers":[{"url":"https://a.example"}]"#,
+        r#""paths":{},"servers":[{"url":"https://b.example"}]"#,
+        B,
+        B,
+    ),
+    (
+        "server-added",
+        r#""paths":{},"servers":[{"url":"https://a.example"}]"#,
+        r#""paths":{},"servers":[{"url":"https://a.example"},{"url":"https://b.example"}]"#,
+        A,
+        A,
+    ),
+    // Of one operation, which called the document's before.
+    (
+        "server-removed",
+        r#""servers":[{"url":"https://a.example"}],"paths":{"/x":{"get":{"responses":{}}}}"#,
+        r#""servers":[{"url":"https://a.example"}],"paths":{"/x":{"get":{"servers":[{"url":"https://b.example"}],"responses":{}}}}"#,
+        B,
+        B,
+    ),
+];
+
+#[test]
+fn documents() {
+    check(document, DOCUMENTS);
+}
+
+const OPERATIONS: &[Case] = &[
+    (
+        "security-alternative-removed",
+        r#""security":[{"s":["a"]},{"k":[]}]"#,
+        r#""security":[{"s":["a"]}]"#,
+        B,
+        B,
+    ),
+    (
+        "security-alternative-removed",
+        r#""security":[{"s":["a"]},{"k":[]},{}]"#,
+        r#""security":[{"s":["a"]},{}]"#,
+        B,
+        B,
+    ),
+    ("sign-in-dropped", r#""security":[{"s":["a"]},{}]"#, r#""security":[{}]"#, A, A),
+    (
+        "response-folded",
+        r#""responses":{"404":{"description":""},"default":{"description":""}}"#,
+        r#""responses":{"default":{"description":""}}"#,
+        A,
+        S,
+    ),
+    (
+        "response-named",
+        r#""responses":{"200":{"description":""},"default":{"description":""}}"#,
+        r#""responses":{"200":{"description":""},"404":{"description":""},"default":{"description":""}}"#,
+        A,
+        S,
+    ),
+    (
+        "response-named",
+        r#""responses":{"2XX":{"description":""}}"#,
+        r#""responses":{"2XX":{"description":""},"201":{"description":""}}"#,
+        A,
+        S,
+    ),
+    (
+        "response-added-success",
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}},"202":{"description":"","content":{"a/json":{"schema":{"type":"integer"}}}}}"#,
+        B,
+        S,
+    ),
+    // Beside a success `default` is what went wrong.
+    (
+        "response-added-success",
+        r#""responses":{"200":{"description":"","content":{"a/b":{}}},"default":{"description":""}}"#,
+        r#""responses":{"200":{"description":"","content":{"a/b":{}}},"204":{"description":""},"default":{"description":""}}"#,
+        B,
+        S,
+    ),
+    // Whoever reads the one reads the other.
+    (
+        "response-added",
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}},"201":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}}}"#,
+        A,
+        S,
+    ),
+];
+
+#[test]
+fn operations() {
+    check(operation, OPERATIONS);
+}
+
+/// Every case of this page, and the rule that needs two files.
+pub(crate) fn all() -> Vec<Case> {
+    let renamed = ("schema-renamed", "", "", R, R);
+    [SCHEMAS, DOCUMENTS, OPERATIONS, &[renamed]].concat()
+}
+
+/// Rule and verdicts of every change of a schema that is written and read.
+fn found(old: &str, new: &str) -> Vec<Change> {
+    changes(&schema(old), &schema(new), true)
+}
+
+#[test]
+fn the_shortest_texts_are_shown_either_way() {
+    let pattern = |pattern: &str| format!(r#"{{"type":"string","pattern":"{pattern}"}}"#);
+    let both = found(&pattern("^[ab]{2}$"), &pattern("^[bc]+$"));
+    let [change] = both.as_slice() else { panic!("{both:#?}") };
+    assert_eq!((change.rule, change.readers, change.writers, change.proven), ("pattern-changed", B, B, true));
+    let message = "the pattern is `^[bc]+$`, was `^[ab]{2}$`, `\"b\"` is valid now, `\"aa\"` no longer is";
+    assert!(change.message.starts_with(message), "{}", change.message);
+}
+
+#[test]
+fn what_automata_cannot_decide_is_said_to_be_undecided() {
+    let pattern =
+        |n: u8, more: &str| format!(r#"{{"type":"string","pattern":"^(a|b)*a(a|b){{{n}}}{more}$"}}"#);
+    for (old, new, reason) in [
+        (pattern(40, ""), pattern(40, "|c"), "the automata are too large"),
+        (pattern(2, ""), pattern(2, "(?=x)"), "cannot be matched in linear time"),
+    ] {
+        let all = found(&old, &new);
+        let [change] = all.as_slice() else { panic!("{all:#?}") };
+        assert_eq!((change.rule, change.level(), change.proven), ("pattern-changed", B, false));
+        assert!(
+            change.message.contains("not decided") && change.message.contains(reason),
+            "{}",
+            change.message
+        );
+    }
+}
+
+/// What says the same in other words is nothing, or nothing that concerns anybody.
+#[test]
+fn other_words_change_nothing() {
+    let object = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
+    let with = |more: &str| object.replacen('{', &format!("{{{more},"), 1);
+    for (old, new) in [
+        (object.to_owned(), with(r#""propertyNames":{"type":"string"}"#)),
+        (object.to_owned(), with(r#""additionalProperties":{}"#)),
+        (with(r#""additionalProperties":{}"#), with(r#""additionalProperties":true"#)),
+        (object.to_owned(), with(r#""unevaluatedProperties":{}"#)),
+        (object.to_owned(), with(r#""if":{"required":["a"]}"#)),
+        (object.to_owned(), with(r#""if":{"required":["a"]},"then":{}"#)),
+        (
+            with(r#""patternProperties":{"^x-[0-9]$":{"type":"string"}}"#),
+            with(r#""patternProperties":{"^x\\-\\d$":{"type":"string"}}"#),
+        ),
+    ] {
+        let all = found(&old, &new);
+        assert!(all.iter().all(|change| change.level() == S), "{new}: {all:#?}");
+        let all = found(&new, &old);
+        assert!(all.iter().all(|change| change.level() == S), "back from {new}: {all:#?}");
+    }
+}
+
+/// `additionalProperties: {}` beside a member that came or went is as good as nothing.
+#[test]
+fn open_objects_are_open_in_any_words() {
+    let object =
+        |members: &str, more: &str| format!(r#"{{"type":"object","properties":{{{members}}}{more}}}"#);
+    for more in ["", r#","additionalProperties":{}"#, r#","additionalProperties":true"#] {
+        let (without, with) = (object("", more), object(r#""a":{"type":"string"}"#, more));
+        let rules = |all: Vec<Change>| all.iter().map(|change| change.rule).collect::<Vec<_>>();
+        assert_eq!(rules(found(&without, &with)), ["property-added"], "{more}");
+        assert_eq!(rules(found(&with, &without)), ["property-removed"], "{more}");
+    }
+}
+
+/// The names of members are texts, whatever their values are.
+#[test]
+fn names_are_compared_as_texts() {
+    let names = |pattern: &str| format!(r#"{{"type":"object","propertyNames":{{"pattern":"{pattern}"}}}}"#);
+    let all = found(r#"{"type":"object"}"#, &names("^[a-z]+$"));
+    let [change] = all.as_slice() else { panic!("{all:#?}") };
+    assert_eq!((change.rule, change.witness.as_deref()), ("pattern-added", Some("\"\"")));
+}
+
+/// `A` to `anyOf: [A, B]`: writers lose nothing, readers meet a form that they do not know.
+#[test]
+fn one_form_becomes_one_of_several() {
+    let text = |schema: &str| {
+        format!(
+            r##"{{"openapi":"3.1.0","info":{{"title":"t","version":"1.0.0"}},"paths":{{"/x":{{"post":{{
+            "requestBody":{{"content":{{"application/json":{{"schema":{{"$ref":"#/components/schemas/S"}}}}}}}},
+            "responses":{{"200":{{"description":"","content":{{"application/json":{{"schema":{{"$ref":"#/components/schemas/S"}}}}}}}}}}}}}}}},
+            "components":{{"schemas":{{"S":{schema},
+            "A":{{"type":"object","required":["a"],"properties":{{"a":{{"type":"string","default":"x"}}}}}},
+            "B":{{"type":"object","required":["b"],"properties":{{"b":{{"type":"integer"}}}}}}}}}}}}"##
+        )
+    };
+    let (a, b) = (r##"{"$ref":"#/components/schemas/A"}"##, r##"{"$ref":"#/components/schemas/B"}"##);
+    let rules = |old: &str, new: &str| {
+        let all = changes(&text(old), &text(new), true);
+        let words = all.iter().map(|change| (change.rule, change.readers, change.writers));
+        (words.collect::<Vec<_>>(), all)
+    };
+    let several = format!(r#"{{"anyOf":[{a},{b}]}}"#);
+    let (words, all) = rules(a, &several);
+    assert_eq!(words, [("branch-added", B, A)]);
+    assert!(
+        all[0].message.starts_with("the form B is valid too; readers of the old version may meet"),
+        "{all:#?}"
+    );
+    assert!(all[0].witness.as_deref().is_some_and(|witness| witness.contains("\"b\"")), "{all:#?}");
+    assert_eq!(rules(&several, a).0, [("branch-removed", A, B)]);
+    // Inline, with a description around them.
+    let described = format!(r#"{{"description":"Either.","anyOf":[{b},{a}]}}"#);
+    let loud = |(words, _): (Vec<(&'static str, Level, Level)>, Vec<Change>)| {
+        words.into_iter().filter(|(_, readers, writers)| *readers.max(writers) > S).collect::<Vec<_>>()
+    };
+    assert_eq!(loud(rules(a, &described)), [("branch-added", B, A)]);
+    let nullable = format!(r#"{{"anyOf":[{a},{{"type":"null"}}]}}"#);
+    assert_eq!(rules(a, &nullable).0, [("null-added", B, A)]);
+    assert_eq!(
+        rules(r#"{"type":"string"}"#, r#"{"anyOf":[{"type":"string"},{"type":"integer"}]}"#).0,
+        [("branch-added", B, A)]
+    );
+    // What fits both forms of a `oneOf` is refused.
+    let (words, all) = rules(a, &several.replace("anyOf", "oneOf"));
+    assert_eq!(words, [("branch-added", B, A), ("union-narrowed", S, B)], "{all:#?}");
+    assert!(all[1].proven, "{all:#?}");
+    let disjoint = r#"{"oneOf":[{"type":"string"},{"type":"integer"}]}"#;
+    assert_eq!(rules(r#"{"type":"string"}"#, disjoint).0, [("branch-added", B, A)]);
+    // The form itself changed too.
+    let longer = r#"{"anyOf":[{"type":"string","maxLength":5},{"type":"integer"}]}"#;
+    assert_eq!(rules(r#"{"type":"string"}"#, longer).0, [("branch-added", B, A), ("length-narrowed", A, B)]);
+}
+
+#[test]
+fn it_is_said_which_tokens_stop_working() {
+    let said = |old: &str, new: &str| {
+        let security = |all: &str| operation(&format!(r#""security":{all}"#));
+        let all = changes(&security(old), &security(new), true);
+        let own = all.into_iter().filter(|change| change.subject.starts_with("POST") && change.level() == B);
+        own.map(|change| change.message.split("; ").next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said(r#"[{"s":["a"]}]"#, r#"[{"s":["a","b"]}]"#),
+        ["tokens of `s` with `a` stop working: `b` of `s` is needed too"]
+    );
+    assert_eq!(
+        said(r#"[{"s":["a"]},{"k":[]}]"#, r#"[{"s":["a"]}]"#),
+        ["calls with `k` stop working: `s` with `a` is needed"]
+    );
+    assert_eq!(
+        said(r#"[{"k":[]}]"#, r#"[{"s":["a","b"]},{"k":[],"s":["a"]}]"#),
+        ["calls with `k` stop working: `s` with `a` and `b`, or `k` together with `s` with `a` is needed"]
+    );
+    assert_eq!(said("[]", r#"[{"k":[]}]"#), ["calls without credentials are refused: `k` is needed"]);
+    assert_eq!(said(r#"[{"k":[]}]"#, r#"[{"k":[]},{"s":["a"]}]"#), Vec::<String>::new());
+}
+
+#[test]
+fn it_is_said_what_a_status_falls_under() {
+    let answers = |all: &str| operation(&format!(r#""responses":{{{all}}}"#));
+    let (named, default) = (r#""404":{"description":""},"#, r#""default":{"description":""}"#);
+    let both = answers(&format!("{named}{default}"));
+    let message = |old: &str, new: &str| {
+        let all = changes(old, new, true);
+        all.into_iter().map(|change| change.message).collect::<Vec<_>>()
+    };
+    assert_eq!(message(&both, &answers(default)), ["404 has no entry of its own: it falls under default"]);
+    assert_eq!(message(&answers(default), &both), ["404 has an entry of its own: it fell under default"]);
+}
+
+/// A new name on the same wire asks for no major version.
+#[test]
+fn new_names_are_a_level_of_their_own() {
+    let named = |id: &str| {
+        document(&format!(r#""paths":{{"/x":{{"get":{{"operationId":"{id}","responses":{{}}}}}}}}"#))
+    };
+    let read = |text: &str| Version::from_texts(&[("openapi.json", "", text)]).unwrap();
+    let drift = compare(&read(&named("a")), &read(&named("b")), &Options::default());
+    assert_eq!((drift.level(), drift.bump().word()), (R, "minor"));
+    assert!(A < R && R < B);
+}
+
+const THING: &str = r##"{"$id":"https://x.example/v1/thing","type":"object","required":["a"],"properties":{"a":{"type":"string","maxLength":5},"b":{"type":"integer"},"c":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"string"}}}"##;
+const OTHER: &str = r#"{"$id":"https://x.example/v1/other","type":"array","items":{"enum":["x"]},"$defs":{"d":{"type":"number"}}}"#;
+
+/// Roots are paired by what they say where neither name nor `$id` is left.
+#[test]
+fn files_are_paired_by_what_they_say() {
+    let read = |texts: &[(&str, &str)]| {
+        let texts: Vec<(&str, &str, &str)> = texts.iter().map(|(name, text)| (*name, "", *text)).collect();
+        Version::from_texts(&texts).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let old = read(&[("thing.json", THING), ("other.json", OTHER)]);
+    let moved = |text: &str| text.replace("/v1/thing", "/v2/item").replace("/v1/other", "/v2/list");
+    let tighter = moved(THING).replace("5", "4");
+    let new = read(&[("item.json", &tighter), ("list.json", &moved(OTHER))]);
+    let words = |old: &Version, new: &Version| {
+        let all = compare(old, new, &Options::default()).changes;
+        all.into_iter().map(|change| (change.rule, change.subject)).collect::<Vec<_>>()
+    };
+    let said = |rule: &'static str, subject: &str| (rule, subject.to_owned());
+    assert_eq!(
+        words(&old, &new),
+        [
+            said("id-changed", "other.json"),
+            said("id-changed", "thing.json"),
+            said("length-narrowed", "thing.json /a"),
+        ]
+    );
+    // Without addresses a file is known by its name.
+    let bare = |text: &str| format!("{{{}", text.split_once(',').unwrap().1);
+    let old = read(&[("thing.json", &bare(THING)), ("other.json", &bare(OTHER))]);
+    let new = read(&[("item.json", &bare(&tighter)), ("other.json", &bare(OTHER))]);
+    assert_eq!(
+        words(&old, &new),
+        [said("schema-renamed", "thing.json"), said("length-narrowed", "thing.json /a")]
+    );
+}
+
+/// A component with another name is what it was, and its type is called otherwise.
+#[test]
+fn components_are_paired_by_what_they_say() {
+    let text = |name: &str| {
+        document(&format!(r##""paths":{{"/x":{{"get":{{"responses":{{"200":{{"description":"","content":{{"a/json":{{"schema":{{"$ref":"#/components/{name}"}}}}}}}}}}}}}}}}"##))
+            .replacen("\"components\": {", &format!(r#""components": {{"schemas":{{"{}":{{"type":"string","maxLength":5}}}},"#, name.trim_start_matches("schemas/")), 1)
+    };
+    let all = changes(&text("schemas/A"), &text("schemas/B"), true);
+    assert_eq!(
+        all.iter().map(|change| (change.rule, change.level())).collect::<Vec<_>>(),
+        [("schema-renamed", R)]
+    );
+}

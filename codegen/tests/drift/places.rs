@@ -1,0 +1,180 @@
+//! Where a change is shown: in files that are there, at the keyword that says it, by the shortest way;
+//! in every form of the report.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use contract_codegen::drift::{
+    Drift, Options, Spot, Version, compare,
+    report::{self, View},
+};
+use serde_json::Value;
+
+use crate::large;
+
+/// A folder of its own for a test, with files.
+fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drift-places-{name}"));
+    let _ = fs::remove_dir_all(&path);
+    for (file, text) in files {
+        let file = path.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    path
+}
+
+fn open(path: &Path) -> Version {
+    Version::open(path).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn drift(old: &Version, new: &Version) -> Drift {
+    compare(old, new, &Options::default())
+}
+
+fn text(name: &str, text: &str) -> Version {
+    Version::from_texts(&[(name, "", text)]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn spot(spot: Option<&Spot>) -> (&str, &str, usize) {
+    spot.map_or(("", "", 0), |spot| (&spot.file, &spot.pointer, spot.line))
+}
+
+const CONFIG: &str = "inputs = [\"api\"]\n[mounts]\n\"https://shared.example/\" = \"../shared\"\n";
+const ROOT: &str = r#"{"$id":"https://x.example/root","type":"object","properties":{"p":{"$ref":"https://shared.example/part.json"},"q":{"maxLength":3}}}"#;
+const PART: &str = "{\"type\": \"object\", \"properties\": {\n  \"a\": {\n    \"type\": \"string\",\n    \"maxLength\": 5\n  }\n}}";
+
+/// The places of inputs and mounts of a configuration are files, named from its folder.
+#[test]
+fn places_of_configured_inputs_exist() {
+    let version = |name: &str, limit: &str| {
+        folder(
+            name,
+            &[
+                ("home/codegen.toml", CONFIG),
+                ("home/api/root.json", &ROOT.replace('3', limit)),
+                ("shared/part.json", &PART.replace('5', limit)),
+            ],
+        )
+        .join("home")
+    };
+    let (old, new) = (version("inputs-old", "8"), version("inputs-new", "7"));
+    let drift = drift(&open(&old), &open(&new.join("codegen.toml")));
+    let places: Vec<_> = drift.changes.iter().map(|change| spot(change.new.as_ref())).collect();
+    assert_eq!(
+        places,
+        [
+            ("../shared/part.json", "/properties/a/maxLength", 4),
+            ("api/root.json", "/properties/q/maxLength", 1)
+        ]
+    );
+    for change in &drift.changes {
+        for (home, spot) in [(&old, &change.old), (&new, &change.new)] {
+            assert!(home.join(&spot.as_ref().unwrap().file).is_file(), "{change:#?}");
+        }
+    }
+    let view = View { prefix: "v2/home/".to_owned(), old_prefix: "v1/home".to_owned(), ..View::default() };
+    let json: Value = serde_json::from_str(&report::json(&drift, &view)).unwrap();
+    assert_eq!(json["changes"][0]["new"]["file"], "v2/shared/part.json");
+    assert_eq!(json["changes"][0]["old"]["file"], "v1/shared/part.json");
+}
+
+/// What is gone stood in the old version.
+#[test]
+fn what_is_gone_is_shown_in_the_old_file() {
+    let old = text(
+        "old.json",
+        "{\"type\":\"object\",\"properties\":{\n\"a\":{\"type\":\"string\"},\n\"b\":{\"type\":\"string\"}}}",
+    );
+    let new = text("new.json", "{\"type\":\"object\",\"properties\":{\n\"a\":{\"type\":\"string\"}}}");
+    let gone = drift(&old, &new);
+    let view = View { old_prefix: "api/".to_owned(), revision: Some("v1.2.0".to_owned()), ..View::default() };
+    let shown = report::human(&gone, &view);
+    assert!(shown.contains("property-removed") && shown.contains("(v1.2.0:api/old.json:3)"), "{shown}");
+    // A pull request has the new files only.
+    let shown = report::annotations(&gone, &view);
+    assert!(shown.contains("file=new.json,line=1,"), "{shown}");
+}
+
+/// The place is the line of the keyword that changed, in the schema that says it.
+#[test]
+fn the_place_is_the_keyword_that_changed() {
+    let schema = |own: &str, base: &str| {
+        text(
+            "a.json",
+            &format!(
+                "{{\"allOf\":[{{\"$ref\":\"#/$defs/base\"}}],\n\"maxLength\":{own},\n\"$defs\":{{\"base\":{{\n\"minLength\":1,\n\"maxLength\":{base}\n}}}}}}"
+            ),
+        )
+    };
+    let found = drift(&schema("90", "50"), &schema("90", "40"));
+    let [change] = found.changes.as_slice() else { panic!("{found:#?}") };
+    assert_eq!(spot(change.new.as_ref()), ("a.json", "/$defs/base/maxLength", 5));
+    assert_eq!(spot(change.old.as_ref()), ("a.json", "/$defs/base/maxLength", 5));
+}
+
+/// Every change of a document has a place, also that of a version or a server.
+#[test]
+fn documents_have_places() {
+    let api = |version: &str, server: &str, scheme: &str| {
+        text(
+            "openapi.yaml",
+            &format!(
+                "openapi: 3.1.0\ninfo:\n  title: T\n  version: {version}\nservers:\n- url: {server}\npaths: {{}}\n\
+                 components:\n  securitySchemes:\n    k: {{type: apiKey, in: header, name: {scheme}}}\n"
+            ),
+        )
+    };
+    let found = drift(&api("1.0.0", "https://a.example", "A"), &api("1.1.0", "https://b.example", "B"));
+    let places: Vec<_> =
+        found.changes.iter().map(|change| (change.rule, spot(change.new.as_ref()).2)).collect();
+    assert_eq!(
+        places,
+        [("version-changed", 4), ("server-removed", 6), ("server-added", 6), ("security-scheme-changed", 10)]
+    );
+}
+
+const SHARED: &str = r##"{"openapi":"3.1.0","info":{"title":"t","version":"1.0.0"},"paths":{
+"/a":{"get":{"responses":{"200":{"description":"","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Page"}}}}}}},
+"/b":{"get":{"responses":{"200":{"description":"","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Thing"}}}}}}},
+"/c":{"get":{"responses":{"200":{"description":"","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Page"}}}}}}}},
+"components":{"schemas":{
+"Page":{"type":"object","properties":{"items":{"type":"array","items":{"$ref":"#/components/schemas/Thing"}}}},
+"Thing":{"type":"object","properties":{"name":{"type":"string","maxLength":5},"parent":{"$ref":"#/components/schemas/Thing"}}}}}}"##;
+
+/// Three operations reach one place: the shortest way is named, the two others are listed.
+#[test]
+fn the_shortest_way_is_named_and_the_others_are_listed() {
+    let found = drift(&text("openapi.json", SHARED), &text("openapi.json", &SHARED.replace('5', "6")));
+    let [change] = found.changes.as_slice() else { panic!("{found:#?}") };
+    assert_eq!(change.subject, "GET /b 200 body /name");
+    assert_eq!(change.uses, ["GET /a 200 body", "GET /b 200 body", "GET /c 200 body"]);
+    let view = View::default();
+    let listed = "reached by 2 more: GET /a 200 body, GET /c 200 body";
+    assert!(report::human(&found, &view).contains(&format!("{listed}\n")));
+    assert!(report::annotations(&found, &view).contains(listed));
+    let table = report::markdown(&found, &view);
+    assert!(
+        table.contains("<summary>and 2 more</summary>`` GET /a 200 body ``, `` GET /c 200 body ``</details>"),
+        "{table}"
+    );
+}
+
+/// What changed is compared once, not once for each operation that reaches it.
+#[test]
+fn large_contracts_are_compared_by_their_changes() {
+    let schemas = 400;
+    let old = text("openapi.json", &large::contract(schemas, 50));
+    assert_eq!(drift(&old, &text("openapi.json", &large::contract(schemas, 50))).changes, []);
+    let found = drift(&old, &text("openapi.json", &large::contract(schemas, 40)));
+    assert!(
+        found.changes.iter().all(|change| change.rule == "length-narrowed"),
+        "{:#?}",
+        found.changes.first()
+    );
+    assert_eq!(found.changes.len(), schemas / 100);
+    // Each operation reads and writes.
+    assert!(found.changes.iter().all(|change| change.uses.len() == 2 * schemas / 10));
+}
