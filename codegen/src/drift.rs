@@ -25,6 +25,7 @@ mod parameters;
 mod places;
 mod proof;
 pub mod report;
+pub mod revision;
 pub mod rules;
 mod scalars;
 mod schemas;

@@ -13,6 +13,8 @@ mod meanings;
 mod others;
 #[path = "drift/places.rs"]
 mod places;
+#[path = "drift/revisions.rs"]
+mod revisions;
 #[path = "drift/rules.rs"]
 mod rules;
 #[path = "drift/whole.rs"]

@@ -3,7 +3,6 @@
 //! Finds the other version (a folder, a revision, a running service), compares and prints.
 //! The comparison itself is `contract_codegen::drift`.
 
-mod revision;
 mod service;
 
 use std::{
@@ -17,6 +16,7 @@ use clap::ArgAction;
 use contract_codegen::drift::{
     Options, Version, compare,
     report::{self, Audience, View},
+    revision::{self, Revised},
 };
 
 /// Where services of this repository serve their OpenAPI document.
@@ -74,6 +74,9 @@ pub(crate) struct Args {
     /// GitHub workflow commands, which show up beside the lines they concern
     #[arg(long, group = "form")]
     annotations: bool,
+    /// SARIF 2.1.0, for code scanning
+    #[arg(long, group = "form")]
+    sarif: bool,
     /// Also show what changes nothing for anybody, such as descriptions
     #[arg(long)]
     all: bool,
@@ -134,7 +137,7 @@ fn report(args: &Args, around: Surroundings<'_>) -> Result<(String, u8), String>
     let new = open(&path, &args.contract.display())?;
     let old = other(args, around.root, &path, &new)?;
     let within_major = !args.across_majors;
-    let drift = compare(&old, &new, &Options { within_major, ..Options::default() });
+    let drift = compare(&old.version, &new, &Options { within_major, ..Options::default() });
     let view = View {
         all: args.all,
         audience: match (args.readers_only, args.writers_only) {
@@ -145,12 +148,14 @@ fn report(args: &Args, around: Surroundings<'_>) -> Result<(String, u8), String>
         color: around.color,
         within_major,
         prefix: prefix(&args.contract, &path),
-        ..View::default()
+        old_prefix: old.prefix,
+        revision: old.revision,
     };
     let text = match args {
         Args { json: true, .. } => report::json(&drift, &view),
         Args { markdown: true, .. } => report::markdown(&drift, &view),
         Args { annotations: true, .. } => report::annotations(&drift, &view),
+        Args { sarif: true, .. } => report::sarif(&drift, &view),
         _ => report::human(&drift, &view),
     };
     Ok((text, report::exit_code(&drift, &view)))
@@ -172,21 +177,52 @@ fn open(path: &Path, name: &dyn Display) -> Result<Version, String> {
         .map_err(|problems| format!("the contract in {name} cannot be read\n{}", problems.render(false)))
 }
 
+/// The older version, and how its files are named.
+struct Other {
+    version: Version,
+    prefix: String,
+    revision: Option<String>,
+}
+
 /// The older version, wherever it is.
-fn other(args: &Args, root: &Path, path: &Path, new: &Version) -> Result<Version, String> {
-    let folder =
-        |problem: std::io::Error| format!("there is no room for a copy of the older version: {problem}");
+fn other(args: &Args, root: &Path, path: &Path, new: &Version) -> Result<Other, String> {
     match args.against.as_deref() {
         Some(address) if address.starts_with("http://") || address.starts_with("https://") => {
-            let copy = tempfile::tempdir().map_err(folder)?;
-            service::read(address, args, new, copy.path())
+            let copy = tempfile::tempdir()
+                .map_err(|problem| format!("there is no room for a copy of the older version: {problem}"))?;
+            let version = service::read(address, args, new, copy.path())?;
+            Ok(Other { version, prefix: String::new(), revision: None })
         }
-        Some(given) if root.join(given).exists() => open(&root.join(given), &given),
-        revision => {
-            let copy = tempfile::tempdir().map_err(folder)?;
-            revision::read(revision, root, path, copy.path())
+        Some(given) if root.join(given).exists() => {
+            let version = open(&root.join(given), &given)?;
+            Ok(Other { version, prefix: prefix(Path::new(given), &root.join(given)), revision: None })
+        }
+        given => {
+            let found = revision::open(known(given, root)?, path).map_err(|problem| problem.to_string())?;
+            let Revised { version, revision, folder } = found;
+            Ok(Other { version, prefix: folder, revision: Some(revision) })
         }
     }
+}
+
+/// The revision that was given; without one, `origin/main` or `HEAD`.
+fn known<'a>(given: Option<&'a str>, root: &Path) -> Result<&'a str, String> {
+    let Some(given) = given else {
+        let usual = ["origin/main", "HEAD"].into_iter().find(|usual| revision::exists(root, usual));
+        return usual.ok_or_else(|| {
+            "there is no `origin/main` and no `HEAD` to compare with\n\
+             help: commit something, or name the older version with `--against OTHER`"
+                .to_owned()
+        });
+    };
+    let commit = given.split(':').next().unwrap_or(given);
+    if revision::exists(root, given) || revision::exists(root, commit) {
+        return Ok(given);
+    }
+    Err(format!(
+        "`{given}` is no file, no folder and no revision of this repository\n\
+         help: `git fetch --tags` brings tags and branches of others; addresses start with http:// or https://"
+    ))
 }
 
 #[cfg(test)]

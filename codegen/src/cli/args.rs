@@ -22,8 +22,8 @@ Examples:
       Where a member came from, and what enforces each of its rules.
   contract-codegen report openapi.json --markdown > report.md
       What is looser than the contract, what is assumed, what is proven.
-  contract-codegen drift released/openapi.json openapi.json
-      What a new version means for those who use the old one.
+  contract-codegen drift --against main openapi.json
+      What a change means for those who use the version on main, or OLD NEW of two files.
 
 An INPUT is an OpenAPI 3.1 document, a JSON Schema 2020-12 file, a folder of them, or a
 codegen.toml, whose options then apply. JSON and YAML; nothing is fetched from the network.
@@ -140,10 +140,13 @@ take what the service sends, writers send what it takes. A verdict that is prove
 beside it that only one version accepts, where one was found.
 
 Exit code 1 means that something breaks: within a major version, or across majors without a new
-`info.version`. What only adds ends with 0; `--json` tells them apart.
+`info.version`. What only adds, or only has another name in generated code, ends with 0; `--json`
+tells them apart.
 
 Examples:
   contract-codegen drift released/openapi.json openapi.json
+  contract-codegen drift --against main openapi.yaml
+  contract-codegen drift --against v1.2.0 schemas/ --sarif > drift.sarif
   contract-codegen drift old.schema.json new.schema.json --all
   contract-codegen drift ../v1/codegen.toml codegen.toml --across-majors --markdown
   contract-codegen drift --explain enum-value-added";
@@ -328,18 +331,23 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DriftArgs {
-    /// The older version: a file, a folder or a codegen.toml
-    #[arg(required_unless_present = "explain", value_name = "OLD")]
-    pub(crate) old: Option<PathBuf>,
-    /// The newer version
-    #[arg(required_unless_present = "explain", value_name = "NEW")]
-    pub(crate) new: Option<PathBuf>,
+    /// The older version and the newer: files, folders or codegen.toml; with `--against` the newer
+    /// alone, codegen.toml or schemas/codegen.toml when it is left out
+    #[arg(value_names = ["OLD", "NEW"], num_args = 0..=2)]
+    pub(crate) versions: Vec<PathBuf>,
+    /// The older version is that of a git revision, such as main, v1.2.0 or HEAD~3; with
+    /// `REVISION:PATH` it stood elsewhere in the repository
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) against: Option<String>,
     /// Print a Markdown table, for a pull request
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
     /// Print GitHub workflow commands, which show up beside the lines they concern
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     pub(crate) annotations: bool,
+    /// Print SARIF 2.1.0, for code scanning
+    #[arg(long, conflicts_with_all = ["json", "markdown", "annotations"])]
+    pub(crate) sarif: bool,
     /// Also show what changes nothing for anybody, such as descriptions
     #[arg(long)]
     pub(crate) all: bool,
@@ -353,7 +361,7 @@ pub(crate) struct DriftArgs {
     #[arg(long)]
     pub(crate) across_majors: bool,
     /// Say what a rule means, or list all of them; compare nothing
-    #[arg(long, value_name = "RULE", num_args = 0..=1, conflicts_with_all = ["old", "new"])]
+    #[arg(long, value_name = "RULE", num_args = 0..=1, conflicts_with_all = ["versions", "against"])]
     pub(crate) explain: Option<Option<String>>,
     #[command(flatten)]
     pub(crate) shown: Output,

@@ -1,16 +1,18 @@
 //! `drift`: what a new version of a contract means for those who use the old one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use contract_codegen::drift::{
     Options, Version, compare,
     report::{self, Audience, View},
+    revision::{self, Revised, RevisionError},
 };
 use serde_json::json;
 
 use super::{
     args::DriftArgs,
     failure::{DIFFERENT, Failure},
+    project,
     screen::Screen,
 };
 
@@ -23,11 +25,16 @@ pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
         screen.result(&report::explain(rule.as_deref()).map_err(Failure::Usage)?)?;
         return Ok(0);
     }
-    let (Some(old), Some(new)) = (&args.old, &args.new) else {
-        return Err(Failure::Usage("two versions are compared: OLD and NEW".to_owned()));
-    };
+    let (old, new) = sides(args)?;
     screen.step("reading the versions");
-    let (before, after) = (open(old)?, open(new)?);
+    let after = open(&new)?;
+    let (before, old_prefix, named) = match old {
+        Older::Path(path) => (open(&path)?, prefix(&path), None),
+        Older::Revision(name) => {
+            let Revised { version, revision, folder } = revision::open(&name, &new)?;
+            (version, folder, Some(revision))
+        }
+    };
     screen.step("comparing");
     let within_major = !args.across_majors;
     let drift = compare(&before, &after, &Options { within_major, ..Options::default() });
@@ -40,13 +47,14 @@ pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
         },
         color: screen.is_colored(),
         within_major,
-        prefix: prefix(new),
-        old_prefix: prefix(old),
-        revision: None,
+        prefix: prefix(&new),
+        old_prefix,
+        revision: named,
     };
-    let text = match (args.markdown, args.annotations) {
-        (true, _) => report::markdown(&drift, &view),
-        (_, true) => report::annotations(&drift, &view),
+    let text = match (args.markdown, args.annotations, args.sarif) {
+        (true, ..) => report::markdown(&drift, &view),
+        (_, true, _) => report::annotations(&drift, &view),
+        (.., true) => report::sarif(&drift, &view),
         _ => report::human(&drift, &view),
     };
     screen.result(&text)?;
@@ -54,6 +62,38 @@ pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
     let drift: serde_json::Value = serde_json::from_str(&report::json(&drift, &view)).unwrap_or_default();
     screen.summary(json!({ "command": "drift", "exit": exit, "drift": drift }));
     Ok(exit)
+}
+
+/// Where the older version is.
+enum Older {
+    Path(PathBuf),
+    Revision(String),
+}
+
+fn sides(args: &DriftArgs) -> Result<(Older, PathBuf), Failure> {
+    match (&args.against, args.versions.as_slice()) {
+        (None, [old, new]) => Ok((Older::Path(old.clone()), new.clone())),
+        (Some(revision), [new]) => Ok((Older::Revision(revision.clone()), new.clone())),
+        (Some(revision), []) => {
+            let usual = project::inputs(&[], ": `drift --against REVISION NEW`")?;
+            Ok((Older::Revision(revision.clone()), usual.into_iter().collect()))
+        }
+        (Some(_), _) => {
+            Err(Failure::Usage("`--against` names the older version: give the newer one alone".to_owned()))
+        }
+        (None, _) => Err(Failure::Usage(
+            "two versions are compared: OLD and NEW, or `--against REVISION` and NEW".to_owned(),
+        )),
+    }
+}
+
+impl From<RevisionError> for Failure {
+    fn from(error: RevisionError) -> Self {
+        match error {
+            RevisionError::Git(problem) => Self::Io(problem),
+            RevisionError::Contract { problems, .. } => Self::Contract(problems),
+        }
+    }
 }
 
 fn open(path: &Path) -> Result<Version, Failure> {

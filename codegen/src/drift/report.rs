@@ -1,9 +1,12 @@
 //! A drift for people, for programs, for pull requests.
 
+mod sarif;
+
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+pub use self::sarif::sarif;
 use super::{
     Bump, Change, Drift, Level, Spot,
     rules::{RULES, Rule, find},

@@ -162,6 +162,41 @@ fn the_shortest_way_is_named_and_the_others_are_listed() {
     );
 }
 
+#[test]
+fn sarif_says_what_the_other_reports_say() {
+    let old = text("old api.json", SHARED);
+    let new = text("new api.json", &SHARED.replace('5', "6"));
+    let view = View {
+        prefix: "schemas/".to_owned(),
+        old_prefix: "schemas/".to_owned(),
+        revision: Some("main".to_owned()),
+        ..View::default()
+    };
+    let found = drift(&old, &new);
+    let log: Value = serde_json::from_str(&report::sarif(&found, &view)).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let (rule, result) = (&run["tool"]["driver"]["rules"][0], &run["results"][0]);
+    assert_eq!((&rule["id"], &result["ruleId"]), (&"length-widened".into(), &"length-widened".into()));
+    assert_eq!((&result["ruleIndex"], &result["level"]), (&0.into(), &"error".into()));
+    let physical = |at: &Value| {
+        let at = &at["physicalLocation"];
+        (
+            at["artifactLocation"]["uri"].as_str().unwrap().to_owned(),
+            at["region"]["startLine"].as_u64().unwrap(),
+        )
+    };
+    assert_eq!(physical(&result["locations"][0]), ("schemas/new%20api.json".to_owned(), 7));
+    assert_eq!(physical(&result["relatedLocations"][0]), ("schemas/old%20api.json".to_owned(), 7));
+    assert_eq!(result["relatedLocations"][0]["message"]["text"], "what the old version said at main");
+    let words = result["message"]["text"].as_str().unwrap();
+    assert!(words.starts_with("GET /b 200 body /name: `maxLength` is 6, was 5"), "{words}");
+    assert!(words.contains("Proven: only one version accepts \"aaaaaa\"."), "{words}");
+    // Lines may move, the finding stays the same one.
+    let fingerprint = &result["partialFingerprints"]["contractDrift/v1"];
+    assert_eq!(fingerprint, "length-widened GET /b 200 body /name");
+}
+
 /// What changed is compared once, not once for each operation that reaches it.
 #[test]
 fn large_contracts_are_compared_by_their_changes() {
