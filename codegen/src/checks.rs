@@ -24,6 +24,8 @@ use std::{
     rc::Rc,
 };
 
+use contract_runtime::schema::Certainty;
+
 pub use self::check::{Arm, Check, Counted, Form, Numeric, Order, Place, Test, Text};
 pub(crate) use self::scalars::{bounds, whole_limit};
 use self::{
@@ -55,6 +57,8 @@ pub struct Scope<'a> {
     implied_objects: bool,
     /// Every type as it stands in a field.
     named: ById<TypeDef, TypeRef>,
+    /// Schemas with a union whose tag leaves a doubt about what else a value is.
+    doubtful: BTreeSet<SchemaId>,
 }
 
 impl<'a> Scope<'a> {
@@ -67,7 +71,12 @@ impl<'a> Scope<'a> {
         implied_objects: bool,
     ) -> Self {
         let named = shapes.types.map(TypeRef::Named);
-        Self { graph, shapes, tables, implied_objects, named }
+        let doubtful = shapes.types.iter().chain(&shapes.parts).filter_map(|def| match &def.body {
+            Body::Tagged(body) if body.certainty != Certainty::Required => Some(body.holder),
+            _ => None,
+        });
+        let doubtful = doubtful.collect();
+        Self { graph, shapes, tables, implied_objects, named, doubtful }
     }
 
     /// The check of every type.
@@ -164,6 +173,11 @@ impl<'a> Checker<'a> {
         let left = self.visits.get();
         self.visits.set(left.saturating_sub(1));
         left > 1
+    }
+
+    /// Whether the branch that was taken of a schema's union says all that the union asks.
+    fn settles(&self, chosen: &[SchemaId], id: SchemaId) -> bool {
+        chosen.contains(&id) && !self.scope.doubtful.contains(&id)
     }
 
     /// What a type has to check.
@@ -315,13 +329,13 @@ impl<'a> Checker<'a> {
         let again = |id: SchemaId| self.schema_at(id, at, chosen, depth - 1);
         let parts = s.reference.iter().chain(&s.all_of).map(|&part| again(part));
         let parts = Check::all(parts.collect::<Vec<_>>());
-        own.and(parts).and(self.applicators(s, chosen.contains(&id), &again))
+        own.and(parts).and(self.applicators(s, self.settles(chosen, id), &again))
     }
 
     /// A schema at a value of a type that has a name.
     fn named(&self, id: SchemaId, of: TypeId, at: &At<'a>, chosen: &[SchemaId], depth: u8) -> Check {
         match &self.scope.shapes.get(of).body {
-            Body::Struct(body) if chosen.contains(&id) => self.struct_without_unions(id, body, at, depth),
+            Body::Struct(body) if self.settles(chosen, id) => self.struct_without_unions(id, body, at, depth),
             Body::Struct(body) => self.at_struct(id, body, at, depth),
             Body::Tagged(body) => self.at_tagged(id, of, body, at, depth),
             Body::ByKind(variants) => self.at_kinds(id, of, variants, at, depth),

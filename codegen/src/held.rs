@@ -4,7 +4,7 @@
 //! members are kept, an absent optional member is fine and `null` is not unless the type says
 //! so, a tag that belongs to a variant has no field. So what a type loses is seen here.
 
-use contract_runtime::{Json, Map, Number};
+use contract_runtime::{Json, Map, Number, schema::Certainty};
 
 use crate::{
     schema::Types,
@@ -188,13 +188,17 @@ fn record(shapes: &Shapes, id: TypeId, body: &Struct, json: &Json) -> Option<Hel
 }
 
 fn tagged(shapes: &Shapes, id: TypeId, body: &Tagged, json: &Json, left: u8) -> Option<Held> {
-    let tag = json.as_object()?.get(&body.tag)?;
-    match body.variants.iter().position(|variant| variant.literals.contains(tag)) {
-        Some(at) => {
-            let held = read_at(shapes, &body.variants[at].ty, json, left)?;
-            Some(Held::Variant(id, at, Box::new(held)))
-        }
-        None => body.open.then(|| Held::UnknownTag(id, json.clone())),
+    let tag = json.as_object()?.get(&body.tag);
+    if tag.is_none() && body.certainty == Certainty::Required {
+        return None;
+    }
+    let meant = tag.and_then(|tag| body.variants.iter().position(|variant| variant.literals.contains(tag)));
+    let unknown = || body.open.then(|| Held::UnknownTag(id, json.clone()));
+    let Some(at) = meant else { return unknown() };
+    match read_at(shapes, &body.variants[at].ty, json, left) {
+        Some(held) => Some(Held::Variant(id, at, Box::new(held))),
+        None if body.certainty == Certainty::Meant => unknown(),
+        None => None,
     }
 }
 

@@ -172,6 +172,16 @@ pub enum Gap {
     Members,
 }
 
+/// OpenAPI's `discriminator`, an annotation (3.1, 4.8.25).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Discriminator {
+    /// `propertyName`: the member whose value says which schema is meant.
+    pub tag: String,
+    /// `mapping`: values and the schemas that they mean, as far as the contract has those. A schema
+    /// of `components/schemas` that is not here is meant by its own name.
+    pub mapping: Vec<(String, SchemaId)>,
+}
+
 /// One schema object (or boolean) with every keyword of the 2020-12 vocabularies.
 ///
 /// Keywords that are absent are `None` or empty; `false` is a schema with
@@ -222,6 +232,8 @@ pub struct Schema {
     pub content_schema: Option<SchemaId>,
     /// Members that start with `x-`, and OpenAPI's `discriminator`, `xml`, `externalDocs`.
     pub extensions: Map<Json>,
+    /// `discriminator`, settled.
+    pub discriminator: Option<Discriminator>,
 
     /// `type`
     pub types: Option<Types>,

@@ -7,6 +7,7 @@
 mod boxes;
 mod build;
 mod sweep;
+mod tags;
 mod unions;
 
 pub use build::shape;
@@ -14,7 +15,7 @@ pub use unions::is_tagged;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::Json;
+use contract_runtime::{Json, schema::Certainty};
 
 use crate::{
     arena::{Arena, Id},
@@ -166,6 +167,9 @@ pub struct Tagged {
     pub holder: SchemaId,
     /// Name of the tag on the wire.
     pub tag: String,
+    /// How sure it tells them apart. Where it may be missing, or is only what a `discriminator`
+    /// says, readers keep an object that is none of the variants.
+    pub certainty: Certainty,
     /// In document order.
     pub variants: Vec<TaggedVariant>,
     /// Whether readers keep objects with an unknown tag.

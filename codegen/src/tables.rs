@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use contract_runtime::{
     Json, Number,
     pattern::Pattern,
-    schema::{SchemaId as RowId, Tables, Validator},
+    schema::{Certainty, SchemaId as RowId, Tables, Validator},
 };
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -24,7 +24,7 @@ use crate::{
     naming::{RowNames, rows::pattern_names},
     pattern::{Compiled, compile},
     schema::{Graph, SchemaId, keywords::Keyword as Rule},
-    shape::{Body, Shapes},
+    shape::{Body, Shapes, Tagged},
     together::Conj,
 };
 
@@ -42,6 +42,7 @@ pub struct TablePlan {
 #[derive(Clone, Debug)]
 struct Tags {
     tag: String,
+    certainty: Certainty,
     branches: Vec<(Json, usize)>,
 }
 
@@ -215,7 +216,8 @@ fn choices(graph: &Graph, shapes: &Shapes) -> BTreeMap<SchemaId, Tags> {
         }
         let variants = tagged.variants.iter();
         let branches = variants.flat_map(|v| v.literals.iter().map(|l| (l.clone(), v.branch))).collect();
-        out.insert(tagged.holder, Tags { tag: tagged.tag.clone(), branches });
+        let Tagged { tag, certainty, .. } = tagged;
+        out.insert(tagged.holder, Tags { tag: tag.clone(), certainty: *certainty, branches });
     }
     // What shares a type has the same branches at the same positions.
     for (id, first) in &shapes.equals {

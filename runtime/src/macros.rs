@@ -473,10 +473,13 @@ macro_rules! closed_union {
 
 /// An enumeration of objects that a tag tells apart, and that keeps an object with a tag it does
 /// not know: each variant with the values of the tag that mean it, and `Unknown`.
+///
+/// An object without the `tag` is none of it; without the `optional_tag` it is unknown, and by a
+/// `discriminator` also one that its variant cannot hold.
 #[macro_export]
 macro_rules! open_union {
     (
-        #[tag = $tag:literal]
+        #[$by:ident = $tag:literal]
         $(#[$meta:meta])*
         pub enum $name:ident {
             $(
@@ -492,7 +495,7 @@ macro_rules! open_union {
                 #[doc = concat!("`", $tag, "` is `", stringify!($first), "`" $(, " or `", stringify!($more), "`")*, ".")]
                 $variant($ty),
             )*
-            #[doc = concat!("Any other `", $tag, "`; the object as it came.")]
+            #[doc = $crate::open_union!(@doc $by $tag)]
             Unknown($crate::Json),
         }
         impl $name {
@@ -505,12 +508,7 @@ macro_rules! open_union {
         impl<'de> $crate::read::FromMap<'de> for $name {
             const EXPECTING: &'static str = concat!("an object (", stringify!($name), ")");
             fn from_map<A: ::serde::de::MapAccess<'de>>(map: A) -> ::std::result::Result<Self, A::Error> {
-                $crate::read::tagged(map, $tag, |tag, rest| match tag {
-                    $(tag if tag == $first $(|| tag == $more)* => {
-                        $crate::read::FromMap::from_map(rest.with_tag()).map(Self::$variant)
-                    })*
-                    _ => $crate::read::FromMap::from_map(rest.with_tag()).map(Self::Unknown),
-                })
+                $crate::open_union!(@$by map $tag $($variant [$first $(, $more)*])*)
             }
         }
         impl ::serde::Serialize for $name {
@@ -525,6 +523,42 @@ macro_rules! open_union {
             }
         }
         $crate::read_object!($name);
+    };
+    (@doc tag $tag:literal) => {
+        concat!("Any other `", $tag, "`; the object as it came.")
+    };
+    (@doc optional_tag $tag:literal) => {
+        concat!("Any other `", $tag, "`, or none; the object as it came.")
+    };
+    (@doc discriminator $tag:literal) => {
+        concat!("Any other `", $tag, "`, none, or an object that is not what it says; as it came.")
+    };
+    (@tag $map:ident $tag:literal $($variants:tt)*) => {
+        $crate::open_union!(@read tagged $map $tag $($variants)*)
+    };
+    (@optional_tag $map:ident $tag:literal $($variants:tt)*) => {
+        $crate::open_union!(@read perhaps_tagged $map $tag $($variants)*)
+    };
+    (@read $reader:ident $map:ident $tag:literal $($variant:ident [$($literal:literal),*])*) => {
+        $crate::read::$reader($map, $tag, |tag, rest| match tag {
+            $(tag if $(tag == $literal)||* => {
+                $crate::read::FromMap::from_map(rest.with_tag()).map(Self::$variant)
+            })*
+            _ => $crate::read::FromMap::from_map(rest.with_tag()).map(Self::Unknown),
+        })
+    };
+    (@discriminator $map:ident $tag:literal $($variant:ident [$($literal:literal),*])*) => {
+        $crate::read::meant(
+            $map,
+            $tag,
+            |tag, rest| match tag {
+                $(tag if $(tag == $literal)||* => ::std::option::Option::Some(
+                    $crate::read::FromMap::from_map(rest).map(Self::$variant),
+                ),)*
+                _ => ::std::option::Option::None,
+            },
+            Self::Unknown,
+        )
     };
 }
 

@@ -58,7 +58,7 @@ use crate::{Json, Map, depth, raw};
 
 pub use crate::key::Key;
 pub use crate::raw::describe;
-pub use union::{Peeked, Rest, Tag, peek, tagged};
+pub use union::{Nothing, Peeked, Rest, Tag, meant, peek, perhaps_tagged, tagged};
 
 /// A value read by the rules of JSON Schema.
 ///

@@ -237,15 +237,27 @@ pub fn required<'n>(declared: &[(&str, SchemaId)], names: &[&'n str]) -> (u64, V
 }
 
 /// The member that decides which branch of an `anyOf` or `oneOf` is meant.
-///
-/// The generator proves that an object whose `tag` has one of these values
-/// matches at most that branch, so that the others need not be tried.
 #[derive(Debug)]
 pub struct Choice<'t> {
     /// The name of the member.
     pub tag: &'t str,
+    /// How sure it is.
+    pub certainty: Certainty,
     /// Its values, each with the index of its branch.
     pub branches: &'t [(Literal<'t>, usize)],
+}
+
+/// How sure a tag tells the branches of a union apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Certainty {
+    /// The generator has proven that every branch requires the tag, with values of its own: an
+    /// object with one of them matches that branch or none, and no other needs to be tried.
+    Required,
+    /// The same of objects that have the tag; without it, any branch may match.
+    Present,
+    /// A `discriminator` says which branch is meant, and others may match nevertheless: it decides
+    /// what is reported, never whether a value is valid (OpenAPI 3.1, 4.8.25).
+    Meant,
 }
 
 /// A set of the types of the `type` keyword (Validation 6.1.1).

@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
             let at = |id: SchemaId| self.at_struct(id, body, own, DEPTH - 1);
             self.object_keywords(s, body, own, Fields::Checked, DEPTH)
                 .and(self.object_literals(m, s, own))
-                .and(self.applicators(s, def.conj.chosen.contains(&m), &at))
+                .and(self.applicators(s, self.settles(&def.conj.chosen, m), &at))
         });
         let check = fields.and(Check::all(rest));
         let closed = empty(&own.place.rest());

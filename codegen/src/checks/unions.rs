@@ -1,6 +1,6 @@
 //! Checks of enums with a variant for each case, and of what may be `null`.
 
-use contract_runtime::Json;
+use contract_runtime::{Json, schema::Certainty};
 
 use super::{
     At, Checker, DEPTH,
@@ -21,8 +21,11 @@ impl<'a> Checker<'a> {
         let branches = self.branches(body.holder);
         let arms = body.variants.iter().map(|v| {
             let conj = match branches.get(v.branch) {
-                Some(&branch) => def.conj.choose(body.holder, branch),
-                None => def.conj.clone(),
+                Some(&branch) if body.certainty == Certainty::Required => {
+                    def.conj.choose(body.holder, branch)
+                }
+                // A value that was not read may be without the tag, or what its tag does not say.
+                _ => def.conj.clone(),
             };
             arm(&v.name, self.conj(&conj, &At::bound(&v.ty), DEPTH))
         });

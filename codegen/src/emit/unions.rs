@@ -1,5 +1,6 @@
 //! Enums of several types: told apart by a tag, or by their JSON type.
 
+use contract_runtime::schema::Certainty;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -21,13 +22,18 @@ impl Emitter<'_> {
             quote!(#variant(#ty) = #(#literals)|*,)
         });
         let kind = ident(if body.open { "open_union" } else { "closed_union" });
+        let by = ident(match body.certainty {
+            Certainty::Required => "tag",
+            Certainty::Present => "optional_tag",
+            Certainty::Meant => "discriminator",
+        });
         let large = (body.variants.len() > 1).then(|| {
             quote!(#[allow(clippy::large_enum_variant, reason = "variants are held one at a time or in a list; a pointer for each costs more than the space")])
         });
         let held = self.held(def, body.variants.iter().map(|v| (&v.name, &v.ty)).collect());
         quote! {
             ::contract_runtime::#kind! {
-                #[tag = #tag]
+                #[#by = #tag]
                 #docs
                 #[derive(#derives)]
                 #large

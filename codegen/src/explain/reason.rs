@@ -1,5 +1,7 @@
 //! Why a type looks the way it does, in words.
 
+use contract_runtime::schema::Certainty;
+
 use super::constraint::type_words;
 use crate::{
     reading::Reading,
@@ -30,12 +32,21 @@ pub fn form(contract: &Reading, def: &TypeDef) -> String {
             }
             text
         }
-        Body::Tagged(body) => format!(
-            "enum by tag `{}`: each of the {} branches requires it with values of its own{}",
-            body.tag,
-            body.variants.len(),
-            if body.open { "; objects with another tag are kept" } else { "" }
-        ),
+        Body::Tagged(body) => {
+            let (tag, count) = (&body.tag, body.variants.len());
+            match body.certainty {
+                Certainty::Required => format!(
+                    "enum by tag `{tag}`: each of the {count} branches requires it with values of its own{}",
+                    if body.open { "; objects with another tag are kept" } else { "" }
+                ),
+                Certainty::Present => format!(
+                    "enum by tag `{tag}`: each of the {count} branches has values of its own for it; objects with another tag, or none, are kept"
+                ),
+                Certainty::Meant => format!(
+                    "enum by tag `{tag}`: the discriminator gives each of the {count} branches values of its own; objects that are not what it says are kept, and which branches a value is valid under is checked"
+                ),
+            }
+        }
         Body::ByKind(variants) => {
             let kinds: Vec<String> = variants.iter().map(|v| type_words(v.types)).collect();
             format!("enum by JSON type: {}", kinds.join(", "))

@@ -159,7 +159,7 @@ pub(super) fn idle(
                 .maybe_at(config.place(option, selector))
                 .label(graph.schema(*first).place.clone(), "this is what it names")
                 .help(format!(
-                    "it is no string enumeration and no union with a tag, or {already}; remove the option"
+                    "it is no string enumeration and no union whose branches all require the tag, or {already}; remove the option"
                 )),
         );
     }

@@ -11,7 +11,7 @@ use contract_runtime::Json;
 use super::Names;
 use crate::{
     options::Options,
-    schema::{Contains, DynamicReference, Graph, Moved, Schema, SchemaId},
+    schema::{Contains, Discriminator, DynamicReference, Graph, Moved, Schema, SchemaId},
 };
 
 /// Finds the first schema of each kind.
@@ -129,6 +129,9 @@ impl Kinds<'_> {
         let properties = named(&schema.properties, self);
         let pattern_properties = named(&schema.pattern_properties, self);
         let dependent_schemas = named(&schema.dependent_schemas, self);
+        let discriminator = schema.discriminator.as_ref().map(|Discriminator { tag, mapping }| {
+            Discriminator { tag: tag.clone(), mapping: named(mapping, self) }
+        });
         let resource = if self.dynamic { schema.resource } else { Default::default() };
         let mut list =
             |list: &[SchemaId]| -> Vec<SchemaId> { list.iter().map(|id| self.member(*id)).collect() };
@@ -162,6 +165,7 @@ impl Kinds<'_> {
             content_media_type: schema.content_media_type.clone(),
             content_schema: None,
             extensions: Default::default(),
+            discriminator,
             types: schema.types,
             enumeration: schema.enumeration.clone(),
             constant: schema.constant.clone(),

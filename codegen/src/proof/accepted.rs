@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract_runtime::schema::Certainty;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -138,6 +139,9 @@ impl<'a> Writer<'a> {
                 json!({ "allOf": [meant, self.variant(&variant.ty)] })
             })
             .collect();
+        if body.certainty == Certainty::Meant {
+            return json!({ "type": "object" });
+        }
         if body.open {
             let known: Vec<Value> = body
                 .variants
@@ -145,11 +149,11 @@ impl<'a> Writer<'a> {
                 .flat_map(|v| &v.literals)
                 .map(contract_runtime::Json::to_value)
                 .collect();
-            variants.push(json!({
-                "type": "object",
-                "required": [tag],
-                "properties": { tag: { "not": { "enum": known } } },
-            }));
+            let mut others = json!({ "type": "object", "properties": { tag: { "not": { "enum": known } } } });
+            if body.certainty == Certainty::Required {
+                others["required"] = json!([tag]);
+            }
+            variants.push(others);
         }
         json!({ "anyOf": variants })
     }

@@ -129,6 +129,7 @@ fn or_null(graph: &mut Graph, id: SchemaId, place: &Place) -> bool {
         let inside = Schema {
             origin: Origin::Inline,
             extensions: schema.extensions.clone(),
+            discriminator: schema.discriminator.take(),
             ..schema.with(|keyword| keyword.role().decides() || keyword == Keyword::Format)
         };
         let outside = Schema {

@@ -373,6 +373,9 @@ impl<'t> Parser<'_, 't> {
                 if !member.value.is_object() {
                     self.wrong(node, member, "an object");
                 }
+                if keyword == Keyword::Discriminator {
+                    schema.discriminator = self.discriminator(node, member);
+                }
                 schema.extensions.insert(member.key.clone(), member.value.to_json());
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Contains, DynamicReference, Graph, Resource, Schema, SchemaId};
+use super::{Contains, Discriminator, DynamicReference, Graph, Resource, Schema, SchemaId};
 use crate::arena::{Arena, ById};
 
 /// Where each schema of a graph stands in a part of it.
@@ -63,6 +63,7 @@ impl Moved {
             content_media_type: _,
             content_schema,
             extensions: _,
+            discriminator,
             types: _,
             enumeration: _,
             constant: _,
@@ -119,6 +120,9 @@ impl Moved {
         }
         for members in [definitions, properties, pattern_properties, dependent_schemas] {
             self.named(members);
+        }
+        if let Some(Discriminator { tag: _, mapping }) = discriminator {
+            self.named(mapping);
         }
         *contains = contains.take().and_then(|c| Some(Contains { schema: self.get(c.schema)?, ..c }));
         *dynamic_reference = dynamic_reference

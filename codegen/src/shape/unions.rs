@@ -4,11 +4,12 @@
 //! tag, by its JSON type, or by being a string out of a list. Everything else stays one struct
 //! with the members of all branches, and checks decide.
 
-use contract_runtime::Json;
+use contract_runtime::{Json, schema::Certainty};
 
 use super::{
     Body, KindVariant, Tagged, TaggedVariant, TypeId, TypeRef,
     build::{Shaper, kind_name},
+    tags::{self, Tag},
 };
 use crate::{
     names,
@@ -17,11 +18,11 @@ use crate::{
     together::{Conj, Facts},
 };
 
-struct Branch {
+pub(super) struct Branch {
     position: usize,
-    id: SchemaId,
+    pub(super) id: SchemaId,
     conj: Conj,
-    facts: Facts,
+    pub(super) facts: Facts,
 }
 
 /// Whether the wire form alone tells the branches of a union apart, whatever else they say.
@@ -33,7 +34,7 @@ pub fn is_tagged(graph: &Graph, options: &Options, holder: SchemaId) -> bool {
     let types = Facts::of(graph, &whole, options.implied_objects).types;
     let branches = branches(graph, options, &whole, types, holder, ids);
     branches.iter().all(|branch| Types::OBJECT.contains(branch.facts.types) && !branch.facts.dynamic)
-        && tag_of(graph, options, &branches).is_some()
+        && tags::required(graph, options, &branches).is_some()
 }
 
 /// The branches of a place that is of these JSON types, without those that nothing is valid under.
@@ -59,36 +60,6 @@ fn branches(
     };
     let all = ids.iter().enumerate().map(branch);
     all.filter(|branch| !branch.facts.types.is_empty()).collect()
-}
-
-/// The member whose constants tell all branches apart, and those constants.
-fn tag_of<'g>(graph: &'g Graph, options: &Options, branches: &[Branch]) -> Option<(&'g str, Vec<Vec<Json>>)> {
-    let candidates = branches.first()?.facts.declared(graph).into_iter().map(|(name, ..)| name);
-    candidates.into_iter().find_map(|tag| Some((tag, tag_literals(graph, options, tag, branches)?)))
-}
-
-/// The constants of a tag per branch, when they tell all branches apart.
-fn tag_literals(graph: &Graph, options: &Options, tag: &str, branches: &[Branch]) -> Option<Vec<Vec<Json>>> {
-    let mut all: Vec<Vec<Json>> = Vec::new();
-    for branch in branches {
-        if !branch.facts.required(graph).contains(tag) {
-            return None;
-        }
-        let declared = branch.facts.declared(graph);
-        let (_, always, _) = declared.into_iter().find(|(name, ..)| *name == tag)?;
-        let place = Facts::of(graph, &Conj::all(always), options.implied_objects);
-        let values: Vec<Json> = place.literals(graph)?.into_iter().cloned().collect();
-        let usable = values.iter().all(|v| match v {
-            Json::String(_) | Json::Bool(_) => true,
-            Json::Number(n) => n.as_i64().is_some(),
-            _ => false,
-        });
-        if !usable || values.is_empty() || values.iter().any(|v| all.iter().flatten().any(|o| o == v)) {
-            return None;
-        }
-        all.push(values);
-    }
-    Some(all)
 }
 
 impl Shaper<'_> {
@@ -128,8 +99,9 @@ impl Shaper<'_> {
             // A union of one is a union to which others will be added, when it has a tag.
             let alone = schema.any_of.len() + schema.one_of.len() == 1;
             let tagged = (alone && only.facts.types == Types::OBJECT)
-                .then(|| self.tagged(conj, holder, &branches, hint, slot))
-                .flatten();
+                .then(|| tags::required(self.graph, self.options, &branches))
+                .flatten()
+                .map(|tag| self.tagged(conj, holder, &branches, tag, hint, slot));
             return Some(match tagged {
                 Some(ty) => ty,
                 None => self.type_of_branch(only, hint, slot),
@@ -137,7 +109,8 @@ impl Shaper<'_> {
         }
         let all = |types: Types| branches.iter().all(|b| types.contains(b.facts.types));
         if all(Types::OBJECT) {
-            self.tagged(conj, holder, &branches, hint, slot)
+            let tag = tags::surest(self.graph, self.options, holder, &branches)?;
+            Some(self.tagged(conj, holder, &branches, tag, hint, slot))
         } else if all(Types::STRING) {
             self.strings(conj, &branches, any, hint, slot)
         } else {
@@ -150,16 +123,17 @@ impl Shaper<'_> {
         self.type_of(&branch.conj, &hint)
     }
 
-    /// Objects that a required member with distinct constants tells apart.
+    /// Objects that a member tells apart.
     fn tagged(
         &mut self,
         conj: &Conj,
         holder: SchemaId,
         branches: &[Branch],
+        tag: Tag<'_>,
         hint: &str,
         slot: Option<TypeId>,
-    ) -> Option<TypeRef> {
-        let (tag, literals) = tag_of(self.graph, self.options, branches)?;
+    ) -> TypeRef {
+        let Tag { name: tag, certainty, literals } = tag;
         let id = self.slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let wires: Vec<String> = literals
@@ -173,12 +147,19 @@ impl Shaper<'_> {
         names::make_distinct(&wires, &mut rust);
         let mut variants = Vec::new();
         for ((values, branch), name) in literals.into_iter().zip(branches).zip(rust) {
-            let ty = self.type_of_variant(branch, &format!("{hint}{name}"), tag, &values);
+            let hint = format!("{hint}{name}");
+            let ty = match certainty {
+                Certainty::Required => self.type_of_variant(branch, &hint, tag, &values),
+                // The tag is a member like others: by itself, the branch may be without it.
+                Certainty::Present | Certainty::Meant => self.type_of(&branch.conj, &hint),
+            };
             variants.push(TaggedVariant { name, literals: values, ty, branch: branch.position });
         }
-        let open = self.keeps_unknown(conj);
-        self.shapes.types[id].body = Body::Tagged(Tagged { holder, tag: tag.to_owned(), variants, open });
-        Some(TypeRef::Named(id))
+        // What has no tag, or is not what it says, has to be held, too.
+        let open = certainty != Certainty::Required || self.keeps_unknown(conj);
+        self.shapes.types[id].body =
+            Body::Tagged(Tagged { holder, tag: tag.to_owned(), certainty, variants, open });
+        TypeRef::Named(id)
     }
 
     /// What names a variant: the text of its tag, else the schema's own name.

@@ -188,9 +188,10 @@ impl<'t> Builder<'t> {
             out.push(Keyword::AllOf(self.ids(&s.all_of)));
         }
         let choice = |used: bool| {
-            self.plan.choices.get(&id).filter(|_| used).map(|Tags { tag, branches }| {
+            self.plan.choices.get(&id).filter(|_| used).map(|Tags { tag, certainty, branches }| {
                 let branches = branches.iter().map(|(value, at)| (self.literal(value), *at)).collect();
-                self.shelves.choices.keep_one(Choice { tag, branches: self.shelves.branches.keep(branches) })
+                let branches = self.shelves.branches.keep(branches);
+                self.shelves.choices.keep_one(Choice { tag, certainty: *certainty, branches })
             })
         };
         if !s.any_of.is_empty() {

@@ -35,7 +35,7 @@ pub(super) fn tokens(set: &TableSet<'_>) -> TokenStream {
     });
     let number = numbers.then(|| quote!(Number,));
     let choice = uses(&|k| matches!(k, Keyword::AnyOf(_, Some(_)) | Keyword::OneOf(_, Some(_))))
-        .then(|| quote!(Choice,));
+        .then(|| quote!(Certainty, Choice,));
     let literal = uses(&|k| {
         !literals_of(k).is_empty() || matches!(k, Keyword::AnyOf(_, Some(_)) | Keyword::OneOf(_, Some(_)))
     })
@@ -228,7 +228,11 @@ impl Printer<'_> {
         let choice = match choice {
             Some(choice) => {
                 let branches = choice.branches.iter().map(|(l, at)| format!("({}, {at})", literal_text(l)));
-                format!("Some(&Choice {{ tag: {:?}, branches: &[{}] }})", choice.tag, comma(branches))
+                let Choice { tag, certainty, .. } = choice;
+                let branches = comma(branches);
+                format!(
+                    "Some(&Choice {{ tag: {tag:?}, certainty: Certainty::{certainty:?}, branches: &[{branches}] }})"
+                )
             }
             None => "None".to_owned(),
         };

@@ -212,6 +212,8 @@ pub mod union_by_kind;
 pub mod union_closed;
 #[path = "../cases/union_const_tag/expected/root.rs"]
 pub mod union_const_tag;
+#[path = "../cases/union_discriminated/expected/root.rs"]
+pub mod union_discriminated;
 #[path = "../cases/union_exactly_one/expected/root.rs"]
 pub mod union_exactly_one;
 #[path = "../cases/union_int_tag/expected/root.rs"]
@@ -222,6 +224,8 @@ pub mod union_nested;
 pub mod union_of_one;
 #[path = "../cases/union_open/expected/root.rs"]
 pub mod union_open;
+#[path = "../cases/union_optional_tag/expected/root.rs"]
+pub mod union_optional_tag;
 #[path = "../cases/union_over_base/expected/root.rs"]
 pub mod union_over_base;
 #[path = "../cases/union_required_keys/expected/root.rs"]
@@ -354,11 +358,13 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject),
         "union_closed" => models!(union_closed: Event, EventJoined, EventLeft, Input),
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
+        "union_discriminated" => models!(union_discriminated: ByCode, ByLink, ByLinkWay, ByPassword, ByText, Cat, Dog, Login, Pet, PetValue, Recovery),
         "union_exactly_one" => models!(union_exactly_one: Input),
         "union_int_tag" => models!(union_int_tag: Input, InputVersion1, InputVersion2, InputVersion3),
         "union_nested" => models!(union_nested: Input, Ship, Stock, StockArea, StockClear, StockSet),
         "union_of_one" => models!(union_of_one: Input, Plain, SetQuantity),
         "union_open" => models!(union_open: Event, EventJoined, EventLeft, Input),
+        "union_optional_tag" => models!(union_optional_tag: Bank, BankType, Category, Input, Internal, InternalType, Part, PartImage, PartImageKind, PartText, PartTextKind, Transfer),
         "union_over_base" => models!(union_over_base: Base, BesideRef, BesideRefA, BesideRefB, ByAllOf, ByAllOfA, ByAllOfB, ByAnyOf, ByAnyOfA, ByAnyOfB, ByEnum, ByEnumA, ByEnumVariant2, ByEnumVariant2Kind, Input, OneOfThem, OneOfThemA, OneOfThemB, OptionalInBase, Outside, OutsideA, OutsideB, OverOptional, OverOptionalA, OverOptionalB),
         "union_required_keys" => models!(union_required_keys: Input),
         "union_several_literals" => models!(union_several_literals: Input, InputGone, Moved, MovedState, Stored, StoredState),

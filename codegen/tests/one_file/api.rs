@@ -389,7 +389,8 @@ pub mod schemas {
     use ::contract_runtime::{
         Number, pattern::{self, Pattern},
         schema::{
-            Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+            Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+            Validator,
         },
     };
 
@@ -423,7 +424,7 @@ pub mod schemas {
             Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/seat", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(99))] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/note", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_34262077)] },
             // TICKETS_SCHEMAS_FARE
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::OneOf(&[TICKETS_SCHEMAS_FARE.plus(1), TICKETS_SCHEMAS_FARE.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("full"), 0), (Literal::String("free"), 1)] }))] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::OneOf(&[TICKETS_SCHEMAS_FARE.plus(1), TICKETS_SCHEMAS_FARE.plus(4)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("full"), 0), (Literal::String("free"), 1)] }))] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.plus(2)), ("price", TICKETS_SCHEMAS_FARE.plus(3))], 0b11)] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("full"))] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0/properties/price", keywords: &[Keyword::Type(Types::NUMBER)] },

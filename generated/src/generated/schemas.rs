@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number, pattern::{self, Pattern},
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -531,7 +532,7 @@ pub static TABLES: Tables<'static> = Tables {
         // CHANGE_SET_DEFS_CHANGE_OP
         Schema { resource: IN_CHANGE_SET, location: "/$defs/changeOp", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("opId", CHANGE_SET_DEFS_OP_ID)], 0b0)] },
         // CHANGE_SET_DEFS_BLUEPRINT_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_ADD_BLUEPRINT, CHANGE_SET_DEFS_REMOVE_BLUEPRINT], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove"), 1)] }))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/blueprintOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_ADD_BLUEPRINT, CHANGE_SET_DEFS_REMOVE_BLUEPRINT], Some(&Choice { tag: "op", certainty: Certainty::Required, branches: &[(Literal::String("add"), 0), (Literal::String("remove"), 1)] }))] },
         // CHANGE_SET_DEFS_ADD_BLUEPRINT
         Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint", keywords: &[Keyword::Properties(&[("acquiredAt", PROVENANCE_DEFS_TIMESTAMP), ("op", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(1)), ("override", CHANGE_SET_DEFS_ADD_BLUEPRINT.plus(2)), ("provenance", PROVENANCE), ("ref", ITEM_REF)], 0b10010), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/addBlueprint/properties/op", keywords: &[Keyword::Const(Literal::String("add"))] },
@@ -542,14 +543,14 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/anyOf/0", keywords: &[Keyword::Required(&["key"])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/removeBlueprint/anyOf/1", keywords: &[Keyword::Required(&["ref"])] },
         // CHANGE_SET_DEFS_STOCK_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_SET_QUANTITY], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/stockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_SET_QUANTITY], Some(&Choice { tag: "op", certainty: Certainty::Required, branches: &[(Literal::String("set-quantity"), 0)] }))] },
         // CHANGE_SET_DEFS_SET_QUANTITY
         Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity", keywords: &[Keyword::Properties(&[("expectedQuantity", QUANTITY), ("location", LOCATION_REF), ("material", ITEM_REF), ("op", CHANGE_SET_DEFS_SET_QUANTITY.plus(1)), ("override", CHANGE_SET_DEFS_SET_QUANTITY.plus(3)), ("quality", QUALITY), ("quantity", QUANTITY), ("stolen", CHANGE_SET_DEFS_SET_QUANTITY.plus(2))], 0b11101111), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/op", keywords: &[Keyword::Const(Literal::String("set-quantity"))] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/stolen", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/setQuantity/properties/override", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // CHANGE_SET_DEFS_SHIP_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_LINK_SHIP, CHANGE_SET_DEFS_UPSERT_SHIP, CHANGE_SET_DEFS_REMOVE_SHIP], Some(&Choice { tag: "op", branches: &[(Literal::String("link"), 0), (Literal::String("upsert"), 1), (Literal::String("remove"), 2)] }))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/shipOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_LINK_SHIP, CHANGE_SET_DEFS_UPSERT_SHIP, CHANGE_SET_DEFS_REMOVE_SHIP], Some(&Choice { tag: "op", certainty: Certainty::Required, branches: &[(Literal::String("link"), 0), (Literal::String("upsert"), 1), (Literal::String("remove"), 2)] }))] },
         // CHANGE_SET_DEFS_LINK_SHIP
         Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip", keywords: &[Keyword::Properties(&[("externalId", SHIP_DEFS_EXTERNAL_ID), ("op", CHANGE_SET_DEFS_LINK_SHIP.plus(1)), ("shipId", SHIP_DEFS_SHIP_ID)], 0b111), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/linkShip/properties/op", keywords: &[Keyword::Const(Literal::String("link"))] },
@@ -564,7 +565,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip", keywords: &[Keyword::Properties(&[("op", CHANGE_SET_DEFS_REMOVE_SHIP.plus(1)), ("shipId", SHIP_DEFS_SHIP_ID), ("version", SHIP_DEFS_SHIP_VERSION)], 0b111), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         Schema { resource: IN_CHANGE_SET, location: "/$defs/removeShip/properties/op", keywords: &[Keyword::Const(Literal::String("remove"))] },
         // CHANGE_SET_DEFS_ORG_STOCK_OP
-        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_BOOK_IN, CHANGE_SET_DEFS_BOOK_OUT, CHANGE_SET_DEFS_SELL_STOCK, CHANGE_SET_DEFS_MOVE_LOCATION, CHANGE_SET_DEFS_MOVE_HOLDER, CHANGE_SET_DEFS_MOVE_POOL, CHANGE_SET_DEFS_SET_NOTE, CHANGE_SET_DEFS_MARK_STOLEN], Some(&Choice { tag: "op", branches: &[(Literal::String("book-in"), 0), (Literal::String("book-out"), 1), (Literal::String("sell"), 2), (Literal::String("move-location"), 3), (Literal::String("move-holder"), 4), (Literal::String("move-pool"), 5), (Literal::String("note"), 6), (Literal::String("stolen"), 7)] }))] },
+        Schema { resource: IN_CHANGE_SET, location: "/$defs/orgStockOp", keywords: &[Keyword::OneOf(&[CHANGE_SET_DEFS_BOOK_IN, CHANGE_SET_DEFS_BOOK_OUT, CHANGE_SET_DEFS_SELL_STOCK, CHANGE_SET_DEFS_MOVE_LOCATION, CHANGE_SET_DEFS_MOVE_HOLDER, CHANGE_SET_DEFS_MOVE_POOL, CHANGE_SET_DEFS_SET_NOTE, CHANGE_SET_DEFS_MARK_STOLEN], Some(&Choice { tag: "op", certainty: Certainty::Required, branches: &[(Literal::String("book-in"), 0), (Literal::String("book-out"), 1), (Literal::String("sell"), 2), (Literal::String("move-location"), 3), (Literal::String("move-holder"), 4), (Literal::String("move-pool"), 5), (Literal::String("note"), 6), (Literal::String("stolen"), 7)] }))] },
         // CHANGE_SET_DEFS_POOL_OP
         Schema { resource: IN_CHANGE_SET, location: "/$defs/poolOp", keywords: &[Keyword::Properties(&[("unit", ORG_UNIT_DEFS_UNIT_ID)], 0b1), Keyword::AllOf(&[CHANGE_SET_DEFS_CHANGE_OP])] },
         // CHANGE_SET_DEFS_ENTRY_OP
@@ -740,7 +741,7 @@ pub static TABLES: Tables<'static> = Tables {
         // ORG_STOCK_ENTRY_DEFS_HOLDER_REF
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holderRef", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // ORG_STOCK_ENTRY_DEFS_HOLDER
-        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holder", keywords: &[Keyword::OneOf(&[ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER, ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER], Some(&Choice { tag: "withheld", branches: &[(Literal::Bool(false), 0), (Literal::Bool(true), 1)] }))] },
+        Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/holder", keywords: &[Keyword::OneOf(&[ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER, ORG_STOCK_ENTRY_DEFS_WITHHELD_HOLDER], Some(&Choice { tag: "withheld", certainty: Certainty::Required, branches: &[(Literal::Bool(false), 0), (Literal::Bool(true), 1)] }))] },
         // ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(2)), ("ref", ORG_STOCK_ENTRY_DEFS_HOLDER_REF), ("withheld", ORG_STOCK_ENTRY_DEFS_NAMED_HOLDER.plus(1))], 0b111)] },
         Schema { resource: IN_ORG_STOCK_ENTRY, location: "/$defs/namedHolder/properties/withheld", keywords: &[Keyword::Const(Literal::Bool(false))] },
@@ -922,7 +923,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/results", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MinItems(1), Keyword::MaxItems(500), Keyword::Items { schema: RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT, from: 0 }] },
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/properties/warnings", keywords: &[Keyword::Type(Types::ARRAY), Keyword::MaxItems(50), Keyword::Items { schema: CHANGE_RESULT_DEFS_WARNING, from: 0 }] },
         // RESOLVE_RESPONSE_DEFS_RESOLVE_RESULT
-        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult", keywords: &[Keyword::OneOf(&[RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT, RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT, RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT], Some(&Choice { tag: "status", branches: &[(Literal::String("resolved"), 0), (Literal::String("ambiguous"), 1), (Literal::String("unmatched"), 2)] }))] },
+        Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolveResult", keywords: &[Keyword::OneOf(&[RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT, RESOLVE_RESPONSE_DEFS_AMBIGUOUS_RESULT, RESOLVE_RESPONSE_DEFS_UNMATCHED_RESULT], Some(&Choice { tag: "status", certainty: Certainty::Required, branches: &[(Literal::String("resolved"), 0), (Literal::String("ambiguous"), 1), (Literal::String("unmatched"), 2)] }))] },
         // RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("index", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(1)), ("ref", ITEM_REF_DEFS_CATALOG_ENTRY), ("status", RESOLVE_RESPONSE_DEFS_RESOLVED_RESULT.plus(2))], 0b111)] },
         Schema { resource: IN_RESOLVE_RESPONSE, location: "/$defs/resolvedResult/properties/index", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(499))] },
@@ -970,7 +971,7 @@ pub static TABLES: Tables<'static> = Tables {
         // SHIP_DEFS_ORG_UNIT_VERSION
         Schema { resource: IN_SHIP, location: "/$defs/orgUnitVersion", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         // SHIP_DEFS_INSURANCE
-        Schema { resource: IN_SHIP, location: "/$defs/insurance", keywords: &[Keyword::OneOf(&[SHIP_DEFS_LIFETIME_INSURANCE, SHIP_DEFS_MONTHLY_INSURANCE], Some(&Choice { tag: "kind", branches: &[(Literal::String("LTI"), 0), (Literal::String("MONTHS"), 1)] }))] },
+        Schema { resource: IN_SHIP, location: "/$defs/insurance", keywords: &[Keyword::OneOf(&[SHIP_DEFS_LIFETIME_INSURANCE, SHIP_DEFS_MONTHLY_INSURANCE], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("LTI"), 0), (Literal::String("MONTHS"), 1)] }))] },
         // SHIP_DEFS_LIFETIME_INSURANCE
         Schema { resource: IN_SHIP, location: "/$defs/lifetimeInsurance", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", SHIP_DEFS_LIFETIME_INSURANCE.plus(1))], 0b1)] },
         Schema { resource: IN_SHIP, location: "/$defs/lifetimeInsurance/properties/kind", keywords: &[Keyword::Const(Literal::String("LTI"))] },

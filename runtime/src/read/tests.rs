@@ -82,7 +82,7 @@ impl<'de> FromMap<'de> for Shape {
             }),
             Tag::Bool(flag) => Ok(Self::Flag(flag)),
             Tag::Int(version) => Ok(Self::Version(version)),
-            Tag::Text(_) | Tag::Other => {
+            Tag::Text(_) | Tag::Other | Tag::Missing => {
                 let text = rest.tag_text().to_owned();
                 let (mut members, mut rest) = (Map::new(), rest.with_tag());
                 while let Some(key) = rest.next_key::<Key<'de>>()? {
@@ -220,6 +220,127 @@ fn tags_of_every_kind() {
     // The order is kept, the tag first.
     let Ok(Shape::Open(_, members)) = read(r#"{"a":1,"type":"new","b":2}"#) else { panic!() };
     assert!(members.keys().eq(["type", "a", "b"]));
+}
+
+use made::{Meant, Perhaps};
+
+#[allow(dead_code, unreachable_pub, private_interfaces, reason = "made as for a crate of its own")]
+mod made {
+    use super::{Holder, Item};
+
+    crate::open_union! {
+        #[optional_tag = "type"]
+        #[derive(Debug, PartialEq)]
+        pub enum Perhaps {
+            Item(Item) = "item" | "thing",
+        }
+    }
+
+    crate::open_union! {
+        #[discriminator = "type"]
+        #[derive(Debug, PartialEq)]
+        pub enum Meant {
+            Item(Item) = "item",
+            Holder(Holder) = "holder",
+        }
+    }
+}
+
+/// Holds one of its kind.
+#[derive(Debug, PartialEq)]
+struct Holder {
+    id: i64,
+    inner: Option<Box<Meant>>,
+    extra: Map<Json>,
+}
+
+impl<'de> FromMap<'de> for Holder {
+    const EXPECTING: &'static str = "a holder";
+
+    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+        let (mut id, mut inner, mut members) = (None, None, Map::new());
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            match key.as_str() {
+                "id" => field(&mut map, &mut id, "id"),
+                "inner" => field(&mut map, &mut inner, "inner"),
+                _ => extra(&mut map, &mut members, key),
+            }?;
+        }
+        Ok(Self { id: required(id, "id")?, inner, extra: members })
+    }
+}
+
+impl Serialize for Holder {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = Members::new(serializer)?;
+        members.entry("id", &self.id);
+        members.optional("inner", &self.inner);
+        members.rest(&self.extra, &["id", "inner"]);
+        members.end()
+    }
+}
+
+/// An item with a tag among its other members.
+fn tagged_item(tag: &str) -> Item {
+    Item { extra: Map::from_iter([("type".to_owned(), Json::from(tag))]), ..item(1) }
+}
+
+#[test]
+fn an_object_without_a_tag_that_may_be_missing_is_kept_as_it_came() {
+    let unknown = |text: &str| Perhaps::Unknown(Json::parse(text.as_bytes()).unwrap());
+    check(&[
+        (r#"{"type":"item","id":1}"#, Ok(Perhaps::Item(tagged_item("item")))),
+        (r#"{"id":1,"type":"thing"}"#, Ok(Perhaps::Item(tagged_item("thing")))),
+        (r#"{"id":1}"#, Ok(unknown(r#"{"id":1}"#))),
+        ("{}", Ok(unknown("{}"))),
+        (r#"{"a":1,"type":"new"}"#, Ok(unknown(r#"{"type":"new","a":1}"#))),
+        (r#"{"type":null}"#, Ok(unknown(r#"{"type":null}"#))),
+        (r#"{"type":"item"}"#, Err("missing field `id`")),
+        (r#"{"id":1,"id":1}"#, Err("duplicate member")),
+    ]);
+}
+
+#[test]
+fn an_object_that_is_not_what_its_tag_says_is_kept_as_it_came() {
+    let unknown = |text: &str| Meant::Unknown(Json::parse(text.as_bytes()).unwrap());
+    check(&[
+        (r#"{"type":"item","id":1}"#, Ok(Meant::Item(tagged_item("item")))),
+        (r#"{"id":1,"typ\u0065":"it\u0065m"}"#, Ok(Meant::Item(tagged_item("item")))),
+        (r#"{"id":"x","type":"item"}"#, Ok(unknown(r#"{"id":"x","type":"item"}"#))),
+        (r#"{"type":"new","id":1}"#, Ok(unknown(r#"{"type":"new","id":1}"#))),
+        (r#"{"id":1}"#, Ok(unknown(r#"{"id":1}"#))),
+        (r#"{"type":"item","id":1,"type":"item"}"#, Err("duplicate field `type`")),
+        (r#"{"type":"new","id":1,"id":2}"#, Err("duplicate member")),
+        ("[]", Err("invalid type, expected an object (Meant)")),
+    ]);
+    // Only the one that is not what it says: the one around it is.
+    let Ok(Meant::Holder(holder)) = read(r#"{"type":"holder","id":1,"inner":{"type":"holder"}}"#) else {
+        panic!()
+    };
+    assert_eq!(holder.inner.as_deref(), Some(&unknown(r#"{"type":"holder"}"#)));
+}
+
+/// Whatever a sender nests, a document is gone through a fixed number of times.
+#[test]
+fn objects_that_are_not_what_they_say_cost_no_more_for_standing_in_each_other() {
+    let nested = |levels: usize, end: &str| {
+        let start = r#"{"type":"holder","inner":"#.repeat(levels);
+        format!("{start}{end}{}", "}".repeat(levels))
+    };
+    // A long member inside of all: what goes through it at each level costs levels times its length.
+    let end = format!(r#"{{"type":"item","id":1,"text":"{}"}}"#, "x".repeat(10_000));
+    for levels in [1, 10, 100] {
+        let text = nested(levels, &end);
+        let mut found = None;
+        let effort = raw::known::effort::of(|| {
+            found = Some(Meant::read(&mut serde_json::Deserializer::from_str(&text)).unwrap());
+        });
+        assert_eq!(found, Some(Meant::Unknown(Json::parse(text.as_bytes()).unwrap())), "{levels} levels");
+        assert!(effort <= 12 * text.len(), "{levels} levels: {effort} for {} bytes", text.len());
+    }
+    // Nothing is left over on the thread: the next one may be tried as often.
+    let Ok(Meant::Holder(holder)) = read(&nested(1, "{}").replacen("{", "{\"id\":1,", 1)) else { panic!() };
+    assert_eq!(holder.inner.as_deref(), Some(&Meant::Unknown(Json::Object(Map::new()))));
 }
 
 #[test]

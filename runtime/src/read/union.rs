@@ -1,14 +1,16 @@
-//! Unions: told apart by a tag member ([`tagged`]) or by the JSON type ([`peek`]).
+//! Unions: told apart by a tag member ([`tagged`], [`perhaps_tagged`], [`meant`]) or by the JSON
+//! type ([`peek`]).
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::vec;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess};
 
-use super::{Key, Read, Seed};
-use crate::{Kind, Number, raw};
+use super::{FromMap, Key, Read, Seed};
+use crate::{Json, Kind, Number, raw};
 
 /// The value of a tag member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub enum Tag<'t> {
     Int(i64),
     /// Anything else; [`Rest::tag_text`] has its text.
     Other,
+    /// There is no such member, for [`perhaps_tagged`] and [`meant`].
+    Missing,
 }
 
 impl PartialEq<&str> for Tag<'_> {
@@ -61,15 +65,25 @@ pub struct Rest<'de, A> {
 /// Members before the tag are kept as text until it is found; when the tag comes first,
 /// nothing is kept or copied. Fails when the tag is missing or occurs twice, or as `pick` does.
 pub fn tagged<'de, A: MapAccess<'de>, T>(
+    map: A,
+    tag: &'static str,
+    pick: impl FnOnce(Tag<'_>, Rest<'de, A>) -> Result<T, A::Error>,
+) -> Result<T, A::Error> {
+    perhaps_tagged(map, tag, |found, rest| match found {
+        Tag::Missing => Err(A::Error::missing_field(tag)),
+        found => pick(found, rest),
+    })
+}
+
+/// The same for an object that may be without the tag: `pick` is called with [`Tag::Missing`] then,
+/// and with all members.
+pub fn perhaps_tagged<'de, A: MapAccess<'de>, T>(
     mut map: A,
     tag: &'static str,
     pick: impl FnOnce(Tag<'_>, Rest<'de, A>) -> Result<T, A::Error>,
 ) -> Result<T, A::Error> {
     let mut before = Vec::new();
-    loop {
-        let Some(key) = map.next_key::<Key<'de>>()? else {
-            return Err(A::Error::missing_field(tag));
-        };
+    while let Some(key) = map.next_key::<Key<'de>>()? {
         let RawText(text) = map.next_value()?;
         if key.as_str() != tag {
             before.push((key, text));
@@ -77,19 +91,102 @@ pub fn tagged<'de, A: MapAccess<'de>, T>(
         }
         // Costs nothing for borrowed text.
         let kept = text.clone();
-        let string;
-        let found = match kept.as_bytes() {
-            [b'"', .., b'"'] if !kept.contains('\\') => Tag::Text(&kept[1..kept.len() - 1]),
-            [b'"', ..] => {
-                string = raw::parse::<_, A::Error>(Cow::Borrowed(&kept), Seed::<String>::default())?;
-                Tag::Text(&string)
-            }
-            b"true" => Tag::Bool(true),
-            b"false" => Tag::Bool(false),
-            _ => Number::parse(&kept).ok().and_then(|number| number.as_i64()).map_or(Tag::Other, Tag::Int),
-        };
-        let before = before.into_iter();
-        return pick(found, Rest { tag, tag_text: text, with_tag: false, before, value: None, after: map });
+        return with_tag(&kept, |found| pick(found, Rest::new(tag, text, before, map)));
+    }
+    pick(Tag::Missing, Rest::new(tag, Cow::Borrowed(""), before, map))
+}
+
+/// Says what a tag is by its JSON text.
+fn with_tag<E: Error, T>(text: &str, pick: impl FnOnce(Tag<'_>) -> Result<T, E>) -> Result<T, E> {
+    let string;
+    pick(match text.as_bytes() {
+        [b'"', .., b'"'] if !text.contains('\\') => Tag::Text(&text[1..text.len() - 1]),
+        [b'"', ..] => {
+            string = raw::parse::<_, E>(Cow::Borrowed(text), Seed::<String>::default())?;
+            Tag::Text(&string)
+        }
+        b"true" => Tag::Bool(true),
+        b"false" => Tag::Bool(false),
+        _ => Number::parse(text).ok().and_then(|number| number.as_i64()).map_or(Tag::Other, Tag::Int),
+    })
+}
+
+/// How many objects within each other are read a second time, as what they are, since they are not
+/// what their tags say. Further in, one that is not makes the one around it be read so: whatever a
+/// sender nests, each part of it is read this many times at most.
+const AGAIN: u8 = 8;
+
+thread_local! {
+    static TRIED: Cell<u8> = const { Cell::new(0) };
+}
+
+/// One more object around whatever is read while this lives.
+struct Try;
+
+impl Try {
+    fn begin() -> Option<Self> {
+        let tried = TRIED.get();
+        (tried < AGAIN).then(|| {
+            TRIED.set(tried + 1);
+            Self
+        })
+    }
+}
+
+impl Drop for Try {
+    fn drop(&mut self) {
+        TRIED.set(TRIED.get() - 1);
+    }
+}
+
+/// Reads an object whose member `tag` says what it is meant to be, and that may be something else
+/// nevertheless: calls `pick` with the tag's value and all members, and where `pick` knows no such
+/// tag (`None`) or cannot read the members as what the tag says, `other` with the object as it came.
+///
+/// A second member with the name of the tag is an error.
+pub fn meant<'de, A: MapAccess<'de>, T>(
+    mut map: A,
+    tag: &'static str,
+    pick: impl FnOnce(Tag<'_>, Rest<'de, Nothing<A::Error>>) -> Option<Result<T, A::Error>>,
+    other: impl FnOnce(Json) -> T,
+) -> Result<T, A::Error> {
+    let mut members = Vec::new();
+    let mut found: Option<Cow<'de, str>> = None;
+    while let Some(key) = map.next_key::<Key<'de>>()? {
+        let RawText(text) = map.next_value()?;
+        if key.as_str() == tag && found.replace(text.clone()).is_some() {
+            return Err(A::Error::duplicate_field(tag));
+        }
+        members.push((key, text));
+    }
+    let rest = |members| Rest::new(tag, Cow::Borrowed(""), members, Nothing(PhantomData));
+    let again = Try::begin();
+    let picked = match &found {
+        None => pick(Tag::Missing, rest(members.clone())),
+        Some(text) => with_tag(text, |found| Ok(pick(found, rest(members.clone()))))?,
+    };
+    match picked {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) if again.is_none() => Err(error),
+        _ => {
+            members.iter().for_each(|(_, text)| raw::known::effort::spend(text.len()));
+            Json::from_map(rest(members)).map(other)
+        }
+    }
+}
+
+/// No members at all.
+pub struct Nothing<E>(PhantomData<fn() -> E>);
+
+impl<'de, E: Error> MapAccess<'de> for Nothing<E> {
+    type Error = E;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, _: K) -> Result<Option<K::Value>, E> {
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, _: V) -> Result<V::Value, E> {
+        Err(E::custom("a value without a key"))
     }
 }
 
@@ -102,16 +199,25 @@ impl<'de> Deserialize<'de> for RawText<'de> {
     }
 }
 
-impl<A> Rest<'_, A> {
+impl<'de, A> Rest<'de, A> {
+    fn new(
+        tag: &'static str,
+        tag_text: Cow<'de, str>,
+        before: Vec<(Key<'de>, Cow<'de, str>)>,
+        after: A,
+    ) -> Self {
+        Self { tag, tag_text, with_tag: false, before: before.into_iter(), value: None, after }
+    }
+
     /// Makes the tag itself the first member, for variants that keep the whole object.
-    /// Without this call it is left out.
+    /// Without this call it is left out; of an object without one, nothing is.
     #[must_use]
     pub fn with_tag(mut self) -> Self {
-        self.with_tag = true;
+        self.with_tag = !self.tag_text.is_empty();
         self
     }
 
-    /// The JSON text of the tag's value.
+    /// The JSON text of the tag's value; empty where the object has none.
     #[must_use]
     pub fn tag_text(&self) -> &str {
         &self.tag_text

@@ -1,5 +1,6 @@
 //! `anyOf` and `oneOf`, and which of their branches a refused value meant.
 
+use super::Certainty;
 use super::Choice;
 use super::Keyword;
 use super::Literal;
@@ -54,7 +55,8 @@ impl Run<'_> {
         if let ([only], false) = (branches, S::COLLECTS) {
             return self.in_place(sink, at, *only, seen);
         }
-        if let Some(branch) = choice.and_then(|choice| choice.branch(at.value, branches)) {
+        let proven = choice.filter(|choice| choice.certainty != Certainty::Meant);
+        if let Some(branch) = proven.and_then(|choice| choice.branch(at.value, branches)) {
             return self.in_place(sink, at, branch, seen);
         }
         let mut matches = 0;
@@ -96,11 +98,39 @@ impl Run<'_> {
         (branches, choice): Branches<'_>,
         mut seen: Option<&mut Seen>,
     ) {
+        if let Some(id) = choice.and_then(|choice| choice.branch(at.value, branches)) {
+            let _ = self.in_place(sink, at, id, seen.as_deref_mut());
+        } else {
+            self.report_all(sink, at, union, (branches, choice), seen.as_deref_mut());
+        }
+        // What the branch would have evaluated is unknown; its members are not
+        // to be reported as unevaluated on top.
+        if let Some(seen) = seen {
+            seen.mark_all();
+        }
+    }
+
+    /// The same where no tag names the branch.
+    fn report_all<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        at: &At<'_>,
+        union: Union,
+        (branches, choice): Branches<'_>,
+        seen: Option<&mut Seen>,
+    ) {
         let refusing = |id: &&SchemaId, by| self.refuses(at, **id, by, FOLLOWED);
+        let missing =
+            |choice: &Choice<'_>| at.value.as_object().is_some_and(|all| !all.contains_key(choice.tag));
+        // Without a tag that may be missing, and by one that proves nothing, no branch is ruled out.
+        let choice = choice.filter(|choice| match choice.certainty {
+            Certainty::Required => true,
+            Certainty::Present => !missing(choice),
+            Certainty::Meant => false,
+        });
         match (choice, at.value) {
-            (Some(choice), Json::Object(members)) => {
-                let missing = members.get(choice.tag).is_none();
-                let keyword = if missing { "required" } else { union.name() };
+            (Some(choice), Json::Object(_)) => {
+                let keyword = if missing(choice) { "required" } else { union.name() };
                 sink.record(&at.path.key(choice.tag), keyword, at.schema);
             }
             (Some(_), _) => {
@@ -117,15 +147,10 @@ impl Run<'_> {
                 // type, so that types are asked first.
                 let meant = single.or_else(|| only(Outright::Type)).or_else(|| only(Outright::TypeOrValue));
                 match meant.copied() {
-                    Some(id) => drop(self.in_place(sink, at, id, seen.as_deref_mut())),
+                    Some(id) => drop(self.in_place(sink, at, id, seen)),
                     None => sink.record(at.path, union.name(), at.schema),
                 }
             }
-        }
-        // What the branch would have evaluated is unknown; its members are not
-        // to be reported as unevaluated on top.
-        if let Some(seen) = seen {
-            seen.mark_all();
         }
     }
 

@@ -7,7 +7,7 @@ use contract_runtime::{Json, Number};
 use crate::{
     diagnostics::Diagnostic,
     schema::{
-        Gap, Schema, SchemaId, Types,
+        Discriminator, Gap, Schema, SchemaId, Types,
         keywords::{Draft, Keyword},
     },
     tree::{Member, Place, Tree, Value, join},
@@ -60,6 +60,44 @@ impl<'t> Parser<'_, 't> {
         members
             .filter_map(|each| Some((each.key.clone(), self.id_at(node, &join(&here, &each.key))?)))
             .collect()
+    }
+
+    /// OpenAPI's `discriminator`, with the schemas of its mapping.
+    pub(super) fn discriminator(&mut self, node: &Node<'t>, member: &Member) -> Option<Discriminator> {
+        let tag = member.value.get("propertyName")?.as_str()?.to_owned();
+        let here = join(&join(&node.pointer, &member.key), "mapping");
+        let mut mapping = Vec::new();
+        for each in member.value.get("mapping").map_or(&[][..], Tree::members) {
+            match each.value.as_str().and_then(|text| self.mapped(node, text)) {
+                Some(id) => mapping.push((each.key.clone(), id)),
+                None => {
+                    let message = format!("the mapping of `{}` leads to no schema of the contract", each.key);
+                    let place =
+                        Place { source: node.source, pointer: join(&here, &each.key), span: each.value.span };
+                    self.problems.push(
+                        Diagnostic::warning("ignored", message)
+                            .at(place)
+                            .help("give the name of a schema in `components/schemas`, or a reference to one"),
+                    );
+                }
+            }
+        }
+        Some(Discriminator { tag, mapping })
+    }
+
+    /// What a value of a mapping names: a component by its name, or else what a reference does.
+    fn mapped(&self, node: &Node<'t>, text: &str) -> Option<SchemaId> {
+        // OpenAPI 3.1, 4.8.7: what a component may be called.
+        let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+        let named = is_name.then(|| format!("#/components/schemas/{text}"));
+        let references = named.iter().map(String::as_str).chain([text]);
+        let found = references
+            .filter_map(|reference| self.discovery.locate(node.resource, reference, 0).ok())
+            .find_map(|target| {
+                let known = self.discovery.schemas.get(target.source.0 as usize)?;
+                known.get(&target.pointer).copied()
+            })?;
+        self.ids.get(found).copied()
     }
 
     pub(super) fn items(&mut self, node: &Node<'t>, member: &Member, schema: &mut Schema) {

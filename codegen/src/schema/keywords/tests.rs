@@ -8,7 +8,8 @@ use crate::schema::{Origin, ResourceId};
 macro_rules! each_field {
     ($whole:expr, $($field:ident),* $(,)?) => {{
         let Schema {
-            place: _, resource: _, location: _, origin: _, boolean: _, gap: _, extensions: _, $($field,)*
+            place: _, resource: _, location: _, origin: _, boolean: _, gap: _, extensions: _,
+            discriminator: _, $($field,)*
         } = $whole;
         vec![$((stringify!($field), Schema { $field, ..Schema::default() }),)*]
     }};
@@ -41,6 +42,7 @@ fn full() -> Schema {
         content_media_type: text(),
         content_schema: Some(id()),
         extensions: contract_runtime::Map::default(),
+        discriminator: None,
         types: Some(Types::NULL),
         enumeration: Some(Vec::new()),
         constant: Some(Json::Null),

@@ -297,6 +297,32 @@ fn unions_with_a_tag() {
         r#"{"oneOf":[{"type":"object","properties":{"t":{"const":1}},"required":["t"]},{"minimum":9,"properties":{"t":{"const":2}},"required":["t"]}],"discriminator":{"propertyName":"t"}}"#,
         &[("1", &[" oneOf"])],
     );
+    // Where the tag may be missing, and is, no branch is ruled out.
+    check(
+        r#"{"anyOf":[{"properties":{"t":{"const":1},"n":{"minimum":1}}},{"properties":{"t":{"const":2},"m":{"minimum":1}}}],"discriminator":{"propertyName":"t","x-certainty":"present"}}"#,
+        &[
+            (r#"{"n":0}"#, OK),
+            (r#"{"t":1,"n":0}"#, &["/n minimum"]),
+            (r#"{"t":2,"n":0}"#, OK),
+            (r#"{"t":3}"#, &["/t anyOf"]),
+            (r#"{"n":0,"m":0}"#, &[" anyOf"]),
+            ("7", OK),
+        ],
+    );
+    // What only a `discriminator` names is reported, and decides nothing.
+    check(
+        r#"{"oneOf":[{"required":["t","n"]},{"required":["t"],"properties":{"m":{"minimum":1}}}],"discriminator":{"propertyName":"t","mapping":["a","b"],"x-certainty":"meant"}}"#,
+        &[
+            (r#"{"t":"a","n":1,"m":0}"#, OK),
+            (r#"{"t":"b","n":1,"m":0}"#, OK),
+            (r#"{"t":"a"}"#, OK),
+            (r#"{"t":"a","n":1}"#, &[" oneOf"]),
+            (r#"{"t":"a","m":0}"#, &["/n required"]),
+            (r#"{"t":"b","m":0}"#, &["/m minimum"]),
+            (r#"{"t":"c","m":0}"#, &[" oneOf"]),
+            (r#"{"m":0}"#, &[" oneOf"]),
+        ],
+    );
     // Of an only branch, too, the tag says whether it is meant.
     check(
         r#"{"oneOf":[{"properties":{"t":{"const":1},"n":{"minimum":1}},"required":["t"]}],"discriminator":{"propertyName":"t"}}"#,

@@ -294,21 +294,30 @@ impl Build {
         })
     }
 
-    /// `discriminator` beside the branches stands for the generator's proof.
+    /// `discriminator` beside the branches stands for the generator's proof, or with `x-certainty`
+    /// for less than one.
     fn choice(
         &self,
         branches: &Value,
         beside: &serde_json::Map<String, Value>,
         uri: &str,
     ) -> Option<&'static Choice<'static>> {
-        let tag = beside.get("discriminator")?["propertyName"].as_str().unwrap();
+        let discriminator = beside.get("discriminator")?;
+        let tag = discriminator["propertyName"].as_str().unwrap();
+        let certainty = match discriminator.get("x-certainty").and_then(Value::as_str) {
+            None => Certainty::Required,
+            Some("present") => Certainty::Present,
+            Some("meant") => Certainty::Meant,
+            Some(other) => panic!("{other}"),
+        };
         let branches = branches.as_array().unwrap().iter().enumerate().map(|(index, branch)| {
             let target = branch.get("$ref").map(|to| self.documents.locate(uri, to.as_str().unwrap()));
             let branch = target.as_ref().map_or(branch, |(uri, to)| self.documents.value(uri, to));
-            (literal(&branch["properties"][tag]["const"]), index)
+            let by_mapping = discriminator.get("mapping").map(|mapping| &mapping[index]);
+            (literal(by_mapping.unwrap_or(&branch["properties"][tag]["const"])), index)
         });
         let branches = branches.collect::<Vec<_>>().leak();
-        Some(Box::leak(Box::new(Choice { tag: tag.to_owned().leak(), branches })))
+        Some(Box::leak(Box::new(Choice { tag: tag.to_owned().leak(), certainty, branches })))
     }
 
     fn list(&mut self, value: &Value, uri: &str, below: &str) -> &'static [SchemaId] {

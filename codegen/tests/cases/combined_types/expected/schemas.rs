@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -62,7 +63,7 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT_DEFS_COLOUR
         Schema { resource: IN_INPUT, location: "/$defs/colour", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green"), Literal::String("blue")])] },
         // INPUT_DEFS_SHAPE
-        Schema { resource: IN_INPUT, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SHAPE.plus(1), INPUT_DEFS_SHAPE.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("box"), 0), (Literal::String("dot"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/shape", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SHAPE.plus(1), INPUT_DEFS_SHAPE.plus(4)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("box"), 0), (Literal::String("dot"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_SHAPE.plus(2)), ("side", INPUT_DEFS_SHAPE.plus(3))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("box"))] },
         Schema { resource: IN_INPUT, location: "/$defs/shape/oneOf/0/properties/side", keywords: &[Keyword::Type(Types::INTEGER)] },

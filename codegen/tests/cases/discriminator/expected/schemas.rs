@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -35,7 +36,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT_SCHEMAS_PET
-        Schema { resource: IN_INPUT, location: "/components/schemas/Pet", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_CAT, INPUT_SCHEMAS_DOG], Some(&Choice { tag: "petType", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Pet", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_CAT, INPUT_SCHEMAS_DOG], Some(&Choice { tag: "petType", certainty: Certainty::Required, branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
         // INPUT_SCHEMAS_CAT
         Schema { resource: IN_INPUT, location: "/components/schemas/Cat", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("lives", INPUT_SCHEMAS_CAT.plus(2)), ("petType", INPUT_SCHEMAS_CAT.plus(1))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cat/properties/petType", keywords: &[Keyword::Const(Literal::String("cat"))] },

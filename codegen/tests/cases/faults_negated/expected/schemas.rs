@@ -3,7 +3,8 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::schema::{
-    Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+    Validator,
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -64,7 +65,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/kept", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("a", INPUT.plus(34))], 0b0), Keyword::UnevaluatedProperties(INPUT.plus(35))] },
         Schema { resource: IN_INPUT, location: "/properties/kept/properties/a", keywords: &[Keyword::Type(Types::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/properties/kept/unevaluatedProperties", keywords: &[Keyword::False] },
-        Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::OneOf(&[INPUT.plus(37), INPUT.plus(40)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::OneOf(&[INPUT.plus(37), INPUT.plus(40)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("fine", INPUT.plus(39)), ("kind", INPUT.plus(38))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
         Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0/properties/fine", keywords: &[] },

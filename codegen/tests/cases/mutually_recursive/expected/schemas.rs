@@ -3,7 +3,8 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::schema::{
-    Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+    Validator,
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -34,7 +35,7 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(INPUT_DEFS_EXPRESSION)] },
         // INPUT_DEFS_EXPRESSION
-        Schema { resource: IN_INPUT, location: "/$defs/expression", keywords: &[Keyword::OneOf(&[INPUT_DEFS_LITERAL, INPUT_DEFS_CALL], Some(&Choice { tag: "kind", branches: &[(Literal::String("literal"), 0), (Literal::String("call"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/expression", keywords: &[Keyword::OneOf(&[INPUT_DEFS_LITERAL, INPUT_DEFS_CALL], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("literal"), 0), (Literal::String("call"), 1)] }))] },
         // INPUT_DEFS_LITERAL
         Schema { resource: IN_INPUT, location: "/$defs/literal", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_LITERAL.plus(1)), ("value", INPUT_DEFS_LITERAL.plus(2))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/literal/properties/kind", keywords: &[Keyword::Const(Literal::String("literal"))] },

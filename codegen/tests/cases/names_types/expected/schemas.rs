@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -82,7 +83,7 @@ pub static TABLES: Tables<'static> = Tables {
         // INPUT_DEFS_PATH
         Schema { resource: IN_INPUT, location: "/$defs/path", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_TAG
-        Schema { resource: IN_INPUT, location: "/$defs/tag", keywords: &[Keyword::OneOf(&[INPUT_DEFS_TAG.plus(1), INPUT_DEFS_TAG.plus(5)], Some(&Choice { tag: "tag", branches: &[(Literal::String("x"), 0), (Literal::String("y"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/tag", keywords: &[Keyword::OneOf(&[INPUT_DEFS_TAG.plus(1), INPUT_DEFS_TAG.plus(5)], Some(&Choice { tag: "tag", certainty: Certainty::Required, branches: &[(Literal::String("x"), 0), (Literal::String("y"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("rest", INPUT_DEFS_TAG.plus(3)), ("tag", INPUT_DEFS_TAG.plus(2)), ("value", INPUT_DEFS_TAG.plus(4))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0/properties/tag", keywords: &[Keyword::Const(Literal::String("x"))] },
         Schema { resource: IN_INPUT, location: "/$defs/tag/oneOf/0/properties/rest", keywords: &[Keyword::Type(Types::STRING)] },

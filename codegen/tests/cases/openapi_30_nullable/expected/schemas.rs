@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -53,7 +54,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_SHIP, OPENAPI_SCHEMAS_BERTH.plus(5)])] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/guest/nullable", keywords: &[Keyword::Type(Types::NULL)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/cargo/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_BULK, OPENAPI_SCHEMAS_BOXES], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_BULK, OPENAPI_SCHEMAS_BOXES], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load/nullable", keywords: &[Keyword::Type(Types::NULL)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/load", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_BERTH.plus(8), OPENAPI_SCHEMAS_BERTH.plus(18)])] },
         // OPENAPI_SCHEMAS_SHIP
@@ -70,7 +71,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Boxes/properties/count", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
         // OPENAPI_SCHEMAS_MAYBE
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_MAYBE.plus(1), OPENAPI_SCHEMAS_MAYBE.plus(2)], None)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_BULK, OPENAPI_SCHEMAS_BOXES], Some(&Choice { tag: "kind", branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_BULK, OPENAPI_SCHEMAS_BOXES], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe/nullable", keywords: &[Keyword::Type(Types::NULL)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_MAYBE, OPENAPI_SCHEMAS_BERTH.plus(18)])] },
     ],

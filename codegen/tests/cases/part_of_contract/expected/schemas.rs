@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -39,7 +40,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/paths/~1boxesAdd/post/requestBody/content/application~1json/schema/properties/size", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("depth", INPUT_PATHS_BOXES_ADD_POST.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/paths/~1boxesAdd/post/requestBody/content/application~1json/schema/properties/size/properties/depth", keywords: &[Keyword::Type(Types::INTEGER)] },
         // INPUT_SCHEMAS_CARGO
-        Schema { resource: IN_INPUT, location: "/components/schemas/Cargo", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_CARGO.plus(1), INPUT_SCHEMAS_CARGO.plus(4), INPUT_SCHEMAS_CARGO.plus(7)], Some(&Choice { tag: "kind", branches: &[(Literal::String("ore"), 0), (Literal::String("gas"), 1), (Literal::String("crew"), 2), (Literal::String("guests"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/Cargo", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_CARGO.plus(1), INPUT_SCHEMAS_CARGO.plus(4), INPUT_SCHEMAS_CARGO.plus(7)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("ore"), 0), (Literal::String("gas"), 1), (Literal::String("crew"), 2), (Literal::String("guests"), 2)] }))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_SCHEMAS_CARGO.plus(2)), ("mass", INPUT_SCHEMAS_CARGO.plus(3))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("ore"))] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Cargo/oneOf/0/properties/mass", keywords: &[Keyword::Type(Types::INTEGER)] },

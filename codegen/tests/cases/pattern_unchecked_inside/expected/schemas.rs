@@ -3,7 +3,8 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::schema::{
-    Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+    Validator,
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -35,7 +36,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/when/then", keywords: &[Keyword::MinLength(4)] },
         Schema { resource: IN_INPUT, location: "/properties/few", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Contains { schema: INPUT.plus(10), min: None, max: None }] },
         Schema { resource: IN_INPUT, location: "/properties/few/contains", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::OneOf(&[INPUT.plus(12), INPUT.plus(15)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/tagged", keywords: &[Keyword::OneOf(&[INPUT.plus(12), INPUT.plus(15)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("fine", INPUT.plus(14)), ("kind", INPUT.plus(13))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
         Schema { resource: IN_INPUT, location: "/properties/tagged/oneOf/0/properties/fine", keywords: &[Keyword::Type(Types::STRING)] },

@@ -3,7 +3,8 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::schema::{
-    Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+    Validator,
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -37,7 +38,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/label/anyOf/0", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
         Schema { resource: IN_INPUT, location: "/$defs/label/anyOf/1", keywords: &[Keyword::Type(Types::INTEGER)] },
         // INPUT_DEFS_EVENT
-        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EVENT.plus(1), INPUT_DEFS_EVENT.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EVENT.plus(1), INPUT_DEFS_EVENT.plus(4)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(3)), ("kind", INPUT_DEFS_EVENT.plus(2))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("joined"))] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/at", keywords: &[Keyword::Type(Types::STRING)] },

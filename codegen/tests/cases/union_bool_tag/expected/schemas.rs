@@ -3,7 +3,8 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::schema::{
-    Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+    Validator,
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -24,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(4)], Some(&Choice { tag: "ok", branches: &[(Literal::Bool(true), 0), (Literal::Bool(false), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(4)], Some(&Choice { tag: "ok", certainty: Certainty::Required, branches: &[(Literal::Bool(true), 0), (Literal::Bool(false), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("ok", INPUT.plus(2)), ("value", INPUT.plus(3))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/ok", keywords: &[Keyword::Const(Literal::Bool(true))] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/value", keywords: &[Keyword::Type(Types::STRING)] },

@@ -3,7 +3,8 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::schema::{
-    Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+    Validator,
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -29,7 +30,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("events", INPUT.plus(1))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/events", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_EVENT, from: 0 }] },
         // INPUT_DEFS_EVENT
-        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EVENT.plus(1), INPUT_DEFS_EVENT.plus(4)], Some(&Choice { tag: "type", branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/event", keywords: &[Keyword::OneOf(&[INPUT_DEFS_EVENT.plus(1), INPUT_DEFS_EVENT.plus(4)], Some(&Choice { tag: "type", certainty: Certainty::Required, branches: &[(Literal::String("joined"), 0), (Literal::String("left"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", INPUT_DEFS_EVENT.plus(3)), ("type", INPUT_DEFS_EVENT.plus(2))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/type", keywords: &[Keyword::Const(Literal::String("joined"))] },
         Schema { resource: IN_INPUT, location: "/$defs/event/oneOf/0/properties/at", keywords: &[Keyword::Type(Types::STRING)] },

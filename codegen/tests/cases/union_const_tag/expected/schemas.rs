@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -27,7 +28,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(4)], Some(&Choice { tag: "op", branches: &[(Literal::String("add"), 0), (Literal::String("remove-all"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT.plus(1), INPUT.plus(4)], Some(&Choice { tag: "op", certainty: Certainty::Required, branches: &[(Literal::String("add"), 0), (Literal::String("remove-all"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("amount", INPUT.plus(3)), ("op", INPUT.plus(2))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("add"))] },
         Schema { resource: IN_INPUT, location: "/oneOf/0/properties/amount", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },

@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -27,7 +28,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AnyOf(&[INPUT.plus(1), INPUT.plus(4), INPUT.plus(7)], Some(&Choice { tag: "version", branches: &[(Literal::Number(Number::int(1)), 0), (Literal::Number(Number::int(2)), 1), (Literal::Number(Number::int(-3)), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AnyOf(&[INPUT.plus(1), INPUT.plus(4), INPUT.plus(7)], Some(&Choice { tag: "version", certainty: Certainty::Required, branches: &[(Literal::Number(Number::int(1)), 0), (Literal::Number(Number::int(2)), 1), (Literal::Number(Number::int(-3)), 2)] }))] },
         Schema { resource: IN_INPUT, location: "/anyOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(3)), ("version", INPUT.plus(2))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/anyOf/0/properties/version", keywords: &[Keyword::Const(Literal::Number(Number::int(1)))] },
         Schema { resource: IN_INPUT, location: "/anyOf/0/properties/name", keywords: &[Keyword::Type(Types::STRING)] },

@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -31,13 +32,13 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SHIP, INPUT_DEFS_STOCK], Some(&Choice { tag: "area", branches: &[(Literal::String("ship"), 0), (Literal::String("stock"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SHIP, INPUT_DEFS_STOCK], Some(&Choice { tag: "area", certainty: Certainty::Required, branches: &[(Literal::String("ship"), 0), (Literal::String("stock"), 1)] }))] },
         // INPUT_DEFS_SHIP
         Schema { resource: IN_INPUT, location: "/$defs/ship", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("area", INPUT_DEFS_SHIP.plus(1)), ("hull", INPUT_DEFS_SHIP.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/ship/properties/area", keywords: &[Keyword::Const(Literal::String("ship"))] },
         Schema { resource: IN_INPUT, location: "/$defs/ship/properties/hull", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_STOCK
-        Schema { resource: IN_INPUT, location: "/$defs/stock", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op"]), Keyword::Properties(&[("area", INPUT_DEFS_STOCK.plus(1))], 0b1), Keyword::OneOf(&[INPUT_DEFS_STOCK.plus(2), INPUT_DEFS_STOCK.plus(5)], Some(&Choice { tag: "op", branches: &[(Literal::String("set"), 0), (Literal::String("clear"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/stock", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Required(&["op"]), Keyword::Properties(&[("area", INPUT_DEFS_STOCK.plus(1))], 0b1), Keyword::OneOf(&[INPUT_DEFS_STOCK.plus(2), INPUT_DEFS_STOCK.plus(5)], Some(&Choice { tag: "op", certainty: Certainty::Required, branches: &[(Literal::String("set"), 0), (Literal::String("clear"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/stock/properties/area", keywords: &[Keyword::Const(Literal::String("stock"))] },
         Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/0", keywords: &[Keyword::Properties(&[("amount", INPUT_DEFS_STOCK.plus(4)), ("op", INPUT_DEFS_STOCK.plus(3))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/stock/oneOf/0/properties/op", keywords: &[Keyword::Const(Literal::String("set"))] },

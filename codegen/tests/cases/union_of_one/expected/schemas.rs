@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -31,7 +32,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SET_QUANTITY], Some(&Choice { tag: "op", branches: &[(Literal::String("set-quantity"), 0)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SET_QUANTITY], Some(&Choice { tag: "op", certainty: Certainty::Required, branches: &[(Literal::String("set-quantity"), 0)] }))] },
         // INPUT_DEFS_SET_QUANTITY
         Schema { resource: IN_INPUT, location: "/$defs/setQuantity", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("op", INPUT_DEFS_SET_QUANTITY.plus(1)), ("quantity", INPUT_DEFS_SET_QUANTITY.plus(2))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/setQuantity/properties/op", keywords: &[Keyword::Const(Literal::String("set-quantity"))] },

@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -56,7 +57,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/optionalInBase/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/$defs/optionalInBase/properties/id", keywords: &[Keyword::Type(Types::INTEGER)] },
         // INPUT_DEFS_BY_ALL_OF
-        Schema { resource: IN_INPUT, location: "/$defs/byAllOf", keywords: &[Keyword::OneOf(&[INPUT_DEFS_BY_ALL_OF.plus(1), INPUT_DEFS_BY_ALL_OF.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAllOf", keywords: &[Keyword::OneOf(&[INPUT_DEFS_BY_ALL_OF.plus(1), INPUT_DEFS_BY_ALL_OF.plus(4)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/0", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BASE, INPUT_DEFS_BY_ALL_OF.plus(2)])] },
         Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/0/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ALL_OF.plus(3))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/byAllOf/oneOf/0/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
@@ -66,7 +67,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/byAllOf", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ALL_OF, INPUT_DEFS_BY_ALL_OF.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/byAllOf", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ALL_OF, INPUT_DEFS_BY_ALL_OF.plus(4)])] },
         // INPUT_DEFS_BESIDE_REF
-        Schema { resource: IN_INPUT, location: "/$defs/besideRef", keywords: &[Keyword::OneOf(&[INPUT_DEFS_BESIDE_REF.plus(1), INPUT_DEFS_BESIDE_REF.plus(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/besideRef", keywords: &[Keyword::OneOf(&[INPUT_DEFS_BESIDE_REF.plus(1), INPUT_DEFS_BESIDE_REF.plus(3)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/besideRef/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BESIDE_REF.plus(2))], 0b0), Keyword::Ref(INPUT_DEFS_BASE)] },
         Schema { resource: IN_INPUT, location: "/$defs/besideRef/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
         Schema { resource: IN_INPUT, location: "/$defs/besideRef/oneOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BESIDE_REF.plus(4))], 0b0), Keyword::Ref(INPUT_DEFS_BASE)] },
@@ -74,7 +75,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/besideRef", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BESIDE_REF, INPUT_DEFS_BESIDE_REF.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/besideRef", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BESIDE_REF, INPUT_DEFS_BESIDE_REF.plus(3)])] },
         // INPUT_DEFS_BY_ANY_OF
-        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_BY_ANY_OF.plus(1), INPUT_DEFS_BY_ANY_OF.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byAnyOf", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_BY_ANY_OF.plus(1), INPUT_DEFS_BY_ANY_OF.plus(4)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/0", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BASE, INPUT_DEFS_BY_ANY_OF.plus(2)])] },
         Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/0/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ANY_OF.plus(3))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/byAnyOf/anyOf/0/allOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
@@ -84,7 +85,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/byAnyOf", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ANY_OF, INPUT_DEFS_BY_ANY_OF.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/byAnyOf", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ANY_OF, INPUT_DEFS_BY_ANY_OF.plus(4)])] },
         // INPUT_DEFS_BY_ENUM
-        Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::OneOf(&[INPUT_DEFS_BY_ENUM.plus(1), INPUT_DEFS_BY_ENUM.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1), (Literal::String("c"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::OneOf(&[INPUT_DEFS_BY_ENUM.plus(1), INPUT_DEFS_BY_ENUM.plus(4)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1), (Literal::String("c"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/0", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BASE, INPUT_DEFS_BY_ENUM.plus(2)])] },
         Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/0/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ENUM.plus(3))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/0/allOf/1/properties/kind", keywords: &[Keyword::Enum(&[Literal::String("a")])] },
@@ -94,7 +95,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ENUM, INPUT_DEFS_BY_ENUM.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ENUM, INPUT_DEFS_BY_ENUM.plus(4)])] },
         // INPUT_DEFS_OUTSIDE
-        Schema { resource: IN_INPUT, location: "/$defs/outside", keywords: &[Keyword::Ref(INPUT_DEFS_BASE), Keyword::OneOf(&[INPUT_DEFS_OUTSIDE.plus(1), INPUT_DEFS_OUTSIDE.plus(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/outside", keywords: &[Keyword::Ref(INPUT_DEFS_BASE), Keyword::OneOf(&[INPUT_DEFS_OUTSIDE.plus(1), INPUT_DEFS_OUTSIDE.plus(3)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/outside/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_OUTSIDE.plus(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/outside/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
         Schema { resource: IN_INPUT, location: "/$defs/outside/oneOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_OUTSIDE.plus(4))], 0b0)] },
@@ -102,7 +103,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/outside", keywords: &[Keyword::AllOf(&[INPUT_DEFS_OUTSIDE, INPUT_DEFS_OUTSIDE.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/outside", keywords: &[Keyword::AllOf(&[INPUT_DEFS_OUTSIDE, INPUT_DEFS_OUTSIDE.plus(3)])] },
         // INPUT_DEFS_ONE_OF_THEM
-        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::OneOf(&[INPUT_DEFS_ONE_OF_THEM.plus(1), INPUT_DEFS_ONE_OF_THEM.plus(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::OneOf(&[INPUT_DEFS_ONE_OF_THEM.plus(1), INPUT_DEFS_ONE_OF_THEM.plus(3)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_ONE_OF_THEM.plus(2))], 0b0), Keyword::Ref(INPUT_DEFS_BASE)] },
         Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
         Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_ONE_OF_THEM.plus(4)), ("own", INPUT_DEFS_ONE_OF_THEM.plus(5))], 0b1)] },
@@ -111,7 +112,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::AllOf(&[INPUT_DEFS_ONE_OF_THEM, INPUT_DEFS_ONE_OF_THEM.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::AllOf(&[INPUT_DEFS_ONE_OF_THEM, INPUT_DEFS_ONE_OF_THEM.plus(3)])] },
         // INPUT_DEFS_OVER_OPTIONAL
-        Schema { resource: IN_INPUT, location: "/$defs/overOptional", keywords: &[Keyword::OneOf(&[INPUT_DEFS_OVER_OPTIONAL.plus(1), INPUT_DEFS_OVER_OPTIONAL.plus(3)], Some(&Choice { tag: "kind", branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/overOptional", keywords: &[Keyword::OneOf(&[INPUT_DEFS_OVER_OPTIONAL.plus(1), INPUT_DEFS_OVER_OPTIONAL.plus(3)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/overOptional/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_OVER_OPTIONAL.plus(2))], 0b1), Keyword::Ref(INPUT_DEFS_OPTIONAL_IN_BASE)] },
         Schema { resource: IN_INPUT, location: "/$defs/overOptional/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("a"))] },
         Schema { resource: IN_INPUT, location: "/$defs/overOptional/oneOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_OVER_OPTIONAL.plus(4))], 0b1), Keyword::Ref(INPUT_DEFS_OPTIONAL_IN_BASE)] },

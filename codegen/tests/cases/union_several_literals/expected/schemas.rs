@@ -3,7 +3,8 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::schema::{
-    Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+    Validator,
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -28,7 +29,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_STORED, INPUT_DEFS_MOVED, INPUT.plus(1)], Some(&Choice { tag: "state", branches: &[(Literal::String("STORED"), 0), (Literal::String("RESERVED"), 0), (Literal::String("MOVED"), 1), (Literal::String("LENT"), 1), (Literal::String("GONE"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_STORED, INPUT_DEFS_MOVED, INPUT.plus(1)], Some(&Choice { tag: "state", certainty: Certainty::Required, branches: &[(Literal::String("STORED"), 0), (Literal::String("RESERVED"), 0), (Literal::String("MOVED"), 1), (Literal::String("LENT"), 1), (Literal::String("GONE"), 2)] }))] },
         Schema { resource: IN_INPUT, location: "/oneOf/2", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("state", INPUT.plus(2))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/oneOf/2/properties/state", keywords: &[Keyword::Const(Literal::String("GONE"))] },
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.plus(1)])] },

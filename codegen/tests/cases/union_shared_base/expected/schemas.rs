@@ -3,7 +3,8 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::schema::{
-    Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+    Validator,
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -24,7 +25,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("kind", INPUT.plus(2)), ("note", INPUT.plus(3))], 0b11), Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(8)], Some(&Choice { tag: "kind", branches: &[(Literal::String("named"), 0), (Literal::String("bare"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("id", INPUT.plus(1)), ("kind", INPUT.plus(2)), ("note", INPUT.plus(3))], 0b11), Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(8)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("named"), 0), (Literal::String("bare"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/note", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(3)] },

@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     Number,
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -39,7 +40,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_CAT, INPUT_DEFS_DOG_ALIAS], Some(&Choice { tag: "kind", branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::OneOf(&[INPUT_DEFS_CAT, INPUT_DEFS_DOG_ALIAS], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("cat"), 0), (Literal::String("dog"), 1)] }))] },
         // INPUT_DEFS_CAT_TAG
         Schema { resource: IN_INPUT, location: "/$defs/catTag", keywords: &[Keyword::Const(Literal::String("cat"))] },
         // INPUT_DEFS_DOG_TAG

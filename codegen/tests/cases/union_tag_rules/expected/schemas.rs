@@ -5,7 +5,8 @@
 use ::contract_runtime::{
     pattern::{self, Pattern},
     schema::{
-        Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
     },
 };
 
@@ -34,9 +35,9 @@ pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
         Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("beside", INPUT.plus(1)), ("inside", INPUT.plus(3))], 0b0)] },
-        Schema { resource: IN_INPUT, location: "/properties/beside", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(2))], 0b0), Keyword::OneOf(&[INPUT_DEFS_IN, INPUT_DEFS_OUT, INPUT_DEFS_NEVER], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/beside", keywords: &[Keyword::Properties(&[("kind", INPUT.plus(2))], 0b0), Keyword::OneOf(&[INPUT_DEFS_IN, INPUT_DEFS_OUT, INPUT_DEFS_NEVER], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
         Schema { resource: IN_INPUT, location: "/properties/beside/properties/kind", keywords: &[Keyword::MaxLength(2)] },
-        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(7), INPUT.plus(9)], Some(&Choice { tag: "kind", branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/inside", keywords: &[Keyword::OneOf(&[INPUT.plus(4), INPUT.plus(7), INPUT.plus(9)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("in"), 0), (Literal::String("out"), 1), (Literal::String("never"), 2)] }))] },
         Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT.plus(5))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("in")), Keyword::Not(INPUT.plus(6))] },
         Schema { resource: IN_INPUT, location: "/properties/inside/oneOf/0/properties/kind/not", keywords: &[Keyword::MaxLength(1)] },

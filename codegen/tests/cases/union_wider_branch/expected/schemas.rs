@@ -3,7 +3,8 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::schema::{
-    Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator,
+    Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+    Validator,
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -42,7 +43,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/list/anyOf/0", keywords: &[Keyword::Type(Types::NULL.or(Types::ARRAY)), Keyword::MinItems(2)] },
         Schema { resource: IN_INPUT, location: "/$defs/list/anyOf/1", keywords: &[Keyword::MaxItems(0)] },
         // INPUT_DEFS_TAGGED
-        Schema { resource: IN_INPUT, location: "/$defs/tagged", keywords: &[Keyword::Properties(&[("note", INPUT_DEFS_TAGGED.plus(1))], 0b0), Keyword::AnyOf(&[INPUT_DEFS_TAGGED.plus(2), INPUT_DEFS_TAGGED.plus(4)], Some(&Choice { tag: "kind", branches: &[(Literal::String("x"), 0), (Literal::String("y"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/tagged", keywords: &[Keyword::Properties(&[("note", INPUT_DEFS_TAGGED.plus(1))], 0b0), Keyword::AnyOf(&[INPUT_DEFS_TAGGED.plus(2), INPUT_DEFS_TAGGED.plus(4)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("x"), 0), (Literal::String("y"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/tagged/properties/note", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/$defs/tagged/anyOf/0", keywords: &[Keyword::Type(Types::NULL.or(Types::BOOLEAN).or(Types::NUMBER).or(Types::STRING).or(Types::OBJECT)), Keyword::Properties(&[("kind", INPUT_DEFS_TAGGED.plus(3))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/tagged/anyOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("x"))] },
