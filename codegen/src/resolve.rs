@@ -13,7 +13,10 @@ pub mod openapi;
 pub(crate) mod parse;
 pub(crate) mod suggest;
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap},
+};
 
 use crate::{
     api::Api,
@@ -76,8 +79,8 @@ pub fn resolve(sources: &mut Sources, options: &ResolveOptions) -> (Graph, Vec<A
     let mut tried = BTreeSet::new();
     loop {
         let discovery = Discovery::run(sources, fallback(sources));
-        let asked: Vec<(String, SourceId)> =
-            discovery.missing.iter().filter(|(uri, _)| tried.insert(uri.clone())).cloned().collect();
+        let asked = discovery.missing.iter().filter(|(uri, _)| tried.insert(uri.clone()));
+        let asked: Vec<(String, SourceId)> = asked.map(|(uri, place)| (uri.clone(), place.source)).collect();
         if !asked.is_empty() {
             drop(discovery);
             let mut more = false;
@@ -113,10 +116,11 @@ fn finish(
 ) -> (Graph, Vec<Api>, Diagnostics) {
     problems.append(discovery.problems.clone());
     problems.extend(discovery.lost.iter().cloned());
-    let (nodes, ids) = order(discovery.nodes.len(), |at| {
+    let reached = |at: &usize| discovery.reached.get(*at).copied().unwrap_or(false);
+    let (nodes, ids) = order((0..discovery.nodes.len()).filter(reached).collect(), |at| {
         discovery.nodes.get(at).map(|node| key(sources, node.source, node.tree, &node.pointer))
     });
-    let (held, resources) = order(discovery.resources.len(), |at| {
+    let (held, resources) = order((0..discovery.resources.len()).collect(), |at| {
         discovery.resources.get(at).map(|held| key(sources, held.source, held.tree, &held.pointer))
     });
     let mut parser = Parser {
@@ -133,7 +137,7 @@ fn finish(
         graph.schemas.push(parser.schema(at, node));
     }
     for resource in held.iter().filter_map(|at| discovery.resources.get(*at)) {
-        let id = |node: usize| ids.get(node).copied();
+        let id = |node: usize| ids.get(&node).copied();
         graph.resources.push(Resource {
             uri: resource.uri.clone(),
             source: resource.source,
@@ -163,16 +167,10 @@ fn key<'a>(sources: &'a Sources, source: SourceId, tree: &crate::tree::Tree, poi
 }
 
 /// Sorted positions, and for each position the id of what stands there.
-fn order<K: Ord, T>(count: usize, key: impl Fn(usize) -> K) -> (Vec<usize>, Vec<Id<T>>) {
-    let mut sorted: Vec<usize> = (0..count).collect();
-    sorted.sort_by_cached_key(|at| key(*at));
-    let mut ids = vec![Id::default(); count];
-    for (id, at) in Arena::first_ids(count).zip(&sorted) {
-        if let Some(cell) = ids.get_mut(*at) {
-            *cell = id;
-        }
-    }
-    (sorted, ids)
+fn order<K: Ord, T>(mut all: Vec<usize>, key: impl Fn(usize) -> K) -> (Vec<usize>, HashMap<usize, Id<T>>) {
+    all.sort_by_cached_key(|at| key(*at));
+    let ids = all.iter().copied().zip(Arena::first_ids(all.len())).collect();
+    (all, ids)
 }
 
 #[cfg(test)]

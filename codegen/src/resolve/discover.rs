@@ -4,6 +4,7 @@
 //! Nothing here recurses, so that no document can exhaust the stack; every position is
 //! visited once, so that the work is linear in the input.
 
+mod reach;
 mod settle;
 
 use std::collections::{HashMap, HashSet};
@@ -124,12 +125,14 @@ pub(crate) struct Discovery<'t> {
     pub(crate) links: HashMap<(SourceId, String), (SourceId, String)>,
     pub(crate) objects: HashSet<(SourceId, String, Kind)>,
     pub(crate) problems: Diagnostics,
-    /// Documents that no source holds, and who asked; they may be read on demand.
-    pub(crate) missing: Vec<(String, SourceId)>,
+    /// Documents that no source holds, and where they are asked for; they may be read on demand.
+    pub(crate) missing: Vec<(String, Place)>,
     /// References without a target, reported unless another round settles them.
     pub(crate) lost: Vec<Diagnostic>,
     /// Schemas whose reference leads nowhere, with what it says.
     pub(crate) dangling: HashMap<usize, &'t str>,
+    /// Per node: whether it is of the contract, since an input holds it or something leads to it.
+    pub(crate) reached: Vec<bool>,
     walked: Vec<bool>,
     queue: Vec<Job<'t>>,
     pending: Vec<Pending<'t>>,
@@ -151,6 +154,7 @@ impl<'t> Discovery<'t> {
             missing: Vec::new(),
             lost: Vec::new(),
             dangling: HashMap::new(),
+            reached: Vec::new(),
             walked: vec![false; sources.sources.len()],
             queue: Vec::new(),
             pending: Vec::new(),
@@ -164,6 +168,7 @@ impl<'t> Discovery<'t> {
             }
         }
         discovery.settle_all();
+        discovery.leave_unreached();
         discovery
     }
 
@@ -319,50 +324,15 @@ impl<'t> Discovery<'t> {
             self.anchors_of(index);
         }
         self.references_of(index);
-        let mut children = Vec::new();
-        for member in tree.members() {
-            let Some(keyword) = Keyword::find(&member.key).filter(|keyword| dialect.knows(*keyword)) else {
-                continue;
-            };
-            let definitions = matches!(keyword, Keyword::Defs | Keyword::Definitions);
-            if lonely && !definitions {
-                continue;
-            }
-            let here = join(&pointer, &member.key);
-            let mut child = |tree: &'t Tree, pointer: String, origin: Origin| {
-                children.push(Job { what: What::Schema(origin), source, pointer, tree, resource, dialect });
-            };
-            let value = &member.value;
-            match keyword.holds() {
-                Holds::Nothing => {}
-                Holds::OneOrList if !value.elements().is_empty() => {
-                    for (at, element) in value.elements().iter().enumerate() {
-                        child(element, format!("{here}/{at}"), Origin::Inline);
-                    }
-                }
-                Holds::One | Holds::OneOrList => {
-                    if is_schema(value) {
-                        child(value, here, Origin::Inline);
-                    }
-                }
-                Holds::List => {
-                    for (at, element) in value.elements().iter().enumerate() {
-                        child(element, format!("{here}/{at}"), Origin::Inline);
-                    }
-                }
-                Holds::Map | Holds::Dependencies => {
-                    for each in value.members() {
-                        if keyword.holds() == Holds::Dependencies && !is_schema(&each.value) {
-                            continue;
-                        }
-                        let origin =
-                            if definitions { Origin::Definition(each.key.clone()) } else { Origin::Inline };
-                        child(&each.value, join(&here, &each.key), origin);
-                    }
-                }
-            }
-        }
-        self.queue.extend(children.into_iter().rev());
+        let children = children(tree, &pointer, dialect).into_iter().rev();
+        self.queue.extend(children.map(|(pointer, tree, origin)| Job {
+            what: What::Schema(origin),
+            source,
+            pointer,
+            tree,
+            resource,
+            dialect,
+        }));
     }
 
     /// Makes the resource of an embedded `$id`; `None` when the `$id` names none.
@@ -422,7 +392,7 @@ impl<'t> Discovery<'t> {
                         .at(place.clone())
                         .mended("its schemas are read as others are")
                         .help(format!("mount its meta-schema: `{uri}` = a file"));
-                self.missing.push((uri, place.source));
+                self.missing.push((uri, place.clone()));
                 self.lost.push(problem);
             }
             Choice::Refused(message) => {
@@ -503,6 +473,54 @@ impl<'t> Discovery<'t> {
             });
         }
     }
+}
+
+/// The positions of schemas in a schema, by its keywords: pointer, tree, how it may be named.
+fn children<'t>(tree: &'t Tree, pointer: &str, dialect: Dialect) -> Vec<(String, &'t Tree, Origin)> {
+    let lonely = dialect.lonely_ref() && tree.get("$ref").is_some();
+    let mut children = Vec::new();
+    for member in tree.members() {
+        let Some(keyword) = Keyword::find(&member.key).filter(|keyword| dialect.knows(*keyword)) else {
+            continue;
+        };
+        let definitions = matches!(keyword, Keyword::Defs | Keyword::Definitions);
+        if lonely && !definitions {
+            continue;
+        }
+        let here = join(pointer, &member.key);
+        let mut child =
+            |tree: &'t Tree, pointer: String, origin: Origin| children.push((pointer, tree, origin));
+        let value = &member.value;
+        match keyword.holds() {
+            Holds::Nothing => {}
+            Holds::OneOrList if !value.elements().is_empty() => {
+                for (at, element) in value.elements().iter().enumerate() {
+                    child(element, format!("{here}/{at}"), Origin::Inline);
+                }
+            }
+            Holds::One | Holds::OneOrList => {
+                if is_schema(value) {
+                    child(value, here, Origin::Inline);
+                }
+            }
+            Holds::List => {
+                for (at, element) in value.elements().iter().enumerate() {
+                    child(element, format!("{here}/{at}"), Origin::Inline);
+                }
+            }
+            Holds::Map | Holds::Dependencies => {
+                for each in value.members() {
+                    if keyword.holds() == Holds::Dependencies && !is_schema(&each.value) {
+                        continue;
+                    }
+                    let origin =
+                        if definitions { Origin::Definition(each.key.clone()) } else { Origin::Inline };
+                    child(&each.value, join(&here, &each.key), origin);
+                }
+            }
+        }
+    }
+    children
 }
 
 /// The anchor that stands for `$recursiveAnchor`; no `$dynamicAnchor` can have this name.

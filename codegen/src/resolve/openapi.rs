@@ -9,7 +9,7 @@ pub(crate) mod parameter;
 mod security;
 pub(crate) mod walk;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use contract_runtime::{Json, Map};
 
@@ -26,7 +26,11 @@ use crate::{
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
 /// Reads every OpenAPI document among the inputs, in the order of their URIs.
-pub(crate) fn read(discovery: &Discovery<'_>, ids: &[SchemaId], problems: &mut Diagnostics) -> Vec<Api> {
+pub(crate) fn read(
+    discovery: &Discovery<'_>,
+    ids: &HashMap<usize, SchemaId>,
+    problems: &mut Diagnostics,
+) -> Vec<Api> {
     problems.extend(discovery.check_links());
     let mut roots: Vec<SourceId> = discovery
         .sources
@@ -90,7 +94,7 @@ impl<'t> Spot<'t> {
 
 struct Reader<'a, 't> {
     discovery: &'a Discovery<'t>,
-    ids: &'a [SchemaId],
+    ids: &'a HashMap<usize, SchemaId>,
     problems: &'a mut Diagnostics,
     /// Names in `components.securitySchemes`.
     schemes: BTreeSet<String>,
@@ -371,7 +375,7 @@ impl<'t> Reader<'_, 't> {
 
     fn schema(&self, spot: &Spot<'t>) -> Option<SchemaId> {
         let known = self.discovery.schemas.get(spot.source.0 as usize)?;
-        self.ids.get(*known.get(&spot.pointer)?).copied()
+        self.ids.get(known.get(&spot.pointer)?).copied()
     }
 }
 

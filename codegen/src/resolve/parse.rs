@@ -2,6 +2,8 @@
 
 mod forms;
 
+use std::collections::HashMap;
+
 use contract_runtime::Number;
 
 use crate::{
@@ -27,9 +29,9 @@ use super::{
 pub(super) struct Parser<'a, 't> {
     pub(super) discovery: &'a Discovery<'t>,
     /// By node.
-    pub(super) ids: &'a [SchemaId],
+    pub(super) ids: &'a HashMap<usize, SchemaId>,
     /// By discovered resource.
-    pub(super) resources: &'a [ResourceId],
+    pub(super) resources: &'a HashMap<usize, ResourceId>,
     pub(super) options: &'a ResolveOptions,
     /// Where `nullable: true` is read as "or null".
     pub(super) nullable: Vec<Word>,
@@ -46,14 +48,14 @@ impl<'t> Parser<'_, 't> {
         let inside = resource.and_then(|held| node.pointer.strip_prefix(held.pointer.as_str()));
         let mut schema = Schema {
             place: Place { source: node.source, pointer: node.pointer.clone(), span: node.tree.span },
-            resource: self.resources.get(node.resource).copied().unwrap_or_default(),
+            resource: self.resources.get(&node.resource).copied().unwrap_or_default(),
             location: inside.unwrap_or(&node.pointer).to_owned(),
             origin: node.origin.clone(),
-            reference: node.reference.and_then(|target| self.ids.get(target).copied()),
+            reference: node.reference.and_then(|target| self.ids.get(&target).copied()),
             ..Schema::default()
         };
         schema.dynamic_reference = node.dynamic.as_ref().and_then(|(anchor, target)| {
-            let initial = self.ids.get(*target).copied()?;
+            let initial = self.ids.get(target).copied()?;
             Some(DynamicReference { anchor: anchor.clone(), initial })
         });
         match &node.tree.value {

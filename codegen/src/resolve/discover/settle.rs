@@ -177,7 +177,7 @@ impl<'t> Discovery<'t> {
 
     fn lose(&mut self, pending: &Pending<'t>, lost: &Lost) {
         if let Lost::Unknown(uri) = lost {
-            self.missing.push((uri.clone(), pending.place.source));
+            self.missing.push((uri.clone(), pending.place.clone()));
         }
         let mend = match pending.expect {
             Expect::Schema { node, .. } => {

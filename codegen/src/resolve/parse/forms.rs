@@ -25,7 +25,7 @@ use super::{
 impl<'t> Parser<'_, 't> {
     pub(super) fn id_at(&self, node: &Node<'t>, pointer: &str) -> Option<SchemaId> {
         let known = self.discovery.schemas.get(node.source.0 as usize)?;
-        self.ids.get(*known.get(pointer)?).copied()
+        self.ids.get(known.get(pointer)?).copied()
     }
 
     pub(super) fn child(&mut self, node: &Node<'t>, member: &Member) -> Option<SchemaId> {
@@ -97,7 +97,7 @@ impl<'t> Parser<'_, 't> {
                 let known = self.discovery.schemas.get(target.source.0 as usize)?;
                 known.get(&target.pointer).copied()
             })?;
-        self.ids.get(found).copied()
+        self.ids.get(&found).copied()
     }
 
     pub(super) fn items(&mut self, node: &Node<'t>, member: &Member, schema: &mut Schema) {
