@@ -46,6 +46,8 @@ pub struct Config {
     pub open: Vec<String>,
     /// Those that answers hold and whose unknown values readers refuse, by selector.
     pub closed: Vec<String>,
+    /// Schemas that are `null`, too, though the contract does not say so, by selector.
+    pub nullable: Vec<String>,
     /// Schemas that a type of your own represents: selector → path of the type.
     pub replace: BTreeMap<String, String>,
     /// Registry tables.
@@ -190,6 +192,8 @@ pub struct TypeOptions {
     pub unbounded_integers: UnboundedIntegers,
     /// Whether a schema with `properties` but without `type` is read as an object.
     pub implied_objects: bool,
+    /// Schemas of which the opposite holds, by selector.
+    pub implied_otherwise: Vec<String>,
     /// What happens to keywords that JSON Schema does not know.
     pub unknown_keywords: UnknownKeywords,
     /// What happens to what cannot be expressed, such as a look-ahead in a pattern; unless it is
@@ -208,6 +212,7 @@ impl Default for TypeOptions {
             builders: Builders::Requests,
             unbounded_integers: UnboundedIntegers::I64,
             implied_objects: true,
+            implied_otherwise: Vec::new(),
             unknown_keywords: UnknownKeywords::Warn,
             unsupported: None,
             nullable: Nullable::OrNull,

@@ -157,7 +157,8 @@ impl Project {
         sources.mend_all(&self.config.input, &self.base, &named, &mut unread);
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
         step(&format!("settling the references of {} KB in {}", bytes / 1000, documents(&sources)));
-        let (graph, apis, mut diagnostics) = resolve(&mut sources, &ResolveOptions::from(&self.config.types));
+        let (mut graph, apis, mut diagnostics) =
+            resolve(&mut sources, &ResolveOptions::from(&self.config.types));
         for prefix in sources.unused_mounts() {
             diagnostics.push(
                 Diagnostic::warning("mount", format!("no reference asks for what is mounted at `{prefix}`"))
@@ -176,6 +177,8 @@ impl Project {
             return Err(diagnostics);
         }
         let api = merged(apis);
+        options::imply(&self.config, &mut graph, &mut diagnostics);
+        options::allow_null(&self.config, &mut graph, &mut diagnostics);
         let options = self.options(&graph, &api, &mut diagnostics);
         let names = Names::settle(&graph, &api, &options);
         let settled = Settled { graph, api, options, names };

@@ -227,17 +227,19 @@ fn positions(contract: &Reading, facts: &Facts) -> bool {
 fn assumptions(config: &Config, contract: &Reading, proofs: &[(TypeId, Proof)]) -> Vec<String> {
     let types = &config.types;
     let assumed = proofs.iter().filter(|(_, proof)| *proof == Proof::Assumed).count();
-    let implied = contract.graph.ids().filter(|&id| {
-        let of = |implied| Facts::of(&contract.graph, &Conj::one(id), implied).types;
-        of(true) != of(false)
+    let graph = &contract.graph;
+    let implied = graph.ids().filter(|&id| {
+        let place = Conj::one(id);
+        Facts::of(graph, &place, types.implied_objects).types != Facts::stated(graph, &place)
     });
     let implied = implied.count();
     let mut out = Vec::new();
-    if types.implied_objects && implied > 0 {
+    if implied > 0 {
         out.push(format!(
             "implied-objects: {implied} schemas without `type` are read as what their keywords speak about"
         ));
     }
+    out.extend(config.nullable.iter().map(|selector| format!("nullable: `{selector}` is `null`, too")));
     if types.unbounded_integers == crate::config::UnboundedIntegers::I64 {
         out.push(
             "unbounded-integers = \"i64\": an integer beyond 64 bits is refused when it is read".to_owned(),

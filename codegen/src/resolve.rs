@@ -8,7 +8,7 @@ pub(crate) mod dialect;
 pub(crate) mod discover;
 pub(crate) mod lenient;
 pub(crate) mod locate;
-mod nullable;
+pub(crate) mod nullable;
 pub mod openapi;
 pub(crate) mod parse;
 pub(crate) mod suggest;

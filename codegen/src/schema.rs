@@ -234,6 +234,8 @@ pub struct Schema {
     pub extensions: Map<Json>,
     /// `discriminator`, settled.
     pub discriminator: Option<Discriminator>,
+    /// Whether the owner reads it the other way than `implied-objects` says.
+    pub implied_otherwise: bool,
 
     /// `type`
     pub types: Option<Types>,

@@ -11,8 +11,9 @@ use crate::{
     names,
     options::Options,
     prune::{reach, seeds},
-    schema::{Graph, SchemaId},
-    together::finite,
+    resolve::nullable::or_null,
+    schema::{Graph, SchemaId, Types},
+    together::{Conj, Facts, finite},
 };
 
 /// Module names that generated code uses itself.
@@ -45,17 +46,8 @@ impl Project {
         let mut options = Options::from_types(&config.types);
         options.endless = finite::endless(graph, options.implied_objects, diagnostics);
         let problems = std::cell::RefCell::new(diagnostics);
-        let find = |selector: &str, option: &str| -> Vec<SchemaId> {
-            let found = select(graph, selector);
-            if found.is_empty() {
-                problems.borrow_mut().push(
-                    Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
-                        .maybe_at(config.place(option, selector))
-                        .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
-                );
-            }
-            found
-        };
+        let find =
+            |selector: &str, option: &str| find(config, graph, selector, option, &mut problems.borrow_mut());
         for (selector, name) in &config.names {
             let mut found = find(selector, "names");
             // What decides beside a `nullable` stands at the same place, and has no name.
@@ -109,6 +101,71 @@ impl Project {
         crate::plan::check_lists(config, api, &mut problems.borrow_mut());
         tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
+    }
+}
+
+/// The schemas of a selector; one that names none is an error.
+fn find(
+    config: &Config,
+    graph: &Graph,
+    selector: &str,
+    option: &str,
+    diagnostics: &mut Diagnostics,
+) -> Vec<SchemaId> {
+    let found = select(graph, selector);
+    if found.is_empty() {
+        diagnostics.push(
+            Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
+                .maybe_at(config.place(option, selector))
+                .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
+        );
+    }
+    found
+}
+
+/// Notes in the graph which schemas are read the other way than `implied-objects` says; of one
+/// that reads the same either way, that is an error.
+pub(super) fn imply(config: &Config, graph: &mut Graph, diagnostics: &mut Diagnostics) {
+    const OPTION: &str = "types.implied-otherwise";
+    for selector in &config.types.implied_otherwise {
+        let usual = config.types.implied_objects;
+        let read = |graph: &Graph, id| Facts::of(graph, &Conj::one(id), usual).types;
+        let found = find(config, graph, selector, OPTION, diagnostics);
+        let before: Vec<Types> = found.iter().map(|id| read(graph, *id)).collect();
+        found.iter().for_each(|id| graph.schemas[*id].implied_otherwise = true);
+        if !found.is_empty() && found.iter().zip(before).all(|(id, before)| read(graph, *id) == before) {
+            diagnostics.push(
+                Diagnostic::error("config", format!("`{OPTION}` does nothing for `{selector}`"))
+                    .maybe_at(config.place(OPTION, selector))
+                    .help("the schema has a `type`, or no keyword that speaks about one; remove the option"),
+            );
+        }
+    }
+}
+
+/// Makes the schemas accept `null` of which the owner says that they do; where the contract says so
+/// already, that is an error.
+pub(super) fn allow_null(config: &Config, graph: &mut Graph, diagnostics: &mut Diagnostics) {
+    let mut all = BTreeSet::new();
+    for selector in &config.nullable {
+        let found = find(config, graph, selector, "nullable", diagnostics);
+        let refuses = |id: &SchemaId| !Facts::stated(graph, &Conj::one(*id)).contains(Types::NULL);
+        let refusing: Vec<SchemaId> = found.iter().copied().filter(refuses).collect();
+        if refusing.is_empty()
+            && let Some(first) = found.first()
+        {
+            diagnostics.push(
+                Diagnostic::error("config", format!("`nullable` does nothing for `{selector}`"))
+                    .maybe_at(config.place("nullable", selector))
+                    .label(graph.schema(*first).place.clone(), "this is what it names")
+                    .help("it accepts `null` already; remove the option"),
+            );
+        }
+        all.extend(refusing);
+    }
+    for id in all {
+        let place = graph.schema(id).place.clone();
+        or_null(graph, id, &place);
     }
 }
 
@@ -255,7 +312,7 @@ components:
     order: { name: order, in: query, schema: { enum: [up, down] } }
   schemas:
     New: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, via: { enum: [web, unknown] } } }
-    Ship: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, format: { const: ship }, armed: { type: boolean } } }
+    Ship: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, format: { const: ship }, armed: { type: boolean }, rest: {} } }
     Kind: { enum: [cargo, scout] }
     Base: { type: object, properties: { a: { type: string } } }
     Whole: { allOf: [{ $ref: '#/components/schemas/Base' }], properties: { b: { type: string } } }
@@ -299,6 +356,8 @@ components:
             "closed = ['#/components/schemas/New/properties/via']",
             "open = ['#/components/schemas/Ship/properties/armed']",
             "closed = ['#/components/schemas/Ship/properties/armed']",
+            "nullable = ['#/components/schemas/Ship/properties/rest']",
+            "types.implied-otherwise = ['#/components/schemas/Kind']",
         ] {
             let error = read(options).unwrap_err();
             assert!(error.contains("does nothing for"), "{options}: {error}");

@@ -166,6 +166,7 @@ impl Kinds<'_> {
             content_schema: None,
             extensions: Default::default(),
             discriminator,
+            implied_otherwise: schema.implied_otherwise,
             types: schema.types,
             enumeration: schema.enumeration.clone(),
             constant: schema.constant.clone(),

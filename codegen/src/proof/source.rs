@@ -18,15 +18,15 @@ pub(super) fn document(contract: &Reading, def: &TypeDef, assumed: bool) -> Opti
     if def.conj.within != Types::ALL {
         document["type"] = names(def.conj.within);
     }
-    if assumed && contract.options.implied_objects {
-        let implied = implied(&contract.graph, &def.conj);
-        if let Some(types) = implied {
+    if assumed {
+        let implied = |conj: &Conj| implied(&contract.graph, conj, contract.options.implied_objects);
+        if let Some(types) = implied(&def.conj) {
             document["type"] = names(types.and(def.conj.within));
         }
         let definitions = document.get_mut("$defs").and_then(Value::as_object_mut)?;
         for (name, schema) in definitions.iter_mut() {
-            let implied = writer.id(name).and_then(|id| self::implied(&contract.graph, &Conj::one(id)));
-            if let (Some(types), Some(schema)) = (implied, schema.as_object_mut()) {
+            let types = writer.id(name).and_then(|id| implied(&Conj::one(id)));
+            if let (Some(types), Some(schema)) = (types, schema.as_object_mut()) {
                 schema.insert("type".to_owned(), names(types));
             }
         }
@@ -35,9 +35,9 @@ pub(super) fn document(contract: &Reading, def: &TypeDef, assumed: bool) -> Opti
 }
 
 /// The types that keywords imply and no `type` states.
-fn implied(graph: &Graph, conj: &Conj) -> Option<Types> {
-    let stated = Facts::of(graph, conj, false).types;
-    let read = Facts::of(graph, conj, true).types;
+fn implied(graph: &Graph, conj: &Conj, usual: bool) -> Option<Types> {
+    let stated = Facts::stated(graph, conj);
+    let read = Facts::of(graph, conj, usual).types;
     (stated != read).then_some(read)
 }
 

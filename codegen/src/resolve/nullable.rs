@@ -88,7 +88,7 @@ fn placed(graph: &Graph, lone: &BTreeSet<SchemaId>) -> (BTreeSet<SchemaId>, BTre
 }
 
 /// Makes a schema accept `null` beside what it accepts; whether the letter would not.
-fn or_null(graph: &mut Graph, id: SchemaId, place: &Place) -> bool {
+pub(crate) fn or_null(graph: &mut Graph, id: SchemaId, place: &Place) -> bool {
     let schema = own(graph, id);
     if let Some(types) = &mut schema.types {
         *types = types.or(Types::NULL);
@@ -130,6 +130,7 @@ fn or_null(graph: &mut Graph, id: SchemaId, place: &Place) -> bool {
             origin: Origin::Inline,
             extensions: schema.extensions.clone(),
             discriminator: schema.discriminator.take(),
+            implied_otherwise: schema.implied_otherwise,
             ..schema.with(|keyword| keyword.role().decides() || keyword == Keyword::Format)
         };
         let outside = Schema {

@@ -64,6 +64,7 @@ impl Moved {
             content_schema,
             extensions: _,
             discriminator,
+            implied_otherwise: _,
             types: _,
             enumeration: _,
             constant: _,

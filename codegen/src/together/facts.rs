@@ -10,6 +10,17 @@ use crate::schema::{Graph, Schema, SchemaId, Types};
 /// How deep a union inside a union is looked into for its JSON types.
 const UNION_DEPTH: u8 = 8;
 
+/// Whether schemas without a `type` are of the types that their keywords speak about.
+#[derive(Clone, Copy)]
+struct Implied {
+    /// As the owner says of all.
+    usual: bool,
+    /// Of the place in question, unless it is one of those that the owner reads otherwise.
+    here: bool,
+    /// Whether it is asked: a place that has types needs no others.
+    asked: bool,
+}
+
 /// What a [`Conj`] amounts to once references and `allOf` are followed.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -27,13 +38,20 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Follows references and `allOf` from a place.
+    /// Follows references and `allOf` from a place; `implied` is what the owner says of schemas
+    /// without a `type`, see `implied-objects`.
     #[must_use]
     pub fn of(graph: &Graph, conj: &Conj, implied: bool) -> Self {
-        Self::at_depth(graph, conj, implied, UNION_DEPTH)
+        Self::at_depth(graph, conj, Implied { usual: implied, here: implied, asked: true }, UNION_DEPTH)
     }
 
-    fn at_depth(graph: &Graph, conj: &Conj, implied: bool, depth: u8) -> Self {
+    /// The types that a place is of when nothing is read between the lines.
+    #[must_use]
+    pub fn stated(graph: &Graph, conj: &Conj) -> Types {
+        Self::at_depth(graph, conj, Implied { usual: false, here: false, asked: false }, UNION_DEPTH).types
+    }
+
+    fn at_depth(graph: &Graph, conj: &Conj, implied: Implied, depth: u8) -> Self {
         let mut facts = Self {
             members: Vec::new(),
             conditional: Vec::new(),
@@ -52,8 +70,10 @@ impl Facts {
             structural = structural.or(implied_types(schema));
             facts.dynamic |= schema.dynamic_reference.is_some();
         }
+        let otherwise = facts.schemas(graph).any(|schema| schema.implied_otherwise);
+        let here = if otherwise { !implied.usual } else { implied.here };
         // Beside a `type`, a branch `{"required": […]}` leaves the other types as they are.
-        let implied_inside = implied && facts.types == Types::ALL;
+        let inside = Implied { here, asked: implied.asked && facts.types == Types::ALL, ..implied };
         for &id in &facts.members {
             let schema = graph.schema(id);
             for branches in [&schema.one_of, &schema.any_of] {
@@ -66,7 +86,7 @@ impl Facts {
                 if depth > 0 {
                     let mut union = Types::default();
                     for &branch in branches {
-                        let inner = Self::at_depth(graph, &Conj::one(branch), implied_inside, depth - 1);
+                        let inner = Self::at_depth(graph, &Conj::one(branch), inside, depth - 1);
                         union = union.or(inner.types);
                     }
                     facts.types = facts.types.and(union);
@@ -74,7 +94,7 @@ impl Facts {
             }
         }
         // `properties` without `type` says nothing about other types; people mean an object.
-        if implied && facts.types == Types::ALL && !structural.is_empty() {
+        if implied.asked && here && facts.types == Types::ALL && !structural.is_empty() {
             facts.types = structural;
         }
         let mut seen: BTreeSet<_> = facts.members.iter().copied().collect();

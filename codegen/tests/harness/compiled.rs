@@ -86,6 +86,8 @@ pub mod hangar;
 pub mod if_then_else;
 #[path = "../cases/implied_objects/expected/root.rs"]
 pub mod implied_objects;
+#[path = "../cases/implied_otherwise/expected/root.rs"]
+pub mod implied_otherwise;
 #[path = "../cases/long_chain/expected/root.rs"]
 pub mod long_chain;
 #[path = "../cases/map_nullable/expected/root.rs"]
@@ -114,6 +116,8 @@ pub mod not_required;
 pub mod not_schema;
 #[path = "../cases/nullable_any_of/expected/root.rs"]
 pub mod nullable_any_of;
+#[path = "../cases/nullable_selected/expected/root.rs"]
+pub mod nullable_selected;
 #[path = "../cases/number_beyond_i64/expected/root.rs"]
 pub mod number_beyond_i64;
 #[path = "../cases/number_big_literals/expected/root.rs"]
@@ -295,6 +299,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "hangar" => models!(hangar: IdempotencyKey, ManualRange, Other, Problem, Ship, ShipChangeSet, ShipPage),
         "if_then_else" => models!(if_then_else: Input, InputUnit),
         "implied_objects" => models!(implied_objects: Input),
+        "implied_otherwise" => models!(implied_otherwise: Any, AnyValue, Input, InputPlain),
         "long_chain" => models!(long_chain: Link00, Link01, Link02, Link03, Link04, Link05, Link06, Link07, Link08, Link09, Link10, Link11, Link12, Link13, Link14, Link15, Link16, Link17, Link18, Link19, Link20, Link21, Link22, Link23, Link24, Link25, Link26, Link27, Link28, Link29, Link30, Link31, Link32, Link33, Link34, Link35, Link36, Link37, Link38, Link39, Link40, Link41, Link42, Link43, Link44, Link45, Link46, Link47, Link48, Link49, Link50, Link51, Link52, Link53, Link54, Link55, Link56, Link57, Link58, Link59, Link60, Link61, Link62, Link63, Link64, Link65, Link66, Link67, Link68, Link69, Link70, Link71, Link72, Link73, Link74, Link75, Link76, Link77, Link78, Link79, Link80, Link81, Link82, Link83, Link84, Link85, Link86, Link87, Link88, Link89, Link90, Link91, Link92, Link93, Link94, Link95, Link96, Link97, Link98, Link99),
         "map_nullable" => models!(map_nullable: Input, Slot),
         "mutually_recursive" => models!(mutually_recursive: Arguments, Call, Expression, Literal),
@@ -309,6 +314,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "not_required" => models!(not_required: Input),
         "not_schema" => models!(not_schema: Input),
         "nullable_any_of" => models!(nullable_any_of: Input, InputFilesValue),
+        "nullable_selected" => models!(nullable_selected: Input, InputSize, Owner),
         "number_beyond_i64" => models!(number_beyond_i64: Input, Serial),
         "number_big_literals" => models!(number_big_literals: Input),
         "number_bounds" => models!(number_bounds: Byte, Digit, Input),

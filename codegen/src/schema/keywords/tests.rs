@@ -9,7 +9,7 @@ macro_rules! each_field {
     ($whole:expr, $($field:ident),* $(,)?) => {{
         let Schema {
             place: _, resource: _, location: _, origin: _, boolean: _, gap: _, extensions: _,
-            discriminator: _, $($field,)*
+            discriminator: _, implied_otherwise: _, $($field,)*
         } = $whole;
         vec![$((stringify!($field), Schema { $field, ..Schema::default() }),)*]
     }};
@@ -43,6 +43,7 @@ fn full() -> Schema {
         content_schema: Some(id()),
         extensions: contract_runtime::Map::default(),
         discriminator: None,
+        implied_otherwise: false,
         types: Some(Types::NULL),
         enumeration: Some(Vec::new()),
         constant: Some(Json::Null),
