@@ -8,7 +8,7 @@ pub(crate) mod document;
 pub(crate) mod keywords;
 mod part;
 
-use contract_runtime::{Json, Map, Number};
+use contract_runtime::{Json, Map, Number, format::Format};
 
 use crate::{
     arena::{Arena, Id},
@@ -224,6 +224,8 @@ pub struct Schema {
     pub write_only: bool,
     /// `format`, an annotation.
     pub format: Option<String>,
+    /// The same where the dialect asserts it (Validation 7.2.2).
+    pub asserted: Option<Format>,
     /// `contentEncoding`, an annotation.
     pub content_encoding: Option<String>,
     /// `contentMediaType`, an annotation.

@@ -84,6 +84,7 @@ const RUNTIME: &[&str] = &[
     "json",
     "secret",
     "moment",
+    "format",
     "read",
     // What a contract asks of values.
     "violation",

@@ -33,6 +33,7 @@
 pub mod client;
 pub mod contract;
 pub mod depth;
+pub mod format;
 pub mod json;
 mod key;
 mod kind;

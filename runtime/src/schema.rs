@@ -44,6 +44,7 @@ pub use literal::Literal;
 use crate::Json;
 use crate::Number;
 use crate::depth;
+use crate::format::Format;
 use crate::pattern::Pattern;
 use crate::violation::DEFAULT_CAP;
 use crate::violation::Violations;
@@ -135,6 +136,8 @@ pub enum Keyword<'t> {
     ExclusiveMinimum(Number),
     /// Validation 6.3.1, in code points.
     MaxLength(u64),
+    /// Validation 7.2.2, where a meta-schema asks for it.
+    Format(Format),
     /// Validation 6.3.2, in code points.
     MinLength(u64),
     /// Validation 6.3.3.

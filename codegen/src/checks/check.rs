@@ -3,7 +3,7 @@
 //! Two readers make something of it: `emit` writes it as an expression, and [`super::evaluate`]
 //! finds out what that expression would say of a value.
 
-use contract_runtime::Number;
+use contract_runtime::{Number, format::Format};
 
 use self::Check::{All, Always, Any, Never, Not, One};
 use crate::{schema::SchemaId, shape::TypeId};
@@ -150,6 +150,8 @@ pub enum Test {
     TextIn(Text, Vec<String>),
     /// A pattern matches.
     Matches(Text, String),
+    /// It has a format.
+    Format(Text, Format),
     /// A machine integer is one of these.
     IntIn(Place, Vec<i128>),
     /// A machine integer and a bound.

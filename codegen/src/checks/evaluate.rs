@@ -136,6 +136,7 @@ impl Evaluator<'_> {
                 values.iter().any(|value| value == text)
             }
             Test::Matches(text, pattern) => self.tables.is_match(pattern, self.text(text, scene)?),
+            Test::Format(text, format) => format.is_match(self.text(text, scene)?),
             Test::IntIn(at, values) => values.contains(&self.int(at, scene)?),
             Test::IntBound(at, order, limit) => order.holds(&self.int(at, scene)?, limit),
             Test::IntMultiple(at, divisor) => self.int(at, scene)? % i128::from(*divisor) == 0,

@@ -86,6 +86,9 @@ impl<'a> Checker<'a> {
         if let Some(pattern) = s.pattern.as_ref().filter(|p| self.scope.tables.pattern(p).is_some()) {
             check = check.and(Test::Matches(text.clone(), pattern.clone()).into());
         }
+        if let Some(format) = s.asserted {
+            check = check.and(Test::Format(text.clone(), format).into());
+        }
         check
     }
 }

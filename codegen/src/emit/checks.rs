@@ -179,6 +179,10 @@ impl Emitter<'_> {
                 let (pattern, text) = (self.tables.pattern(pattern), text_arg(text));
                 quote!(schemas::#pattern.is_match(#text))
             }
+            Test::Format(text, format) => {
+                let (format, text) = (ident(&format!("{format:?}")), text_arg(text));
+                quote!(::contract_runtime::format::Format::#format.is_match(#text))
+            }
             Test::IntIn(at, values) => {
                 let (at, values) = (copy(at), values.iter().copied().map(Literal::i128_unsuffixed));
                 match values.len() {

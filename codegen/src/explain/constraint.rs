@@ -118,7 +118,8 @@ impl<'a> Constraints<'a> {
 /// A schema with one of its keywords, and those that this one needs to be understood.
 pub(crate) fn only(s: &Schema, keyword: &str) -> Schema {
     match Keyword::find(keyword) {
-        Some(keyword) => s.with(|each| each == keyword || keyword.depends_on().contains(&each)),
+        // By name: a `format` that is asserted is two words.
+        Some(keyword) => s.with(|each| each.name() == keyword.name() || keyword.depends_on().contains(&each)),
         // The schema `false`, which has no keyword.
         None => Schema { boolean: s.boolean, ..s.with(|_| false) },
     }

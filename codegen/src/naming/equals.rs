@@ -161,6 +161,7 @@ impl Kinds<'_> {
             read_only: false,
             write_only: false,
             format: schema.format.clone(),
+            asserted: schema.asserted,
             content_encoding: schema.content_encoding.clone(),
             content_media_type: schema.content_media_type.clone(),
             content_schema: None,

@@ -17,6 +17,8 @@ pub(crate) struct Dialect {
     /// Whether words of OpenAPI 3.0 are read as they are meant, with a warning: documents that
     /// were moved to 3.1 by their version number alone are many.
     pub(crate) migrated: bool,
+    /// Whether `format` is asserted (Validation 7.2.2).
+    pub(crate) asserts: bool,
     /// Whether it is draft-04: `id`, and bounds that a boolean makes exclusive.
     pub(crate) early: bool,
 }
@@ -32,7 +34,14 @@ impl Dialect {
     const EARLY: Self = Self { early: true, ..Self::json(Draft::Draft7) };
 
     const fn json(draft: Draft) -> Self {
-        Self { draft, vocabularies: vocabulary::ALL, openapi: false, migrated: false, early: false }
+        Self {
+            draft,
+            vocabularies: vocabulary::ALL,
+            openapi: false,
+            migrated: false,
+            asserts: false,
+            early: false,
+        }
     }
 
     /// Whether the keyword means something here.
@@ -92,6 +101,8 @@ pub(crate) enum Choice {
     Missing(String),
     /// Not read, with the reason.
     Refused(String),
+    /// Without this vocabulary nobody may read it (Core 8.1.2.1).
+    Unknown(String),
 }
 
 /// The dialect that a `$schema` (or `jsonSchemaDialect`) names.
@@ -140,7 +151,7 @@ fn custom(sources: &Sources, name: &str, meta: &Tree) -> Choice {
                 Some(_) => Dialect::json(Draft::Latest),
                 None => return Choice::Missing(base.to_owned()),
             },
-            refused @ Choice::Refused(_) => return refused,
+            refused @ (Choice::Refused(_) | Choice::Unknown(_)) => return refused,
         },
     };
     let Some(list) = meta.get("$vocabulary") else { return Choice::Known(dialect) };
@@ -161,14 +172,18 @@ fn custom(sources: &Sources, name: &str, meta: &Tree) -> Choice {
             "validation" if known => vocabulary::VALIDATION,
             "meta-data" if known => vocabulary::META,
             "format" | "format-annotation" if known => vocabulary::FORMAT,
-            "format-assertion" if known && !required => vocabulary::FORMAT,
+            // Who knows it asserts, whether or not others have to know it, too.
+            "format-assertion" if known => {
+                dialect.asserts = true;
+                vocabulary::FORMAT
+            }
             "content" if known => vocabulary::CONTENT,
             _ if member.key.starts_with("https://spec.openapis.org/oas/3.1/vocab/") => {
                 dialect.openapi = true;
                 0
             }
             _ if required => {
-                return Choice::Refused(format!("the vocabulary `{}` of the dialect `{name}`", member.key));
+                return Choice::Unknown(member.key.clone());
             }
             _ => 0,
         };

@@ -395,6 +395,14 @@ impl<'t> Discovery<'t> {
                 self.missing.push((uri, place.clone()));
                 self.lost.push(problem);
             }
+            Choice::Unknown(vocabulary) => {
+                let message = format!(
+                    "the dialect `{name}` requires the vocabulary `{vocabulary}`, which is not known here"
+                );
+                self.problems.push(Diagnostic::error("unsupported", message).at(place.clone()).help(
+                    "where its keywords decide nothing about values, say `false` for it in `$vocabulary`",
+                ));
+            }
             Choice::Refused(message) => {
                 let problem = Diagnostic::error("unsupported", message).at(place.clone());
                 self.problems.push(problem.mended("its schemas are read as others are"));

@@ -368,7 +368,12 @@ impl<'t> Parser<'_, 't> {
             Keyword::Deprecated => schema.deprecated = self.flag(node, member),
             Keyword::ReadOnly => schema.read_only = self.flag(node, member),
             Keyword::WriteOnly => schema.write_only = self.flag(node, member),
-            Keyword::Format => schema.format = self.text(node, member),
+            Keyword::Format => {
+                schema.format = self.text(node, member);
+                schema.asserted = self.asserted(node, member);
+            }
+            // Written as `format`.
+            Keyword::AssertedFormat => {}
             Keyword::ContentEncoding => schema.content_encoding = self.text(node, member),
             Keyword::ContentMediaType => schema.content_media_type = self.text(node, member),
             Keyword::Discriminator | Keyword::Xml | Keyword::ExternalDocs => {

@@ -4,7 +4,7 @@
 //! vocabulary know it, what it does to a value, and which field of [`Schema`] holds it once it is
 //! read. Whoever needs a list of keywords asks the rows, so that a new one is missing nowhere.
 
-use contract_runtime::{Json, Number};
+use contract_runtime::{Json, Number, format::Format};
 
 use super::{Contains, DynamicReference, Schema, SchemaId, Types};
 
@@ -173,6 +173,7 @@ fields! {
     Option<String>: |held| held.as_deref().map(Value::Text);
     bool: |held| held.then_some(Value::Flag);
     Option<Types>: |held| held.map(Value::Types);
+    Option<Format>: |held| held.map(|format| Value::Text(format.name()));
     Option<Json>: |held| held.as_ref().map(Value::Json);
     Option<Vec<Json>>: |held| held.as_deref().map(Value::Values);
     Vec<Json>: |held| (!held.is_empty()).then_some(Value::Values(held));
@@ -191,6 +192,7 @@ macro_rules! keywords {
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// By its name, in whichever draft.
+            #[allow(unreachable_patterns, reason = "of two words of one name, the first is what is written")]
             pub(crate) fn find(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)* _ => None }
             }
@@ -290,7 +292,9 @@ keywords! {
     "deprecated" Deprecated Nothing Deprecated META Annotation deprecated;
     "readOnly" ReadOnly Nothing All META Annotation read_only;
     "writeOnly" WriteOnly Nothing All META Annotation write_only;
+    // Two words of one name: what it says, and what it demands where the dialect asserts it.
     "format" Format Nothing All FORMAT Annotation format;
+    "format" AssertedFormat Nothing From2020 FORMAT Assertion asserted;
     "contentEncoding" ContentEncoding Nothing Json CONTENT Annotation content_encoding;
     "contentMediaType" ContentMediaType Nothing Json CONTENT Annotation content_media_type;
     "contentSchema" ContentSchema One From2019 CONTENT Annotation content_schema;

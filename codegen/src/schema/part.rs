@@ -59,6 +59,7 @@ impl Moved {
             read_only: _,
             write_only: _,
             format: _,
+            asserted: _,
             content_encoding: _,
             content_media_type: _,
             content_schema,

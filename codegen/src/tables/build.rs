@@ -109,6 +109,7 @@ impl<'t> Builder<'t> {
         out.extend(
             s.pattern.as_ref().and_then(|p| self.patterns.get(p.as_str())).map(|p| Keyword::Pattern(p)),
         );
+        out.extend(s.asserted.map(Keyword::Format));
         out.extend(s.min_items.map(Keyword::MinItems));
         out.extend(s.max_items.map(Keyword::MaxItems));
         out.extend(s.unique_items.then_some(Keyword::UniqueItems));

@@ -40,6 +40,7 @@ pub(super) fn tokens(set: &TableSet<'_>) -> TokenStream {
         !literals_of(k).is_empty() || matches!(k, Keyword::AnyOf(_, Some(_)) | Keyword::OneOf(_, Some(_)))
     })
     .then(|| quote!(Literal,));
+    let format = uses(&|k| matches!(k, Keyword::Format(_))).then(|| quote!(format::Format,));
     let types = uses(&|k| matches!(k, Keyword::Type(_))).then(|| quote!(Types,));
     let keyword = set.tables.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
     let schema = (!set.tables.schemas.is_empty()).then(|| quote!(Schema,));
@@ -47,7 +48,7 @@ pub(super) fn tokens(set: &TableSet<'_>) -> TokenStream {
     let named = (!set.plan.rows.groups.is_empty()).then(|| quote!(Resource,));
     quote! {
         use ::contract_runtime::{
-            #number #pattern
+            #number #format #pattern
             schema::{#choice #keyword #literal #named #schema SchemaId, Tables, #types Validator},
         };
         /// The validator of a schema, by its row in [`TABLES`].
@@ -159,6 +160,7 @@ impl Printer<'_> {
             Keyword::MinLength(n) => format!("MinLength({n})"),
             Keyword::MaxLength(n) => format!("MaxLength({n})"),
             Keyword::Pattern(p) => format!("Pattern({})", self.pattern(p)),
+            Keyword::Format(format) => format!("Format(Format::{format:?})"),
             Keyword::MinItems(n) => format!("MinItems({n})"),
             Keyword::MaxItems(n) => format!("MaxItems({n})"),
             Keyword::UniqueItems => "UniqueItems".to_owned(),

@@ -80,6 +80,8 @@ pub mod faults_schemas;
 pub mod faults_yaml;
 #[path = "../cases/format_annotation/expected/root.rs"]
 pub mod format_annotation;
+#[path = "../cases/format_assertion/expected/root.rs"]
+pub mod format_assertion;
 #[path = "../cases/hangar/expected/root.rs"]
 pub mod hangar;
 #[path = "../cases/if_then_else/expected/root.rs"]
@@ -296,6 +298,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "faults_schemas" => models!(faults_schemas: Idle, Input),
         "faults_yaml" => models!(faults_yaml: Base, Derived, ReadPhone),
         "format_annotation" => models!(format_annotation: Input, Link, Moment),
+        "format_assertion" => models!(format_assertion: Booking, BookingKind, Id, Meta, Told),
         "hangar" => models!(hangar: IdempotencyKey, ManualRange, Other, Problem, Ship, ShipChangeSet, ShipPage),
         "if_then_else" => models!(if_then_else: Input, InputUnit),
         "implied_objects" => models!(implied_objects: Input),

@@ -50,6 +50,7 @@ pub(super) fn of_text(keyword: &Keyword<'_>, value: &Json, text: &str) -> Said {
         Keyword::MaxLength(most) => ("maxLength", text::char_count_at_most(text, size(*most))),
         Keyword::MinLength(least) => ("minLength", text::char_count_at_least(text, size(*least))),
         Keyword::Pattern(pattern) => ("pattern", pattern.is_match(text)),
+        Keyword::Format(format) => ("format", format.is_match(text)),
         _ => return of_any(keyword, value),
     })
 }
@@ -95,6 +96,7 @@ pub(super) fn of_any(keyword: &Keyword<'_>, value: &Json) -> Said {
         | Keyword::MaxLength(_)
         | Keyword::MinLength(_)
         | Keyword::Pattern(_)
+        | Keyword::Format(_)
         | Keyword::MaxItems(_)
         | Keyword::MinItems(_)
         | Keyword::MaxProperties(_)

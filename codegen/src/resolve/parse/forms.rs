@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use contract_runtime::{Json, Number};
+use contract_runtime::{Json, Number, format::Format};
 
 use crate::{
     diagnostics::Diagnostic,
@@ -60,6 +60,22 @@ impl<'t> Parser<'_, 't> {
         members
             .filter_map(|each| Some((each.key.clone(), self.id_at(node, &join(&here, &each.key))?)))
             .collect()
+    }
+
+    /// What a `format` demands where the dialect asserts it.
+    pub(super) fn asserted(&mut self, node: &Node<'t>, member: &Member) -> Option<Format> {
+        let name = member.value.as_str().filter(|_| node.dialect.asserts)?;
+        let found = Format::named(name);
+        // Validation 7.2.2: all formats of the specification; 7.2.3: those of others are annotations.
+        if found.is_none() && matches!(name, "regex" | "idn-email" | "idn-hostname") {
+            let message = format!("`{name}` cannot be asserted here, as the dialect demands");
+            self.problems.push(
+                Diagnostic::error("unsupported", message)
+                    .at(node.place(member))
+                    .help("remove the `format`, or use a dialect with the vocabulary `format-annotation`"),
+            );
+        }
+        found
     }
 
     /// OpenAPI's `discriminator`, with the schemas of its mapping.
