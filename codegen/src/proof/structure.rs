@@ -36,8 +36,9 @@ pub fn mismatches(graph: &Graph, shapes: &Shapes, implied_objects: bool) -> Vec<
         say(&TypeRef::Named(id), &def.conj);
         match &def.body {
             Body::Struct(body) => {
-                // A member that only some branches declare holds anything.
-                let always = body.fields.iter().filter(|field| !field.conj.ids.is_empty());
+                // A member that only some branches declare holds anything; one without a field, its
+                // constant, whatever type it would have had.
+                let always = body.fields.iter().filter(|field| !field.conj.ids.is_empty() && !field.omitted);
                 always.for_each(|field| say(&field.ty, &field.conj));
             }
             Body::Tagged(body) => {
@@ -181,6 +182,20 @@ mod tests {
     fn field(body: &mut Body, wire: &str, spoil: impl FnOnce(&mut crate::shape::Field)) {
         let Body::Struct(body) = body else { panic!("no struct") };
         spoil(body.fields.iter_mut().find(|field| field.wire == wire).unwrap());
+    }
+
+    /// The type of a tag that no field holds is gone.
+    #[test]
+    fn a_tag_without_a_field_is_its_constant() {
+        let text = r##"{
+            "oneOf": [{ "$ref": "#/$defs/row" }, { "$ref": "#/$defs/button" }],
+            "$defs": {
+                "kinds": { "type": "integer", "oneOf": [{ "const": 1 }, { "const": 2 }] },
+                "row": { "type": "object", "required": ["type"], "properties": { "type": { "enum": [1], "allOf": [{ "$ref": "#/$defs/kinds" }] } } },
+                "button": { "type": "object", "required": ["type"], "properties": { "type": { "enum": [2], "allOf": [{ "$ref": "#/$defs/kinds" }] } } } } }"##;
+        let sources = Sources::from_texts(&[("a.json", "", text)]).unwrap();
+        let contract = Project::default().understand(sources).unwrap();
+        assert!(contract.diagnostics.is_empty(), "{}", contract.diagnostics);
     }
 
     #[test]
