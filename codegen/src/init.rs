@@ -7,7 +7,10 @@
 mod print;
 mod secrets;
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 pub use self::print::codegen_toml;
 use crate::{
@@ -54,6 +57,10 @@ pub struct Findings {
     pub idempotency: Vec<String>,
     /// Header parameters that something around the client supplies.
     pub transport: Vec<String>,
+    /// Where the prefixes of URIs are answered from: prefix, folder or file as it was given.
+    pub mounts: Vec<(String, PathBuf)>,
+    /// URIs that references ask for and that nothing answers.
+    pub unanswered: Vec<String>,
     /// Keywords that JSON Schema does not know.
     pub unknown_keywords: usize,
     /// Schemas with `properties` and without `type`.
@@ -62,16 +69,23 @@ pub struct Findings {
     pub diagnostics: Diagnostics,
 }
 
-/// Reads a contract and looks for what its owner may want to decide.
+/// Reads a contract and looks for what its owner may want to decide. `mounts` answer URIs that
+/// begin with a prefix from a folder, or a whole URI from a file.
 ///
 /// # Errors
 /// When the contract would be refused whatever the options.
-pub fn findings(inputs: &[PathBuf], step: Step<'_>) -> Result<Findings, Diagnostics> {
+pub fn findings(
+    inputs: &[PathBuf],
+    mounts: &[(String, PathBuf)],
+    step: Step<'_>,
+) -> Result<Findings, Diagnostics> {
     let mut project = Project { inputs: inputs.to_vec(), ..Project::default() };
+    project.config.mounts = mounts.iter().cloned().collect();
     project.config.types.unsupported = Some(Unsupported::Keep);
     project.config.client.skip_unsupported = Some(true);
     let contract = project.read_with(step)?;
-    deep(|| found(&project, &contract))
+    let found = deep(|| found(&project, &contract))?;
+    Ok(Findings { mounts: mounts.to_vec(), ..found })
 }
 
 fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics> {
@@ -92,6 +106,7 @@ fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics>
         servers: api.servers.clone(),
         tags: tags(contract, &plans.paths),
         secrets: secrets::secrets(contract),
+        unanswered: unanswered(contract),
         ..Findings::default()
     };
     let unbounded = graph.ids().filter(|&id| is_unbounded(graph.schema(id)));
@@ -114,14 +129,33 @@ fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics>
     Ok(Findings { diagnostics, ..found })
 }
 
+/// URIs, without their fragments, that references ask for and that no document has.
+fn unanswered(contract: &Reading) -> Vec<String> {
+    let asked = contract.diagnostics.iter().filter(|each| each.code == "unresolved-reference");
+    let asked = asked.filter_map(|each| {
+        let place = each.place.as_ref()?;
+        let source = contract.sources.get(place.source)?;
+        let reference = source.tree.at(&place.pointer)?.as_str()?;
+        let uri = reference.split('#').next().unwrap_or(reference);
+        (uri.starts_with("http://") || uri.starts_with("https://")).then(|| uri.to_owned())
+    });
+    asked.collect::<BTreeSet<String>>().into_iter().collect()
+}
+
 /// The parameters that are said once, not with every call.
 fn headers(plan: &Plan<'_>, found: &mut Findings) {
-    let rows = plan.calls.iter().flat_map(|call| &call.parameters).map(|parameter| &parameter.row);
-    let names: BTreeSet<&str> =
-        rows.filter(|row| row.location == ParameterIn::Header).map(|row| row.name.as_str()).collect();
-    for name in names {
+    // Which header it is stands in its name, or in what is said about it.
+    let mut names: BTreeMap<&str, bool> = BTreeMap::new();
+    for parameter in plan.calls.iter().flat_map(|call| &call.parameters) {
+        if parameter.row.location == ParameterIn::Header {
+            let about = parameter.parameter.description.as_deref().unwrap_or_default();
+            *names.entry(parameter.row.name.as_str()).or_default() |=
+                about.to_ascii_lowercase().contains("idempoten");
+        }
+    }
+    for (name, repeats) in names {
         let lower = name.to_ascii_lowercase();
-        if lower.contains("idempotency") {
+        if repeats || lower.contains("idempotency") {
             found.idempotency.push(name.to_owned());
         } else if ["authorization", "dpop", "signature", "correlation", "request-id", "api-version", "trace"]
             .iter()

@@ -426,6 +426,27 @@ fn init_writes_options_that_work() {
     assert!(!folder.0.join("codegen.toml").exists());
 }
 
+/// What was mounted to read the contract is mounted in the file, as seen from there.
+#[test]
+fn init_takes_mounts() {
+    let folder = Folder::new("init-mounts");
+    folder.put("api.json", r#"{ "items": { "$ref": "https://vendor.example/v1/other.json" } }"#);
+    folder.put("vendor/other.json", r#"{ "type": "string" }"#);
+    let ran = folder.run(&["init", "api.json"]).ended(0);
+    assert!(ran.err.contains("mounts 1: https://vendor.example/v1/other.json"), "{}", ran.err);
+    let text = fs::read_to_string(folder.0.join("codegen.toml")).unwrap();
+    assert!(text.contains("# mounts = { \"https://vendor.example/v1/\" = \"vendor\" }"), "{text}");
+    let mount = "https://vendor.example/v1/=vendor";
+    let ran =
+        folder.run(&["init", "api.json", "--mount", mount, "--output", "schemas/codegen.toml"]).ended(0);
+    assert!(!ran.err.contains("mounts"), "{}", ran.err);
+    let text = fs::read_to_string(folder.0.join("schemas/codegen.toml")).unwrap();
+    assert!(text.contains("\nmounts = { \"https://vendor.example/v1/\" = \"../vendor\" }"), "{text}");
+    folder.run(&["generate", "schemas/codegen.toml", "--strict"]).ended(0);
+    let ran = folder.run(&["init", "api.json", "--mount", "vendor", "--force"]).ended(2);
+    assert!(ran.err.contains("say which prefix and where"), "{}", ran.err);
+}
+
 #[test]
 fn many_warnings_of_a_kind_are_counted() {
     let folder = Folder::new("warnings");

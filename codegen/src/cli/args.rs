@@ -79,6 +79,7 @@ a comment with its default.
 Examples:
   contract-codegen init openapi.yaml
   contract-codegen init schemas/ --output schemas/codegen.toml
+  contract-codegen init api.yaml --mount https://example.com/schemas/=vendor
   contract-codegen init discord.json --force && contract-codegen generate codegen.toml";
 
 const GENERATE: &str = "\
@@ -229,6 +230,9 @@ pub(crate) struct InitArgs {
     /// OpenAPI documents, schema files, folders of them
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
+    /// A folder that answers the URIs that begin with a prefix, or a file that answers one
+    #[arg(long = "mount", value_name = "PREFIX=PATH", value_parser = mount)]
+    pub(crate) mounts: Vec<(String, PathBuf)>,
     /// The file that is written
     #[arg(long, short, value_name = "FILE", default_value = "codegen.toml")]
     pub(crate) output: PathBuf,
@@ -237,6 +241,16 @@ pub(crate) struct InitArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) shown: Output,
+}
+
+/// `https://example.com/schemas/=vendor`
+fn mount(text: &str) -> Result<(String, PathBuf), String> {
+    match text.rsplit_once('=') {
+        Some((prefix, path)) if !prefix.is_empty() && !path.is_empty() => {
+            Ok((prefix.to_owned(), PathBuf::from(path)))
+        }
+        _ => Err("say which prefix and where: `https://example.com/schemas/=vendor`".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

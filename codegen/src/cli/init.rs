@@ -35,9 +35,10 @@ pub(crate) fn init(args: &InitArgs, screen: &Screen) -> Result<u8, Failure> {
             output.display()
         )));
     }
-    let found = findings(&args.inputs, &|what| screen.step(what))?;
+    let mut found = findings(&args.inputs, &args.mounts, &|what| screen.step(what))?;
     let folder = output.parent().unwrap_or(Path::new(""));
     let inputs: Vec<String> = args.inputs.iter().map(|input| relative(folder, input)).collect();
+    found.mounts.iter_mut().for_each(|(_, path)| *path = relative(folder, path).into());
     let text = codegen_toml(&found, &inputs);
     write(output, &text, args.force)
         .map_err(|error| Failure::Io(format!("cannot write {}: {error}", output.display())))?;
@@ -92,6 +93,8 @@ fn tell(found: &Findings) -> Vec<(&'static str, String)> {
         ("patterns", texts(&found.patterns), "that cannot be run, left unchecked"),
         ("refused", all(&found.refused), "operations that the client leaves out"),
         ("headers", all(&found.transport), "that a transport may supply"),
+        ("mounts", all(&found.unanswered), "URIs that nothing answers; `--mount` does"),
+        ("idempotency", all(&found.idempotency), "makes calls safe to repeat; suggested as a comment"),
         ("servers", all(&found.servers), "that `Client::new` takes"),
     ];
     for (word, what, about) in suggested {

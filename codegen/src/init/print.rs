@@ -28,8 +28,7 @@ pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
     page.line(&format!("inputs = [{}]", quoted(inputs).join(", ")));
     page.part("Name of the package.");
     page.line(&format!("package = {:?}", found.package));
-    page.part("Folders that answer URI prefixes of references; nothing is fetched.");
-    page.say("mounts = { \"https://example.com/schemas/\" = \"vendor\" }");
+    mounts(&mut page, found);
     secrets(&mut page, found);
     unknown(&mut page);
     page.table("input");
@@ -47,6 +46,25 @@ pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
     page.say("\"#/components/schemas/Money\" = \"crate::Money\"");
     areas(&mut page, found);
     page.0
+}
+
+fn mounts(page: &mut Page, found: &Findings) {
+    page.part("Folders that answer URI prefixes of references; nothing is fetched.");
+    if !found.unanswered.is_empty() {
+        page.say("Nothing answers these, so that any JSON passes there:");
+        page.some(&found.unanswered, |uri| format!("  {}", one_line(uri)));
+    }
+    if found.mounts.is_empty() {
+        let first = found.unanswered.first().map_or("https://example.com/schemas/", String::as_str);
+        let prefix = first.rfind('/').and_then(|at| first.get(..=at)).unwrap_or(first);
+        page.say(&format!("mounts = {{ {prefix:?} = \"vendor\" }}"));
+        return;
+    }
+    let all = found
+        .mounts
+        .iter()
+        .map(|(prefix, path)| format!("{prefix:?} = {:?}", path.to_string_lossy().replace('\\', "/")));
+    page.line(&format!("mounts = {{ {} }}", all.collect::<Vec<_>>().join(", ")));
 }
 
 fn secrets(page: &mut Page, found: &Findings) {
@@ -69,6 +87,8 @@ fn unknown(page: &mut Page) {
     page.say("closed = []");
     page.part("They refuse them where requests alone hold them; these keep them:");
     page.say("open = []");
+    page.part("Schemas that are `null`, too, though the contract does not say so.");
+    page.say("nullable = []");
 }
 
 fn output(page: &mut Page, found: &Findings) {
@@ -109,6 +129,8 @@ fn types(page: &mut Page, found: &Findings) {
     };
     page.say(&format!("Whether `properties` without `type` mean an object{implied}."));
     page.say("implied-objects = true");
+    page.say("Schemas of which the opposite holds.");
+    page.say("implied-otherwise = []");
     let unknown = match found.unknown_keywords {
         0 => String::new(),
         count => format!("; {count} here"),

@@ -1,4 +1,5 @@
-//! Members that look like secrets: by name, by `format: password`, by `writeOnly`.
+//! Members that look like secrets: by name, by `format: password`, by `writeOnly`, by what is said
+//! about them.
 
 use std::collections::BTreeMap;
 
@@ -30,6 +31,23 @@ const WORDS: [&str; 13] = [
 /// Last two words of a secret's name.
 const PAIRS: [(&str, &str); 5] =
     [("api", "key"), ("private", "key"), ("access", "key"), ("signing", "key"), ("session", "key")];
+/// What is said of secrets.
+const SAID: [&str; 14] = [
+    "keep this secret",
+    "keep it secret",
+    "kept secret",
+    "keep secret",
+    "keep this confidential",
+    "kept confidential",
+    "treat this as a password",
+    "like a password",
+    "do not log",
+    "never log",
+    "only shown once",
+    "shown only once",
+    "client secret",
+    "bearer token",
+];
 /// Words that make a token a place in a list.
 const HARMLESS: [&str; 7] = ["page", "next", "previous", "prev", "continuation", "sync", "cursor"];
 
@@ -49,6 +67,8 @@ pub(super) fn secrets(contract: &Reading) -> Vec<(String, String)> {
                 "writeOnly".to_owned()
             } else if is_secret(name) {
                 format!("called `{name}`")
+            } else if let Some(said) = schemas.iter().find_map(|s| said(s.description.as_deref()?)) {
+                format!("\"{said}\"")
             } else {
                 continue;
             };
@@ -74,6 +94,13 @@ fn is_secret(name: &str) -> bool {
     }
 }
 
+/// What a description says that only secrets are said.
+fn said(description: &str) -> Option<&'static str> {
+    let words: Vec<&str> = description.split_whitespace().collect();
+    let text = words.join(" ").to_lowercase();
+    SAID.into_iter().find(|said| text.contains(said))
+}
+
 /// Whether any string can stand there; a listed one is no secret.
 fn is_text(contract: &Reading, id: SchemaId) -> bool {
     let facts = Facts::of(&contract.graph, &Conj::one(id), contract.options.implied_objects);
@@ -85,6 +112,13 @@ fn is_text(contract: &Reading, id: SchemaId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_spoken_of_like_secrets() {
+        assert_eq!(said("The signing value.\n\n**Keep this\nsecret.**"), Some("keep this secret"));
+        assert_eq!(said("It is shown only once."), Some("shown only once"));
+        assert_eq!(said("No secret about it: a name that everybody sees."), None);
+    }
 
     #[test]
     fn names_of_secrets_end_like_secrets() {

@@ -14,7 +14,7 @@ paths:
     post:
       operationId: addShip
       tags: [ships]
-      parameters: [{ name: Idempotency-Key, in: header, required: true, schema: { type: string } }, { name: DPoP, in: header, schema: { type: string } }]
+      parameters: [{ name: Idempotency-Key, in: header, required: true, schema: { type: string } }, { name: Vendor-Request-Id, in: header, description: For idempotent requests., schema: { type: string } }, { name: DPoP, in: header, schema: { type: string } }]
       requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/Login' } } } }
       responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Event' } } } } }
   /name:
@@ -32,6 +32,9 @@ components:
         pin: { type: string, format: password }
         handle: { type: string, pattern: '^(?!x)' }
         seed: { $ref: '#/components/schemas/Seed' }
+        proof: { type: string, description: Keep this secret. }
+        other: { $ref: 'https://vendor.example/v1/other.json#/a' }
+        another: { $ref: 'https://vendor.example/v1/other.json#/b' }
         nextPageToken: { type: string }
         token: { type: string, enum: [a, b] }
         size: { type: integer }
@@ -57,12 +60,21 @@ fn what_an_owner_may_decide_is_found() {
     let found = look();
     let login = "#/components/schemas/Login/properties";
     let secrets: Vec<&str> = found.secrets.iter().map(|(selector, _)| selector.as_str()).collect();
-    assert_eq!(secrets, [&format!("{login}/password"), &format!("{login}/pin"), "#/components/schemas/Seed"]);
+    assert_eq!(
+        secrets,
+        [
+            &format!("{login}/password"),
+            &format!("{login}/pin"),
+            &format!("{login}/proof"),
+            "#/components/schemas/Seed"
+        ]
+    );
+    assert_eq!(found.unanswered, ["https://vendor.example/v1/other.json"]);
     assert_eq!(found.unbounded, [format!("{login}/size")]);
     assert_eq!(found.patterns, [(format!("{login}/handle"), "^(?!x)".to_owned())]);
     assert_eq!(
         (found.idempotency, found.transport),
-        (vec!["Idempotency-Key".to_owned()], vec!["DPoP".to_owned()])
+        (vec!["Idempotency-Key".to_owned(), "Vendor-Request-Id".to_owned()], vec!["DPoP".to_owned()])
     );
     assert_eq!(found.operations, 2);
     let refused =
@@ -95,7 +107,8 @@ fn the_file_is_valid_with_and_without_its_comments() {
     }
     let awake = awake.replace("[names]\n# \"", "[names]\n\"").replace("[replace]\n# \"", "[replace]\n\"");
     let config: Config = toml::from_str(&awake).unwrap_or_else(|e| panic!("{e}\n{awake}"));
-    assert_eq!((config.secrets.len(), config.open.len(), config.areas.len()), (3, 0, 1));
+    assert_eq!((config.secrets.len(), config.open.len(), config.areas.len()), (4, 0, 1));
+    assert_eq!(config.mounts["https://vendor.example/v1/"], PathBuf::from("vendor"));
     assert_eq!(config.operations.idempotency_header.as_deref(), Some("Idempotency-Key"));
     assert_eq!((config.names.len(), config.replace.len()), (1, 1), "{awake}");
 }
