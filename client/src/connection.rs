@@ -16,7 +16,7 @@ use exchange_api::{
 use semver::Version;
 
 pub use self::label::{Label, MachineNames, UnusableLabel};
-use crate::{error::Error, exchange::Exchange, identity::Identity};
+use crate::{error::Error, exchange::Exchange, identity::Identity, tokens::SignedBy};
 
 /// What the exchange says of this connection: the service document, read at the start of every session (SVC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,11 +50,13 @@ impl Exchange {
     /// # Errors
     /// As every call; the refusals that stop a client come from here first (SVC-06).
     pub async fn connection(&self) -> Result<Connection, Error> {
-        let noted = self.session().and_then(|session| session.installation_id());
-        let known = noted.and_then(|id| id.parse().ok());
-        let connection = Connection::read(self.api(), self.identity(), known.as_ref()).await?;
-        if let (Some(session), Some(id)) = (self.session(), connection.installation_id())
-            && let Err(error) = session.note_installation(id.as_str()).await
+        let answer = self.api().service_document().await?;
+        // What was noted of the connection that was read: another may have taken its place by now.
+        let signed = answer.extensions.get::<SignedBy>().cloned();
+        let known = signed.as_ref().and_then(|signed| signed.installation.as_deref()?.parse().ok());
+        let connection = Connection::of(answer.into_body(), self.identity(), known.as_ref());
+        if let (Some(signed), Some(id)) = (signed, connection.installation_id())
+            && let Err(error) = self.tokens().named(&signed.of, id.as_str()).await
         {
             // This process knows it, and the next one asks again.
             tracing::warn!(%error, "the id of this installation is not written down");

@@ -14,7 +14,7 @@ use crate::{
     identity::Identity,
     place::Place,
     session::Session,
-    tokens::{Grant, Later, Tokens},
+    tokens::{Grant, Later, Tokens, Whose},
     transport::{Carrier, Settings},
 };
 
@@ -58,6 +58,7 @@ pub struct Exchange {
     identity: Identity,
     environment: Environment,
     session: Option<Session>,
+    tokens: Arc<dyn Tokens>,
     api: Client,
     pub(crate) handles: Arc<Handles>,
 }
@@ -106,6 +107,11 @@ impl Exchange {
     #[must_use]
     pub const fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// Who signs its calls.
+    pub(crate) fn tokens(&self) -> &dyn Tokens {
+        &*self.tokens
     }
 
     /// Clocks, sleep and random numbers.
@@ -194,14 +200,14 @@ impl ExchangeBuilder {
         let gateway = Origin::of(place.gateway())
             .map_err(|error| Error::caused(ErrorKind::Bug, "the gateway's address is none", error))?;
         let agent = identity.user_agent().clone();
-        let carrier = Carrier::new(gateway, agent, below, tokens, environment.clone(), settings);
+        let carrier = Carrier::new(gateway, agent, below, Arc::clone(&tokens), environment.clone(), settings);
         let carrier = match gates {
             Some(gates) => carrier.remembering(gates),
             None => carrier,
         };
         let api = Client::new(place.gateway(), carrier);
         let handles = Arc::new(Handles::new(api.clone()));
-        Ok(Exchange { place, identity, environment, session: None, api, handles })
+        Ok(Exchange { place, identity, environment, session: None, tokens, api, handles })
     }
 }
 
@@ -237,6 +243,10 @@ impl Tokens for SignedOut {
 
     fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
         Box::pin(async { Err(Self::refusal()) })
+    }
+
+    fn named<'a>(&'a self, _: &'a Whose, _: &'a str) -> Later<'a, Result<(), Error>> {
+        Box::pin(async { Ok(()) })
     }
 
     fn told<'a>(&'a self, _: &'a Grant, _: &'a Error) -> Later<'a, ()> {

@@ -48,6 +48,9 @@ pub(crate) struct Locked {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Notes {
+    /// The id of the connection that the names and scopes here are of. Tokens and notes are written one after the
+    /// other: notes of another connection than the tokens' say nothing of it.
+    pub(crate) connection: Option<String>,
     /// What the member granted.
     pub(crate) scopes: Vec<String>,
     /// What the exchange calls this installation (SVC-07).
@@ -56,6 +59,16 @@ pub(crate) struct Notes {
     pub(crate) label: Option<String>,
     /// Which connection is over, and why.
     pub(crate) ended: Option<EndedNote>,
+}
+
+impl Notes {
+    /// Makes them notes of this connection: what another one's say is none of its.
+    pub(crate) fn belong_to(&mut self, connection: &str) {
+        if self.connection.as_deref() != Some(connection) {
+            (self.connection, self.installation_id, self.label) = (Some(connection.to_owned()), None, None);
+            self.scopes.clear();
+        }
+    }
 }
 
 /// A connection that is over.

@@ -37,7 +37,7 @@ use crate::{
     oauth::Provider,
     place::Place,
     state::SessionState,
-    tokens::{Grant, Later, Tokens},
+    tokens::{Grant, Later, Tokens, Whose},
 };
 
 /// A connection to the exchange, or the place of one. Cloning shares it.
@@ -226,35 +226,36 @@ impl Session {
         self.0.vault.name()
     }
 
-    /// What the exchange calls this installation, as it was noted (SVC-07).
+    /// What the exchange calls this installation, as it was noted of this connection (SVC-07); nothing when it is a
+    /// new one, which may be another member's. Of a session that is over or signed out, what was noted of the last.
     #[must_use]
     pub fn installation_id(&self) -> Option<String> {
-        self.0.held().notes.installation_id.clone()
+        self.0.held().noted()?.installation_id.clone()
     }
 
-    /// The label that the member chose, as it was noted (SVC-12).
+    /// The label that the member chose, as it was noted of the same connection (SVC-12).
     #[must_use]
     pub fn label(&self) -> Option<String> {
-        self.0.held().notes.label.clone()
+        self.0.held().noted()?.label.clone()
     }
 
-    /// Notes what the exchange calls this installation, for this process and the next.
+    /// Notes what the exchange calls this installation, for this process and the next: with the connection that there
+    /// is now, and not at all when there is none.
     ///
     /// # Errors
     /// When it cannot be written down; this process knows it all the same.
     pub async fn note_installation(&self, id: &str) -> Result<(), Error> {
-        if self.installation_id().as_deref() == Some(id) {
-            return Ok(());
-        }
-        self.0.note(|notes| notes.installation_id = Some(id.to_owned())).await
+        let Some(connection) = self.0.held().connection.clone() else { return Ok(()) };
+        self.0.name(&connection, id).await
     }
 
-    /// Notes the label that the member chose.
+    /// Notes the label that the member chose, with the connection that there is now.
     ///
     /// # Errors
     /// When it cannot be written down; this process knows it all the same.
     pub async fn note_label(&self, label: &str) -> Result<(), Error> {
-        self.0.note(|notes| notes.label = Some(label.to_owned())).await
+        let Some(connection) = self.0.held().connection.clone() else { return Ok(()) };
+        self.0.note(&connection, |notes| notes.label = Some(label.to_owned())).await
     }
 
     /// Begins a device login for these capabilities, and for what every connection needs (IDP-05). Only because
@@ -317,6 +318,10 @@ impl Tokens for Session {
 
     fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
         Box::pin(self.0.renewed(refused))
+    }
+
+    fn named<'a>(&'a self, of: &'a Whose, installation: &'a str) -> Later<'a, Result<(), Error>> {
+        Box::pin(self.0.name(&of.connection, installation))
     }
 
     fn told<'a>(&'a self, refused: &'a Grant, refusal: &'a Error) -> Later<'a, ()> {

@@ -22,6 +22,17 @@ pub(crate) struct Grant {
     pub(crate) proofs: Arc<Proofs>,
     /// Whose it is.
     pub(crate) of: Whose,
+    /// What the exchange calls the installation of that connection, as far as it is noted (SVC-07).
+    pub(crate) installation: Option<Box<str>>,
+}
+
+/// By which grant an answer was got: among its extensions.
+#[derive(Clone, Debug)]
+pub(crate) struct SignedBy {
+    /// Whose it was.
+    pub(crate) of: Whose,
+    /// What was noted of it then.
+    pub(crate) installation: Option<Box<str>>,
 }
 
 /// What a grant belongs to, by which a late answer is told from one that is about what there is now.
@@ -45,6 +56,10 @@ pub(crate) trait Tokens: Send + Sync {
     /// Another than the token that the gateway did not take (ERR-05): a newer one if there is one by now, in
     /// this process or another, else it is refreshed, once for all who ask.
     fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>>;
+
+    /// Notes what the exchange calls the installation of this connection, for the grants that follow and for the next
+    /// process; nothing when there is another connection by now. Fails when it cannot be written down.
+    fn named<'a>(&'a self, of: &'a Whose, installation: &'a str) -> Later<'a, Result<(), Error>>;
 
     /// A refusal that is about the session and not about the call alone: kinds `Halted` and `Ended`. Deletes
     /// what the row asks for (ERR-12, ERR-13) before it returns. One that comes so late that the grant is of

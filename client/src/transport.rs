@@ -206,6 +206,7 @@ impl Inner {
             // Once more: the session may have halted or ended while this waited for leave.
             let current = self.in_time(course.deadline, self.tokens.current()).await;
             let grant = current.map_err(refused)?.map_err(refused)?;
+            course.sign_by(&grant);
             let mut call = match signing.take() {
                 Some(call) => call,
                 None => session::Call::new(course.method(), course.htu.clone()),

@@ -70,6 +70,12 @@ pub(super) struct Held {
 }
 
 impl Held {
+    /// What is noted of the connection that there is; where there is none, of the last one.
+    pub(super) fn noted(&self) -> Option<&Notes> {
+        let known = |connection: &str| self.notes.connection.as_deref() == Some(connection);
+        self.connection.as_deref().is_none_or(known).then_some(&self.notes)
+    }
+
     fn whose(&self) -> Option<Whose> {
         let (connection, keyed) = (self.connection.clone()?, self.keyed.as_ref()?);
         Some(Whose { connection, jkt: keyed.jkt.clone(), opened: self.opened })
@@ -144,7 +150,10 @@ impl Inside {
         let held = self.held();
         match &held.access {
             Some(access) => Arc::clone(&access.scopes),
-            None => held.notes.scopes.iter().map(|scope| Scope::from(scope.as_str())).collect(),
+            None => {
+                let noted = held.noted().map_or(&[][..], |notes| &notes.scopes);
+                noted.iter().map(|scope| Scope::from(scope.as_str())).collect()
+            }
         }
     }
 
@@ -334,11 +343,41 @@ impl Inside {
         folder.change_waits(change).await
     }
 
-    /// Changes the notes of this process and of all.
-    pub(super) async fn note(&self, change: impl Fn(&mut Notes) + Send) -> Result<(), Error> {
-        change(&mut self.held().notes);
+    /// Changes the notes of this connection, of this process and of all. They are nobody's when it is not the
+    /// connection that there is, or there is another by the time they can be written.
+    pub(super) async fn note(
+        &self,
+        connection: &str,
+        change: impl Fn(&mut Notes) + Send,
+    ) -> Result<(), Error> {
+        let change = move |notes: &mut Notes| {
+            notes.belong_to(connection);
+            change(notes);
+        };
+        {
+            let mut held = self.held();
+            if held.connection.as_deref() != Some(connection) {
+                return Ok(());
+            }
+            change(&mut held.notes);
+        }
         let alone = self.alone().await?;
+        if self.held().connection.as_deref() != Some(connection) {
+            return Ok(());
+        }
         self.renote(&alone, change).await
+    }
+
+    /// Notes what the exchange calls the installation of this connection.
+    pub(super) async fn name(&self, connection: &str, installation: &str) -> Result<(), Error> {
+        let is_known = {
+            let held = self.held();
+            held.noted().is_some_and(|notes| notes.installation_id.as_deref() == Some(installation))
+        };
+        if is_known {
+            return Ok(());
+        }
+        self.note(connection, |notes| notes.installation_id = Some(installation.to_owned())).await
     }
 
     /// The same, alone already: what others noted meanwhile stays.
@@ -358,6 +397,16 @@ impl Inside {
         match &self.folder {
             Some(folder) => Ok(folder.notes().await?.installation_id),
             None => Ok(self.held().notes.installation_id.clone()),
+        }
+    }
+
+    /// Takes over what another process noted of a connection that this one knows nothing of yet.
+    pub(super) async fn read_notes_of(&self, connection: &str) {
+        let is_known = self.held().notes.connection.as_deref() == Some(connection);
+        let Some(folder) = self.folder.as_ref().filter(|_| !is_known) else { return };
+        match folder.notes().await {
+            Ok(notes) => self.held().notes = notes,
+            Err(error) => tracing::debug!(%error, "what is noted of the connection cannot be read"),
         }
     }
 
@@ -387,7 +436,8 @@ impl Inside {
             return None;
         }
         let of = held.whose()?;
-        Some(Grant { token: Arc::clone(&access.token), proofs: Arc::clone(&keyed.gateway), of })
+        let installation = held.noted().and_then(|notes| notes.installation_id.as_deref()).map(Into::into);
+        Some(Grant { token: Arc::clone(&access.token), proofs: Arc::clone(&keyed.gateway), of, installation })
     }
 
     /// Whose a grant would be now.
@@ -437,6 +487,7 @@ impl Inside {
         }
         let scopes: Vec<String> = access.scopes.iter().map(ToString::to_string).collect();
         let noted = self.renote(alone, |notes| {
+            notes.belong_to(&refresh.connection);
             notes.scopes.clone_from(&scopes);
             notes.ended = None;
         });

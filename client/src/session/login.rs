@@ -264,6 +264,7 @@ impl Inside {
             }
             return Err(error);
         }
+        self.held().notes.belong_to(&refresh.connection);
         self.drop_connection();
         self.held().keyed = Some(keyed.clone());
         if let Err(error) = self.waits_of_another_member().await {

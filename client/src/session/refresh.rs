@@ -186,6 +186,7 @@ impl Inside {
         for _ in 0..OVERTAKEN {
             self.is_active()?;
             let Some(refresh) = self.stored_refresh().await? else { return Err(self.signed_out().await) };
+            self.read_notes_of(&refresh.connection).await;
             if !self.has_key(&refresh.jkt).await? {
                 self.set_state(SessionState::Ended(End::KeyLost));
                 self.is_active()?;

@@ -1,6 +1,6 @@
 //! An exchange to which somebody is signed in, without a login: for tests of what stands on the transport.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dpop_bound::{AccessToken, KeyPair, ProofSigner, TokenHash};
 use exchange_api::Transport;
@@ -31,25 +31,36 @@ pub fn signed_in(
     let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().expect("a key"));
     let token = AccessToken::new("token-of-a-test").expect("a token");
     let proofs = Arc::new(Proofs::new(key, environment.clone()));
-    let grant = Grant { token: Arc::new(token), proofs, of: Whose::default() };
+    let grant = Grant { token: Arc::new(token), proofs, of: Whose::default(), installation: None };
     let builder: ExchangeBuilder = Exchange::builder(place, identity)
         .environment(environment.clone())
         .settings(settings)
         .transport(below);
-    builder.build_with(Arc::new(Fixed(grant))).expect("a transport was given")
+    builder.build_with(Arc::new(Fixed(Mutex::new(grant)))).expect("a transport was given")
 }
 
-/// One token for ever.
-struct Fixed(Grant);
+/// One token for ever, and what the installation is called once the connection was read.
+struct Fixed(Mutex<Grant>);
+
+impl Fixed {
+    fn grant(&self) -> MutexGuard<'_, Grant> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Tokens for Fixed {
     fn current(&self) -> Later<'_, Result<Grant, Error>> {
-        let grant = self.0.clone();
+        let grant = self.grant().clone();
         Box::pin(async { Ok(grant) })
     }
 
     fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
         Box::pin(async { Err(Error::new(ErrorKind::SignInNeeded, "there is no other token in a test")) })
+    }
+
+    fn named<'a>(&'a self, _: &'a Whose, installation: &'a str) -> Later<'a, Result<(), Error>> {
+        self.grant().installation = Some(installation.into());
+        Box::pin(async { Ok(()) })
     }
 
     fn told<'a>(&'a self, _: &'a Grant, _: &'a Error) -> Later<'a, ()> {

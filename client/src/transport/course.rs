@@ -21,6 +21,7 @@ use http::{
 use super::{Inner, Patience, progress::Progress};
 use crate::{
     error::{Error, ErrorKind},
+    tokens::{Grant, SignedBy},
     verdict::{self, Judged, Said, Verdict},
 };
 
@@ -51,6 +52,7 @@ pub(super) struct Course {
     head: Parts,
     body: Bytes,
     last: Option<Last>,
+    signed: Option<SignedBy>,
 }
 
 /// What came last.
@@ -105,7 +107,18 @@ impl Course {
         let patience = head.extensions.get::<Patience>().copied().unwrap_or(inner.settings.patience);
         let deadline = inner.now().saturating_add(patience.time);
         let (progress, effort) = (Progress::default(), Effort::default());
-        Ok(Self { operation, htu, patience, deadline, progress, effort, head, body, last: None })
+        Ok(Self {
+            operation,
+            htu,
+            patience,
+            deadline,
+            progress,
+            effort,
+            head,
+            body,
+            last: None,
+            signed: None,
+        })
     }
 
     pub(super) fn method(&self) -> &str {
@@ -120,6 +133,11 @@ impl Course {
     /// The request, to be signed.
     pub(super) fn request(&self) -> Request<Bytes> {
         Request::from_parts(self.head.clone(), self.body.clone())
+    }
+
+    /// Remembers whose the next request is.
+    pub(super) fn sign_by(&mut self, grant: &Grant) {
+        self.signed = Some(SignedBy { of: grant.of.clone(), installation: grant.installation.clone() });
     }
 
     /// Remembers what came.
@@ -174,6 +192,9 @@ impl Course {
                     answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
                 }
                 answer.extensions_mut().insert(effort);
+                if let Some(signed) = self.signed {
+                    answer.extensions_mut().insert(signed);
+                }
                 Ok(answer)
             }
             Err(error) if maybe_done && error.delivery() == Delivery::NotSent => {

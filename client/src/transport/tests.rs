@@ -185,7 +185,8 @@ impl Double {
     }
 
     fn grant(&self, number: u32) -> Grant {
-        Grant { token: Arc::new(Self::token(number)), proofs: Arc::clone(&self.proofs), of: Whose::default() }
+        let (token, proofs) = (Arc::new(Self::token(number)), Arc::clone(&self.proofs));
+        Grant { token, proofs, of: Whose::default(), installation: None }
     }
 
     fn told_of(&self) -> Vec<ErrorKind> {
@@ -223,6 +224,10 @@ impl Tokens for Double {
             }
         };
         Box::pin(async { renewed })
+    }
+
+    fn named<'a>(&'a self, _: &'a Whose, _: &'a str) -> Later<'a, Result<(), Error>> {
+        Box::pin(async { Ok(()) })
     }
 
     fn told<'a>(&'a self, _: &'a Grant, refusal: &'a Error) -> Later<'a, ()> {

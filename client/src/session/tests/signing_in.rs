@@ -335,3 +335,49 @@ async fn what_was_noted_needs_no_store() {
     assert!(session.disconnect().await.is_gone());
     assert_eq!(noted().await, Noted::default());
 }
+
+/// SVC-07: a process that ended between keeping the tokens of a new login and noting anything of it leaves the notes of
+/// the old connection, which may be another member's: they say nothing of the new one.
+#[tokio::test(start_paused = true)]
+async fn notes_of_another_connection_are_none() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    session.note_installation("i-1").await.unwrap();
+    session.note_label("desk").await.unwrap();
+    let notes = machine.folder.path().join("state/session.json");
+    let of_the_old_one = std::fs::read(&notes).unwrap();
+    assert_eq!(machine.process().await.installation_id().as_deref(), Some("i-1"));
+    machine.sign_in(&session).await;
+    std::fs::write(notes, of_the_old_one).unwrap();
+    let next = machine.process().await;
+    assert_eq!((next.state(), next.installation_id(), next.label()), (SessionState::Active, None, None));
+    assert_eq!(next.current().await.unwrap().installation, None);
+}
+
+/// SVC-07: what is said of the connection that was read is no name of one that took its place meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_late_name_is_not_the_new_connections() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let before = session.current().await.unwrap();
+    machine.sign_in(&session).await;
+    session.named(&before.of, "i-1").await.unwrap();
+    assert_eq!((session.installation_id(), machine.process().await.installation_id()), (None, None));
+    let now = session.current().await.unwrap();
+    session.named(&now.of, "i-2").await.unwrap();
+    assert_eq!(session.current().await.unwrap().installation.as_deref(), Some("i-2"));
+}
+
+/// SVC-07: a process that goes over to the connection of another's login knows what that one noted of it.
+#[tokio::test(start_paused = true)]
+async fn the_name_comes_with_the_connection() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    session.note_installation("i-1").await.unwrap();
+    let other = machine.process().await;
+    machine.sign_in(&other).await;
+    other.note_installation("i-2").await.unwrap();
+    machine.pass(250).await;
+    assert_eq!(session.current().await.unwrap().installation.as_deref(), Some("i-2"));
+    assert_eq!(session.installation_id().as_deref(), Some("i-2"));
+}
