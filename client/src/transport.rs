@@ -7,6 +7,7 @@
 mod course;
 mod progress;
 mod settings;
+mod terms;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "reqwest")]
@@ -32,6 +33,7 @@ use http::{HeaderValue, Request, Response};
 use tokio::sync::Notify;
 use tracing::{Instrument as _, Span, field};
 
+pub(crate) use self::terms::Terms;
 #[cfg(feature = "reqwest")]
 pub(crate) use self::wire::wire;
 pub use self::{
@@ -206,7 +208,7 @@ impl Inner {
             // Once more: the session may have halted or ended while this waited for leave.
             let current = self.in_time(course.deadline, self.tokens.current()).await;
             let grant = current.map_err(refused)?.map_err(refused)?;
-            course.sign_by(&grant);
+            course.sign_by(&grant).map_err(refused)?;
             let mut call = match signing.take() {
                 Some(call) => call,
                 None => session::Call::new(course.method(), course.htu.clone()),

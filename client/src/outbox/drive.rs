@@ -33,9 +33,10 @@ use crate::{
     drafts::idempotency_key,
     environment::Environment,
     error::{Error, ErrorKind},
+    exchange::Exchange,
     feed::Area,
     pace::Asked,
-    transport::Patience,
+    transport::{Patience, Terms},
 };
 
 /// How many events wait for who listens slowly.
@@ -63,6 +64,8 @@ pub(super) struct Inner {
     pub(super) environment: Environment,
     pub(super) policy: Policy,
     pub(super) owner: String,
+    /// Whose session signs, where it is known that one does.
+    exchange: Option<Exchange>,
     /// This process, in leases.
     pub(super) holder: String,
     events: broadcast::Sender<OutboxEvent>,
@@ -90,6 +93,9 @@ impl Outbox {
     /// they are, with nothing in it that has to be kept secret: the installation id of the service document.
     /// What others left in the store is neither sent nor shown. While it is not known whose they are there is no outbox.
     ///
+    /// Whoever makes one so answers for it that the core never sends for anybody else: it does not ask who is signed
+    /// in. [`Exchange::outbox`] gives one that does.
+    ///
     /// # Errors
     /// `Invalid` for an empty owner, `Bug` when there are no random numbers to be had.
     pub fn new(
@@ -98,6 +104,17 @@ impl Outbox {
         environment: Environment,
         owner: impl Into<String>,
         policy: Policy,
+    ) -> Result<Self, Error> {
+        Self::over(core, store, environment, owner, policy, None)
+    }
+
+    pub(super) fn over(
+        core: &Core,
+        store: impl OutboxStore + 'static,
+        environment: Environment,
+        owner: impl Into<String>,
+        policy: Policy,
+        exchange: Option<Exchange>,
     ) -> Result<Self, Error> {
         let owner = owner.into();
         if owner.is_empty() {
@@ -110,6 +127,7 @@ impl Outbox {
             environment,
             policy,
             owner,
+            exchange,
             holder,
             events: broadcast::Sender::new(EVENTS),
             lanes: Default::default(),
@@ -322,7 +340,11 @@ impl Inner {
         C: Call<Success = ChangeResult, Refusal = Problem>,
     {
         let stored = entry.stored()?;
-        let mut call = pin!(self.core.repeat::<C>(&stored).with(ONCE));
+        let mut call = self.core.repeat::<C>(&stored).with(ONCE);
+        if let Some(terms) = self.terms() {
+            call = call.with(terms);
+        }
+        let mut call = pin!(call);
         let answer = loop {
             tokio::select! {
                 biased;
@@ -343,6 +365,12 @@ impl Inner {
             }
             Err(error) => Err(error.into()),
         }))
+    }
+
+    /// Under what a set of this outbox may be sent.
+    pub(super) fn terms(&self) -> Option<Terms> {
+        let _ = self.exchange.as_ref()?;
+        Some(Terms { installation: self.owner.as_str().into() })
     }
 
     /// Keeps an entry, unless another process did meanwhile.

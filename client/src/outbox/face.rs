@@ -56,10 +56,13 @@ pub async fn expire(
 
 impl Exchange {
     /// An outbox of the changes of this installation, over a store that may hold those of others too, with the
-    /// usual [`Policy`]. For numbers of your own there is [`Outbox::new`]. Nothing is sent before [`Outbox::run`]
-    /// or [`Outbox::flush`]; what was sent is read back where [`Sync::follow`](crate::sync::Sync::follow) joins the
-    /// two. What is still in it goes with the connection after
+    /// usual [`Policy`]. Nothing is sent before [`Outbox::run`] or [`Outbox::flush`]; what was sent is read back where
+    /// [`Sync::follow`](crate::sync::Sync::follow) joins the two. What is still in it goes with the connection after
     /// [`session.keeps(outbox.clone())`](crate::Session::keeps).
+    ///
+    /// It sends for this installation alone, whoever signs in later: a set is signed with no token but that of a
+    /// connection of which [`Exchange::connection`] noted this very installation. What comes up under another
+    /// member's is parked as [`Why::SignedOut`]; before it is known whose a new connection is, sets wait.
     ///
     /// # Errors
     /// `Busy` when the exchange has not said yet what it calls this installation (SVC-03): read the connection
@@ -69,14 +72,33 @@ impl Exchange {
         store: impl OutboxStore + 'static,
         connection: &Connection,
     ) -> Result<Outbox, Error> {
+        self.outbox_with(store, connection, Policy { most_ops: connection.most_ops(), ..Policy::default() })
+    }
+
+    /// The same with numbers of your own.
+    ///
+    /// # Errors
+    /// As [`Exchange::outbox`].
+    pub fn outbox_with(
+        &self,
+        store: impl OutboxStore + 'static,
+        connection: &Connection,
+        policy: Policy,
+    ) -> Result<Outbox, Error> {
         let Some(owner) = connection.installation_id() else {
             return Err(Error::new(
                 ErrorKind::Busy,
                 "the exchange cannot say now which installation this is",
             ));
         };
-        let policy = Policy { most_ops: connection.most_ops(), ..Policy::default() };
-        Outbox::new(self.api().core(), store, self.environment().clone(), owner.as_str(), policy)
+        Outbox::over(
+            self.api().core(),
+            store,
+            self.environment().clone(),
+            owner.as_str(),
+            policy,
+            Some(self.clone()),
+        )
     }
 }
 
@@ -114,7 +136,11 @@ impl Outbox {
         for batch in changes.batches(self.0.most_ops())? {
             let batch = batch.as_dry_run();
             let stored = batch.stored(&self.0.core, &self.0.key()?)?;
-            let answer = self.0.core.repeat::<O::Call>(&stored).with(Patience::INTERACTIVE).await?;
+            let mut call = self.0.core.repeat::<O::Call>(&stored).with(Patience::INTERACTIVE);
+            if let Some(terms) = self.0.terms() {
+                call = call.with(terms);
+            }
+            let answer = call.await?;
             outcomes.push(batch.outcome(answer.into_body()));
         }
         Ok(outcomes)
@@ -215,7 +241,8 @@ impl Outbox {
         .await
     }
 
-    /// Takes up what was parked, after a sign-in or what else the member did; says how many entries.
+    /// Takes up what was parked, after a sign-in of the same member or what else they did; says how many entries. In an
+    /// [`Exchange::outbox`] what comes up under another member's sign-in is parked again, and not sent.
     ///
     /// # Errors
     /// `Storage`.

@@ -2,6 +2,7 @@
 
 mod kept;
 mod model;
+mod whose;
 
 use std::time::Duration;
 

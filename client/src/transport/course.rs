@@ -18,7 +18,7 @@ use http::{
     request::Parts,
 };
 
-use super::{Inner, Patience, progress::Progress};
+use super::{Inner, Patience, Terms, progress::Progress};
 use crate::{
     error::{Error, ErrorKind},
     tokens::{Grant, SignedBy},
@@ -135,9 +135,11 @@ impl Course {
         Request::from_parts(self.head.clone(), self.body.clone())
     }
 
-    /// Remembers whose the next request is.
-    pub(super) fn sign_by(&mut self, grant: &Grant) {
+    /// Remembers whose the next request is; fails where the call is not to be signed by them.
+    pub(super) fn sign_by(&mut self, grant: &Grant) -> Result<(), Error> {
+        self.head.extensions.get::<Terms>().map_or(Ok(()), |terms| terms.allow(grant))?;
         self.signed = Some(SignedBy { of: grant.of.clone(), installation: grant.installation.clone() });
+        Ok(())
     }
 
     /// Remembers what came.

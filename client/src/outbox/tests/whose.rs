@@ -1,0 +1,169 @@
+//! Outboxes of one member under the session of whoever is signed in.
+
+use std::sync::{Arc, Mutex};
+
+use dpop_bound::{AccessToken, KeyPair, ProofSigner, TokenHash};
+use exchange_api::{Contract as _, types::ServiceDocument};
+
+use super::*;
+use crate::{
+    connection::Connection,
+    exchange::Exchange,
+    identity::Identity,
+    place::Place,
+    tokens::{Grant, Later, Proofs, Tokens, Whose},
+};
+
+/// A session of which it is known whose it is, which changes when a test says so.
+#[derive(Clone)]
+struct Members {
+    proofs: Arc<Proofs>,
+    /// Whose the next grants are: all but the last are given once.
+    next: Arc<Mutex<Vec<Option<&'static str>>>>,
+}
+
+impl Members {
+    fn sign_in(&self, installations: &[Option<&'static str>]) {
+        *self.next.lock().unwrap() = installations.to_vec();
+    }
+}
+
+impl Tokens for Members {
+    fn current(&self) -> Later<'_, Result<Grant, Error>> {
+        let mut next = self.next.lock().unwrap();
+        let installation = if next.len() > 1 { next.remove(0) } else { next[0] };
+        let token = AccessToken::new(format!("token-of-{}", installation.unwrap_or("somebody"))).unwrap();
+        let grant = Grant {
+            token: Arc::new(token),
+            proofs: Arc::clone(&self.proofs),
+            of: Whose::default(),
+            installation: installation.map(Into::into),
+        };
+        Box::pin(async { Ok(grant) })
+    }
+
+    fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
+        self.current()
+    }
+
+    fn named<'a>(&'a self, _: &'a Whose, _: &'a str) -> Later<'a, Result<(), Error>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn told<'a>(&'a self, _: &'a Grant, _: &'a Error) -> Later<'a, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// The outbox of installation `i-1`, which is signed in.
+struct Desk {
+    machine: VirtualEnvironment,
+    server: ScriptedServer,
+    members: Members,
+    outbox: Outbox,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let machine = VirtualEnvironment::new(7);
+        let server = ScriptedServer::gateway(&machine);
+        server.answer(|_| applied());
+        let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
+        let proofs = Arc::new(Proofs::new(key, machine.environment()));
+        let members = Members { proofs, next: Arc::new(Mutex::new(vec![Some("i-1")])) };
+        let place = Place::new("https://identity.test", server.origin()).unwrap();
+        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        let exchange = Exchange::builder(place, identity.clone())
+            .environment(machine.environment())
+            .transport(server.clone())
+            .build_with(Arc::new(members.clone()))
+            .unwrap();
+        let document =
+            br#"{"apiVersion": "1.4", "capabilities": ["exchange.connect"], "installationId": "i-1",
+            "limits": {"batchMaxOps": 500}, "deprecations": [], "docsUrl": "https://docs.example",
+            "minClientVersion": null}"#;
+        let connection = Connection::of(ServiceDocument::parse(document).unwrap(), &identity, None);
+        let outbox = exchange.outbox(MemoryOutbox::new(), &connection).unwrap();
+        Self { machine, server, members, outbox }
+    }
+
+    async fn enqueue(&self) -> EntryNumber {
+        self.outbox.enqueue(blueprint("bp-1")).await.unwrap()[0]
+    }
+
+    async fn state(&self, entry: EntryNumber) -> State {
+        self.outbox.entry(entry).await.unwrap().state()
+    }
+
+    fn tokens(&self) -> Vec<String> {
+        self.server.requests().iter().map(|seen| seen.token().unwrap().to_owned()).collect()
+    }
+}
+
+/// GW-12, CLI-03: what one member wrote is never sent with another's token, whenever the other signs in: it waits for
+/// its own member, under its key.
+#[tokio::test(start_paused = true)]
+async fn a_set_is_sent_for_nobody_but_its_member() {
+    let desk = Desk::new();
+    desk.server.then(Reply::problem(Code::RelayBusy).retry_after("100"));
+    let entry = desk.enqueue().await;
+    desk.outbox.flush().await.unwrap();
+    desk.members.sign_in(&[Some("i-2")]);
+    let _ = tokio::time::timeout(seconds(3600), desk.outbox.run()).await;
+    assert_eq!(desk.state(entry).await, State::Parked(Why::SignedOut));
+    assert_eq!(desk.outbox.resume().await.unwrap(), 1);
+    let told = desk.outbox.flush().await.unwrap();
+    let [OutboxEvent::Parked { why: Why::SignedOut, error, .. }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((error.kind(), desk.tokens().len()), (ErrorKind::SignInNeeded, 1));
+    assert!(
+        !desk.outbox.entry(entry).await.unwrap().may_be_applied(),
+        "nothing left under the other's token"
+    );
+
+    desk.members.sign_in(&[Some("i-1")]);
+    desk.outbox.resume().await.unwrap();
+    assert!(desk.outbox.flush().await.unwrap().iter().all(decided));
+    assert_eq!(desk.tokens(), ["token-of-i-1", "token-of-i-1"]);
+    let seen = desk.server.requests();
+    assert_eq!(seen[0].idempotency_key(), seen[1].idempotency_key());
+}
+
+/// The same for a preview, which is counted in somebody's quota.
+#[tokio::test(start_paused = true)]
+async fn a_preview_is_for_nobody_but_its_member() {
+    let desk = Desk::new();
+    desk.members.sign_in(&[Some("i-2")]);
+    let error = desk.outbox.preview(blueprint("bp-1")).await.unwrap_err();
+    assert_eq!((error.kind(), desk.server.count()), (ErrorKind::SignInNeeded, 0));
+}
+
+/// A sign-in between the look at the session and the signature is no way around that.
+#[tokio::test(start_paused = true)]
+async fn a_set_is_signed_with_the_grant_that_was_looked_at() {
+    let mut sent = Vec::new();
+    for looks in 0..6 {
+        let desk = Desk::new();
+        let mut grants = vec![Some("i-1"); looks];
+        grants.push(Some("i-2"));
+        desk.members.sign_in(&grants);
+        desk.enqueue().await;
+        desk.outbox.flush().await.unwrap();
+        assert!(desk.tokens().iter().all(|token| token == "token-of-i-1"));
+        sent.push(desk.server.count());
+    }
+    assert_eq!((sent[0], sent[1], sent[5]), (0, 0, 1));
+}
+
+/// SVC-07: while it is not known whose a new connection is, sets wait; reading it ends that.
+#[tokio::test(start_paused = true)]
+async fn a_set_waits_until_it_is_known_who_signed_in() {
+    let desk = Desk::new();
+    let entry = desk.enqueue().await;
+    desk.members.sign_in(&[None]);
+    let told = desk.outbox.flush().await.unwrap();
+    assert!(matches!(told[..], [OutboxEvent::Waiting { .. }]), "{told:?}");
+    assert_eq!((desk.state(entry).await, desk.server.count()), (State::Pending, 0));
+    desk.members.sign_in(&[Some("i-1")]);
+    desk.machine.suspend(seconds(600));
+    assert!(desk.outbox.flush().await.unwrap().iter().all(decided));
+}

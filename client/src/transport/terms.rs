@@ -1,0 +1,31 @@
+//! What else has to be so when a call is signed: looked at with the very grant that signs it.
+
+use crate::{
+    error::{Error, ErrorKind},
+    tokens::Grant,
+};
+
+/// Under what a call may be sent. Among the extensions of its request; a call without any may always be.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    /// Whose call it is, by what the exchange calls the installation: it is signed with nobody else's token.
+    pub(crate) installation: Box<str>,
+}
+
+impl Terms {
+    /// Fails, before anything is sent, where this grant is not the one that they are about. A session may become
+    /// another member's at any time, and what is written can stand in one account alone.
+    pub(super) fn allow(&self, grant: &Grant) -> Result<(), Error> {
+        match grant.installation.as_deref() {
+            Some(installation) if *installation == *self.installation => Ok(()),
+            Some(_) => {
+                let what = "somebody else is signed in than whose change this is";
+                Err(Error::new(ErrorKind::SignInNeeded, what))
+            }
+            None => {
+                let what = "it is not known yet whose the new connection is: read it before anything is sent";
+                Err(Error::new(ErrorKind::Busy, what))
+            }
+        }
+    }
+}
