@@ -13,7 +13,7 @@ use super::{
     stored::Refresh,
 };
 use crate::{
-    credentials::Entry,
+    credentials::{Entry, SecretBytes},
     error::{Error, ErrorKind},
     oauth::{DeviceAnswer, Failure, Polling, Remark, Step, TokenAnswer, asked},
     state::SessionState,
@@ -252,12 +252,14 @@ impl Inside {
         }
         let refresh = Refresh { connection: self.connection_id()?, jkt: keyed.jkt.clone(), token };
         let access = self.accepted(&refresh.connection, &keyed.jkt, answer, asked);
+        let before = self.vault.read(Entry::RefreshToken).await?;
         // It may be another member's, whose installation has another name (SVC-07). From before it is kept on nobody
         // takes it for the former one's, wherever this ends.
         let former = self.noted_name().await?;
         self.renote(&alone, |notes| notes.installation_id = None).await?;
         // Until it is kept, there may be tokens of the old connection that are nowhere but in memory.
         if let Err(error) = self.vault.write(Entry::RefreshToken, &refresh.to_bytes()).await {
+            self.take_back(before).await;
             let noted = self.renote(&alone, |notes| notes.installation_id.clone_from(&former)).await;
             if let Err(error) = noted {
                 tracing::warn!(%error, "the connection that goes on is told its name anew");
@@ -273,6 +275,18 @@ impl Inside {
         self.adopted(&alone, &refresh, access).await?;
         self.set_state(SessionState::Active);
         Ok(())
+    }
+
+    /// Puts back what stood in the place of a refresh token that is about to be revoked. A store that gave no answer
+    /// in time may do what it was told all the same: what it is told after that is what it keeps.
+    async fn take_back(&self, before: Option<SecretBytes>) {
+        let put_back = match &before {
+            Some(before) => self.vault.write(Entry::RefreshToken, before).await,
+            None => self.vault.delete(Entry::RefreshToken).await,
+        };
+        if let Err(error) = put_back {
+            tracing::warn!(%error, "nobody can tell yet what the secret store holds of a login that is not kept");
+        }
     }
 }
 

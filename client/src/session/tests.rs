@@ -75,12 +75,16 @@ impl Machine {
     }
 
     async fn kept(&self, entry: Entry) -> bool {
+        self.content(entry).await.is_some()
+    }
+
+    async fn content(&self, entry: Entry) -> Option<SecretBytes> {
         let owner = Owner::new(
             &Place::new(ISSUER, "https://api.example").unwrap(),
             &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
             "default",
         );
-        self.store.inner.read(&owner, entry).await.unwrap().is_some()
+        self.store.inner.read(&owner, entry).await.unwrap()
     }
 
     /// Key, refresh token, access token.
@@ -130,6 +134,8 @@ struct Watched {
     /// Writes of refresh tokens fail.
     full: Arc<AtomicBool>,
     slow: Arc<AtomicBool>,
+    /// Writes of refresh tokens are carried out after the session gave their answer up.
+    late: Arc<AtomicBool>,
     /// Access tokens are not deleted.
     stuck: Arc<AtomicBool>,
     deleted: Arc<Mutex<Vec<(Entry, usize)>>>,
@@ -142,6 +148,7 @@ impl Watched {
             fake: fake.clone(),
             full: Arc::default(),
             slow: Arc::default(),
+            late: Arc::default(),
             stuck: Arc::default(),
             deleted: Arc::default(),
         }
@@ -184,6 +191,9 @@ impl CredentialStore for Watched {
             self.wait().await;
             if entry == Entry::RefreshToken && self.full.load(Ordering::SeqCst) {
                 return Err(CredentialError::Locked);
+            }
+            if entry == Entry::RefreshToken && self.late.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_secs(35)).await;
             }
             self.inner.write(owner, entry, secret).await
         })

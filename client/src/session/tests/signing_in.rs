@@ -306,6 +306,25 @@ async fn no_token_is_kept_under_a_former_name() {
     assert!(seen.len() == 1 && !seen[0].contains("i-former"), "{seen:?}");
 }
 
+/// IDP-18: a store that keeps the tokens of a new login after all, when they were given up and revoked, keeps in the end
+/// what it had before.
+#[tokio::test(start_paused = true)]
+async fn a_login_that_is_kept_too_late_costs_nothing() {
+    for had_one in [true, false] {
+        let machine = Machine::new();
+        let session = if had_one { machine.signed_in().await } else { machine.process().await };
+        let before = machine.content(Entry::RefreshToken).await;
+        assert_eq!(before.is_some(), had_one);
+        let login = session.sign_in(&[]).await.unwrap();
+        machine.fake.state().decision = Some(true);
+        machine.store.late.store(true, Ordering::SeqCst);
+        assert_eq!(login.finish().await.unwrap_err().kind(), ErrorKind::Secrets);
+        assert_eq!(machine.fake.count("oauth.revoke"), 1);
+        machine.pass(100).await;
+        assert!(machine.content(Entry::RefreshToken).await == before, "the revoked token took its place");
+    }
+}
+
 /// SVC-07: who signs in anew may be another member: the name of the old installation is not theirs.
 #[tokio::test(start_paused = true)]
 async fn a_new_connection_has_no_name_yet() {
