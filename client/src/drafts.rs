@@ -195,14 +195,11 @@ impl Key {
     }
 }
 
-/// Whether the exchange keeps such a refusal under its key, and would only repeat it (A2).
+/// Whether the exchange keeps such a refusal under its key, and would only repeat it (A2): its own word, which has a
+/// code, and not a proxy's page or what the identity provider says.
 fn is_remembered(error: &Error) -> bool {
-    match error.kind() {
-        ErrorKind::Busy | ErrorKind::Unreachable | ErrorKind::OutcomeUnknown => false,
-        _ => {
-            error.status().is_some_and(|status| matches!(status.as_u16(), 400 | 404 | 409 | 410 | 413 | 422))
-        }
-    }
+    let is_kept = |status: http::StatusCode| matches!(status.as_u16(), 400 | 404 | 409 | 410 | 413 | 422);
+    !error.may_have_happened() && error.code().is_some() && error.status().is_some_and(is_kept)
 }
 
 /// A key for a write, to be kept over its retries together with the exact body: 128 random bits as text (GW-12).
@@ -300,6 +297,23 @@ mod tests {
         staging.stage().await.unwrap();
         let keys = double.keys();
         assert!(keys[0] != keys[1] && keys[1] == keys[2], "{keys:?}");
+    }
+
+    /// DRF-15: neither a proxy's page nor what somebody else refuses is an answer to the draft, which may be staged
+    /// already under its key.
+    #[tokio::test]
+    async fn what_is_no_answer_ends_no_key() {
+        let page = |status: u16| (status, "<html>".to_owned());
+        let double = Double::answering([(0, String::new()), page(404), page(413), staged()]);
+        let mut staging = drafts(&double).blueprints(envelope());
+        for _ in 0..3 {
+            staging.stage().await.unwrap_err();
+        }
+        staging.stage().await.unwrap();
+        let keys = double.keys();
+        assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+        let provider = exchange_api::oauth_errors::OauthError::InvalidRequest;
+        assert!(!is_remembered(&Error::of_oauth(provider, http::StatusCode::BAD_REQUEST, None)));
     }
 
     /// DRF-13, CLI-05: a link and an id that are printed nowhere.

@@ -25,6 +25,7 @@ mod tests;
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     what: Cow<'static, str>,
@@ -35,7 +36,8 @@ struct Inner {
     retry_after: Option<Duration>,
     problem: Option<Box<Problem>>,
     violations: Option<Violations>,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    may_have_happened: bool,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 /// What kind of failure it is: what a program decides by.
@@ -202,6 +204,7 @@ impl Error {
         what: impl Into<Cow<'static, str>>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Self {
+        let source: Box<dyn StdError + Send + Sync> = source.into();
         Self::of(Inner { source: Some(source.into()), ..Inner::new(kind, what) })
     }
 
@@ -266,20 +269,18 @@ impl Error {
         Self::of(Inner { code, retry_after: Some(wait), ..Inner::new(kind, what) })
     }
 
-    /// The same in other words. For an error that nobody else has yet.
+    /// The same in other words.
     pub(crate) fn saying(self, what: &'static str) -> Self {
         self.with(|inner| inner.what = what.into())
     }
 
-    /// The same with what the server asked for. For an error that nobody else has yet.
+    /// The same with what the server asked for.
     pub(crate) fn waiting(self, asked: Option<Duration>) -> Self {
         self.with(|inner| inner.retry_after = asked)
     }
 
     fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.0) {
-            change(inner);
-        }
+        change(Arc::make_mut(&mut self.0));
         self
     }
 
@@ -328,6 +329,17 @@ impl Error {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
+    }
+
+    /// Whether the exchange may have carried out what the call asked for, all the same. A write of which that is so is
+    /// sent again under its own key and with its own bytes, or looked for in the feed, and never sent anew (GW-12).
+    ///
+    /// It stands beside the kind: a proof may be refused because a copy of the same message came first, and was carried
+    /// out, while the same refusal of the identity provider comes before anything is sent to the exchange. So it is of
+    /// every [`ErrorKind::OutcomeUnknown`], and of what answers in the exchange's place.
+    #[must_use]
+    pub fn may_have_happened(&self) -> bool {
+        self.0.may_have_happened
     }
 
     /// The refusal itself. Its `confirmationUrl` is a secret: open it for the member, never log or keep it
@@ -398,9 +410,17 @@ impl Inner {
             retry_after: None,
             problem: None,
             violations: None,
+            may_have_happened: kind == ErrorKind::OutcomeUnknown,
             source: None,
         }
     }
+}
+
+/// Whether what was answered so may be carried out: nobody said what became of it, or the first request under its key
+/// is still being carried out.
+fn may_be_done(kind: ErrorKind, code: Option<&Code>) -> bool {
+    matches!(kind, ErrorKind::OutcomeUnknown | ErrorKind::Protocol)
+        || code == Some(&Code::IdempotencyInProgress)
 }
 
 /// What a code asks of a client (the registry's `action`); a code that nobody here knows goes by its status
@@ -458,8 +478,9 @@ impl From<CallError<Problem>> for Error {
         });
         let about = |kind: ErrorKind| {
             let what = kind.text().map_or_else(|| Cow::Owned(what.clone()), Cow::Borrowed);
+            let may_have_happened = may_be_done(kind, code.as_ref());
             let (code, correlation_id) = (code.clone(), correlation_id.clone());
-            Inner { code, status, correlation_id, retry_after, ..Inner::new(kind, what) }
+            Inner { code, status, correlation_id, retry_after, may_have_happened, ..Inner::new(kind, what) }
         };
         match error {
             CallError::Transport(error) => Self::of_transport(error),
@@ -494,11 +515,12 @@ impl From<CallError<Problem>> for Error {
 
 impl Error {
     /// What became of a request that got no answer. A refusal of this side, which found its way through the
-    /// generated client, comes out as it went in.
+    /// generated client, comes out as it went in, with what the transport says of this request.
     #[must_use]
     pub fn of_transport(error: TransportError) -> Self {
+        let may_have_happened = error.delivery() == Delivery::Unknown;
         if let Some(own) = error.cause::<Self>() {
-            return own.clone();
+            return own.clone().with(|inner| inner.may_have_happened = may_have_happened);
         }
         let kind = match (error.fault(), error.delivery()) {
             (TransportFault::Request, _) => ErrorKind::Bug,
@@ -508,7 +530,7 @@ impl Error {
             (_, Delivery::Unknown) => ErrorKind::OutcomeUnknown,
         };
         let what = error.to_string();
-        Self::caused(kind, what, error)
+        Self::caused(kind, what, error).with(|inner| inner.may_have_happened = may_have_happened)
     }
 }
 

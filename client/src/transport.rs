@@ -142,10 +142,9 @@ impl Inner {
     ) -> Result<Response<Bytes>, TransportError> {
         let mut course = Course::begin(operation, request, self)?;
         Span::current().record("correlation_id", course.correlation_id());
-        let mut renewed = None;
         loop {
             Span::current().record("attempt", course.effort.attempts + 1);
-            let (came, grant) = match self.attempt(&mut course, renewed.take()).await {
+            let (came, grant) = match self.attempt(&mut course).await {
                 Ok(both) => both,
                 // Nothing left this time. What came before is the better answer.
                 Err(refusal) => return course.give_up(refusal),
@@ -160,9 +159,9 @@ impl Inner {
                     let Some(grant) = grant else { return self.end(course, came, None, asked).await };
                     tracing::debug!("the token was refused, and another is asked for");
                     let other = self.tokens.renewed(grant.token.hash());
-                    match self.in_time(course.deadline, other).await.unwrap_or_else(Err) {
-                        Ok(grant) => renewed = Some(grant),
-                        Err(refusal) => return Err(refusal.into_transport(course.progress.maybe_done)),
+                    if let Err(refusal) = self.in_time(course.deadline, other).await.flatten() {
+                        let refusal = refusal.into_transport(course.progress.maybe_done);
+                        return course.give_up(refusal);
                     }
                     continue;
                 }
@@ -182,11 +181,7 @@ impl Inner {
     }
 
     /// One request, and at once another for each thing that a proof was refused for.
-    async fn attempt(
-        &self,
-        course: &mut Course,
-        mut renewed: Option<Grant>,
-    ) -> Result<(Came, Option<Grant>), TransportError> {
+    async fn attempt(&self, course: &mut Course) -> Result<(Came, Option<Grant>), TransportError> {
         let mut signing: Option<session::Call> = None;
         loop {
             if course.operation.anonymous {
@@ -196,18 +191,11 @@ impl Inner {
             }
             let maybe_done = course.progress.maybe_done;
             let refused = |refusal: Error| refusal.into_transport(maybe_done);
-            let grant = match renewed.take() {
-                Some(grant) => grant,
-                None => {
-                    let current = self.in_time(course.deadline, self.tokens.current()).await;
-                    current.map_err(refused)?.map_err(refused)?
-                }
-            };
-            drop(grant);
+            // Who cannot sign does not wait for leave to send, nor keeps others from it while a token is refreshed.
+            self.grant(course).await?;
             let ticket = self.pass(course).await?;
             // Once more: the session may have halted or ended while this waited for leave.
-            let current = self.in_time(course.deadline, self.tokens.current()).await;
-            let grant = current.map_err(refused)?.map_err(refused)?;
+            let grant = self.grant(course).await?;
             course.sign_by(&grant).map_err(refused)?;
             let mut call = match signing.take() {
                 Some(call) => call,
@@ -237,17 +225,28 @@ impl Inner {
                     tracing::debug!(?why, "the proof was refused, and another is sent at once");
                     signing = Some(call);
                 }
-                session::Next::GiveUp(GiveUp::Clock(doubt)) => {
-                    let error = GiveUp::Clock(doubt);
-                    let what = format!("the exchange refused the time of the proof, and {error}");
-                    return Err(refused(Error::caused(ErrorKind::Clock, what, error)));
-                }
-                session::Next::GiveUp(_) => {
+                session::Next::GiveUp(why) => {
+                    // A network may double a message: the copy that comes second is refused as a replay (DPP-18), and
+                    // that may be the answer that came. A challenge for a nonce comes before replays are looked at
+                    // (DPP-15), so it says of both that nothing was carried out.
+                    let writes = course.operation.repeat != Repeat::Safe;
+                    let may_be_a_copy = writes && matches!(why, GiveUp::Proof | GiveUp::Clock(_));
+                    if let GiveUp::Clock(_) = why {
+                        let what = format!("the exchange refused the time of the proof, and {why}");
+                        let refusal = Error::caused(ErrorKind::Clock, what, why);
+                        return Err(refusal.into_transport(maybe_done || may_be_a_copy));
+                    }
                     let judged = Judged { verdict: Verdict::Done, ..came.judged };
-                    return Ok((Came { judged, ..came }, Some(grant)));
+                    return Ok((Came { judged, may_be_a_copy, ..came }, Some(grant)));
                 }
             }
         }
+    }
+
+    /// What to sign with now.
+    async fn grant(&self, course: &Course) -> Result<Grant, TransportError> {
+        let current = self.in_time(course.deadline, self.tokens.current()).await.flatten();
+        current.map_err(|refusal| refusal.into_transport(course.progress.maybe_done))
     }
 
     /// Sends, and hears the answer out.

@@ -284,6 +284,37 @@ fn an_error_is_cheap_and_has_a_source() {
     assert_eq!((back.kind(), back.to_string()), (error.kind(), error.to_string()));
 }
 
+/// GW-12: what the transport says of this request goes with the error, also one that somebody else holds and that was
+/// made for another: it is of the request, and no kind of its own.
+#[test]
+fn an_error_says_whether_it_may_have_happened() {
+    let shared = Error::new(ErrorKind::Proof, "the proof was refused");
+    for (maybe_sent, expect) in [(true, true), (false, false)] {
+        let back = Error::of_transport(shared.clone().into_transport(maybe_sent));
+        assert_eq!((back.kind(), back.may_have_happened()), (ErrorKind::Proof, expect));
+        let again = Error::of_transport(back.into_transport(false));
+        assert!(!again.may_have_happened() && !shared.may_have_happened());
+    }
+    let lost = TransportError::new(TransportFault::Interrupted, Delivery::Unknown);
+    assert!(Error::of_transport(lost).may_have_happened());
+    let unsent = TransportError::new(TransportFault::Connect, Delivery::NotSent);
+    assert!(!Error::of_transport(unsent).may_have_happened());
+}
+
+/// GW-12, CON-12: of an answer that is no word of the exchange's nobody knows; one that says that nothing was carried
+/// out is believed, but not that the first request is over.
+#[tokio::test(start_paused = true)]
+async fn an_answer_says_whether_it_may_have_happened() {
+    let unsure = [Code::IdempotencyInProgress, Code::BackendRelayFailed, Code::InternalError];
+    for code in Code::ALL {
+        let error = refused(Reply::problem(code.clone())).await;
+        assert_eq!(error.may_have_happened(), unsure.contains(code), "{code}");
+    }
+    for (status, expect) in [(200, true), (302, true), (404, true), (429, false), (502, true)] {
+        assert_eq!(refused(Reply::html(status)).await.may_have_happened(), expect, "{status}");
+    }
+}
+
 #[test]
 fn waits_are_said_as_people_say_them() {
     let said = |seconds: u64| Span(Duration::from_millis(seconds * 1000 - 500)).to_string();

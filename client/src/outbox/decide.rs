@@ -119,20 +119,13 @@ impl Entry {
         self.lease = None;
         self.state = State::Pending;
         self.code = error.code().map(|code| code.as_str().to_owned());
+        self.uncertain |= error.may_have_happened();
         match error.kind() {
-            ErrorKind::Busy => {
-                // Its first sending is still being carried out.
-                self.uncertain |= error.code() == Some(&Code::IdempotencyInProgress);
-                self.wait(error, now, fraction, policy);
-            }
-            ErrorKind::QuotaExceeded | ErrorKind::Unreachable => self.wait(error, now, fraction, policy),
-            ErrorKind::Cancelled => {
-                self.uncertain = true;
-                self.wait(error, now, fraction, policy);
+            ErrorKind::Busy | ErrorKind::QuotaExceeded | ErrorKind::Unreachable | ErrorKind::Cancelled => {
+                self.wait(error, now, fraction, policy)
             }
             ErrorKind::OutcomeUnknown | ErrorKind::Protocol => {
-                self.uncertain = true;
-                self.unknowns = self.unknowns.saturating_add(1);
+                self.unknowns = self.unknowns.saturating_add(u32::from(error.may_have_happened()));
                 self.wait(error, now, fraction, policy);
             }
             // Had it been carried out, its key would have been answered with that.
@@ -154,12 +147,9 @@ impl Entry {
             ErrorKind::Halted(_) => self.park(Why::Halted),
             ErrorKind::ScopeMissing => self.park(Why::Scope),
             ErrorKind::Bug if error.code() == Some(&Code::IdempotencyKeyReused) => self.park(Why::KeyReused),
-            // A message that a network doubled is refused the second time, and that may be the answer that came.
-            ErrorKind::Proof | ErrorKind::Clock => {
-                self.uncertain = true;
-                self.park(Why::Fault);
-            }
-            ErrorKind::CursorExpired
+            ErrorKind::Proof
+            | ErrorKind::Clock
+            | ErrorKind::CursorExpired
             | ErrorKind::Secrets
             | ErrorKind::Storage
             | ErrorKind::Declined

@@ -692,11 +692,8 @@ async fn every_code_has_its_place() {
         };
         assert_eq!((told.len(), entry.state()), (1, expected), "{code}");
         assert_eq!(entry.code(), Some(code.as_str()));
-        // Of a message that was doubled the second is refused for its proof, and the first was carried out.
-        let unsure = matches!(
-            code,
-            Code::BackendRelayFailed | Code::InternalError | Code::IdempotencyInProgress | Code::DpopInvalid
-        );
+        let unsure =
+            matches!(code, Code::BackendRelayFailed | Code::InternalError | Code::IdempotencyInProgress);
         assert_eq!(entry.may_be_applied(), unsure, "{code}");
     }
 }

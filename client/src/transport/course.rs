@@ -66,6 +66,8 @@ pub(super) struct Came {
     pub(super) answer: Result<Response<Bytes>, TransportError>,
     pub(super) said: Said,
     pub(super) judged: Judged,
+    /// It may be about a second copy of a message whose first was carried out.
+    pub(super) may_be_a_copy: bool,
 }
 
 impl Came {
@@ -78,7 +80,7 @@ impl Came {
             }
             Err(error) => (Said::default(), verdict::of_fault(operation, error)),
         };
-        Self { answer, said, judged }
+        Self { answer, said, judged, may_be_a_copy: false }
     }
 }
 
@@ -157,6 +159,11 @@ impl Course {
             {
                 self.result()
             }
+            // Whatever keeps it from being sent again: an earlier request may have been carried out.
+            _ if self.progress.maybe_done => {
+                let what = "an answer was lost, and the call cannot be sent again to ask for it";
+                Err(Error::caused(ErrorKind::OutcomeUnknown, what, refusal).into_transport(true))
+            }
             _ => Err(refusal),
         }
     }
@@ -175,6 +182,12 @@ impl Course {
                 let error = Error::refused(ErrorKind::OutcomeUnknown, came.said.code, answer.status(), &id);
                 let error = error.saying(what).waiting(asked);
                 Err(error.into_transport(true))
+            }
+            Ok(answer) if came.may_be_a_copy => {
+                let what =
+                    "the exchange refused the proof; if a network doubled the message, it was carried out";
+                let error = Error::refused(ErrorKind::Proof, came.said.code, answer.status(), &id);
+                Err(error.saying(what).into_transport(true))
             }
             // It was carried out, and what became of it cannot be read.
             Ok(answer) if came.judged.verdict == Verdict::Unknown && answer.status().is_success() => {

@@ -171,6 +171,10 @@ struct DoubleState {
     dead: Option<ErrorKind>,
     /// A refresh is under way that does not end.
     silent: bool,
+    /// The same of one that is asked for because a token was refused.
+    slow: bool,
+    /// What it is told is not done in any time.
+    deaf: bool,
 }
 
 impl Double {
@@ -213,6 +217,9 @@ impl Tokens for Double {
 
     fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
         let mut state = self.state.lock().unwrap();
+        if state.slow {
+            return Box::pin(std::future::pending());
+        }
         let renewed = match state.dead {
             Some(kind) => Err(Error::new(kind, "the refresh was refused")),
             None => {
@@ -234,6 +241,9 @@ impl Tokens for Double {
         let mut state = self.state.lock().unwrap();
         state.told.push(refusal.kind());
         state.over = Some(refusal.kind());
+        if state.deaf {
+            return Box::pin(std::future::pending());
+        }
         Box::pin(async {})
     }
 }

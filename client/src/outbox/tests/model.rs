@@ -12,14 +12,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use exchange_api::{
-    Client,
-    runtime::{
-        operation::Operation,
-        transport::{Delivery, Sending, Transport, TransportError, TransportFault},
-    },
+use exchange_api::runtime::{
+    operation::Operation,
+    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
 };
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response, header::WWW_AUTHENTICATE};
 use proptest::prelude::*;
 
 use super::{blueprint, seconds};
@@ -27,7 +24,8 @@ use crate::{
     changes::Lane,
     error::{Error, ErrorKind},
     outbox::*,
-    testkit::VirtualEnvironment,
+    testkit::{VirtualEnvironment, signed_in},
+    transport::Settings,
 };
 
 /// How long the model remembers a key.
@@ -42,7 +40,7 @@ enum Fate {
     LostAfter,
     /// It arrives fifty seconds after it was given up.
     Late,
-    /// It arrives twice.
+    /// It arrives twice, and the second copy is answered: its proof was used before.
     Twice,
     FailedBefore,
     FailedAfter,
@@ -192,8 +190,10 @@ impl Transport for Exchange {
                 }
                 Fate::Twice => {
                     self.act(&request, When::Now);
-                    self.act(&request, When::Now);
-                    success()
+                    let mut answer = problem(401, "DPOP_INVALID")?;
+                    let challenge = HeaderValue::from_static("DPoP error=\"invalid_dpop_proof\"");
+                    answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+                    Ok(answer)
                 }
                 Fate::Answered | Fate::Held => {
                     self.act(&request, When::Now);
@@ -350,8 +350,9 @@ impl Model {
 }
 
 fn outbox(machine: &VirtualEnvironment, exchange: &Exchange, store: &Failing) -> Outbox {
-    let client = Client::new("https://gateway.test", exchange.clone());
-    Outbox::new(client.core(), store.clone(), machine.environment(), "me", Policy::default()).unwrap()
+    let (environment, settings) = (machine.environment(), Settings::default());
+    let over = signed_in("https://gateway.test", exchange.clone(), &environment, settings);
+    Outbox::new(over.api().core(), store.clone(), environment, "me", Policy::default()).unwrap()
 }
 
 fn fates() -> impl Strategy<Value = Vec<Fate>> {

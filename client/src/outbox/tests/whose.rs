@@ -1,4 +1,4 @@
-//! Outboxes of one member under the session of whoever is signed in.
+//! Outboxes over the real transport, and the session of whoever is signed in.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +20,8 @@ struct Members {
     proofs: Arc<Proofs>,
     /// Whose the next grants are: all but the last are given once.
     next: Arc<Mutex<Vec<Option<&'static str>>>>,
+    /// What it refuses with instead.
+    refuses: Arc<Mutex<Option<ErrorKind>>>,
 }
 
 impl Members {
@@ -30,6 +32,9 @@ impl Members {
 
 impl Tokens for Members {
     fn current(&self) -> Later<'_, Result<Grant, Error>> {
+        if let Some(kind) = *self.refuses.lock().unwrap() {
+            return Box::pin(async move { Err(Error::new(kind, "the identity provider refused")) });
+        }
         let mut next = self.next.lock().unwrap();
         let installation = if next.len() > 1 { next.remove(0) } else { next[0] };
         let token = AccessToken::new(format!("token-of-{}", installation.unwrap_or("somebody"))).unwrap();
@@ -70,7 +75,8 @@ impl Desk {
         server.answer(|_| applied());
         let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
         let proofs = Arc::new(Proofs::new(key, machine.environment()));
-        let members = Members { proofs, next: Arc::new(Mutex::new(vec![Some("i-1")])) };
+        let next = Arc::new(Mutex::new(vec![Some("i-1")]));
+        let members = Members { proofs, next, refuses: Arc::default() };
         let place = Place::new("https://identity.test", server.origin()).unwrap();
         let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
         let exchange = Exchange::builder(place, identity.clone())
@@ -166,4 +172,31 @@ async fn a_set_waits_until_it_is_known_who_signed_in() {
     desk.members.sign_in(&[Some("i-1")]);
     desk.machine.suspend(seconds(600));
     assert!(desk.outbox.flush().await.unwrap().iter().all(decided));
+}
+
+/// GW-12, DPP-18: a set whose proof the exchange refused may have been carried out, as its message may have been doubled:
+/// it waits to be sent again under its key. One that a refusal of the identity provider kept here never left.
+#[tokio::test(start_paused = true)]
+async fn a_refused_proof_is_no_outcome() {
+    let desk = Desk::new();
+    desk.server.then(Reply::challenge("DPoP error=invalid_dpop_proof", None));
+    let entry = desk.enqueue().await;
+    desk.outbox.flush().await.unwrap();
+    assert_eq!(desk.state(entry).await, State::Parked(Why::Fault));
+    assert!(desk.outbox.entry(entry).await.unwrap().may_be_applied());
+    assert!(desk.outbox.edit(entry, blueprint("bp-2")).await.is_err());
+    desk.outbox.resume().await.unwrap();
+    assert!(desk.outbox.flush().await.unwrap().iter().all(decided));
+    let seen = desk.server.requests();
+    assert_eq!(seen[0].idempotency_key(), seen[1].idempotency_key());
+
+    for kind in [ErrorKind::Proof, ErrorKind::Clock, ErrorKind::Protocol, ErrorKind::Cancelled] {
+        let desk = Desk::new();
+        *desk.members.refuses.lock().unwrap() = Some(kind);
+        let entry = desk.enqueue().await;
+        desk.outbox.flush().await.unwrap();
+        assert!(!desk.outbox.entry(entry).await.unwrap().may_be_applied(), "{kind:?}");
+        desk.outbox.edit(entry, blueprint("bp-2")).await.unwrap();
+        assert_eq!(desk.server.count(), 0);
+    }
 }

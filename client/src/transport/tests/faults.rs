@@ -73,6 +73,43 @@ async fn an_unknown_outcome_stays_one() {
     }
 }
 
+/// GW-12: nor does it become known by what keeps the write from being sent again: no token in time or none at all, a
+/// halt, the end of the connection.
+#[tokio::test(start_paused = true)]
+async fn an_unknown_outcome_stays_one_though_nothing_more_is_sent() {
+    let time = seconds(60);
+    let patience = Patience::new(9, time, crate::pace::Asked::ByProgram);
+    for dead in [None, Some(ErrorKind::Ended(crate::End::Grant)), Some(ErrorKind::Secrets)] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::html(502));
+        rig.gateway.then(Reply::problem(Code::Unauthenticated));
+        {
+            let mut tokens = rig.tokens.state.lock().unwrap();
+            (tokens.slow, tokens.dead) = (dead.is_none(), dead);
+        }
+        let error = rig.write(KEY, patience).await.unwrap_err();
+        assert_eq!((error.kind(), error.may_have_happened()), (ErrorKind::OutcomeUnknown, true), "{dead:?}");
+        assert!(rig.gateway.count() == 2 && rig.machine.elapsed() <= time);
+    }
+    for over in [ErrorKind::Halted(crate::Halt::Suspended), ErrorKind::SignInNeeded, ErrorKind::Clock] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::unheard());
+        let (write, ()) = tokio::join!(rig.write(KEY, patience), async {
+            tokio::time::sleep(seconds(1)).await;
+            rig.tokens.state.lock().unwrap().over = Some(over);
+        });
+        let error = write.unwrap_err();
+        assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::OutcomeUnknown, 1), "{over:?}");
+        assert!(std::error::Error::source(&error).is_some());
+    }
+    // Nothing was sent before: what keeps it from being sent is the answer.
+    let rig = Rig::new();
+    rig.gateway.then(Reply::problem(Code::Unauthenticated));
+    rig.tokens.state.lock().unwrap().slow = true;
+    let error = rig.write(KEY, patience).await.unwrap_err();
+    assert_eq!((error.kind(), error.may_have_happened()), (ErrorKind::Busy, false));
+}
+
 /// GW-12: a refusal that is about what the write says is its outcome: under the same key the first one would have met
 /// it too, or be told again.
 #[tokio::test(start_paused = true)]

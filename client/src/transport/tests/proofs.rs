@@ -197,6 +197,48 @@ async fn a_proof_that_is_refused_for_another_reason_is_not_sent_again() {
     assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::Proof, 1));
 }
 
+/// DPP-18, GW-12: a network may double a message, and the second copy is refused as a replay: a write whose proof is
+/// refused says that it may be carried out. It is not sent again (DPP-15, ERR-08). What comes before replays are looked
+/// at, and what never reached the exchange, says nothing of the kind.
+#[tokio::test(start_paused = true)]
+async fn a_write_whose_proof_is_refused_may_be_a_copy() {
+    let invalid = || Reply::challenge("DPoP error=invalid_dpop_proof", None);
+    for (reply, kind) in [(invalid(), ErrorKind::Proof), (invalid().bare(), ErrorKind::Clock)] {
+        let rig = Rig::new();
+        rig.gateway.then(reply.clone());
+        let error = rig.write("key-12345678", LONG).await.unwrap_err();
+        assert_eq!((error.kind(), error.may_have_happened(), rig.gateway.count()), (kind, true, 1));
+        rig.gateway.then(reply);
+        let error = rig.read(LONG).await.unwrap_err();
+        assert_eq!((error.kind(), error.may_have_happened()), (kind, false));
+    }
+    let rig = Rig::new();
+    rig.gateway.then(invalid());
+    let error = rig.write("key-12345678", LONG).await.unwrap_err();
+    assert_eq!(error.code(), Some(&Code::DpopInvalid));
+    assert!(error.to_string().contains("it was carried out"), "{error}");
+
+    let rig = Rig::new();
+    for nonce in ["n-1", "n-2"] {
+        rig.gateway.then(Reply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
+    }
+    let error = rig.write("key-12345678", LONG).await.unwrap_err();
+    assert_eq!((error.kind(), error.may_have_happened()), (ErrorKind::Proof, false));
+
+    // The identity provider refused the proof of a refresh.
+    let rig = Rig::new();
+    rig.tokens.state.lock().unwrap().over = Some(ErrorKind::Proof);
+    let error = rig.write("key-12345678", LONG).await.unwrap_err();
+    assert_eq!((error.kind(), error.may_have_happened(), rig.gateway.count()), (ErrorKind::Proof, false, 0));
+
+    // What was sent before is what nobody can tell of.
+    let rig = Rig::new();
+    rig.gateway.then(Reply::unheard());
+    rig.gateway.then(invalid());
+    let error = rig.write("key-12345678", LONG).await.unwrap_err();
+    assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::OutcomeUnknown, 2));
+}
+
 /// A machine that slept goes by its wall clock.
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_slept_needs_no_other_request() {
