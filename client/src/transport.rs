@@ -356,7 +356,8 @@ impl Inner {
         {
             let refusal =
                 Error::refused(kind, came.said.code.clone(), answer.status(), course.correlation_id());
-            self.tokens.told(grant, &refusal).await;
+            // What it makes of that goes on without this call.
+            let _ = self.in_time(course.deadline, self.tokens.told(grant, &refusal)).await;
         }
         course.came(came, asked);
         course.result()

@@ -177,6 +177,34 @@ async fn what_others_do_is_not_waited_for_longer_than_a_call_may_take() {
     });
     assert_eq!(first.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(second, (ErrorKind::Busy, seconds(10), 1));
+
+    // During an outage one call looks whether it is over, and the others wait for that.
+    let rig = Rig::new();
+    rig.read(LONG).await.unwrap();
+    rig.gateway.answer(|_| Reply::refused());
+    while rig.read(patience(1)).await.unwrap_err().kind() != ErrorKind::Unreachable || rig.gateway.count() < 3
+    {
+    }
+    tokio::time::sleep(seconds(600)).await;
+    rig.gateway.answer(|_| Reply::stalled());
+    let before = rig.machine.elapsed();
+    let (probe, waiting) = tokio::join!(rig.read(patience(60)), async {
+        let late = rig.read(patience(10)).await.unwrap_err();
+        (late.kind(), rig.machine.elapsed() - before)
+    });
+    assert_eq!(probe.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!(waiting, (ErrorKind::Busy, seconds(10)));
+}
+
+/// A call ends when its time is over, also while the session takes in what it said: that goes on without it.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_slow_to_hear_holds_up_no_call() {
+    let rig = Rig::new();
+    rig.tokens.state.lock().unwrap().deaf = true;
+    rig.gateway.then(Reply::problem(Code::InstallationRevoked));
+    let error = rig.read(Patience::new(1, seconds(60), Asked::ByMember)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Ended(crate::End::Installation));
+    assert_eq!((rig.machine.elapsed(), rig.tokens.told_of().len()), (seconds(60), 1));
 }
 
 /// ERR-09: for a minute after a proof limit the client sends half as fast.
