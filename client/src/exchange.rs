@@ -3,7 +3,7 @@
 
 use std::{fmt, sync::Arc};
 
-use dpop_bound::{Origin, TokenHash};
+use dpop_bound::{Origin, TokenHash, UnixTime};
 use exchange_api::{Client, Transport};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     identity::Identity,
     place::Place,
     session::Session,
-    tokens::{Grant, Later, Tokens, Whose},
+    tokens::{Grant, Later, Proofs, Tokens, Whose},
     transport::{Carrier, Settings},
 };
 
@@ -112,6 +112,15 @@ impl Exchange {
     /// Who signs its calls.
     pub(crate) fn tokens(&self) -> &dyn Tokens {
         &*self.tokens
+    }
+
+    /// The time by the gateway's clock, as far as its answers told it; by this machine's while none did.
+    pub(crate) fn gateway_time(&self) -> UnixTime {
+        let now = self.environment.now();
+        match (self.tokens.gateway(), Origin::of(self.place.gateway())) {
+            (Some(proofs), Ok(gateway)) => proofs.clock(&gateway).now(now).time,
+            _ => now.wall,
+        }
     }
 
     /// Clocks, sleep and random numbers.
@@ -239,6 +248,10 @@ impl SignedOut {
 impl Tokens for SignedOut {
     fn current(&self) -> Later<'_, Result<Grant, Error>> {
         Box::pin(async { Err(Self::refusal()) })
+    }
+
+    fn gateway(&self) -> Option<Arc<Proofs>> {
+        None
     }
 
     fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {

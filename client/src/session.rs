@@ -37,7 +37,7 @@ use crate::{
     oauth::Provider,
     place::Place,
     state::SessionState,
-    tokens::{Grant, Later, Tokens, Whose},
+    tokens::{Grant, Later, Proofs, Tokens, Whose},
 };
 
 /// A connection to the exchange, or the place of one. Cloning shares it.
@@ -314,6 +314,10 @@ impl Session {
 impl Tokens for Session {
     fn current(&self) -> Later<'_, Result<Grant, Error>> {
         Box::pin(self.0.current())
+    }
+
+    fn gateway(&self) -> Option<Arc<Proofs>> {
+        self.0.held().keyed.as_ref().map(|keyed| Arc::clone(&keyed.gateway))
     }
 
     fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {

@@ -53,6 +53,9 @@ pub(crate) trait Tokens: Send + Sync {
     /// Fails with the state of the session where there is none: signed out, halted, ended.
     fn current(&self) -> Later<'_, Result<Grant, Error>>;
 
+    /// What is known of the gateway's clock and nonces with the key that there is, whether there is a token or not.
+    fn gateway(&self) -> Option<Arc<Proofs>>;
+
     /// Another than the token that the gateway did not take (ERR-05): a newer one if there is one by now, in
     /// this process or another, else it is refreshed, once for all who ask.
     fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>>;

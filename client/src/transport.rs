@@ -214,6 +214,7 @@ impl Inner {
                     continue;
                 }
             };
+            course.sign_at(transmission.iat()).map_err(refused)?;
             let mut request = course.request();
             transmission.apply(Some(&grant.token), request.headers_mut());
             let came = self.exchange(ticket, course, request).await;

@@ -1,9 +1,10 @@
 //! What is done with an entry: whose turn it is, what an answer makes of it, what the member may do. No I/O, no
 //! clock; times are milliseconds since 1970.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use bytes::Bytes;
+use dpop_bound::UnixTime;
 use exchange_api::codes::Code;
 
 use super::{
@@ -17,6 +18,15 @@ pub(super) const LONGEST: Duration = Duration::from_secs(25 * 3600);
 
 /// So much a clock is corrected by without a word; a time further ahead was noted before it was set back.
 const SLACK: Duration = Duration::from_secs(60);
+
+/// What the clocks show that the times of an entry are of, at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Now {
+    /// This machine's, which its processes share: of waits and of who sends.
+    pub(super) wall: u64,
+    /// The gateway's, as far as it is known: of keys, since that is the clock by which they are forgotten.
+    pub(super) gateway: u64,
+}
 
 /// What there is to do with the first entry of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +44,12 @@ pub(super) enum Turn {
 impl Entry {
     /// Brings times that a clock noted before it was set back to what is safe, counted from now: its key counts as
     /// forgotten, and no wait is longer than it could be if it began now. Says whether there were any.
-    pub(super) fn set_back(&mut self, now: u64, policy: &Policy) -> bool {
+    pub(super) fn set_back(&mut self, now: Now, policy: &Policy) -> bool {
+        let Now { wall: now, gateway } = now;
         let ahead = |at: u64, most: Duration| at > now.saturating_add(as_millis(most.saturating_add(SLACK)));
         let later = |most: Duration| now.saturating_add(as_millis(most));
         let mut found = false;
-        if self.sent_at.is_some_and(|at| ahead(at, Duration::ZERO)) {
+        if self.sent_at.is_some_and(|at| at > gateway.saturating_add(as_millis(SLACK))) {
             (self.sent_at, found) = (Some(0), true);
         }
         if self.last_sent_at.is_some_and(|at| ahead(at, Duration::ZERO)) {
@@ -56,7 +67,8 @@ impl Entry {
     }
 
     /// `sent` is how long ago it was sent, by a clock that nobody sets; nothing when this process did not.
-    pub(super) fn turn(&self, holder: &str, now: u64, sent: Option<Duration>, policy: &Policy) -> Turn {
+    pub(super) fn turn(&self, holder: &str, now: Now, sent: Option<Duration>, policy: &Policy) -> Turn {
+        let Now { wall: now, gateway } = now;
         if self.state.is_wedged() || self.state == State::Done {
             return Turn::Wedged;
         }
@@ -67,8 +79,8 @@ impl Entry {
         if let Some(wait) = lease.max(asked) {
             return Turn::Wait(wait);
         }
-        let age = |at: Option<u64>| at.map_or(Duration::MAX, |at| millis(now.saturating_sub(at)));
-        let tried = self.unknowns > policy.resends || age(self.sent_at) >= policy.key_memory;
+        let age = self.sent_at.map_or(Duration::MAX, |at| millis(gateway.saturating_sub(at)));
+        let tried = self.unknowns > policy.resends || age >= policy.key_memory;
         match policy.quiet.saturating_sub(self.quiet_for(now, sent)) {
             _ if !(tried && self.may_be_applied()) => Turn::Send,
             Duration::ZERO => Turn::Compare,
@@ -84,13 +96,21 @@ impl Entry {
     }
 
     /// About to be sent: kept before the first byte leaves.
-    pub(super) fn begin(&mut self, holder: &str, now: u64, policy: &Policy) {
+    pub(super) fn begin(&mut self, holder: &str, now: Now, policy: &Policy) {
         // Somebody was sending it and never said what became of it.
         self.uncertain |= self.state == State::Sending;
         self.state = State::Sending;
-        self.sent_at.get_or_insert(now);
+        self.sent_at.get_or_insert(now.gateway);
         (self.not_before, self.asked_until) = (None, None);
-        self.extend(holder, now, policy);
+        self.extend(holder, now.wall, policy);
+    }
+
+    /// From when to when it may be signed under its key, by the gateway's clock. Every sending keeps to it, so the last
+    /// comes less than [`Policy::key_memory`] and what clocks may be wrong by after the first, and none is of a time
+    /// before the one that is noted as the first's: what is noted was thought, and is put right by the next answer.
+    pub(super) fn key_holds(&self, policy: &Policy) -> Option<RangeInclusive<UnixTime>> {
+        let first = UnixTime::from_millis(self.sent_at?);
+        Some(first.saturating_sub(SLACK)..=first.saturating_add(policy.key_memory))
     }
 
     /// Still being sent.

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
+    ops::RangeInclusive,
     pin::pin,
     sync::{
         Arc, PoisonError,
@@ -12,6 +13,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use dpop_bound::UnixTime;
 use exchange_api::{
     calls::{BlueprintsWriteCall, OrgStockWriteCall, ShipsWriteCall, StockWriteCall},
     client::Call,
@@ -23,7 +25,7 @@ use tokio::sync::{Mutex, MutexGuard, Notify, broadcast};
 
 use super::{
     Policy,
-    decide::{LONGEST, Turn, as_millis},
+    decide::{LONGEST, Now, Turn, as_millis},
     entry::{Entry, EntryNumber, damaged},
     event::{OutboxEvent, Written},
     store::OutboxStore,
@@ -94,7 +96,8 @@ impl Outbox {
     /// What others left in the store is neither sent nor shown. While it is not known whose they are there is no outbox.
     ///
     /// Whoever makes one so answers for it that the core never sends for anybody else: it does not ask who is signed
-    /// in. [`Exchange::outbox`] gives one that does.
+    /// in, nor what the exchange's clock shows, so that the age of keys is as right as this machine's clock is.
+    /// [`Exchange::outbox`] gives one that does both.
     ///
     /// # Errors
     /// `Invalid` for an empty owner, `Bug` when there are no random numbers to be had.
@@ -180,6 +183,12 @@ impl Inner {
         as_millis(self.environment.now().wall.since_epoch())
     }
 
+    fn clocks(&self) -> Now {
+        let wall = self.now();
+        let gateway = self.exchange.as_ref().map(|exchange| as_millis(exchange.gateway_time().since_epoch()));
+        Now { wall, gateway: gateway.unwrap_or(wall) }
+    }
+
     /// A key that nobody guesses (GW-12).
     pub(super) fn key(&self) -> Result<String, Error> {
         idempotency_key(&self.environment)
@@ -259,14 +268,15 @@ impl Inner {
         loop {
             let Some(row) = self.store.first(&self.owner, lane).await? else { return Ok(None) };
             let mut entry = Entry::of(row)?;
-            let now = self.now();
+            let clocks = self.clocks();
+            let now = clocks.wall;
             // Not even a clock that was set back makes the wait for the day's quota longer than it can be.
             let longest = now.saturating_add(as_millis(LONGEST));
             let quota = self.quota.fetch_min(longest, Ordering::Relaxed).min(longest);
-            if entry.set_back(now, &self.policy) && !self.keep(&mut entry).await? {
+            if entry.set_back(clocks, &self.policy) && !self.keep(&mut entry).await? {
                 continue;
             }
-            match entry.turn(&self.holder, now, self.sent_ago(&entry), &self.policy) {
+            match entry.turn(&self.holder, clocks, self.sent_ago(&entry), &self.policy) {
                 Turn::Wedged => return Ok(None),
                 Turn::Wait(left) => return Ok(Some(left)),
                 Turn::Compare => {
@@ -280,7 +290,7 @@ impl Inner {
                     if quota > now {
                         return Ok(Some(Duration::from_millis(quota - now)));
                     }
-                    entry.begin(&self.holder, now, &self.policy);
+                    entry.begin(&self.holder, clocks, &self.policy);
                     // Another process was faster otherwise: look again.
                     if self.keep(&mut entry).await?
                         && let Some(event) = self.send(entry).await?
@@ -341,7 +351,7 @@ impl Inner {
     {
         let stored = entry.stored()?;
         let mut call = self.core.repeat::<C>(&stored).with(ONCE);
-        if let Some(terms) = self.terms() {
+        if let Some(terms) = self.terms(entry.key_holds(&self.policy)) {
             call = call.with(terms);
         }
         let mut call = pin!(call);
@@ -368,9 +378,9 @@ impl Inner {
     }
 
     /// Under what a set of this outbox may be sent.
-    pub(super) fn terms(&self) -> Option<Terms> {
+    pub(super) fn terms(&self, signed_at: Option<RangeInclusive<UnixTime>>) -> Option<Terms> {
         let _ = self.exchange.as_ref()?;
-        Some(Terms { installation: self.owner.as_str().into() })
+        Some(Terms { installation: self.owner.as_str().into(), signed_at })
     }
 
     /// Keeps an entry, unless another process did meanwhile.

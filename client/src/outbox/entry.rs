@@ -120,7 +120,7 @@ pub struct Entry {
     pub(super) unknowns: u32,
     pub(super) created_at: u64,
     pub(super) decided_at: Option<u64>,
-    /// Since when its outcome may be uncertain.
+    /// Since when its outcome may be uncertain, by the gateway's clock where that is known.
     pub(super) sent_at: Option<u64>,
     /// When it was sent last.
     pub(super) last_sent_at: Option<u64>,

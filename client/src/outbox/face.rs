@@ -62,7 +62,8 @@ impl Exchange {
     ///
     /// It sends for this installation alone, whoever signs in later: a set is signed with no token but that of a
     /// connection of which [`Exchange::connection`] noted this very installation. What comes up under another
-    /// member's is parked as [`Why::SignedOut`]; before it is known whose a new connection is, sets wait.
+    /// member's is parked as [`Why::SignedOut`]; before it is known whose a new connection is, sets wait. How old a
+    /// key is it reckons by the exchange's clock, so that no clock of this machine makes one younger.
     ///
     /// # Errors
     /// `Busy` when the exchange has not said yet what it calls this installation (SVC-03): read the connection
@@ -137,7 +138,7 @@ impl Outbox {
             let batch = batch.as_dry_run();
             let stored = batch.stored(&self.0.core, &self.0.key()?)?;
             let mut call = self.0.core.repeat::<O::Call>(&stored).with(Patience::INTERACTIVE);
-            if let Some(terms) = self.0.terms() {
+            if let Some(terms) = self.0.terms(None) {
                 call = call.with(terms);
             }
             let answer = call.await?;

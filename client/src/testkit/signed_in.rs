@@ -54,6 +54,10 @@ impl Tokens for Fixed {
         Box::pin(async { Ok(grant) })
     }
 
+    fn gateway(&self) -> Option<Arc<Proofs>> {
+        Some(Arc::clone(&self.grant().proofs))
+    }
+
     fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
         Box::pin(async { Err(Error::new(ErrorKind::SignInNeeded, "there is no other token in a test")) })
     }

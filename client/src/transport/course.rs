@@ -144,6 +144,11 @@ impl Course {
         Ok(())
     }
 
+    /// Fails where the call is not to be sent with a proof of this time.
+    pub(super) fn sign_at(&self, time: UnixTime) -> Result<(), Error> {
+        self.head.extensions.get::<Terms>().map_or(Ok(()), |terms| terms.allow_at(time))
+    }
+
     /// Remembers what came.
     pub(super) fn came(&mut self, came: Came, asked: Option<Duration>) {
         self.last = Some(Last { came, asked });

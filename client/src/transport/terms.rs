@@ -1,5 +1,9 @@
 //! What else has to be so when a call is signed: looked at with the very grant that signs it.
 
+use std::ops::RangeInclusive;
+
+use dpop_bound::UnixTime;
+
 use crate::{
     error::{Error, ErrorKind},
     tokens::Grant,
@@ -10,6 +14,9 @@ use crate::{
 pub(crate) struct Terms {
     /// Whose call it is, by what the exchange calls the installation: it is signed with nobody else's token.
     pub(crate) installation: Box<str>,
+    /// What its proof may say the time is. The gateway takes no proof but one whose time is right by its own clock, so
+    /// this is kept by that clock, whatever the clocks here were set to meanwhile.
+    pub(crate) signed_at: Option<RangeInclusive<UnixTime>>,
 }
 
 impl Terms {
@@ -27,5 +34,14 @@ impl Terms {
                 Err(Error::new(ErrorKind::Busy, what))
             }
         }
+    }
+    /// Fails, before anything is sent, where a proof says another time than they allow.
+    pub(super) fn allow_at(&self, time: UnixTime) -> Result<(), Error> {
+        if self.signed_at.as_ref().is_none_or(|allowed| allowed.contains(&time)) {
+            return Ok(());
+        }
+        let what = "the exchange's clock shows another time than was thought: whether the change may be sent again \
+                    is decided anew";
+        Err(Error::new(ErrorKind::Busy, what))
     }
 }

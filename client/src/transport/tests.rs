@@ -215,6 +215,10 @@ impl Tokens for Double {
         Box::pin(async { current })
     }
 
+    fn gateway(&self) -> Option<Arc<Proofs>> {
+        Some(Arc::clone(&self.proofs))
+    }
+
     fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
         let mut state = self.state.lock().unwrap();
         if state.slow {

@@ -47,6 +47,10 @@ impl Tokens for Members {
         Box::pin(async { Ok(grant) })
     }
 
+    fn gateway(&self) -> Option<Arc<Proofs>> {
+        Some(Arc::clone(&self.proofs))
+    }
+
     fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
         self.current()
     }
@@ -65,6 +69,7 @@ struct Desk {
     machine: VirtualEnvironment,
     server: ScriptedServer,
     members: Members,
+    store: MemoryOutbox,
     outbox: Outbox,
 }
 
@@ -73,6 +78,15 @@ impl Desk {
         let machine = VirtualEnvironment::new(7);
         let server = ScriptedServer::gateway(&machine);
         server.answer(|_| applied());
+        Self::over(machine, server, MemoryOutbox::new())
+    }
+
+    /// The same after the process ended and was started again: what it knew of clocks is lost.
+    fn restarted(self) -> Self {
+        Self::over(self.machine, self.server, self.store)
+    }
+
+    fn over(machine: VirtualEnvironment, server: ScriptedServer, store: MemoryOutbox) -> Self {
         let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
         let proofs = Arc::new(Proofs::new(key, machine.environment()));
         let next = Arc::new(Mutex::new(vec![Some("i-1")]));
@@ -89,8 +103,8 @@ impl Desk {
             "limits": {"batchMaxOps": 500}, "deprecations": [], "docsUrl": "https://docs.example",
             "minClientVersion": null}"#;
         let connection = Connection::of(ServiceDocument::parse(document).unwrap(), &identity, None);
-        let outbox = exchange.outbox(MemoryOutbox::new(), &connection).unwrap();
-        Self { machine, server, members, outbox }
+        let outbox = exchange.outbox(store.clone(), &connection).unwrap();
+        Self { machine, server, members, store, outbox }
     }
 
     async fn enqueue(&self) -> EntryNumber {
@@ -198,5 +212,50 @@ async fn a_refused_proof_is_no_outcome() {
         assert!(!desk.outbox.entry(entry).await.unwrap().may_be_applied(), "{kind:?}");
         desk.outbox.edit(entry, blueprint("bp-2")).await.unwrap();
         assert_eq!(desk.server.count(), 0);
+    }
+}
+
+/// LIM-22: a key is as old as the exchange's clock says, which forgets it: a clock of this machine that was wrong by hours
+/// and is set right makes none younger, in the same process or in another.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_right_makes_no_key_younger() {
+    const HOUR: i64 = 3600;
+    for (wrong_at_first, wrong_then, restarts) in
+        [(10, 0, false), (10, 0, true), (10, -20, false), (0, -20, true), (30, 2, true)]
+    {
+        let mut desk = Desk::new();
+        desk.machine.set_wrong_by(wrong_at_first * HOUR);
+        desk.server.then(applied().and_is_lost());
+        let entry = desk.enqueue().await;
+        while desk.server.carried_out().is_empty() {
+            let _ = tokio::time::timeout(seconds(1), desk.outbox.run()).await;
+        }
+        assert!(desk.outbox.entry(entry).await.unwrap().may_be_applied());
+        if restarts {
+            desk = desk.restarted();
+        }
+        desk.machine.suspend(seconds(30 * 3600));
+        desk.machine.set_wrong_by(wrong_then * HOUR);
+        let _ = tokio::time::timeout(seconds(600), desk.outbox.run()).await;
+        assert_eq!(desk.state(entry).await, State::Unknown, "{wrong_at_first} {wrong_then} {restarts}");
+    }
+}
+
+/// LIM-22: nor does it make one older that the exchange still knows.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_right_makes_no_key_older() {
+    for (wrong_at_first, wrong_then) in [(-30, 0), (-3, 12)] {
+        let desk = Desk::new();
+        desk.machine.set_wrong_by(wrong_at_first * 3600);
+        desk.server.then(applied().and_is_lost());
+        let entry = desk.enqueue().await;
+        while desk.server.carried_out().is_empty() {
+            let _ = tokio::time::timeout(seconds(1), desk.outbox.run()).await;
+        }
+        // By another answer it is known that the clock was set.
+        desk.machine.set_wrong_by(wrong_then * 3600);
+        let _ = desk.outbox.preview(blueprint("bp-9")).await;
+        let _ = tokio::time::timeout(seconds(600), desk.outbox.run()).await;
+        assert_eq!(desk.state(entry).await, State::Done, "{wrong_at_first} {wrong_then}");
     }
 }
