@@ -11,13 +11,13 @@ use super::{
     Policy,
     entry::{Entry, Found, Lease, State, Why},
 };
-use crate::error::{Error, ErrorKind};
+use crate::{
+    environment::CORRECTION,
+    error::{Error, ErrorKind},
+};
 
-/// The longest wait: nothing asks for more than a day, but a clock that was set back may.
-pub(super) const LONGEST: Duration = Duration::from_secs(25 * 3600);
-
-/// So much a clock is corrected by without a word; a time further ahead was noted before it was set back.
-const SLACK: Duration = Duration::from_secs(60);
+/// The longest wait: nothing has a reason to ask for more than a day.
+const LONGEST: Duration = Duration::from_secs(25 * 3600);
 
 /// What the clocks show that the times of an entry are of, at one moment.
 #[derive(Clone, Copy, Debug)]
@@ -43,25 +43,26 @@ pub(super) enum Turn {
 
 impl Entry {
     /// Brings times that a clock noted before it was set back to what is safe, counted from now: its key counts as
-    /// forgotten, and no wait is longer than it could be if it began now. Says whether there were any.
+    /// forgotten, and a wait begins now. Says whether there were any.
     pub(super) fn set_back(&mut self, now: Now, policy: &Policy) -> bool {
         let Now { wall: now, gateway } = now;
-        let ahead = |at: u64, most: Duration| at > now.saturating_add(as_millis(most.saturating_add(SLACK)));
-        let later = |most: Duration| now.saturating_add(as_millis(most));
+        let ahead =
+            |at: u64, most: Duration| at > now.saturating_add(as_millis(most.saturating_add(CORRECTION)));
         let mut found = false;
-        if self.sent_at.is_some_and(|at| at > gateway.saturating_add(as_millis(SLACK))) {
+        if self.sent_at.is_some_and(|at| at > gateway.saturating_add(as_millis(CORRECTION))) {
             (self.sent_at, found) = (Some(0), true);
         }
         if self.last_sent_at.is_some_and(|at| ahead(at, Duration::ZERO)) {
             (self.last_sent_at, found) = (Some(now), true);
         }
-        for wait in [&mut self.not_before, &mut self.asked_until] {
-            if wait.is_some_and(|at| ahead(at, LONGEST)) {
-                (*wait, found) = (Some(later(LONGEST)), true);
+        if let Some(since) = self.waits_since.filter(|at| ahead(*at, Duration::ZERO)) {
+            for wait in [&mut self.not_before, &mut self.asked_until] {
+                *wait = wait.map(|at| now.saturating_add(at.saturating_sub(since)));
             }
+            (self.waits_since, found) = (Some(now), true);
         }
         if let Some(lease) = self.lease.as_mut().filter(|lease| ahead(lease.until, policy.lease)) {
-            (lease.until, found) = (later(policy.lease), true);
+            (lease.until, found) = (now.saturating_add(as_millis(policy.lease)), true);
         }
         found
     }
@@ -73,9 +74,8 @@ impl Entry {
             return Turn::Wedged;
         }
         let others = self.lease.as_ref().filter(|lease| lease.holder != holder).map(|lease| lease.until);
-        // A lease that lasts longer than any was written by a clock that was set back since.
-        let lease = others.filter(|until| *until > now).map(|until| millis(until - now).min(policy.lease));
-        let asked = self.not_before.filter(|at| *at > now).map(|at| millis(at - now).min(LONGEST));
+        let lease = others.filter(|until| *until > now).map(|until| millis(until - now));
+        let asked = self.not_before.filter(|at| *at > now).map(|at| millis(at - now));
         if let Some(wait) = lease.max(asked) {
             return Turn::Wait(wait);
         }
@@ -110,7 +110,7 @@ impl Entry {
     /// before the one that is noted as the first's: what is noted was thought, and is put right by the next answer.
     pub(super) fn key_holds(&self, policy: &Policy) -> Option<RangeInclusive<UnixTime>> {
         let first = UnixTime::from_millis(self.sent_at?);
-        Some(first.saturating_sub(SLACK)..=first.saturating_add(policy.key_memory))
+        Some(first.saturating_sub(CORRECTION)..=first.saturating_add(policy.key_memory))
     }
 
     /// Still being sent.
@@ -186,6 +186,7 @@ impl Entry {
         let until = |wait: Duration| now.saturating_add(as_millis(wait.min(LONGEST)));
         self.not_before = Some(until(wait));
         self.asked_until = error.retry_after().map(until);
+        self.waits_since = Some(now);
     }
 
     fn park(&mut self, why: Why) {
@@ -235,7 +236,8 @@ impl Entry {
     /// the clock was set back: nobody knows when.
     pub(super) fn is_stale(&self, now: u64, policy: &Policy) -> bool {
         let Some(at) = self.decided_at else { return true };
-        at > now.saturating_add(as_millis(SLACK)) || now.saturating_sub(at) >= as_millis(policy.keep_decided)
+        at > now.saturating_add(as_millis(CORRECTION))
+            || now.saturating_sub(at) >= as_millis(policy.keep_decided)
     }
 
     /// It is to be tried again; says whether that is a new write, which needs a new key.

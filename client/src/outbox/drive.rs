@@ -25,7 +25,7 @@ use tokio::sync::{Mutex, MutexGuard, Notify, broadcast};
 
 use super::{
     Policy,
-    decide::{LONGEST, Now, Turn, as_millis},
+    decide::{Now, Turn, as_millis},
     entry::{Entry, EntryNumber, damaged},
     event::{OutboxEvent, Written},
     store::OutboxStore,
@@ -72,9 +72,9 @@ pub(super) struct Inner {
     pub(super) holder: String,
     events: broadcast::Sender<OutboxEvent>,
     lanes: [OneLane; Lane::ALL.len()],
-    /// Writes of all areas wait until then: the day's quota is used up.
+    /// Writes of all areas wait until then, by the monotonic clock: the day's quota is used up.
     quota: AtomicU64,
-    /// Sets are made smaller until then.
+    /// Sets are made smaller until then, by the same.
     busy: AtomicU64,
     /// What is kept too long is looked for then.
     sweep: AtomicU64,
@@ -183,6 +183,10 @@ impl Inner {
         as_millis(self.environment.now().wall.since_epoch())
     }
 
+    fn monotonic(&self) -> u64 {
+        as_millis(self.environment.now().monotonic)
+    }
+
     fn clocks(&self) -> Now {
         let wall = self.now();
         let gateway = self.exchange.as_ref().map(|exchange| as_millis(exchange.gateway_time().since_epoch()));
@@ -206,7 +210,7 @@ impl Inner {
     /// The most ops of a set that is enqueued now.
     pub(super) fn most_ops(&self) -> usize {
         let Policy { most_ops, most_ops_when_busy, .. } = self.policy;
-        match self.busy.load(Ordering::Relaxed) > self.now() {
+        match self.busy.load(Ordering::Relaxed) > self.monotonic() {
             true => most_ops.min(most_ops_when_busy),
             false => most_ops,
         }
@@ -269,10 +273,6 @@ impl Inner {
             let Some(row) = self.store.first(&self.owner, lane).await? else { return Ok(None) };
             let mut entry = Entry::of(row)?;
             let clocks = self.clocks();
-            let now = clocks.wall;
-            // Not even a clock that was set back makes the wait for the day's quota longer than it can be.
-            let longest = now.saturating_add(as_millis(LONGEST));
-            let quota = self.quota.fetch_min(longest, Ordering::Relaxed).min(longest);
             if entry.set_back(clocks, &self.policy) && !self.keep(&mut entry).await? {
                 continue;
             }
@@ -287,8 +287,9 @@ impl Inner {
                     }
                 }
                 Turn::Send => {
-                    if quota > now {
-                        return Ok(Some(Duration::from_millis(quota - now)));
+                    let quota = self.quota_left();
+                    if !quota.is_zero() {
+                        return Ok(Some(quota));
                     }
                     entry.begin(&self.holder, clocks, &self.policy);
                     // Another process was faster otherwise: look again.
@@ -322,7 +323,7 @@ impl Inner {
             Err(error) => {
                 let now = self.now();
                 entry.failed(&error, now, self.environment.fraction(), &self.policy);
-                self.learn(&error, entry.not_before, now);
+                self.learn(&error, entry.not_before.map_or(0, |at| at.saturating_sub(now)));
                 OutboxEvent::of_failure(&entry, &error, now)
             }
         };
@@ -390,10 +391,16 @@ impl Inner {
         Ok(kept)
     }
 
-    /// What a refusal says about other entries.
-    fn learn(&self, error: &Error, not_before: Option<u64>, now: u64) {
+    /// For how long nothing is written, as the day's quota is used up.
+    fn quota_left(&self) -> Duration {
+        Duration::from_millis(self.quota.load(Ordering::Relaxed).saturating_sub(self.monotonic()))
+    }
+
+    /// What a refusal, after which its entry waits for so long, says about other entries.
+    fn learn(&self, error: &Error, wait: u64) {
+        let now = self.monotonic();
         if error.kind() == ErrorKind::QuotaExceeded {
-            self.quota.store(not_before.unwrap_or(now), Ordering::Relaxed);
+            self.quota.store(now.saturating_add(wait), Ordering::Relaxed);
         }
         if error.code() == Some(&Code::RelayBusy) {
             self.busy.store(now.saturating_add(as_millis(BUSY)), Ordering::Relaxed);

@@ -124,6 +124,8 @@ pub struct Entry {
     pub(super) sent_at: Option<u64>,
     /// When it was sent last.
     pub(super) last_sent_at: Option<u64>,
+    /// Since when it waits, by the clock that the ends of its waits are of.
+    pub(super) waits_since: Option<u64>,
     pub(super) not_before: Option<u64>,
     /// Until when the exchange asked to wait: never earlier, whoever asks (CLI-02).
     pub(super) asked_until: Option<u64>,
@@ -165,6 +167,7 @@ impl Entry {
             decided_at: None,
             sent_at: None,
             last_sent_at: None,
+            waits_since: None,
             not_before: None,
             asked_until: None,
             lease: None,
