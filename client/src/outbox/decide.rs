@@ -134,6 +134,23 @@ impl Entry {
         (self.result, self.replayed, self.code) = (Some(result), replayed, None);
     }
 
+    /// What the exchange still asks to wait before it is sent, whoever wants it to be (CLI-02).
+    pub(super) fn asked_to_wait(&self, now: u64) -> Option<Duration> {
+        self.asked_until.filter(|at| *at > now).map(|at| millis(at - now))
+    }
+
+    /// It was sent for its link alone, and nothing came of that: it is held as before, and not sent again unasked, since
+    /// each link ends the one that the member may have open. What may have been carried out is not held.
+    pub(super) fn hold_on(&mut self) {
+        let is_put_off = matches!(
+            self.state,
+            State::Pending | State::Parked(Why::SignedOut | Why::Halted | Why::Scope | Why::Fault)
+        );
+        if is_put_off && !self.uncertain {
+            self.settle(State::Held);
+        }
+    }
+
     /// What a failure makes of it. `fraction` is a random number from 0 to below 1.
     pub(super) fn failed(&mut self, error: &Error, now: u64, fraction: f64, policy: &Policy) {
         self.lease = None;
@@ -254,7 +271,7 @@ impl Entry {
                 Ok(NewKey::No)
             }
             State::Parked(Why::SignedOut | Why::Halted | Why::Scope | Why::Fault) | State::Held => {
-                self.state = State::Pending;
+                (self.state, self.not_before) = (State::Pending, self.asked_until);
                 Ok(NewKey::No)
             }
             State::Refused | State::NeedsRebase | State::Parked(Why::KeyReused) => {

@@ -207,6 +207,11 @@ impl Inner {
         self.lanes[lane as usize].sending.try_lock().ok()
     }
 
+    /// The same, once this process is done with what it is sending.
+    pub(super) async fn alone(&self, lane: Lane) -> MutexGuard<'_, ()> {
+        self.lanes[lane as usize].sending.lock().await
+    }
+
     /// The most ops of a set that is enqueued now.
     pub(super) fn most_ops(&self) -> usize {
         let Policy { most_ops, most_ops_when_busy, .. } = self.policy;
@@ -241,7 +246,7 @@ impl Inner {
     /// again.
     pub(super) async fn drain(&self, lane: Lane) -> (Vec<OutboxEvent>, Result<Option<Duration>, Error>) {
         let mut told = Vec::new();
-        let _alone = self.lanes[lane as usize].sending.lock().await;
+        let _alone = self.alone(lane).await;
         let left = self.send_all(lane, &mut told).await;
         let swept = self.sweep().await;
         (told, left.and_then(|left| swept.map(|()| left)))
@@ -294,7 +299,7 @@ impl Inner {
                     entry.begin(&self.holder, clocks, &self.policy);
                     // Another process was faster otherwise: look again.
                     if self.keep(&mut entry).await?
-                        && let Some(event) = self.send(entry).await?
+                        && let Some(event) = self.send(entry, Sending::AsDue).await?
                     {
                         self.record(told, event);
                     }
@@ -303,8 +308,33 @@ impl Inner {
         }
     }
 
+    /// Sends a held entry for its link, while nothing else of its area is sent, and says what came of it; nothing when
+    /// another process changed it meanwhile.
+    pub(super) async fn ask_for_link(&self, mut entry: Entry) -> Result<Option<OutboxEvent>, Error> {
+        let clocks = self.clocks();
+        entry.set_back(clocks, &self.policy);
+        let held = match (entry.asked_to_wait(clocks.wall), self.quota_left()) {
+            (Some(wait), _) => Some((ErrorKind::Busy, wait)),
+            (None, Duration::ZERO) => None,
+            (None, wait) => Some((ErrorKind::QuotaExceeded, wait)),
+        };
+        if let Some((kind, wait)) = held {
+            return Err(Error::held(
+                kind,
+                "the exchange asked to wait before the change is sent again",
+                None,
+                wait,
+            ));
+        }
+        entry.begin(&self.holder, clocks, &self.policy);
+        if !self.keep(&mut entry).await? {
+            return Ok(None);
+        }
+        self.send(entry, Sending::ForLink).await
+    }
+
     /// Sends an entry and keeps what became of it; nothing when another process took it over.
-    async fn send(&self, mut entry: Entry) -> Result<Option<OutboxEvent>, Error> {
+    async fn send(&self, mut entry: Entry, sending: Sending) -> Result<Option<OutboxEvent>, Error> {
         self.note_sent(&entry);
         let answer = match entry.lane {
             Lane::Blueprints => self.call::<BlueprintsWriteCall>(&mut entry).await,
@@ -324,7 +354,11 @@ impl Inner {
                 let now = self.now();
                 entry.failed(&error, now, self.environment.fraction(), &self.policy);
                 self.learn(&error, entry.not_before.map_or(0, |at| at.saturating_sub(now)));
-                OutboxEvent::of_failure(&entry, &error, now)
+                let event = OutboxEvent::of_failure(&entry, &error, now);
+                if sending == Sending::ForLink {
+                    entry.hold_on();
+                }
+                event
             }
         };
         tracing::debug!(area = %entry.lane, entry = entry.number, state = ?entry.state, "outbox");
@@ -435,6 +469,15 @@ pub(super) async fn forget_expired(
         }
     }
     Ok(forgotten)
+}
+
+/// Why an entry is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sending {
+    /// Because it is its turn.
+    AsDue,
+    /// Because the member asks for the link of one that is held.
+    ForLink,
 }
 
 /// The bytes of the answer, and whether it is a repetition.

@@ -259,33 +259,33 @@ impl Outbox {
     }
 
     /// Gets the link of a held entry anew, by sending it again under its own key; nothing when it is not held
-    /// any more. Only when the member asks: each time the exchange makes a new link, and the old one ends.
+    /// any more. Only when the member asks: each time the exchange makes a new link, and the old one ends. Where it does
+    /// not come to that the entry is held as before.
     ///
     /// # Errors
-    /// What the exchange says instead, `Invalid` for an entry that is not held, `Busy` while another process sends it,
-    /// and as [`Outbox::entry`].
+    /// What the exchange says instead, `Invalid` for an entry that is not held, `Busy` or `QuotaExceeded` with the time
+    /// for which nothing is sent, `Busy` while another process changes it, and as [`Outbox::entry`].
     pub async fn confirmation(&self, number: EntryNumber) -> Result<Option<ConfirmationUrl>, Error> {
-        let lane = self
-            .change(number, |entry| match entry.state {
-                State::Held => entry.retry().map(|_| entry.lane),
-                _ => Err(Error::new(ErrorKind::Invalid, "the entry is not held for confirmation")),
-            })
-            .await?;
-        let (told, left) = self.0.drain(lane).await;
-        left?;
-        for event in told.into_iter().filter(|event| event.entry() == Some(number)) {
-            match event {
-                OutboxEvent::Confirm { link, .. } => return Ok(link),
-                OutboxEvent::Waiting { error, .. }
-                | OutboxEvent::Parked { error, .. }
-                | OutboxEvent::Rebase { error, .. }
-                | OutboxEvent::Refused { error, .. } => return Err(error),
-                _ => {}
-            }
+        let lane = self.entry(number).await?.lane;
+        let alone = self.0.alone(lane).await;
+        let entry = self.entry(number).await?;
+        if entry.state != State::Held {
+            return Err(Error::new(ErrorKind::Invalid, "the entry is not held for confirmation"));
         }
-        match self.entry(number).await?.state {
-            State::Done => Ok(None),
-            _ => Err(Error::new(ErrorKind::Busy, "another process is just sending the entry")),
+        let event = self.0.ask_for_link(entry).await?.ok_or_else(contended)?;
+        let is_held = self.entry(number).await?.state == State::Held;
+        drop(alone);
+        if !is_held || matches!(event, OutboxEvent::Confirm { .. }) {
+            self.0.tell(event.clone());
+            self.0.wake(lane);
+        }
+        match event {
+            OutboxEvent::Confirm { link, .. } => Ok(link),
+            OutboxEvent::Waiting { error, .. }
+            | OutboxEvent::Parked { error, .. }
+            | OutboxEvent::Rebase { error, .. }
+            | OutboxEvent::Refused { error, .. } => Err(error),
+            _ => Ok(None),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The outbox over a scripted server, in virtual time.
 
 mod kept;
+mod links;
 mod model;
 mod whose;
 
