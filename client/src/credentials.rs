@@ -9,12 +9,14 @@ mod memory;
 
 use std::{
     fmt,
+    future::poll_fn,
     ops::{Deref, DerefMut},
     sync::Arc,
+    task::Poll,
     time::Duration,
 };
 
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, task::unconstrained};
 use zeroize::Zeroizing;
 
 pub use self::{
@@ -299,9 +301,15 @@ impl Vault {
         T: Send + 'static,
         F: Future<Output = Result<T, CredentialError>> + Send + 'static,
     {
-        let (turn, work) = (Arc::clone(&self.turn), work(self.clone()));
+        let work = work(self.clone());
+        // Its place in the queue is that of the call, whenever the task comes to run.
+        let mut turn = Box::pin(unconstrained(Arc::clone(&self.turn).lock_owned()));
+        let taken = poll_fn(|context| Poll::Ready(turn.as_mut().poll(context))).await;
         let work = tokio::spawn(async move {
-            let _turn = turn.lock_owned().await;
+            let _turn = match taken {
+                Poll::Ready(taken) => taken,
+                Poll::Pending => turn.await,
+            };
             work.await
         });
         let done = tokio::select! {
@@ -429,6 +437,26 @@ pub(crate) mod tests {
             check(0, CredentialError::Missing("no session bus".into())).await,
             format!("the secret store (Broken Store) is not there: no session bus{advice}")
         );
+    }
+
+    /// IDP-18: of two calls the first is done first, also when it was given up at once and the runtime comes to its task
+    /// last, as one with several threads does.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn calls_are_done_in_their_order() {
+        let vault = Vault::new(Arc::new(InMemory::new()), owner("default"), Environment::system());
+        let kept = tokio::spawn(async move {
+            {
+                let old = secret("old");
+                let mut given_up = Box::pin(vault.write(Entry::RefreshToken, &old));
+                poll_fn(|context| Poll::Ready(given_up.as_mut().poll(context).is_ready())).await;
+            }
+            vault.write(Entry::RefreshToken, &secret("new")).await.unwrap();
+            for _ in 0..50 {
+                tokio::task::yield_now().await;
+            }
+            vault.read(Entry::RefreshToken).await.unwrap()
+        });
+        assert!(kept.await.unwrap() == Some(secret("new")));
     }
 
     /// IDP-18: a slow store keeps what it was told last, and a deletion that came later is not undone by a write whose
