@@ -3,7 +3,6 @@
 
 use std::{fmt, future::Future};
 
-use dpop_bound::Random as _;
 use exchange_api::{
     Client, Contract,
     types::{DraftKind, DraftResult, FrontendUrl, HandoffId, RefineryDraft},
@@ -207,11 +206,7 @@ fn is_remembered(error: &Error) -> bool {
 /// # Errors
 /// When the environment gives no random numbers.
 pub fn idempotency_key(environment: &Environment) -> Result<String, Error> {
-    let mut bytes = [0; 16];
-    environment
-        .fill(&mut bytes)
-        .map_err(|error| Error::caused(ErrorKind::Bug, "this computer gives no random numbers", error))?;
-    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+    environment.token()
 }
 
 impl fmt::Debug for Key {

@@ -11,6 +11,8 @@ use std::{
 
 use dpop_bound::{Random, SystemRandom, UnixTime, clock::Reading, random::RandomError};
 
+use crate::error::{Error, ErrorKind};
+
 /// So much a clock is corrected by without a word: a time that lies further ahead was noted before it was set back.
 pub(crate) const CORRECTION: Duration = Duration::from_secs(60);
 
@@ -60,6 +62,17 @@ impl Environment {
     /// Waits.
     pub fn sleep(&self, time: Duration) -> Sleep<'_> {
         self.clock.sleep(time)
+    }
+
+    /// 128 random bits as 32 hexadecimal digits: a name that nobody guesses and nobody else has.
+    ///
+    /// # Errors
+    /// `Bug` when there are no random numbers to be had.
+    pub(crate) fn token(&self) -> Result<String, Error> {
+        let mut bytes = [0; 16];
+        let what = "this computer gives no random numbers";
+        self.random.fill(&mut bytes).map_err(|error| Error::caused(ErrorKind::Bug, what, error))?;
+        Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
     }
 
     /// A number from 0 to below 1, for jitter: the middle when there are no random numbers to be had, since

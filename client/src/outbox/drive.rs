@@ -123,7 +123,7 @@ impl Outbox {
         if owner.is_empty() {
             return Err(Error::new(ErrorKind::Invalid, "an outbox is somebody's, and nobody is known"));
         }
-        let holder = idempotency_key(&environment)?;
+        let holder = environment.token()?;
         Ok(Self(Arc::new(Inner {
             core: core.clone(),
             store: Arc::new(store),

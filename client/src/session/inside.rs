@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use dpop_bound::{AccessToken, ProofSigner, Random as _};
+use dpop_bound::{AccessToken, ProofSigner};
 use exchange_api::scopes::Scope;
 use tokio::{
     runtime::Handle,
@@ -568,15 +568,6 @@ impl Inside {
         held.access = None;
         held.unsaved = None;
         held.pace = Pace::default();
-    }
-
-    /// An id that no other connection of this installation has.
-    pub(super) fn connection_id(&self) -> Result<Box<str>, Error> {
-        let mut bytes = [0; 16];
-        self.environment
-            .fill(&mut bytes)
-            .map_err(|error| Error::caused(ErrorKind::Secrets, "there are no random numbers", error))?;
-        Ok(format!("{:032x}", u128::from_be_bytes(bytes)).into())
     }
 }
 

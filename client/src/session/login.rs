@@ -250,7 +250,8 @@ impl Inside {
             let what = "the key that the tokens are bound to was deleted meanwhile";
             return Err(Error::new(ErrorKind::Secrets, what));
         }
-        let refresh = Refresh { connection: self.connection_id()?, jkt: keyed.jkt.clone(), token };
+        let connection = self.environment.token()?.into();
+        let refresh = Refresh { connection, jkt: keyed.jkt.clone(), token };
         let access = self.accepted(&refresh.connection, &keyed.jkt, answer, asked);
         let before = self.vault.read(Entry::RefreshToken).await?;
         // It may be another member's, whose installation has another name (SVC-07). From before it is kept on nobody

@@ -1,12 +1,9 @@
 //! One call over all its requests: what is sent each time, what came of it, what the caller gets.
 
-use std::{
-    fmt::Write as _,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use dpop_bound::{Htu, Random as _, UnixTime, clock::parse_date};
+use dpop_bound::{Htu, UnixTime, clock::parse_date};
 use exchange_api::runtime::{
     client::RetryAfter,
     operation::{Operation, Repeat},
@@ -102,8 +99,8 @@ impl Course {
         }
         head.headers.insert(USER_AGENT, inner.user_agent.clone());
         if !head.headers.contains_key(CORRELATION_ID) {
-            let id =
-                correlation_id(inner).ok_or_else(|| unusable("there are no random numbers to be had"))?;
+            let id = inner.environment.token().map_err(|error| error.into_transport(false))?;
+            let id = HeaderValue::try_from(id).map_err(|_| unusable("the id of the call is no header"))?;
             head.headers.insert(CORRELATION_ID, id);
         }
         let patience = head.extensions.get::<Patience>().copied().unwrap_or(inner.settings.patience);
@@ -224,17 +221,6 @@ impl Course {
             Err(error) => Err(error),
         }
     }
-}
-
-/// 128 random bits.
-fn correlation_id(inner: &Inner) -> Option<HeaderValue> {
-    let mut bytes = [0; 16];
-    inner.environment.fill(&mut bytes).ok()?;
-    let mut text = String::with_capacity(32);
-    for byte in bytes {
-        write!(text, "{byte:02x}").ok()?;
-    }
-    HeaderValue::try_from(text).ok()
 }
 
 /// What `Retry-After` asks for. A date is of the clock that `Date` shows; without that, of ours.
