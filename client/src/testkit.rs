@@ -35,7 +35,7 @@ mod tests;
 
 pub use environment::{START, VirtualEnvironment};
 pub use reply::Reply;
-pub use seen::{Seen, SeenProof, proof_id};
+pub use seen::{Seen, SeenProof, proof_id, proof_time};
 pub use server::{Network, ScriptedServer};
 pub use signed_in::signed_in;
 pub use tcp::{Step, Tcp};

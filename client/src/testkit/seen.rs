@@ -108,8 +108,17 @@ impl SeenProof {
 /// The `jti` of a proof, of whatever worth it is otherwise; nothing when it has none that can be read.
 #[must_use]
 pub fn proof_id(proof: &str) -> Option<String> {
-    let claims: Value = serde_json::from_slice(&base64url(proof.split('.').nth(1)?)?).ok()?;
-    Some(claims["jti"].as_str()?.to_owned())
+    Some(claims(proof)?["jti"].as_str()?.to_owned())
+}
+
+/// The `iat` of a proof, in seconds since 1970, of whatever worth it is otherwise; nothing when it has none.
+#[must_use]
+pub fn proof_time(proof: &str) -> Option<u64> {
+    claims(proof)?["iat"].as_u64()
+}
+
+fn claims(proof: &str) -> Option<Value> {
+    serde_json::from_slice(&base64url(proof.split('.').nth(1)?)?).ok()
 }
 
 /// Decodes, and is strict about nothing but the letters.

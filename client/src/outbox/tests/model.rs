@@ -8,23 +8,33 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
-use exchange_api::runtime::{
-    operation::Operation,
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+use dpop_bound::UnixTime;
+use exchange_api::{
+    Contract as _,
+    runtime::{
+        operation::Operation,
+        transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+    },
+    types::ServiceDocument,
 };
-use http::{HeaderValue, Request, Response, header::WWW_AUTHENTICATE};
+use http::{
+    HeaderValue, Request, Response,
+    header::{DATE, WWW_AUTHENTICATE},
+};
 use proptest::prelude::*;
 
 use super::{blueprint, seconds};
 use crate::{
     changes::Lane,
+    connection::Connection,
     error::{Error, ErrorKind},
     outbox::*,
-    testkit::{VirtualEnvironment, signed_in},
+    testkit::{VirtualEnvironment, proof_time, signed_in},
+    tokens::Whose,
     transport::Settings,
 };
 
@@ -79,6 +89,9 @@ enum Step {
     Member(bool),
     /// The machine's clock is set back, so far that it stays behind what was noted.
     SetBack,
+    /// It is set to so many hours more or less than was right before. Nothing is on its way then: a process that sent
+    /// nothing itself has no clock but this one to tell for how long it was quiet.
+    SetBy(i64),
 }
 
 /// The exchange: sets by what they say, keys by when they were first used.
@@ -151,6 +164,11 @@ fn success() -> Result<Response<Bytes>, TransportError> {
 impl Transport for Exchange {
     fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
         Box::pin(async move {
+            let now = self.1.true_time();
+            let proof = request.headers()["dpop"].to_str().unwrap();
+            if proof_time(proof).unwrap().abs_diff(now.as_secs()) > 30 {
+                return refused_proof(now);
+            }
             let fate = self.0.lock().unwrap().fates.pop_front().unwrap_or(Fate::Answered);
             let key = request.headers()["idempotency-key"].to_str().unwrap().to_owned();
             let known = self.0.lock().unwrap().keys.contains_key(&key);
@@ -190,10 +208,7 @@ impl Transport for Exchange {
                 }
                 Fate::Twice => {
                     self.act(&request, When::Now);
-                    let mut answer = problem(401, "DPOP_INVALID")?;
-                    let challenge = HeaderValue::from_static("DPoP error=\"invalid_dpop_proof\"");
-                    answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-                    Ok(answer)
+                    refused_proof(self.1.true_time())
                 }
                 Fate::Answered | Fate::Held => {
                     self.act(&request, When::Now);
@@ -202,6 +217,16 @@ impl Transport for Exchange {
             }
         })
     }
+}
+
+/// What a gateway says of a proof, with its own time.
+fn refused_proof(now: UnixTime) -> Result<Response<Bytes>, TransportError> {
+    let mut answer = problem(401, "DPOP_INVALID")?;
+    let challenge = HeaderValue::from_static("DPoP error=\"invalid_dpop_proof\"");
+    answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + now.since_epoch());
+    answer.headers_mut().insert(DATE, HeaderValue::try_from(date).unwrap());
+    Ok(answer)
 }
 
 /// A store that fails, before or after it did what it was told.
@@ -303,6 +328,10 @@ impl Model {
                 self.behind += 100 * 86_400;
                 self.machine.set_wrong_by(-self.behind);
             }
+            Step::SetBy(hours) => {
+                tokio::time::sleep(seconds(60)).await;
+                self.machine.set_wrong_by(hours * 3600 - self.behind);
+            }
         }
     }
 
@@ -350,9 +379,14 @@ impl Model {
 }
 
 fn outbox(machine: &VirtualEnvironment, exchange: &Exchange, store: &Failing) -> Outbox {
-    let (environment, settings) = (machine.environment(), Settings::default());
-    let over = signed_in("https://gateway.test", exchange.clone(), &environment, settings);
-    Outbox::new(over.api().core(), store.clone(), environment, "me", Policy::default()).unwrap()
+    let over =
+        signed_in("https://gateway.test", exchange.clone(), &machine.environment(), Settings::default());
+    let document = br#"{"apiVersion": "1.4", "capabilities": [], "installationId": "me",
+        "limits": {"batchMaxOps": 500}, "deprecations": [], "docsUrl": "https://docs.example",
+        "minClientVersion": null}"#;
+    let connection = Connection::of(ServiceDocument::parse(document).unwrap(), over.identity(), None);
+    drop(over.tokens().named(&Whose::default(), "me"));
+    over.outbox(store.clone(), &connection).unwrap()
 }
 
 fn fates() -> impl Strategy<Value = Vec<Fate>> {
@@ -390,6 +424,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (1_u64..40).prop_map(|hours| Step::Pass(hours * 3600)),
         2 => any::<bool>().prop_map(Step::Member),
         1 => Just(Step::SetBack),
+        2 => (-40_i64..40).prop_map(Step::SetBy),
     ];
     prop::collection::vec(step, 1..24)
 }
@@ -397,8 +432,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// GW-12: lost, late, doubled and failing answers, crashes at any step of the store, restarts, two processes, and
-    /// more than a day in between: at most once, and exactly once when the exchange can be reached again.
+    /// GW-12, LIM-22: lost, late, doubled and failing answers, crashes at any step of the store, restarts, two processes,
+    /// more than a day in between, and clocks that are set by hours: at most once, and exactly once when the exchange can be reached again.
     #[test]
     fn every_set_is_carried_out_once(fates in fates(), deeds in deeds(), steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
