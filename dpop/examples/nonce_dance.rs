@@ -234,14 +234,14 @@ fn the_nonce_that_was_sent_is_remembered() -> Result<(), Failure> {
     Ok(())
 }
 
-/// README.md shows the beginning of it.
+/// The package's README shows the beginning of it.
 #[test]
 fn the_readme_tells_it() -> Result<(), Failure> {
     let told = story()?;
     let statuses: Vec<&str> =
         told.iter().filter(|line| line.contains("DPoP-Nonce")).filter_map(|line| line.get(4..7)).collect();
     assert_eq!(statuses, ["401", "200", "401", "200", "401", "200"]);
-    let readme = include_str!("../../README.md");
+    let readme = include_str!("../README.md");
     let shown = readme.split("```text\n").find(|block| block.starts_with(&told[0])).unwrap_or_default();
     let shown: Vec<&str> = shown.lines().take_while(|line| *line != "…").collect();
     assert_eq!(shown, told[..shown.len()]);
