@@ -11,9 +11,9 @@ use crate::{
 };
 
 /// Programs of others, whose arguments nobody here knows.
-const PLAIN: [&str; 14] = [
-    "cat", "cd", "cp", "curl", "diff", "docker", "echo", "export", "git", "ls", "mkdir", "podman", "rm",
-    "rustup",
+const PLAIN: [&str; 15] = [
+    "cat", "cd", "cp", "curl", "diff", "docker", "echo", "exit", "export", "git", "ls", "mkdir", "podman",
+    "rm", "rustup",
 ];
 /// cargo's commands without a target.
 const CARGO: [&str; 9] = ["add", "fmt", "init", "metadata", "new", "publish", "tree", "update", "version"];
@@ -104,6 +104,10 @@ fn split(line: &str) -> Vec<Vec<String>> {
         };
         let assignments = command.iter().take_while(assigns).count();
         command.drain(..assignments);
+        // What takes the shell's place is a command like another.
+        if command.first().is_some_and(|word| word == "exec") {
+            command.remove(0);
+        }
     }
     commands.retain(|command| !command.is_empty());
     commands

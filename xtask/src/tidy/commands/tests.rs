@@ -46,6 +46,8 @@ fn lines_are_taken_apart() {
     check("cargo run 2>/dev/null", &[&["cargo", "run"]]);
     check("curl <address>", &[&["curl", "<address>"]]);
     check("A=1", &[]);
+    check("git diff && exit 0", &[&["git", "diff"], &["exit", "0"]]);
+    check("A=1 exec cargo run", &[&["cargo", "run"]]);
 }
 
 /// Asserts what is wrong with a command: nothing when `expect` is empty.
