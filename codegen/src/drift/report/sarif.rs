@@ -14,7 +14,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// change, at the new place, else at the old one.
 ///
 /// `error` breaks somebody, `warning` is a new name, `note` only adds, `none` is of no consequence.
-/// The properties of a result are members of [`json`](super::json)'s changes.
+/// The properties of a result are members of [`json`](super::json())'s changes.
 #[must_use]
 pub fn sarif(drift: &Drift, view: &View) -> String {
     let shown = view.shown(drift);
