@@ -107,7 +107,8 @@ impl App {
             .merge(gateway.router())
             .merge(web::router(web.clone()))
             .merge(web::confirmations(web.clone(), backend.clone()))
-            .merge(web::drafts(web.clone(), backend.clone()));
+            .merge(web::drafts(web.clone(), backend.clone()))
+            .merge(web::own(web.clone(), backend.clone()));
         if !config.is_external() {
             router = router.merge(idp::router(provider.clone()));
         }

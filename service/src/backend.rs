@@ -25,7 +25,9 @@ mod held;
 mod journal;
 mod org_stock;
 mod page;
+mod profile;
 mod refusal;
+mod reservations;
 mod ships;
 mod stock;
 pub mod undo;
@@ -40,6 +42,8 @@ pub(crate) use held::prune as prune_held;
 pub(crate) use journal::prune as prune_journal;
 pub use org_stock::Role;
 pub(crate) use org_stock::tell_of_holder;
+pub use profile::Profile;
+pub use reservations::Reservation;
 pub use warehouse::{Keeping, Purpose};
 
 use std::fmt;

@@ -16,6 +16,7 @@ pub mod retention;
 mod stream;
 
 pub use page::{Collection, Page, PageError, Paged, Removed, Source, page};
+pub(crate) use stream::number;
 pub use stream::{Author, Change, Removal, Stream, record, removal};
 
 use dpop_bound::Random;

@@ -19,6 +19,7 @@ pub mod external;
 pub mod fetch;
 mod form;
 pub mod guesses;
+pub mod installed;
 mod jwt;
 mod keys;
 mod proofs;

@@ -5,7 +5,7 @@
 //! `secret`.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use aws_lc_rs::digest::{Context, SHA256};
+use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,7 +19,7 @@ pub(crate) type Hash = [u8; 32];
 
 /// The hash of a text or of bytes.
 pub(crate) fn hash(bytes: impl AsRef<[u8]>) -> Hash {
-    hash_of(&[bytes.as_ref()])
+    of(&digest(&SHA256, bytes.as_ref()))
 }
 
 /// The hash of some parts, one behind the other.
@@ -28,9 +28,11 @@ pub(crate) fn hash_of(parts: &[&[u8]]) -> Hash {
     for part in parts {
         context.update(part);
     }
-    let mut hash = Hash::default();
-    hash.copy_from_slice(context.finish().as_ref());
-    hash
+    of(&context.finish())
+}
+
+fn of(digest: &Digest) -> Hash {
+    digest.as_ref().first_chunk().copied().unwrap_or_default()
 }
 
 /// The first bytes of a hash, as a name for what it is of.

@@ -5,11 +5,14 @@
 //!
 //! Sign-in is by the accounts of this service, also where tokens are those of a provider elsewhere.
 
+mod applications;
 mod confirm;
 mod csrf;
 mod device;
 mod drafts;
 mod layout;
+mod profile;
+mod reservations;
 mod session;
 mod sign_in;
 
@@ -31,6 +34,13 @@ pub(crate) use session::is_from_elsewhere;
 use crate::backend::Backend;
 use crate::idp::Provider;
 use crate::idp::accounts::{PasswordError, Passwords};
+
+/// Where a member finds what is theirs.
+const PAGES: [(&str, &str); 3] = [
+    (applications::PATH, "Connected applications"),
+    (profile::PATH, "Profile"),
+    (reservations::PATH, "Reserved stock"),
+];
 
 /// What the pages stand on. A handle: clones are the same.
 #[derive(Clone, Debug)]
@@ -87,10 +97,21 @@ pub fn router(web: Web) -> Router {
     };
     pages
         .route("/style.css", get(style))
+        .merge(applications::routes())
         .merge(sign_in::routes())
         .layer(axum::extract::DefaultBodyLimit::max(16 << 10))
         .layer(axum::middleware::map_response(layout::guarded))
         .with_state(web)
+}
+
+/// What members see and say of themselves, to be merged with the others.
+pub fn own(web: Web, backend: Backend) -> Router {
+    Router::new()
+        .merge(profile::routes())
+        .merge(reservations::routes())
+        .layer(axum::extract::DefaultBodyLimit::max(16 << 10))
+        .layer(axum::middleware::map_response(layout::guarded))
+        .with_state(Backed { web, backend })
 }
 
 /// Where a member comes to who follows no link.

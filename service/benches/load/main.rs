@@ -24,6 +24,7 @@ mod server;
 mod signed;
 mod start;
 mod wire;
+mod within;
 mod writes;
 
 use std::error::Error;

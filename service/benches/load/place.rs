@@ -193,29 +193,41 @@ fn catalogue(connection: &Connection) -> Result<Contents, StoreError> {
     Ok(contents)
 }
 
-/// Rows of the last ninety days, spread over members and products, one in fifty a removal.
+/// Rows of the last ninety days, spread over members and products, twenty in a set, one in fifty a removal.
 fn write_journal(connection: &Connection, rows: std::ops::Range<u32>) -> Result<(), StoreError> {
+    const SET: u32 = 20;
     let now = exchange_service::time::SystemClock.now().millis();
-    let mut insert = connection.prepare(
-        "INSERT INTO journal (at, member, area, key, change_set, channel, client, installation, removal, \
-         override, before, after) \
-         VALUES (?1, ?2, 'blueprints', ?3, ?4, 'client', ?5, 'planted', ?6, 0, ?7, ?8)",
+    let last = connection
+        .query_row("SELECT coalesce(max(id), 0) FROM journal_entry", [], |row| row.get::<_, i64>(0))?;
+    let mut insert = connection
+        .prepare("INSERT INTO journal_entry (id, key, removal, before, after) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut set = connection.prepare(
+        "INSERT INTO journal_set (first, last, at, member, area, change_set, channel, client, installation, \
+         removals) VALUES (?1, ?2, ?3, ?4, 'blueprints', ?5, 'client', ?6, 'planted', ?7)",
     )?;
     let entry = r#"{"acquired_at":1769970600000,"source":"log","note":null}"#;
-    for row in rows {
-        let age = i64::from(row) * 7776 % 7_776_000_000;
-        let removal = row % 50 == 0;
-        let (before, after) = if removal { (Some(entry), None) } else { (None, Some(entry)) };
-        insert.execute(params![
+    let is_removal = |row: u32| row % 50 == 0;
+    let mut id = last;
+    for first in rows.clone().step_by(SET as usize) {
+        let of_set = first..rows.end.min(first + SET);
+        let removals = of_set.clone().filter(|row| is_removal(*row)).count();
+        let age = i64::from(first) * 7776 % 7_776_000_000;
+        let ends = (id + 1, id + i64::from(of_set.end - first));
+        set.execute(params![
+            ends.0,
+            ends.1,
             now - age,
-            member(1 + row % MEMBERS),
-            product(row as usize % PRODUCTS),
-            format!("planted-{:08}", row / 20),
+            member(1 + first / SET % MEMBERS),
+            format!("planted-{first:08}"),
             CLIENT,
-            removal,
-            before,
-            after,
+            i64::try_from(removals).unwrap_or_default(),
         ])?;
+        for row in of_set {
+            id += 1;
+            let removal = is_removal(row);
+            let (before, after) = if removal { (Some(entry), None) } else { (None, Some(entry)) };
+            insert.execute(params![id, product(row as usize % PRODUCTS), removal, before, after])?;
+        }
     }
     Ok(())
 }

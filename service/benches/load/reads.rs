@@ -6,7 +6,7 @@ use crate::place::Place;
 use crate::report::{Goal, Report};
 use crate::server::Server;
 use crate::signed::{Signer, Target};
-use crate::{Options, Outcome, drive, limit, machine};
+use crate::{Options, Outcome, drive, limit, machine, within};
 
 /// Connections that are always busy.
 const CONNECTIONS: usize = 32;
@@ -88,6 +88,17 @@ pub(crate) async fn on(
     let every = Duration::from_secs_f64(1.0 / half);
     let (driven, _) = drive::open(wires, requests, every, 200).await?;
     report.latencies("half of that, open", &driven.sound()?.latencies);
+
+    drop(server);
+    if let Some(own) = within::one_request(place, target).await? {
+        report.tell("processor time of a request, without connections", own.as_secs_f64() * 1e6, "µs");
+        let alone = limit::one_verification(ALONE)?.as_secs_f64();
+        report.tell(
+            "share of what verification alone allows, without connections",
+            alone / own.as_secs_f64(),
+            "",
+        );
+    }
     Ok(())
 }
 

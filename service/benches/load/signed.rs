@@ -60,6 +60,22 @@ impl Request {
         }
     }
 
+    /// As the service's router is given it.
+    pub(crate) fn to_http(&self) -> Outcome<http::Request<axum::body::Body>> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes);
+        let mut headers = [httparse::EMPTY_HEADER; 16];
+        let mut head = httparse::Request::new(&mut headers);
+        head.parse(&bytes)?;
+        let (method, uri) = (head.method.ok_or("no method")?, head.path.ok_or("no path")?);
+        let mut request = http::Request::builder().method(method).uri(uri);
+        for header in head.headers {
+            request = request.header(header.name, header.value);
+        }
+        let body = self.body.as_deref().map_or_else(axum::body::Body::empty, |body| body.to_vec().into());
+        Ok(request.body(body)?)
+    }
+
     /// The same with another signature, as well-formed as the right one.
     pub(crate) fn spoiled(&self) -> Self {
         let mut own = self.own.to_string();
@@ -75,7 +91,7 @@ impl Request {
 /// Signs for one origin, with the nonce that it gave.
 pub(crate) struct Signer {
     origin: String,
-    nonce: Nonce,
+    pub(crate) nonce: Nonce,
     callers: Vec<Arc<Caller>>,
 }
 
@@ -84,11 +100,7 @@ impl Signer {
     /// once, so that the service knows its token and its installation.
     pub(crate) async fn new(place: &Place) -> Outcome<Self> {
         let mut wire = Wire::open(place.address()).await?;
-        let mut signer = Self {
-            origin: place.config.gateway_origin.clone(),
-            nonce: Nonce::new("none-yet")?,
-            callers: place.callers.clone(),
-        };
+        let mut signer = Self::without_nonce(place)?;
         let mut bytes = Vec::new();
         signer.sign(0, &DOCUMENT, None)?.write(&mut bytes);
         let answer = wire.call(&bytes).await?;
@@ -101,6 +113,15 @@ impl Signer {
             }
         }
         Ok(signer)
+    }
+
+    /// One whose requests are answered with the nonce that they lack.
+    pub(crate) fn without_nonce(place: &Place) -> Outcome<Self> {
+        Ok(Self {
+            origin: place.config.gateway_origin.clone(),
+            nonce: Nonce::new("none-yet")?,
+            callers: place.callers.clone(),
+        })
     }
 
     /// Signs a request of a caller, whatever its number.

@@ -49,8 +49,8 @@ pub(super) fn removed(
     client: &ClientId,
     since: Moment,
 ) -> Result<u64, StoreError> {
-    let sql = "SELECT count(*) FROM journal \
-               WHERE member = ?1 AND area = ?2 AND client = ?3 AND at > ?4 AND removal = 1";
+    let sql = "SELECT coalesce(sum(removals), 0) FROM journal_set INDEXED BY journal_set_of_guard \
+               WHERE member = ?1 AND area = ?2 AND client = ?3 AND at > ?4 AND removals > 0";
     count(connection, sql, params![member, area, client, since.millis()])
 }
 

@@ -6,6 +6,8 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::change::{Touched, Writer};
+use super::warehouse::STOCK;
+use crate::feed::{self, Stream};
 use crate::records::{self, Deed};
 use crate::store::{StoreError, limit, setting};
 use crate::time::Moment;
@@ -19,34 +21,103 @@ pub(super) fn record<E: Serialize>(
     touched: &[Touched<E>],
     undoes: &HashMap<String, i64>,
 ) -> Result<(), StoreError> {
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO journal (at, member, area, key, change_set, channel, client, installation, removal, \
-         override, undoes, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    )?;
-    let (client, installation) = writer.author.connected().unzip();
-    for Touched { key, before, after, removal, overridden } in touched {
-        insert.execute(params![
-            writer.now.millis(),
-            writer.member,
-            area,
-            key,
-            writer.change_set,
-            writer.author.channel(),
-            client,
-            installation,
-            removal,
-            overridden,
-            undoes.get(key),
-            text(before.as_ref())?,
-            text(after.as_ref())?,
-        ])?;
+    if touched.is_empty() {
+        return Ok(());
     }
+    let (client, installation) = writer.author.connected().unzip();
+    // STK-22: the guard asks for a client's first change of a lot.
+    let lots = match client {
+        Some(_) if area == STOCK => feed::number(connection, &Stream::of_member(STOCK, &writer.member))?,
+        _ => None,
+    };
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO journal_entry (id, key, removal, override, undoes, before, after, head, tail, lots) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    let first = last(connection)? + 1;
+    let mut id = first;
+    let (mut before, mut after) = (Text::default(), Text::default());
+    for touched in touched {
+        let before = before.of(touched.before.as_ref())?;
+        let (head, after, tail) = apart(before, after.of(touched.after.as_ref())?);
+        let Touched { key, removal, overridden, .. } = touched;
+        let undoes = undoes.get(key);
+        insert.execute(params![id, key, removal, overridden, undoes, before, after, head, tail, lots])?;
+        id += 1;
+    }
+    let removals = touched.iter().filter(|touched| touched.removal).count();
+    let mut set = connection.prepare_cached(
+        "INSERT INTO journal_set (first, last, at, member, area, change_set, channel, client, installation, \
+         removals) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    set.execute(params![
+        first,
+        id - 1,
+        writer.now.millis(),
+        writer.member,
+        area,
+        writer.change_set,
+        writer.author.channel(),
+        client,
+        installation,
+        limit(removals),
+    ])?;
     Ok(())
 }
 
-fn text<E: Serialize>(entry: Option<&E>) -> Result<Option<String>, StoreError> {
-    let text = entry.map(serde_json::to_string).transpose();
-    text.map_err(|_| StoreError::Corrupt("an entry that cannot be written"))
+/// The number of the last entry; 0 when there is none.
+pub(super) fn last(connection: &Connection) -> Result<i64, StoreError> {
+    let sql = "SELECT coalesce(max(id), 0) FROM journal_entry";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
+/// What an entry was and became, by the entry's number in the journal.
+pub(super) fn change(
+    connection: &Connection,
+    id: i64,
+) -> Result<(Option<String>, Option<String>), StoreError> {
+    let sql = "SELECT before, after, head, tail FROM journal_entry WHERE id = ?1";
+    let mut one = connection.prepare_cached(sql)?;
+    let (before, after, head, tail): (Option<String>, Option<String>, u32, u32) =
+        one.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let [head, tail] = [head, tail].map(|shared| usize::try_from(shared).unwrap_or(usize::MAX));
+    let after = after.map(|after| whole(before.as_deref().unwrap_or_default(), head, &after, tail));
+    Ok((before, after.transpose()?))
+}
+
+/// A buffer for entries, one after the other.
+#[derive(Default)]
+struct Text(Vec<u8>);
+
+impl Text {
+    fn of<E: Serialize>(&mut self, entry: Option<&E>) -> Result<Option<&str>, StoreError> {
+        let Some(entry) = entry else { return Ok(None) };
+        self.0.clear();
+        let written = serde_json::to_writer(&mut self.0, entry).ok();
+        let text = written.and_then(|()| std::str::from_utf8(&self.0).ok());
+        text.map(Some).ok_or(StoreError::Corrupt("an entry that cannot be written"))
+    }
+}
+
+/// What an entry became without what it shares with what it was, and how many characters that are at both ends. Bytes
+/// are characters there: of text that is not of ASCII nothing is left out.
+fn apart<'a>(before: Option<&str>, after: Option<&'a str>) -> (i64, Option<&'a str>, i64) {
+    let (Some(was), Some(is)) = (before, after) else { return (0, after, 0) };
+    if !was.is_ascii() || !is.is_ascii() {
+        return (0, after, 0);
+    }
+    let shared = |(one, other): &(u8, u8)| one == other;
+    let head = was.bytes().zip(is.bytes()).take_while(shared).count();
+    let room = was.len().min(is.len()) - head;
+    let tail = was.bytes().rev().zip(is.bytes().rev()).take(room).take_while(shared).count();
+    (limit(head), is.get(head..is.len() - tail), limit(tail))
+}
+
+/// The reverse of [`apart`].
+fn whole(before: &str, head: usize, after: &str, tail: usize) -> Result<String, StoreError> {
+    let ends = before.get(..head).zip(before.len().checked_sub(tail).and_then(|from| before.get(from..)));
+    let (head, tail) = ends.ok_or(StoreError::Corrupt("a journalled entry of no parts"))?;
+    Ok([head, after, tail].concat())
 }
 
 /// Writes down who did what, through which client.
@@ -71,14 +142,18 @@ pub(super) fn audit(
 /// # Errors
 /// What the database says.
 pub(crate) fn prune(connection: &Connection, before: Moment, most: usize) -> Result<usize, StoreError> {
-    let mut first = connection.prepare_cached("SELECT id, at FROM journal ORDER BY id LIMIT ?1")?;
+    let mut first = connection.prepare_cached(
+        "SELECT e.id, s.at FROM journal_entry e CROSS JOIN journal_set s \
+         ON s.first = (SELECT max(first) FROM journal_set WHERE first <= e.id) ORDER BY e.id LIMIT ?1",
+    )?;
     let first: Vec<(i64, i64)> =
         first.query_map([limit(most)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     let old = first.iter().take_while(|(_, at)| *at < before.millis());
     let (Some((last, _)), Some(at)) = (old.clone().last(), old.clone().map(|(_, at)| *at).max()) else {
         return Ok(0);
     };
-    let removed = connection.prepare_cached("DELETE FROM journal WHERE id <= ?1")?.execute([last])?;
+    let removed = connection.prepare_cached("DELETE FROM journal_entry WHERE id <= ?1")?.execute([last])?;
+    connection.prepare_cached("DELETE FROM journal_set WHERE last <= ?1 AND first <= ?1")?.execute([last])?;
     let floor = floor(connection)?.map_or(at, |floor| floor.millis().max(at));
     connection
         .prepare_cached(
@@ -94,4 +169,32 @@ pub(super) fn floor(connection: &Connection) -> Result<Option<Moment>, StoreErro
     let found = setting(connection, "journal-floor")?;
     let corrupt = |_| StoreError::Corrupt("a floor of the journal that is no time");
     found.map(|text| text.parse().map(Moment::from_millis).map_err(corrupt)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever two entries share, the second is had from the first and what is kept of it.
+    #[test]
+    fn what_is_left_out_is_put_back() {
+        for (before, after, kept) in [
+            (r#"{"held":1,"note":"n"}"#, r#"{"held":25,"note":"n"}"#, "25"),
+            ("aaa", "aaaaa", "aa"),
+            ("aaaaa", "aaa", ""),
+            ("abab", "abab", ""),
+            ("", "x", "x"),
+            ("x", "", ""),
+            ("xä", "xä", "xä"),
+            ("x", "xä", "xä"),
+        ] {
+            let (head, middle, tail) = apart(Some(before), Some(after));
+            let (head, tail) = (usize::try_from(head).unwrap(), usize::try_from(tail).unwrap());
+            assert_eq!(middle, Some(kept), "{before} {after}");
+            assert_eq!(whole(before, head, kept, tail).unwrap(), after, "{before} {after}");
+        }
+        assert_eq!(apart(None, Some("x")), (0, Some("x"), 0));
+        assert_eq!(apart(Some("x"), None), (0, None, 0));
+        assert!(whole("ab", 3, "", 0).is_err() && whole("ab", 0, "", 3).is_err());
+    }
 }

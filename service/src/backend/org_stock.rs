@@ -12,6 +12,7 @@ pub use desk::Role;
 pub(crate) use desk::tell_of_holder;
 pub(super) use desk::tell_of_unit;
 pub(super) use roster::prepare;
+pub(super) use table::entries;
 
 use contract_runtime::Map;
 use contract_runtime::server::Context;

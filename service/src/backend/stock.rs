@@ -38,6 +38,9 @@ use decide::{Known, Wish};
 /// The area's name in journal, audit and feeds.
 const NAME: &str = warehouse::STOCK;
 
+/// So many rows are sooner compared one by one than looked up: most lots have no more.
+const FEW: usize = 8;
+
 /// The area.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stock;
@@ -65,9 +68,14 @@ impl Holding {
         if rows.is_empty() {
             return None;
         }
-        let others: HashMap<&str, &Row> = others.iter().map(|row| (&*row.id, row)).collect();
-        let differ = rows.iter().filter(|row| others.get(&*row.id) != Some(row));
-        Some(Self { lot: lot.clone(), held: warehouse::held(rows), rows: differ.cloned().collect() })
+        let held = warehouse::held(rows);
+        let differ = if others.len() <= FEW {
+            rows.iter().filter(|row| !others.contains(row)).cloned().collect()
+        } else {
+            let others: HashMap<&str, &Row> = others.iter().map(|row| (&*row.id, row)).collect();
+            rows.iter().filter(|row| others.get(&*row.id) != Some(row)).cloned().collect()
+        };
+        Some(Self { lot: lot.clone(), held, rows: differ })
     }
 }
 

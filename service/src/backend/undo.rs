@@ -624,7 +624,9 @@ impl Plan {
     fn look_again(&mut self, connection: &Connection) -> Result<(), StoreError> {
         // From there on whatever the journal has, which is little.
         let mut keys = connection.prepare_cached(
-            "SELECT key FROM journal NOT INDEXED WHERE id > ?1 AND member = ?2 AND area = ?3",
+            "SELECT e.key FROM journal_set s NOT INDEXED \
+             CROSS JOIN journal_entry e ON e.id BETWEEN s.first AND s.last \
+             WHERE s.first > ?1 AND s.member = ?2 AND s.area = ?3",
         )?;
         let keys = keys.query_map(params![self.newest, self.member, self.area.as_str()], |row| row.get(0))?;
         for key in keys {
@@ -636,17 +638,14 @@ impl Plan {
 }
 
 fn newest(connection: &Connection) -> Result<i64, StoreError> {
-    let sql = "SELECT coalesce(max(id), 0) FROM journal";
-    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    journal::last(connection)
 }
 
 /// What the client did to an entry; none where there is nothing of it.
 fn past<A: Restore>(connection: &Connection, ids: &[i64]) -> Result<Option<A::Past>, StoreError> {
-    let mut one = connection.prepare_cached("SELECT before, after FROM journal WHERE id = ?1")?;
     let mut past = None;
     for id in ids {
-        let (before, after): (Option<String>, Option<String>) =
-            one.query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (before, after) = journal::change(connection, *id)?;
         let change = Change { before: entry(before)?, after: entry(after)? };
         past = Some(A::follow(past, change));
     }

@@ -24,6 +24,7 @@ use crate::catalogue::Index;
 use crate::catalogue::contents::Kind;
 use crate::ids::{MemberId, UnitId};
 use crate::secrets;
+use crate::store::limit;
 use crate::time::Moment;
 
 /// What stock is, where, and in which state.
@@ -69,18 +70,37 @@ impl Lot {
 
     fn hash(&self, more: &[&str]) -> String {
         let Self { kind, material, measure, location, quality, stolen } = self;
-        let quality = quality.to_string();
+        let mut digits = [0; 20];
+        let quality = decimal_digits(*quality, &mut digits);
         let stolen = if *stolen { "stolen" } else { "" };
-        let own = [kind.as_str(), material, measure.as_str(), location, &quality, stolen];
-        let mut all = String::with_capacity(128);
+        let own = [kind.as_str(), material, measure.as_str(), location, quality, stolen];
+        let mut all = String::with_capacity(256);
+        let mut digits = [0; 20];
         for part in own.iter().chain(more) {
             // Each with its length, so that no two lots are written the same.
-            all.push_str(&part.len().to_string());
+            all.push_str(decimal_digits(limit(part.len()), &mut digits));
             all.push(':');
             all.push_str(part);
         }
         URL_SAFE_NO_PAD.encode(secrets::head::<16>(&secrets::hash(all)))
     }
+}
+
+/// A number as text: every op of a set writes some for each lot that it names, and formatting would be most of that.
+fn decimal_digits(number: i64, digits: &mut [u8; 20]) -> &str {
+    let (mut left, mut at) = (number.unsigned_abs(), digits.len());
+    for (place, digit) in digits.iter_mut().enumerate().rev() {
+        if left == 0 && at < 20 {
+            if number < 0 {
+                *digit = b'-';
+                at = place;
+            }
+            break;
+        }
+        *digit = b'0' + u8::try_from(left % 10).unwrap_or_default();
+        (left, at) = (left / 10, place);
+    }
+    digits.get(at..).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
 }
 
 /// Whose a row is, beside its holder. In the order in which stock is booked out (STK-16).
@@ -239,5 +259,15 @@ mod tests {
         keys.dedup();
         assert_eq!(keys.len(), count);
         assert_eq!(lot().twin().twin(), lot());
+    }
+
+    /// Keys are stored, in feeds too: what a lot is called never changes.
+    #[test]
+    fn a_lot_is_always_called_the_same() {
+        assert_eq!(lot().key(), "FTokSaRy4m9mP_fGbQ-BQw");
+        assert_eq!(lot().pool_key(&UnitId::new("u")), "xM4u0fZhlDmb8wKURxS77w");
+        for number in [0, 7, 10, 1000, -1, -20, i64::MAX, i64::MIN] {
+            assert_eq!(decimal_digits(number, &mut [0; 20]), number.to_string());
+        }
     }
 }

@@ -175,15 +175,24 @@ pub fn record<'a>(
     )?;
     for (_, key, gone) in latest {
         seq += 1;
-        let (number, at) = (number(seq)?, now.millis());
+        let (number, at) = (signed(seq)?, now.millis());
         let entry = params![id, key, number, gone, at, by.channel(), client, installation];
         if update.execute(entry)? == 0 {
             insert.execute(entry)?;
         }
     }
     let mut settle = connection.prepare_cached("UPDATE feed_head SET seq = ?2 WHERE id = ?1")?;
-    settle.execute(params![id, number(seq)?])?;
+    settle.execute(params![id, signed(seq)?])?;
     Ok(())
+}
+
+/// Under which number the entries of a stream stand, once it has one.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn number(connection: &Connection, stream: &Stream) -> Result<Option<i64>, StoreError> {
+    let mut one = connection.prepare_cached("SELECT id FROM feed_head WHERE stream = ?1")?;
+    Ok(one.query_row([&stream.0], |row| row.get(0)).optional()?)
 }
 
 /// The id of a stream's head, which is made where there is none, and the number of its last change.
@@ -238,7 +247,7 @@ pub(super) fn after(
         "SELECT key, seq, gone, changed_at, channel, client, installation FROM feed_entry \
          WHERE stream = (SELECT id FROM feed_head WHERE stream = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let mut rows = rows.query(params![stream.0, number(seq)?, limit(most)])?;
+    let mut rows = rows.query(params![stream.0, signed(seq)?, limit(most)])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         let removal = Removal { at: Moment::from_millis(row.get(3)?), by: Author::from_row(row, 4)?? };
@@ -248,7 +257,7 @@ pub(super) fn after(
     Ok(entries)
 }
 
-fn number(seq: u64) -> Result<i64, StoreError> {
+fn signed(seq: u64) -> Result<i64, StoreError> {
     i64::try_from(seq).map_err(|_| StoreError::Corrupt("a number beyond all numbers"))
 }
 

@@ -409,12 +409,12 @@ fn all(result: ChangeResult) -> Result<(), SandboxError> {
     refused.map_or(Ok(()), |(op, reason)| Err(SandboxError::NotApplied { op, reason: reason.to_string() }))
 }
 
-/// A change set of the contract.
 /// A text as a name, or which of those that were given is none.
 fn named<const MOST: usize>(what: &'static str, text: &str) -> Result<Name<MOST>, SandboxError> {
     text.try_into().map_err(|why| SandboxError::Name { what, why })
 }
 
+/// A change set of the contract.
 fn change_set<T: Contract>(ops: Vec<serde_json::Value>) -> Result<T, SandboxError> {
     let body = json!({ "ops": ops }).to_string();
     Ok(T::parse_valid(body.as_bytes())?)

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use super::OpenError;
 use crate::secrets;
 
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// Brings the database to this service's version.
 ///
@@ -60,4 +60,72 @@ fn ran(connection: &Connection) -> Result<u32, OpenError> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store as a service left it that knew only so many migrations.
+    fn left_by(count: usize) -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(
+                "CREATE TABLE migration (number INTEGER PRIMARY KEY, checksum BLOB NOT NULL) STRICT",
+            )
+            .unwrap();
+        for (number, sql) in (1..).zip(MIGRATIONS.iter().take(count)) {
+            connection.execute_batch(sql).unwrap();
+            let ran = params![number, secrets::hash(sql)];
+            connection.execute("INSERT INTO migration (number, checksum) VALUES (?1, ?2)", ran).unwrap();
+        }
+        connection
+    }
+
+    fn rows(connection: &Connection, sql: &str) -> Vec<String> {
+        let mut rows = connection.prepare(sql).unwrap();
+        let columns = rows.column_count();
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok((0..columns).map(|at| format!("{:?} ", row.get_ref(at).unwrap())).collect())
+        };
+        rows.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+
+    /// WRT-03: the journal is what it was, by whatever it was written; sets are those that follow each other.
+    #[test]
+    fn the_journal_of_an_older_store_is_read() {
+        let mut connection = left_by(1);
+        let stock = r#"'{"lot":{"material":"ore"},"held":5,"rows":[]}'"#;
+        let journal = format!(
+            "INSERT INTO feed_head (id, stream, seq) VALUES (7, 'member/stock/m', 3);
+             INSERT INTO journal (id, at, member, area, key, change_set, channel, client, installation, removal,
+             override, undoes, before, after) VALUES
+             (4, 10, 'm', 'stock', 'a', 's', 'client', 'c', 'i', 0, 0, NULL, NULL, {stock}),
+             (5, 10, 'm', 'stock', 'b', 's', 'client', 'c', 'i', 1, 1, NULL, {stock}, NULL),
+             (6, 11, 'm', 'stock', 'b', 't', 'web', NULL, NULL, 0, 0, 5, NULL, {stock}),
+             (7, 10, 'm', 'stock', 'c', 's', 'client', 'c', 'i', 1, 0, NULL, {stock}, {stock}),
+             (9, 12, 'n', 'blueprints', 'ä', 'u', 'client', 'c', 'j', 1, 0, NULL, '{{}}', NULL)"
+        );
+        connection.execute_batch(&journal).unwrap();
+        let before = rows(&connection, "SELECT * FROM journal ORDER BY id");
+        migrate(&mut connection).unwrap();
+        assert_eq!(rows(&connection, "SELECT * FROM journal ORDER BY id"), before);
+        assert_eq!(before.len(), 5);
+        let sets = rows(&connection, "SELECT first, last, removals FROM journal_set ORDER BY first");
+        let expected = [(4, 5, 1), (6, 6, 0), (7, 7, 1), (9, 9, 1)];
+        let expected = expected
+            .map(|(first, last, removals)| format!("Integer({first}) Integer({last}) Integer({removals}) "));
+        assert_eq!(sets, expected);
+        let lots = rows(&connection, "SELECT id FROM journal_entry WHERE lots = 7");
+        assert_eq!(lots, ["Integer(4) ", "Integer(5) ", "Integer(7) "], "what clients did to lots");
+    }
+
+    /// What was migrated before is left as it is.
+    #[test]
+    fn a_store_is_migrated_once() {
+        let mut connection = left_by(MIGRATIONS.len());
+        migrate(&mut connection).unwrap();
+        check(&connection).unwrap();
+        assert_eq!(ran(&connection).unwrap(), known());
+    }
 }

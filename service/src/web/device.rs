@@ -107,8 +107,8 @@ fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting, days: u32) -> 
         }
         p .hint {
             @if waiting.scopes.is_offline() {
-                "It stays connected when you sign out here: until you disconnect it in " (waiting.name)
-                " itself, or for " (days) " days at most."
+                "It stays connected when you sign out here: until you disconnect it, in " (waiting.name)
+                " itself or under Connected applications, or for " (days) " days at most."
             } @else {
                 "It stays connected until you sign out here, or until your sign-in ends by itself ("
                 (member.session().expires_at.to_the_minute()) ")."

@@ -33,6 +33,9 @@ pub fn page(status: StatusCode, title: &str, member: Option<&SignedIn>, body: &M
                 header {
                     p .brand { "Exchange" }
                     @if let Some(member) = member {
+                        nav {
+                            @for (address, name) in super::PAGES { a href=(address) { (name) } " " }
+                        }
                         form method="post" action="/sign-out" {
                             (member.csrf().field())
                             span { "Signed in as " strong { (member.name()) } }

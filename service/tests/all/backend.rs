@@ -18,6 +18,7 @@ mod org_stock_reasons;
 mod org_stock_undo;
 mod org_stock_undo_model;
 mod org_stock_writes;
+mod own_pages;
 mod paths;
 mod reader;
 mod ships;

@@ -144,9 +144,10 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ),
     (
         "journal",
-        "INSERT INTO journal (at, member, area, key, change_set, channel) VALUES
-         (:now - 90 * 86400000 - 1, 'm', 'stock', 'old', 's', 'web'),
-         (:now - 90 * 86400000, 'm', 'stock', 'kept', 's', 'web')",
+        "INSERT INTO journal_set (first, last, at, member, area, change_set, channel) VALUES
+         (1, 1, :now - 90 * 86400000 - 1, 'm', 'stock', 's', 'web'),
+         (2, 2, :now - 90 * 86400000, 'm', 'stock', 's', 'web');
+         INSERT INTO journal_entry (id, key) VALUES (1, 'old'), (2, 'kept')",
         "SELECT group_concat(key) FROM journal",
     ),
     (
@@ -251,8 +252,9 @@ async fn the_journal_knows_from_when_on_it_is_whole() {
         let at = NOW.millis() - age * 86_400_000;
         world
             .sql(&format!(
-                "INSERT INTO journal (at, member, area, key, change_set, channel) \
-                 VALUES ({at}, 'm', 'stock', 'k{number}', 's', 'web')"
+                "INSERT INTO journal_set (first, last, at, member, area, change_set, channel) \
+                 VALUES ({number} + 1, {number} + 1, {at}, 'm', 'stock', 's', 'web'); \
+                 INSERT INTO journal_entry (id, key) VALUES ({number} + 1, 'k{number}')"
             ))
             .await;
     }

@@ -112,6 +112,7 @@ pub(super) fn result<'o>(
         detached_from_missions,
         offers_reduced,
         offers_removed,
+        #[allow(deprecated, reason = "every field is said, also one that nobody fills any more")]
         cursor: None,
         extra: Map::new(),
     }

@@ -7,7 +7,7 @@ use super::super::Backend;
 use super::super::change::{ChangeError, Decided, Touched, carry_out};
 use super::super::warehouse::{Earmark, Purpose, tell_pools};
 use super::OrgStock;
-use super::entry::Record;
+use super::entry::{Entry, Record};
 use super::table::{entries, lots};
 use crate::feed::Author;
 use crate::ids::{MemberId, UnitId};
@@ -86,34 +86,46 @@ impl Backend {
         (purpose, target): (Purpose, &str),
         amount: i64,
     ) -> Result<bool, StoreError> {
-        let (backend, member, id, target) =
+        let (backend, member, entry, target) =
             (self.clone(), member.clone(), entry.to_owned(), target.to_owned());
         let earmark = move |connection: &Connection| {
-            let Some(before) = entries(connection, [&*id])?.remove(&id) else { return Ok(false) };
-            if before.row.keeping.unit().is_none() {
-                return Ok(false);
-            }
-            let mut after = before.clone();
-            after.earmarks.take(purpose, &target, i64::MAX);
-            after.earmarks.add(purpose, &target, Earmark { amount, delivered: false });
-            after.row.reserved = after.earmarks.reserved();
-            if amount < 0 || after.row.reserved > after.row.amount || !after.earmarks.are_shown() {
-                return Ok(false);
-            }
-            if after == before {
-                return Ok(true);
-            }
-            after.row.version += 1;
-            let writer = backend.writer(&member, author)?;
-            let (before, after) = (Some(Record::Entry(before)), Some(Record::Entry(after)));
-            let touched = vec![Touched { key: id, before, after, removal: false, overridden: false }];
-            let (ends, extras, notices) = Default::default();
-            let decided = Decided { ends, touched, extras, notices };
-            let channel = writer.author.channel();
-            carry_out::<OrgStock>(connection, &writer, channel, &decided, &backend.interruption)?;
-            Ok(true)
+            let Some(before) = entries(connection, [&*entry])?.remove(&entry) else { return Ok(false) };
+            backend.earmark(connection, (&member, author), before, (purpose, &target), amount)
         };
         self.store.write(earmark).await
+    }
+
+    /// The same within a transaction, of an entry as it is.
+    pub(in crate::backend) fn earmark(
+        &self,
+        connection: &Connection,
+        (member, author): (&MemberId, Author),
+        before: Entry,
+        (purpose, target): (Purpose, &str),
+        amount: i64,
+    ) -> Result<bool, StoreError> {
+        if before.row.keeping.unit().is_none() {
+            return Ok(false);
+        }
+        let mut after = before.clone();
+        after.earmarks.take(purpose, target, i64::MAX);
+        after.earmarks.add(purpose, target, Earmark { amount, delivered: false });
+        after.row.reserved = after.earmarks.reserved();
+        if amount < 0 || after.row.reserved > after.row.amount || !after.earmarks.are_shown() {
+            return Ok(false);
+        }
+        if after == before {
+            return Ok(true);
+        }
+        after.row.version += 1;
+        let writer = self.writer(member, author)?;
+        let key = before.row.id.clone();
+        let (before, after) = (Some(Record::Entry(before)), Some(Record::Entry(after)));
+        let touched = vec![Touched { key, before, after, removal: false, overridden: false }];
+        let (ends, extras, notices) = Default::default();
+        let decided = Decided { ends, touched, extras, notices };
+        carry_out::<OrgStock>(connection, &writer, writer.author.channel(), &decided, &self.interruption)?;
+        Ok(true)
     }
 
     /// Gives a member another name, which the entries that they hold show (OST-07). Says whether that

@@ -60,7 +60,7 @@ fn named(op: &OrgStockOp) -> Option<&str> {
 }
 
 /// Rows by their ids with their earmarks, whosever they are, be they in a pool or not.
-pub(super) fn entries<'i>(
+pub(in crate::backend) fn entries<'i>(
     connection: &Connection,
     ids: impl IntoIterator<Item = &'i str>,
 ) -> Result<BTreeMap<String, Entry>, StoreError> {

@@ -81,7 +81,7 @@ impl Backend {
     }
 
     /// Writes, tells and journals what becomes of a member's rows of a lot.
-    fn arrange(
+    pub(in crate::backend) fn arrange(
         &self,
         connection: &rusqlite::Connection,
         writer: Writer,

@@ -67,19 +67,24 @@ fn guarded(
         return Ok(());
     }
     let mut removals = connection.prepare_cached(
-        "SELECT key FROM journal INDEXED BY journal_of_guard \
-         WHERE member = ?1 AND area = 'stock' AND client = ?2 AND at > ?3 AND removal = 1",
+        "SELECT e.key FROM journal_set s INDEXED BY journal_set_of_guard \
+         CROSS JOIN journal_entry e ON e.id BETWEEN s.first AND s.last AND e.removal = 1 \
+         WHERE s.member = ?1 AND s.area = 'stock' AND s.client = ?2 AND s.at > ?3 AND s.removals > 0",
     )?;
     let removed = removals.query_map(params![writer.member, client, since.millis()], |row| row.get(0))?;
     let removed: HashSet<String> = removed.collect::<Result<_, _>>()?;
+    // From the first set within the window on; entries stand in their order.
     let mut first = connection.prepare_cached(
-        "SELECT j.key, j.before FROM json_each(?2) k CROSS JOIN journal j ON j.id = \
-         (SELECT id FROM journal INDEXED BY journal_of_lot \
-          WHERE member = ?1 AND key = k.value AND client = ?3 AND at > ?4 AND area = 'stock' \
-          ORDER BY at, id LIMIT 1)",
+        "SELECT e.key, e.before FROM json_each(?2) k CROSS JOIN journal_entry e ON e.id = \
+         (SELECT o.id FROM journal_entry o INDEXED BY journal_entry_of_lot \
+          CROSS JOIN journal_set s ON s.first = (SELECT max(first) FROM journal_set WHERE first <= o.id) \
+          WHERE o.lots = ?5 AND o.key = k.value AND o.id >= \
+          (SELECT min(first) FROM journal_set WHERE member = ?1 AND area = 'stock' AND at > ?4) \
+          AND s.client = ?3 AND s.at > ?4 ORDER BY o.id LIMIT 1)",
     )?;
+    let lots = feed::number(connection, &Stream::of_member(NAME, &writer.member))?;
     let keys = list(fallen.iter().map(|(key, _)| *key));
-    let mut first = first.query(params![writer.member, keys, client, since.millis()])?;
+    let mut first = first.query(params![writer.member, keys, client, since.millis(), lots])?;
     let mut bases: HashMap<String, i64> = HashMap::new();
     while let Some(row) = first.next()? {
         let before: Option<String> = row.get(1)?;

@@ -150,6 +150,8 @@ pub(crate) fn write(connection: &Connection, bookings: &[Booking<'_>]) -> Result
     )?;
     // What stands where it stood is in no other place of an index.
     let mut book = connection
+        .prepare_cached("UPDATE stock_row SET amount = ?2, version = ?3, note = ?4 WHERE number = ?1")?;
+    let mut book_by_id = connection
         .prepare_cached("UPDATE stock_row SET amount = ?2, version = ?3, note = ?4 WHERE id = ?1")?;
     let mut put_offer = connection.prepare_cached(
         "INSERT INTO stock_offer (id, stock_row, amount) VALUES (?1, ?2, ?3) \
@@ -190,7 +192,10 @@ pub(crate) fn write(connection: &Connection, bookings: &[Booking<'_>]) -> Result
                         params![row.id, holder, key, pool_key, location, quality, stolen, shared, unit];
                     place.execute(there)?;
                 }
-                book.execute(params![row.id, row.amount, row.version, row.note])?;
+                match before.row.number {
+                    Some(number) => book.execute(params![number, row.amount, row.version, row.note])?,
+                    None => book_by_id.execute(params![row.id, row.amount, row.version, row.note])?,
+                };
             }
         }
         if let Some(Offer { id, amount }) = &row.offer {

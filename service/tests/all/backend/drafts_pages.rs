@@ -8,36 +8,36 @@ use super::held::pages;
 use super::*;
 
 /// A member's browser.
-struct Browser {
+pub(super) struct Browser {
     router: axum::Router,
     cookie: String,
 }
 
-struct Page {
+pub(super) struct Page {
     status: u16,
     headers: HeaderMap,
-    text: String,
+    pub(super) text: String,
 }
 
 impl Page {
-    fn to(&self) -> &str {
+    pub(super) fn to(&self) -> &str {
         assert_eq!(self.status, 303, "{}", self.text);
         self.headers["location"].to_str().expect("an address")
     }
 
-    fn expect(self, status: u16, said: &str) -> Self {
+    pub(super) fn expect(self, status: u16, said: &str) -> Self {
         assert_eq!(self.status, status, "{}", self.text);
         assert!(self.text.contains(said), "{said}: {}", self.text);
         self
     }
 
-    fn csrf(&self) -> &str {
+    pub(super) fn csrf(&self) -> &str {
         let (_, token) = self.text.rsplit_once("name=\"csrf\" value=\"").expect("a form");
         token.split('"').next().expect("its end")
     }
 
     /// The values of the field of a name.
-    fn values(&self, name: &str) -> Vec<&str> {
+    pub(super) fn values(&self, name: &str) -> Vec<&str> {
         let inputs =
             self.text.split("<input ").skip(1).map(|input| input.split('>').next().expect("its end"));
         let named = inputs.filter(|input| input.contains(&format!("name=\"{name}\"")));
@@ -47,7 +47,7 @@ impl Page {
 }
 
 impl Browser {
-    async fn of(bench: &Bench, member: &'static str) -> Self {
+    pub(super) async fn of(bench: &Bench, member: &'static str) -> Self {
         let (router, cookie) = pages(bench, member).await;
         Self { router, cookie }
     }
@@ -72,11 +72,11 @@ impl Browser {
         Page { status, headers, text }
     }
 
-    async fn open(&self, path: &str) -> Page {
+    pub(super) async fn open(&self, path: &str) -> Page {
         self.send(http::Request::get(path), Body::empty()).await
     }
 
-    async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> Page {
+    pub(super) async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> Page {
         let encode = |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
         let form: Vec<String> =
             fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();

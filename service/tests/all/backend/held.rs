@@ -4,7 +4,7 @@ use exchange_api::refusals::PlainCode;
 use exchange_service::backend::confirm::Handoff;
 use exchange_service::backend::{Confirmed, Preview};
 use exchange_service::idp::{Provider, sessions};
-use exchange_service::web::{Web, confirmations, drafts};
+use exchange_service::web::{self, Web, confirmations, drafts};
 use tower::ServiceExt as _;
 
 use super::*;
@@ -184,8 +184,11 @@ pub(super) async fn pages(bench: &Bench, member: &'static str) -> (axum::Router,
         sessions::begin(connection, &environment, &MemberId::new(member), DAY)
     };
     let (secret, _) = bench.store.write(begin).await.expect("a session");
-    let router = confirmations(web.clone(), bench.backend().clone());
-    (router.merge(drafts(web, bench.backend().clone())), format!("session={secret}"))
+    let router = confirmations(web.clone(), bench.backend().clone())
+        .merge(drafts(web.clone(), bench.backend().clone()))
+        .merge(web::own(web.clone(), bench.backend().clone()))
+        .merge(web::router(web));
+    (router, format!("session={secret}"))
 }
 
 /// Opens the page, or sends its form.

@@ -376,7 +376,7 @@ async fn ops_are_booked_by_the_rules_of_the_warehouse() {
     let offers = |id: &str, offer: &str| format!("INSERT INTO stock_offer VALUES ('{offer}', '{id}', 3000)");
     bench
         .sql(format!(
-            "{}; {}; DELETE FROM audit; DELETE FROM journal",
+            "{}; {}; DELETE FROM audit; DELETE FROM journal_entry; DELETE FROM journal_set",
             offers(&ore.0, "o-1"),
             offers(&metal.0, "o-2")
         ))

@@ -362,10 +362,12 @@ async fn undo() {
     let rows = format!(
         "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES
          ('i-1', 'tool', 'm-ada', 'j', 0, 0), ('i-2', 'tool', 'm-bob', 'j', 0, 0);
-         INSERT INTO journal (at, member, area, key, change_set, channel, client, installation, before, after)
-         SELECT {now}, member, 'blueprints', key, 's', 'client', 'tool', id, NULL,
-         json_object('acquired_at', NULL, 'source', 'log', 'note', NULL)
-         FROM installation, (SELECT 'one' AS key UNION SELECT 'two');
+         INSERT INTO journal_set (first, last, at, member, area, change_set, channel, client, installation)
+         VALUES (1, 2, {now}, 'm-ada', 'blueprints', 's', 'client', 'tool', 'i-1'),
+         (3, 4, {now}, 'm-bob', 'blueprints', 't', 'client', 'tool', 'i-2');
+         INSERT INTO journal_entry (id, key, after)
+         SELECT column1, column2, json_object('acquired_at', NULL, 'source', 'log', 'note', NULL)
+         FROM (VALUES (1, 'one'), (2, 'two'), (3, 'one'), (4, 'two'));
          INSERT INTO blueprint (member, product, source) SELECT member, key, 'log' FROM journal;
          UPDATE blueprint SET source = 'manual' WHERE member = 'm-bob' AND product = 'two'"
     );

@@ -88,10 +88,9 @@ async fn consent_has_one_line_per_capability() {
         assert!(page.body.contains("<li>See your warehouse stock</li>"));
         assert!(page.body.contains("<li>Connect to the exchange"));
         assert!(page.body.contains("Connect Stock &amp; Tool?"));
-        // IDP-24: without a page for it, a connection is ended by its client.
-        assert!(
-            page.body.contains("until you disconnect it in Stock &amp; Tool itself, or for 90 days at most.")
-        );
+        let until = "until you disconnect it, in Stock &amp; Tool itself or under Connected applications, or for 90 days at \
+                     most.";
+        assert!(page.body.contains(until), "{}", page.body);
         for decision in ["approve", "decline"] {
             assert!(page.body.contains(&format!(r#"name="decision" value="{decision}""#)));
         }

@@ -1,0 +1,66 @@
+//! The same requests without connections: given to the service's router in this process, so that what is left of a
+//! request's time is the service's own, with none of the kernel's network and of HTTP's text in it.
+//!
+//! Nobody listens to the log here, so its lines are not written.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use dpop_bound::Nonce;
+use exchange_service::peer::Peer;
+use tower::ServiceExt as _;
+
+use crate::place::Place;
+use crate::signed::{DOCUMENT, Request, Signer, Target};
+use crate::{Outcome, machine};
+
+/// Requests before anything counts, and those that do.
+const WARM: usize = 3000;
+const COUNTED: usize = 20_000;
+/// What an answer may have.
+const LARGEST: usize = 8 << 20;
+
+/// Processor time of a request, of all threads; none where the system does not tell.
+pub(crate) async fn one_request(place: &Place, target: &Target) -> Outcome<Option<Duration>> {
+    let router = place.app().await?.router();
+    let mut signer = Signer::without_nonce(place)?;
+    let challenged = ask(&router, signer.sign(0, &DOCUMENT, None)?.to_http()?).await?;
+    let nonce = challenged.nonce.ok_or("the service gave no nonce")?;
+    signer.nonce = Nonce::new(&nonce)?;
+    all(&router, signer.sign_many(target, WARM)?).await?;
+    let requests = signer.sign_many(target, COUNTED)?;
+    let requests = requests.iter().map(Request::to_http).collect::<Outcome<Vec<_>>>()?;
+    let before = machine::processor_time(std::process::id());
+    for request in requests {
+        expect(&ask(&router, request).await?)?;
+    }
+    let after = machine::processor_time(std::process::id());
+    let took = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+    Ok(took.map(|took| took / u32::try_from(COUNTED).unwrap_or(u32::MAX)))
+}
+
+async fn all(router: &Router, requests: Vec<Request>) -> Outcome<()> {
+    for request in requests {
+        expect(&ask(router, request.to_http()?).await?)?;
+    }
+    Ok(())
+}
+
+struct Answered {
+    status: u16,
+    nonce: Option<String>,
+}
+
+fn expect(answered: &Answered) -> Outcome<()> {
+    if answered.status == 200 { Ok(()) } else { Err(format!("the answer was {}", answered.status).into()) }
+}
+
+async fn ask(router: &Router, mut request: http::Request<Body>) -> Outcome<Answered> {
+    request.extensions_mut().insert(Peer(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+    let (head, body) = router.clone().oneshot(request).await?.into_parts();
+    to_bytes(body, LARGEST).await?;
+    let nonce = head.headers.get("dpop-nonce").and_then(|nonce| nonce.to_str().ok());
+    Ok(Answered { status: head.status.as_u16(), nonce: nonce.map(str::to_owned) })
+}

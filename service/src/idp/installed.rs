@@ -1,0 +1,94 @@
+//! A member's connected applications: each client with its installations, what of them is new, and what was seen of it
+//! (WEB-04, WEB-05).
+
+use rusqlite::{Connection, params};
+
+use crate::ids::{ClientId, InstallationId, MemberId};
+use crate::store::StoreError;
+use crate::time::Moment;
+
+/// A client that may call for the member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// The client.
+    pub client: ClientId,
+    /// As it is registered.
+    pub name: String,
+    /// Its installations, the ones seen last first; none before it calls.
+    pub installations: Vec<Installed>,
+}
+
+/// A client on one device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// The installation.
+    pub id: InstallationId,
+    /// What the client calls it (SVC-10).
+    pub label: Option<String>,
+    /// When it called first.
+    pub first_seen: Moment,
+    /// When it called last, to some minutes.
+    pub last_seen: Moment,
+    /// Whether the member has not acknowledged it yet.
+    pub is_new: bool,
+}
+
+/// What is not disconnected, by the clients' names. A client that was disconnected is shown again once it is connected
+/// anew.
+///
+/// # Errors
+/// What the database says.
+pub fn applications(connection: &Connection, member: &MemberId) -> Result<Vec<Application>, StoreError> {
+    let mut rows = connection.prepare_cached(
+        "SELECT i.client, coalesce(c.name, i.client), i.id, i.label, i.first_seen, i.last_seen, \
+           i.acknowledged_at IS NULL \
+         FROM installation i LEFT JOIN client c ON c.id = i.client \
+         WHERE i.member = ?1 AND i.revoked_at IS NULL AND (EXISTS \
+           (SELECT 1 FROM connection o WHERE o.jkt = i.jkt AND o.client = i.client AND o.member = i.member \
+              AND o.ended_at IS NULL) \
+           OR NOT EXISTS (SELECT 1 FROM client_revocation r WHERE r.client = i.client AND r.member = i.member \
+              AND r.at >= i.last_seen)) \
+         UNION ALL \
+         SELECT DISTINCT o.client, coalesce(c.name, o.client), NULL, NULL, 0, 0, 0 \
+         FROM connection o LEFT JOIN client c ON c.id = o.client \
+         WHERE o.member = ?1 AND o.ended_at IS NULL AND NOT EXISTS \
+           (SELECT 1 FROM installation i WHERE i.jkt = o.jkt AND i.client = o.client AND i.member = o.member) \
+         ORDER BY 2, 1, 6 DESC, 3",
+    )?;
+    let mut rows = rows.query([member])?;
+    let mut all: Vec<Application> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let client: ClientId = row.get(0)?;
+        if all.last().is_none_or(|last| last.client != client) {
+            all.push(Application { client, name: row.get(1)?, installations: Vec::new() });
+        }
+        let (Some(last), Some(id)) = (all.last_mut(), row.get(2)?) else { continue };
+        last.installations.push(Installed {
+            id,
+            label: row.get(3)?,
+            first_seen: Moment::from_millis(row.get(4)?),
+            last_seen: Moment::from_millis(row.get(5)?),
+            is_new: row.get(6)?,
+        });
+    }
+    Ok(all)
+}
+
+/// The member has seen what is new up to a moment: what came after it stays new.
+///
+/// # Errors
+/// What the database says.
+pub fn acknowledge(
+    connection: &Connection,
+    member: &MemberId,
+    until: Moment,
+    now: Moment,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE installation SET acknowledged_at = ?3 \
+               WHERE member = ?1 AND first_seen <= ?2 AND acknowledged_at IS NULL";
+    connection.prepare_cached(sql)?.execute(params![member, until.millis(), now.millis()])?;
+    let sql = "UPDATE notice SET acknowledged_at = ?3 WHERE member = ?1 AND at <= ?2 \
+               AND kind IN ('connected', 'new-installation') AND acknowledged_at IS NULL";
+    connection.prepare_cached(sql)?.execute(params![member, until.millis(), now.millis()])?;
+    Ok(())
+}

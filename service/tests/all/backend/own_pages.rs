@@ -1,0 +1,202 @@
+//! The pages on which members see and settle what is theirs: connected applications, profile, reserved stock.
+
+use super::drafts_pages::{Browser, Page};
+use super::stock::{METAL, ORE, SET};
+use super::*;
+
+impl Page {
+    /// The button that says this, as name and value.
+    fn button(&self, says: &str) -> (String, String) {
+        let end = self.text.find(&format!(">{says}</button>")).unwrap_or_else(|| panic!("{}", self.text));
+        let start = self.text[..end].rfind("<button").expect("its beginning");
+        let of = |attribute: &str| {
+            let value = self.text[start..end].split_once(&format!("{attribute}=\"")).map(|(_, rest)| rest);
+            value.and_then(|rest| rest.split('"').next()).unwrap_or_default().to_owned()
+        };
+        (of("name"), of("value"))
+    }
+}
+
+impl Browser {
+    /// Presses the button of a page that says this; the page that follows.
+    async fn press(&self, path: &str, says: &str) -> Page {
+        let page = self.open(path).await.expect(200, says);
+        let (name, value) = page.button(says);
+        assert_eq!(self.submit(path, &[("csrf", page.csrf()), (&*name, &*value)]).await.to(), path);
+        self.open(path).await.expect(200, "")
+    }
+}
+
+/// WEB-04, WEB-05, WEB-06: each installation is shown as the registered client's name followed by its label, new until it
+/// is acknowledged; one is disconnected, or the whole client; what is another member's is not there.
+#[tokio::test]
+async fn connected_applications() {
+    const PATH: &str = "/applications";
+    let bench = Bench::new().await;
+    let label = "Bridge <b>";
+    bench.sql(&format!("UPDATE installation SET label = '{label}' WHERE id = 'i-1'")).await;
+    bench
+        .sql("INSERT INTO notice (member, at, kind, subject) VALUES ('m-1', 1000, 'new-installation', 'i-1')")
+        .await;
+    let browser = Browser::of(&bench, "m-1").await;
+    let page = browser.open(PATH).await.expect(200, "Connected applications");
+    let shown = |page: &Page| -> Vec<String> {
+        let items =
+            page.text.split("<p><strong>").skip(1).map(|item| item.split("</p>").next().expect("its end"));
+        items
+            .map(|item| item.replace("</strong> <span class=\"label\">", " | ").replace("</span>", ""))
+            .collect()
+    };
+    let new = " <strong class=\"new\">new</strong>";
+    let first = ["First client | Bridge &lt;b&gt;", "First client | without a label"];
+    let all = [first[0], first[1], "Second client | without a label"];
+    assert_eq!(shown(&page), all.map(|one| format!("{one}{new}")));
+
+    let page = browser.press(PATH, "I know all of these").await;
+    assert_eq!(shown(&page), all);
+    assert_eq!(bench.rows("SELECT count(*) FROM notice WHERE acknowledged_at IS NULL").await, ["Integer(0)"]);
+    // What called meanwhile was not seen.
+    bench.sql("INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES ('i-5', 'c-2', 'm-1', 'jkt-5', 1001, 3000)").await;
+    let csrf = page.csrf().to_owned();
+    browser.submit(PATH, &[("csrf", &csrf), ("seen", "1000")]).await.to();
+    let page = browser.open(PATH).await;
+    assert_eq!(shown(&page)[2], format!("Second client | without a label{new}"));
+
+    browser.submit(PATH, &[("csrf", &csrf), ("installation", "i-1")]).await.to();
+    browser.submit(PATH, &[("csrf", &csrf), ("installation", "i-4")]).await.to();
+    let page = browser.open(PATH).await;
+    assert_eq!(shown(&page).len(), 3, "one of the member's is gone");
+    let revoked = "SELECT id FROM installation WHERE revoked_at IS NOT NULL";
+    assert_eq!(bench.rows(revoked).await, ["Text(\"i-1\")"], "and none of another member's");
+    assert_eq!(bench.get(&super::first(), "/exchange/v1").await.code(), "INSTALLATION_REVOKED");
+
+    let page = browser.press(PATH, "Disconnect Second client on all devices").await;
+    assert_eq!(shown(&page), [first[1]]);
+    browser.submit(PATH, &[("csrf", "x"), ("client", "c-1")]).await.expect(403, "not sent from its own page");
+    browser.submit(PATH, &[("csrf", &csrf)]).await.expect(403, "");
+    let both = [("csrf", &*csrf), ("client", "c-1"), ("seen", "1")];
+    browser.submit(PATH, &both).await.expect(403, "");
+    assert_eq!(shown(&browser.open(PATH).await), [first[1]], "nothing of it was done");
+    // It is there again once it is connected anew.
+    bench.sql("UPDATE installation SET last_seen = 9999999999999 WHERE id = 'i-3'").await;
+    assert_eq!(shown(&browser.open(PATH).await).len(), 2);
+    let other = Browser::of(&bench, "m-2").await;
+    assert_eq!(shown(&other.open(PATH).await), [format!("{}{new}", first[1])]);
+}
+
+/// WEB-12, ERR-17: the web offers to accept the terms, the version that was shown; the client can go on then.
+#[tokio::test]
+async fn terms_are_accepted_on_the_web() {
+    const PATH: &str = "/profile";
+    let bench = Bench::new().await;
+    let caller = caller("c-1", "m-terms", "i-9", "jkt-9");
+    assert_eq!(bench.get(&caller, "/exchange/v1").await.code(), "TERMS_NOT_ACCEPTED");
+    let browser = Browser::of(&bench, "m-terms").await;
+    let page = browser.open(PATH).await.expect(200, "<strong>2</strong> holds now");
+    bench.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
+    browser.submit(PATH, &[("csrf", page.csrf()), ("terms", "2")]).await.to();
+    let of = "SELECT terms FROM member WHERE id = 'm-terms'";
+    assert_eq!(bench.rows(of).await, ["Text(\"1\")"], "nobody saw the third");
+    let page = browser.press(PATH, "Accept version 3").await.expect(200, "which is the current one");
+    assert!(!page.text.contains("Accept version"));
+    assert_eq!(bench.get(&caller, "/exchange/v1").await.status, 200);
+    let audited = "SELECT actor, action, detail FROM audit";
+    assert_eq!(bench.rows(audited).await, ["Text(\"member:m-terms\") Text(\"terms.accept\") Text(\"3\")"]);
+}
+
+/// WEB-12, WEB-07, SVC-14: the handle is entered and confirmed there, and is in no audit; the name is kept or told.
+#[tokio::test]
+async fn the_profile() {
+    const PATH: &str = "/profile";
+    let bench = Bench::new().await;
+    let browser = Browser::of(&bench, "m-2").await;
+    let page = browser.open(PATH).await.expect(200, ">Save</button>");
+    assert_eq!(page.values("handle"), [""]);
+    let csrf = page.csrf().to_owned();
+    for wrong in ["", "no", "a b c", "ä-ä-ä", &"x".repeat(61)] {
+        let page = browser.submit(PATH, &[("csrf", &csrf), ("handle", wrong)]).await.expect(422, "no handle");
+        assert_eq!(page.values("handle"), [wrong], "what was typed stays");
+    }
+    browser.submit(PATH, &[("csrf", &csrf), ("handle", " New_Handle ")]).await.to();
+    let page = browser.open(PATH).await.expect(200, ">Confirm</button>");
+    assert_eq!(page.values("handle"), ["New_Handle"]);
+    let caller = caller("c-1", "m-2", "i-4", "jkt-4");
+    let check = "/exchange/v1/me/account-check";
+    let told = bench.post(&caller, check, json!({ "handle": "new_handle" })).await;
+    assert_eq!(told.body, json!({ "result": "match" }));
+    browser.press(PATH, "Keep it from them").await.expect(200, "are not told your name");
+    assert_eq!(bench.rows("SELECT withholds_name FROM member WHERE id = 'm-2'").await, ["Integer(1)"]);
+    browser.press(PATH, "Let them be told").await.expect(200, "are told your name");
+    browser.submit(PATH, &[("csrf", &csrf), ("name", "other")]).await.expect(403, "");
+    let audit = bench.rows("SELECT action || detail || subject FROM audit").await.join(" ");
+    assert!(audit.contains("profile.handle") && !audit.to_lowercase().contains("new_handle"), "{audit}");
+}
+
+/// WEB-12, STK-13: a member releases what is reserved of their stock, and the client's fall goes through then.
+#[tokio::test]
+async fn a_reservation_is_released_on_the_web() {
+    const PATH: &str = "/reservations";
+    let bench = Bench::unguarded().await;
+    let browser = Browser::of(&bench, "m-1").await;
+    browser.open(PATH).await.expect(200, "Nothing of your stock is reserved");
+    bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 5)], &[]).await;
+    bench
+        .sql(
+            "INSERT INTO job_order (id, number, unit, state) VALUES ('j-1', 17, 'u-1', 'open');
+             INSERT INTO stock_earmark (stock_row, kind, target, amount)
+             SELECT id, 'job-order', 'j-1', 2000 FROM stock_row WHERE material = 'ore'
+             UNION ALL SELECT id, 'donation', 'd-1', 1500 FROM stock_row WHERE material = 'ore';
+             INSERT INTO stock_earmark (stock_row, kind, target, amount, delivered)
+             SELECT id, 'job-order', 'j-1', 1, 1 FROM stock_row WHERE material = 'metal'",
+        )
+        .await;
+    bench.check(&first(), SET, vec![ORE.set(5, 1)], &["0 rejected STOCK_EARMARKED"]).await;
+    let page = browser.open(PATH).await.expect(200, "of Quanta Ore");
+    assert!(
+        page.text.contains("<strong>2 SCU</strong> of Quanta Ore, City")
+            && page.text.contains("job order 17")
+    );
+    assert!(page.text.contains("<strong>1.5 SCU</strong>") && !page.text.contains("Quanta Metal"));
+    let row = page.values("row")[0].to_owned();
+    let release = |purpose: &'static str, target: &'static str| {
+        [("csrf", page.csrf()), ("row", &*row), ("purpose", purpose), ("target", target)]
+    };
+    let other = Browser::of(&bench, "m-2").await;
+    let theirs = other.open(PATH).await;
+    let mut stranger = release("job-order", "j-1");
+    stranger[0].1 = theirs.csrf();
+    other.submit(PATH, &stranger).await.to();
+    browser.submit(PATH, &release("mission", "j-1")).await.to();
+    let left = "SELECT kind FROM stock_earmark WHERE delivered = 0 ORDER BY 1";
+    assert_eq!(bench.rows(left).await.len(), 2, "neither a stranger's nor one that there is not");
+    browser.submit(PATH, &release("job-order", "j-1")).await.to();
+    assert_eq!(bench.rows(left).await, ["Text(\"donation\")"]);
+    let version = "SELECT version FROM stock_row WHERE material = 'ore'";
+    assert_eq!(bench.rows(version).await, ["Integer(2)"]);
+    browser.submit(PATH, &release("donation", "d-1")).await.to();
+    bench.check(&first(), SET, vec![ORE.set(5, 1)], &[]).await;
+    browser.open(PATH).await.expect(200, "Nothing of your stock is reserved");
+    browser.submit(PATH, &[("csrf", page.csrf())]).await.expect(403, "Please try again");
+}
+
+/// WEB-12, OST-07: the same of an entry in a pool, whose readers are told.
+#[tokio::test]
+async fn a_reservation_in_a_pool_is_released_on_the_web() {
+    let bench = Bench::unguarded().await;
+    bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
+    bench
+        .sql(
+            "UPDATE stock_row SET shared = 1, unit = 'u-1', pool_lot = 'pool-lot';
+             INSERT INTO mission (id, name) VALUES ('mi-1', 'Deep Run');
+             INSERT INTO stock_earmark (stock_row, kind, target, amount) SELECT id, 'mission', 'mi-1', 2000 FROM stock_row",
+        )
+        .await;
+    let browser = Browser::of(&bench, "m-1").await;
+    let page = browser.open("/reservations").await.expect(200, "the mission Deep Run");
+    let row = page.values("row")[0].to_owned();
+    let fields = [("csrf", page.csrf()), ("row", &row), ("purpose", "mission"), ("target", "mi-1")];
+    browser.submit("/reservations", &fields).await.to();
+    assert_eq!(bench.rows("SELECT count(*) FROM stock_earmark").await, ["Integer(0)"]);
+    let told = "SELECT count(*) FROM feed_entry WHERE stream IN (SELECT id FROM feed_head WHERE stream = 'unit/org-stock/u-1')";
+    assert_eq!(bench.rows(told).await, ["Integer(1)"]);
+}
