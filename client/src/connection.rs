@@ -6,7 +6,6 @@ mod label;
 use std::fmt;
 
 use exchange_api::{
-    Client,
     runtime::operation::Operation,
     scopes::Scope,
     types::{
@@ -16,7 +15,9 @@ use exchange_api::{
 use semver::Version;
 
 pub use self::label::{Label, MachineNames, UnusableLabel};
-use crate::{error::Error, exchange::Exchange, identity::Identity, tokens::SignedBy};
+use crate::{
+    error::Error, exchange::Exchange, identity::Identity, tokens::Note, transport::Patience, whose::Whose,
+};
 
 /// What the exchange says of this connection: the service document, read at the start of every session (SVC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Connection {
     document: ServiceDocument,
     installation_id: Option<InstallationId>,
     update: Option<UpdateNeeded>,
+    /// Which connection it is, where that was read here.
+    id: Option<Box<str>>,
 }
 
 /// This version of the program is older than the exchange supports: the member is told to update (SVC-07, CLI-04).
@@ -50,18 +53,37 @@ impl Exchange {
     /// # Errors
     /// As every call; the refusals that stop a client come from here first (SVC-06).
     pub async fn connection(&self) -> Result<Connection, Error> {
-        let answer = self.api().service_document().await?;
-        // What was noted of the connection that was read: another may have taken its place by now.
-        let signed = answer.extensions.get::<SignedBy>().cloned();
-        let known = signed.as_ref().and_then(|signed| signed.installation.as_deref()?.parse().ok());
-        let connection = Connection::of(answer.into_body(), self.identity(), known.as_ref());
-        if let (Some(signed), Some(id)) = (signed, connection.installation_id())
-            && let Err(error) = self.tokens().named(&signed.of, id.as_str()).await
-        {
-            // This process knows it, and the next one asks again.
-            tracing::warn!(%error, "the id of this installation is not written down");
+        self.read_connection(self.settings().patience).await
+    }
+
+    async fn read_connection(&self, patience: Patience) -> Result<Connection, Error> {
+        let answer = self.api().service_document().with(patience).await?;
+        // The connection that was read: another may have taken its place by now.
+        let of = answer.extensions.get::<Whose>().cloned().unwrap_or_default();
+        let known = of.installation.as_deref().and_then(|id| id.parse().ok());
+        let mut connection = Connection::of(answer.into_body(), self.identity(), known.as_ref());
+        connection.id.clone_from(&of.connection);
+        if let Some(id) = connection.installation_id() {
+            self.note(&of, Note::Installation(id.as_str())).await;
         }
         Ok(connection)
+    }
+
+    /// Reads whose the connection is if nobody said so yet: another process may have made it, or its first reading failed.
+    /// What belongs to one member waits until that is known.
+    pub(crate) async fn recognise(&self, patience: Patience) {
+        let is_known = self.tokens().whose().is_none_or(|whose| whose.installation.is_some());
+        if !is_known && let Err(error) = self.read_connection(patience).await {
+            tracing::debug!(%error, "it is not known yet whose the connection is");
+        }
+    }
+
+    /// Notes what was said of a connection. This process knows it also where it cannot be written down, and the exchange
+    /// says it again.
+    async fn note(&self, of: &Whose, note: Note<'_>) {
+        if let Err(error) = self.tokens().noted(of, note).await {
+            tracing::warn!(%error, "what the exchange said of this installation is not written down");
+        }
     }
 
     /// Names this installation as the member wants it, after sign-in and whenever the member changes it, and notes the
@@ -79,33 +101,25 @@ impl Exchange {
     /// # Errors
     /// As every call.
     pub async fn label(&self, wanted: &Label) -> Result<Installation, Error> {
-        let installation = label(self.api(), wanted).await?;
-        if let Some(session) = self.session()
-            && let Err(error) = session.note_label(installation.label.as_str()).await
-        {
-            // This process knows it, and the exchange says it again.
-            tracing::warn!(%error, "the name of this installation is not written down");
-        }
+        let body = LabelledInstallation {
+            label: wanted.as_contract().clone(),
+            installation_id: None,
+            first_seen_at: None,
+            last_seen_at: None,
+            extra: exchange_api::Map::new(),
+        };
+        let answer = self.api().installation_label(&body).await?;
+        let of = answer.extensions.get::<Whose>().cloned().unwrap_or_default();
+        let installation = answer.into_body();
+        self.note(&of, Note::Label(installation.label.as_str())).await;
         Ok(installation)
     }
 }
 
 impl Connection {
-    /// Reads the service document. `known` is the installation's id as it was stored before: it holds where
-    /// the exchange could not look it up this time (SVC-03). Store [`Connection::installation_id`] afterwards.
-    ///
-    /// # Errors
-    /// As every call; the refusals that stop a client come from here first (SVC-06).
-    pub async fn read(
-        api: &Client,
-        identity: &Identity,
-        known: Option<&InstallationId>,
-    ) -> Result<Self, Error> {
-        let document = api.service_document().await?.into_body();
-        Ok(Self::of(document, identity, known))
-    }
-
-    /// The same of a document that was read already.
+    /// What a service document says that was read by hand; [`Exchange::connection`] reads it and notes whose it is. `known`
+    /// is the installation's id as it was stored before: it holds where the exchange could not look it up this time
+    /// (SVC-03).
     #[must_use]
     pub fn of(document: ServiceDocument, identity: &Identity, known: Option<&InstallationId>) -> Self {
         let installation_id = document.installation_id.clone().or_else(|| known.cloned());
@@ -113,7 +127,13 @@ impl Connection {
         let update = least
             .filter(|least| is_older(identity.version(), least))
             .map(|least| UpdateNeeded { least: least.clone(), own: identity.version().to_owned() });
-        Self { document, installation_id, update }
+        Self { document, installation_id, update, id: None }
+    }
+
+    /// Whose it is.
+    pub(crate) fn whose(&self) -> Whose {
+        let installation = self.installation_id.as_ref().map(|id| id.as_str().into());
+        Whose { connection: self.id.clone(), installation }
     }
 
     /// By which own removals are told from those of others (TYP-16). `None` until the exchange has said it once.
@@ -178,21 +198,6 @@ impl Connection {
     }
 }
 
-/// Names this installation as the member wants it, after sign-in and whenever the member changes it (SVC-12).
-///
-/// # Errors
-/// As every call.
-pub async fn label(api: &Client, label: &Label) -> Result<Installation, Error> {
-    let body = LabelledInstallation {
-        label: label.as_contract().clone(),
-        installation_id: None,
-        first_seen_at: None,
-        last_seen_at: None,
-        extra: exchange_api::Map::new(),
-    };
-    Ok(api.installation_label(&body).await?.into_body())
-}
-
 /// As the gateway compares: a pre-release comes before its release, and build metadata do not count. What is no
 /// version is older than any that is (ERR-16); a minimum that is none says nothing.
 fn is_older(own: &str, least: &str) -> bool {
@@ -205,7 +210,10 @@ mod tests {
     use exchange_api::Contract as _;
 
     use super::*;
-    use crate::double::Double;
+    use crate::{
+        members::Members,
+        testkit::{Reply, ScriptedServer, VirtualEnvironment},
+    };
 
     fn identity(version: &str) -> Identity {
         Identity::new("desk", "Desk", version, "https://desk.example").unwrap()
@@ -226,11 +234,14 @@ mod tests {
     }
 
     /// SVC-07: only what the capabilities cover is offered, and one that is not known yet breaks nothing.
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_session_begins_with_the_service_document() {
-        let double = Double::answering([(200, document(r#""installationId": "i-1","#, "null"))]);
-        let connection = Connection::read(&double.client(), &identity("1.0.0"), None).await.unwrap();
-        assert_eq!(double.requests(), ["GET /exchange/v1"]);
+        let machine = VirtualEnvironment::new(1);
+        let gateway = ScriptedServer::gateway(&machine);
+        gateway.answer(|_| Reply::json(200, document(r#""installationId": "i-1","#, "null")));
+        let exchange = Members::new(&machine).exchange(&machine, &gateway);
+        let connection = exchange.connection().await.unwrap();
+        assert_eq!(gateway.count(), 1);
         assert_eq!(connection.installation_id().unwrap().as_str(), "i-1");
         assert!(connection.can(&Scope::ExchangeStockRead) && !connection.can(&Scope::ExchangeStockWrite));
         assert_eq!(connection.capabilities().len(), 3);
@@ -302,14 +313,18 @@ mod tests {
     }
 
     /// SVC-12: the label goes alone.
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_label_is_sent_alone() {
         let answer = r#"{"label": "Desk", "installationId": "i-1", "firstSeenAt": "2026-01-01T00:00:00Z",
             "lastSeenAt": "2026-01-01T00:00:00Z"}"#;
-        let double = Double::answering([(200, answer.to_owned())]);
+        let machine = VirtualEnvironment::new(1);
+        let gateway = ScriptedServer::gateway(&machine);
+        gateway.answer(move |_| Reply::json(200, answer));
+        let exchange = Members::new(&machine).exchange(&machine, &gateway);
         let wanted = Label::new("Desk", &MachineNames::none()).unwrap();
-        let installation = label(&double.client(), &wanted).await.unwrap();
+        let installation = exchange.label(&wanted).await.unwrap();
         assert_eq!(installation.label.as_str(), "Desk");
-        assert_eq!(double.requests(), [r#"POST /exchange/v1/me/installation {"label":"Desk"}"#]);
+        let seen = &gateway.requests()[0];
+        assert_eq!((seen.operation, &*seen.body), ("installation_label", &br#"{"label":"Desk"}"#[..]));
     }
 }

@@ -10,9 +10,13 @@ use exchange_api::{
 use tokio::sync::Mutex;
 
 use crate::{
+    connection::Connection,
     environment::{CORRECTION, Environment},
     error::Error,
     exchange::Exchange,
+    tokens::Tokens,
+    transport::Terms,
+    whose::{Private, Signers},
 };
 
 /// What the exchange says of demand.
@@ -164,12 +168,13 @@ impl DemandCadence {
     }
 }
 
-/// Demand for one view: reads it when the cadence lets it, keeps the latest in memory, and never longer than
-/// seven days.
+/// Demand for one view: reads it when the cadence lets it, keeps the latest in memory, never longer than seven days, and
+/// for nobody but the member who was signed in.
 pub struct DemandView {
     api: Client,
     environment: Environment,
-    state: Mutex<State>,
+    signers: Signers,
+    state: Mutex<Private<State>>,
 }
 
 #[derive(Default)]
@@ -196,15 +201,39 @@ impl Exchange {
     /// ```
     #[must_use]
     pub fn demand(&self, cadence: DemandCadence) -> DemandView {
-        DemandView::new(self.api().clone(), self.environment().clone(), cadence)
+        let tokens = Some(Arc::clone(self.tokens()));
+        DemandView::over(self.api().clone(), self.environment().clone(), tokens, cadence)
+    }
+
+    /// Reads the demand now, for this very connection: for a program that keeps it in a
+    /// [`Replica`](crate::Replica::keep_demand) and minds the [`DemandCadence`] itself.
+    ///
+    /// # Errors
+    /// As every call; [`ErrorKind::SignInNeeded`](crate::ErrorKind::SignInNeeded) when somebody else signed in since the
+    /// connection was read.
+    pub async fn read_demand(&self, connection: &Connection) -> Result<OrgDemand, Error> {
+        let terms = Terms { whose: connection.whose(), signed_at: None };
+        Ok(self.api().demand_read().with(terms).await?.into_body())
     }
 }
 
 impl DemandView {
-    /// Nothing was read yet. `cadence` is [`DemandCadence::default`], or when another process read it last.
+    /// Nothing was read yet. `cadence` is [`DemandCadence::default`], or when another process read it last. For calls that
+    /// are one member's as long as it lives, or until [`forget`](Self::forget); [`Exchange::demand`] looks at who is
+    /// signed in.
     #[must_use]
     pub fn new(api: Client, environment: Environment, cadence: DemandCadence) -> Self {
-        Self { api, environment, state: Mutex::new(State { cadence, copy: None }) }
+        Self::over(api, environment, None, cadence)
+    }
+
+    fn over(
+        api: Client,
+        environment: Environment,
+        tokens: Option<Arc<dyn Tokens>>,
+        cadence: DemandCadence,
+    ) -> Self {
+        let state = Mutex::new(Private::new(State { cadence, copy: None }));
+        Self { api, environment, signers: Signers::new(tokens), state }
     }
 
     /// When the member opens the view, and whenever the view wants to be newer: reads if it is due, otherwise
@@ -213,30 +242,36 @@ impl DemandView {
     /// # Errors
     /// As every call; [`DemandView::copy`] has what was read before.
     pub async fn look(&self) -> Result<Option<Arc<Demand>>, Error> {
-        let mut state = self.state.lock().await;
+        let mut private = self.state.lock().await;
         let now = self.environment.now().wall;
+        let state = private.of(self.signers.now().as_ref());
         if state.cadence.due_in(now).is_zero() {
             state.cadence.read(now);
-            let demand = Demand::from(self.api.demand_read().await?.into_body());
+            let answer = self.api.demand_read().await?;
+            // Somebody may have signed in meanwhile.
+            let state = private.of(self.signers.of(&answer).as_ref());
+            state.cadence.read(now);
             // What was kept before is dropped here, also when it is withheld now (DEM-07).
-            state.copy = Some((now, Arc::new(demand)));
+            state.copy = Some((now, Arc::new(Demand::from(answer.into_body()))));
         }
-        Ok(state.copy(now))
+        Ok(private.of(self.signers.now().as_ref()).copy(now))
     }
 
     /// What was read before, without reading; `None` once it is seven days old.
     pub async fn copy(&self) -> Option<Arc<Demand>> {
-        self.state.lock().await.copy(self.environment.now().wall)
+        let mut private = self.state.lock().await;
+        private.of(self.signers.now().as_ref()).copy(self.environment.now().wall)
     }
 
     /// How long until [`DemandView::look`] reads again.
     pub async fn due_in(&self) -> Duration {
-        self.state.lock().await.cadence.due_in(self.environment.now().wall)
+        let mut private = self.state.lock().await;
+        private.of(self.signers.now().as_ref()).cadence.due_in(self.environment.now().wall)
     }
 
-    /// Drops the copy: the member signed out, or may no longer see it.
+    /// Drops the copy: the member may no longer see it.
     pub async fn forget(&self) {
-        self.state.lock().await.copy = None;
+        self.state.lock().await.of(self.signers.now().as_ref()).copy = None;
     }
 }
 
@@ -264,7 +299,8 @@ mod tests {
     use crate::{
         double::{Double, problem},
         error::ErrorKind,
-        testkit::VirtualEnvironment,
+        members::{Members, connection},
+        testkit::{Reply, ScriptedServer, VirtualEnvironment},
     };
 
     const OPEN: &str = r#"{"updatedAt": "2026-01-01T00:00:00Z",
@@ -366,6 +402,47 @@ mod tests {
         pass(301).await;
         assert!(matches!(view.look().await.unwrap().as_deref(), Some(Demand::Withheld(_))));
         assert!(matches!(view.copy().await.as_deref(), Some(Demand::Withheld(_))));
+    }
+
+    /// DEM-10, DEM-11: what one member read is shown to nobody else, who reads at once.
+    #[tokio::test(start_paused = true)]
+    async fn a_view_is_one_members() {
+        let machine = VirtualEnvironment::new(1);
+        let gateway = ScriptedServer::gateway(&machine);
+        gateway.answer(|seen| {
+            let of_first = seen.token() == Some("token-of-i-1");
+            Reply::json(200, if of_first { OPEN.to_owned() } else { withheld("NOT_PERMITTED") })
+        });
+        let members = Members::new(&machine);
+        let view = members.exchange(&machine, &gateway).demand(DemandCadence::default());
+        assert!(matches!(view.look().await.unwrap().as_deref(), Some(Demand::Open(_))));
+        view.look().await.unwrap();
+        assert_eq!(gateway.count(), 1);
+        members.sign_in(&[Some("i-2")]);
+        assert!(view.copy().await.is_none() && view.due_in().await.is_zero());
+        assert!(matches!(view.look().await.unwrap().as_deref(), Some(Demand::Withheld(_))));
+        members.sign_in(&[Some("i-1")]);
+        assert!(view.copy().await.is_none(), "it does not come back");
+        // What another process read for whoever is signed in counts for them.
+        let view = members
+            .exchange(&machine, &gateway)
+            .demand(DemandCadence::since(machine.environment().now().wall));
+        assert_eq!((view.look().await.unwrap(), gateway.count()), (None, 2));
+    }
+
+    /// DEM-10: what a program keeps of it was read for the connection that it is kept for.
+    #[tokio::test(start_paused = true)]
+    async fn demand_is_read_for_one_connection() {
+        let machine = VirtualEnvironment::new(1);
+        let gateway = ScriptedServer::gateway(&machine);
+        gateway.answer(|_| Reply::json(200, OPEN));
+        let members = Members::new(&machine);
+        let exchange = members.exchange(&machine, &gateway);
+        let connection = connection("i-1", &["demand.read"]);
+        exchange.read_demand(&connection).await.unwrap();
+        members.sign_in(&[Some("i-2")]);
+        let error = exchange.read_demand(&connection).await.unwrap_err();
+        assert_eq!((error.kind(), gateway.count()), (ErrorKind::SignInNeeded, 1));
     }
 
     /// LIM-38, DEM-10: seven days, and not a second more.

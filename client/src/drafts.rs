@@ -1,7 +1,7 @@
 //! Drafts that the member confirms in a browser: staged under a key until there is an answer, and anew only under
 //! another (DRF-13, DRF-15).
 
-use std::{fmt, future::Future};
+use std::{fmt, sync::Arc};
 
 use exchange_api::{
     Client, Contract,
@@ -13,13 +13,16 @@ use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
     exchange::Exchange,
+    transport::Terms,
+    whose::{Belongs, Signers, Whose},
 };
 
 /// Stages drafts.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Drafts {
     api: Client,
     environment: Environment,
+    signers: Signers,
 }
 
 /// A draft that was staged: it works once, for 30 minutes. Prints neither its link nor its id, which are secrets:
@@ -86,31 +89,36 @@ pub struct RefineryStaging {
     key: Key,
 }
 
-/// The key that a draft is staged under.
+/// The key that a draft is staged under, and whose it is.
 struct Key {
     environment: Environment,
+    signers: Signers,
     current: Option<String>,
+    of: Option<Whose>,
 }
 
 impl Exchange {
-    /// Stages drafts for the member.
+    /// Stages drafts for the member. One that was sent under a key is sent again under it for nobody but who was signed in
+    /// then.
     #[must_use]
     pub fn drafts(&self) -> Drafts {
-        Drafts::new(self.api().clone(), self.environment().clone())
+        let signers = Signers::new(Some(Arc::clone(self.tokens())));
+        Drafts { api: self.api().clone(), environment: self.environment().clone(), signers }
     }
 }
 
 impl Drafts {
-    /// Stages through this client.
+    /// Stages through this client, whose calls are one member's for as long as a draft is sent again;
+    /// [`Exchange::drafts`] looks at who is signed in.
     #[must_use]
     pub const fn new(api: Client, environment: Environment) -> Self {
-        Self { api, environment }
+        Self { api, environment, signers: Signers::new(None) }
     }
 
     /// Blueprints for the member to take over (DRF-06). Nothing is sent before [`BlueprintStaging::stage`].
     #[must_use]
     pub fn blueprints(&self, envelope: SealedEnvelope) -> BlueprintStaging {
-        BlueprintStaging { api: self.api.clone(), envelope, key: Key::new(&self.environment) }
+        BlueprintStaging { api: self.api.clone(), envelope, key: self.key() }
     }
 
     /// A refinery order for the member to take over (DRF-08). Nothing is sent before [`RefineryStaging::stage`].
@@ -125,7 +133,12 @@ impl Drafts {
         if let Err(violations) = draft.validate() {
             return Err(Error::caused(ErrorKind::Invalid, "the draft breaks the contract", violations));
         }
-        Ok(RefineryStaging { api: self.api.clone(), draft, key: Key::new(&self.environment) })
+        Ok(RefineryStaging { api: self.api.clone(), draft, key: self.key() })
+    }
+
+    fn key(&self) -> Key {
+        let (environment, signers) = (self.environment.clone(), self.signers.clone());
+        Key { environment, signers, current: None, of: None }
     }
 }
 
@@ -153,12 +166,16 @@ impl BlueprintStaging {
     /// that it is staged once; called again after an answer it is staged anew, under another key (DRF-15).
     ///
     /// # Errors
-    /// As every call.
+    /// As every call; [`ErrorKind::SignInNeeded`] where it may be staged already for another member than who is signed in
+    /// now: a new staging is theirs.
     pub async fn stage(&mut self) -> Result<Handoff, Error> {
         let (api, envelope) = (&self.api, self.envelope.as_draft());
-        self.key
-            .stage(|key| async move { Ok(api.drafts_blueprints(&key, envelope).await?.into_body()) })
-            .await
+        let send = async |key: String, terms: Option<Terms>| {
+            let call = api.drafts_blueprints(&key, envelope);
+            let call = if let Some(terms) = terms { call.with(terms) } else { call };
+            Ok(call.await?.into_body())
+        };
+        self.key.stage(send).await
     }
 }
 
@@ -169,28 +186,42 @@ impl RefineryStaging {
     /// As every call.
     pub async fn stage(&mut self) -> Result<Handoff, Error> {
         let (api, draft) = (&self.api, &self.draft);
-        self.key.stage(|key| async move { Ok(api.drafts_refinery(&key, draft).await?.into_body()) }).await
+        let send = async |key: String, terms: Option<Terms>| {
+            let call = api.drafts_refinery(&key, draft);
+            let call = if let Some(terms) = terms { call.with(terms) } else { call };
+            Ok(call.await?.into_body())
+        };
+        self.key.stage(send).await
     }
 }
 
 impl Key {
-    fn new(environment: &Environment) -> Self {
-        Self { environment: environment.clone(), current: None }
-    }
-
-    async fn stage<F: Future<Output = Result<DraftResult, Error>>>(
+    async fn stage(
         &mut self,
-        send: impl FnOnce(String) -> F,
+        send: impl AsyncFnOnce(String, Option<Terms>) -> Result<DraftResult, Error>,
     ) -> Result<Handoff, Error> {
         let key = match &self.current {
             Some(key) => key.clone(),
             None => self.current.insert(idempotency_key(&self.environment)?).clone(),
         };
-        let staged = send(key).await;
+        let terms = self.whose().map(|whose| Terms { whose, signed_at: None });
+        let staged = send(key, terms).await;
         if staged.as_ref().map_or_else(is_remembered, |_| true) {
-            self.current = None;
+            (self.current, self.of) = (None, None);
         }
         staged.map(Handoff::from)
+    }
+}
+
+impl Key {
+    /// Whose it was when it was sent first, by all that is known of them by now.
+    fn whose(&mut self) -> Option<Whose> {
+        let now = self.signers.now();
+        let is_own = |of: &Whose| now.as_ref().is_some_and(|now| of.belongs_to(now) == Belongs::Own);
+        if self.of.as_ref().is_none_or(is_own) {
+            self.of = now;
+        }
+        self.of.clone()
     }
 }
 
@@ -209,6 +240,12 @@ pub fn idempotency_key(environment: &Environment) -> Result<String, Error> {
     environment.token()
 }
 
+impl fmt::Debug for Drafts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Drafts").finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key").field("in_use", &self.current.is_some()).finish_non_exhaustive()
@@ -218,13 +255,15 @@ impl fmt::Debug for Key {
 #[cfg(test)]
 mod tests {
     use dpop_bound::UnixTime;
-    use exchange_api::types::ItemRef;
+    use exchange_api::{codes::Code, types::ItemRef};
 
     use super::*;
     use crate::{
         double::{Double, problem},
         envelope::{EnvelopeBlueprint, EnvelopeBuilder},
         identity::Identity,
+        members::Members,
+        testkit::{Reply, ScriptedServer, VirtualEnvironment},
     };
 
     fn staged() -> (u16, String) {
@@ -278,6 +317,34 @@ mod tests {
             keys[0].len() == 32
                 && double.requests()[0].starts_with("POST /exchange/v1/me/drafts/blueprints ")
         );
+    }
+
+    /// DRF-15, GW-12: what may be staged for one member is staged for nobody else, whoever is signed in when it is tried
+    /// again; once it is known to be the same member it goes on.
+    #[tokio::test(start_paused = true)]
+    async fn a_draft_is_staged_for_nobody_but_its_member() {
+        let machine = VirtualEnvironment::new(1);
+        let gateway = ScriptedServer::gateway(&machine);
+        gateway.answer(|_| Reply::problem(Code::RelayBusy));
+        let members = Members::new(&machine);
+        let mut staging = members.exchange(&machine, &gateway).drafts().blueprints(envelope());
+        assert_eq!(staging.stage().await.unwrap_err().kind(), ErrorKind::Busy);
+        let sent = gateway.count();
+        for (installation, kind) in [(Some("i-2"), ErrorKind::SignInNeeded), (None, ErrorKind::Busy)] {
+            members.sign_in(&[installation]);
+            assert_eq!(staging.stage().await.unwrap_err().kind(), kind);
+        }
+        assert_eq!(gateway.count(), sent);
+        gateway.answer(|_| Reply::json(200, staged().1));
+        members.sign_in(&[Some("i-1")]);
+        staging.stage().await.unwrap();
+        let keys: Vec<_> =
+            gateway.requests().iter().map(|seen| seen.idempotency_key().unwrap().to_owned()).collect();
+        assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+        // After an answer it is a staging of whoever is signed in.
+        members.sign_in(&[Some("i-2")]);
+        staging.stage().await.unwrap();
+        assert_eq!(gateway.requests().last().unwrap().token(), Some("token-of-i-2"));
     }
 
     /// DRF-15, A2: a refusal that the exchange remembers is not asked for twice.

@@ -393,6 +393,8 @@ impl Error {
             ErrorKind::Secrets => Advice::OpenSecretStore,
             ErrorKind::Storage => Advice::CheckDisk,
             ErrorKind::Declined | ErrorKind::CodeExpired | ErrorKind::Cancelled => Advice::StartAgain,
+            // It stays the same write under its key, which tells what became of it.
+            ErrorKind::Proof | ErrorKind::Bug if self.may_have_happened() => Advice::LeaveItRunning,
             ErrorKind::Proof | ErrorKind::Bug => Advice::Report,
         }
     }

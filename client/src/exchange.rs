@@ -14,8 +14,9 @@ use crate::{
     identity::Identity,
     place::Place,
     session::Session,
-    tokens::{Grant, Later, Proofs, Tokens, Whose},
+    tokens::{Grant, Later, Note, Proofs, Tokens},
     transport::{Carrier, Settings},
+    whose::Whose,
 };
 
 /// The exchange, as one installation of a client sees it. Cloning is cheap and shares everything.
@@ -57,6 +58,7 @@ pub struct Exchange {
     place: Place,
     identity: Identity,
     environment: Environment,
+    settings: Settings,
     session: Option<Session>,
     tokens: Arc<dyn Tokens>,
     api: Client,
@@ -110,8 +112,13 @@ impl Exchange {
     }
 
     /// Who signs its calls.
-    pub(crate) fn tokens(&self) -> &dyn Tokens {
-        &*self.tokens
+    pub(crate) const fn tokens(&self) -> &Arc<dyn Tokens> {
+        &self.tokens
+    }
+
+    /// Its limits.
+    pub(crate) const fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The time by the gateway's clock, as far as its answers told it; by this machine's while none did.
@@ -179,9 +186,9 @@ impl ExchangeBuilder {
         }
         let environment = self.environment.unwrap_or_else(|| session.environment().clone());
         // Moments of other clocks would mean nothing.
-        let gates = environment.has_clock_of(session.environment()).then(|| session.gates().clone());
+        let shared = environment.has_clock_of(session.environment()).then(|| session.gates().clone());
         self.environment = Some(environment);
-        let exchange = self.built(Arc::new(session.clone()), gates)?;
+        let exchange = self.built(Arc::new(session.clone()), shared.unwrap_or_default())?;
         Ok(Exchange { session: Some(session.clone()), ..exchange })
     }
 
@@ -196,10 +203,10 @@ impl ExchangeBuilder {
     }
 
     pub(crate) fn build_with(self, tokens: Arc<dyn Tokens>) -> Result<Exchange, Error> {
-        self.built(tokens, None)
+        self.built(tokens, Gates::default())
     }
 
-    fn built(self, tokens: Arc<dyn Tokens>, gates: Option<Gates>) -> Result<Exchange, Error> {
+    fn built(self, tokens: Arc<dyn Tokens>, gates: Gates) -> Result<Exchange, Error> {
         let Self { place, identity, environment, settings, below } = self;
         let environment = environment.unwrap_or_else(Environment::system);
         let below = match below {
@@ -209,14 +216,11 @@ impl ExchangeBuilder {
         let gateway = Origin::of(place.gateway())
             .map_err(|error| Error::caused(ErrorKind::Bug, "the gateway's address is none", error))?;
         let agent = identity.user_agent().clone();
-        let carrier = Carrier::new(gateway, agent, below, Arc::clone(&tokens), environment.clone(), settings);
-        let carrier = match gates {
-            Some(gates) => carrier.remembering(gates),
-            None => carrier,
-        };
+        let (signer, clocks) = (Arc::clone(&tokens), environment.clone());
+        let carrier = Carrier::new(gateway, agent, below, signer, clocks, settings, gates);
         let api = Client::new(place.gateway(), carrier);
-        let handles = Arc::new(Handles::new(api.clone()));
-        Ok(Exchange { place, identity, environment, session: None, tokens, api, handles })
+        let handles = Arc::new(Handles::over(api.clone(), Some(Arc::clone(&tokens))));
+        Ok(Exchange { place, identity, environment, settings, session: None, tokens, api, handles })
     }
 }
 
@@ -258,7 +262,15 @@ impl Tokens for SignedOut {
         Box::pin(async { Err(Self::refusal()) })
     }
 
-    fn named<'a>(&'a self, _: &'a Whose, _: &'a str) -> Later<'a, Result<(), Error>> {
+    fn whose(&self) -> Option<Whose> {
+        None
+    }
+
+    fn is_kept<'a>(&'a self, _: &'a Whose) -> Later<'a, Result<bool, Error>> {
+        Box::pin(async { Ok(false) })
+    }
+
+    fn noted<'a>(&'a self, _: &'a Whose, _: Note<'a>) -> Later<'a, Result<(), Error>> {
         Box::pin(async { Ok(()) })
     }
 

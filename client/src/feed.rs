@@ -25,5 +25,4 @@ mod tests;
 
 pub use area::{Area, Collection, Entry};
 pub use machine::{Action, Change, Feed, Input, PageEvent, Phase, Step, StuckBecause};
-pub(crate) use position::Whose;
 pub use position::{Kept, Position, Reader};

@@ -16,6 +16,8 @@ use exchange_api::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::whose::{Belongs, Whose};
+
 /// A wait is handed to the next process for no longer than this: the longest that the exchange asks for is until
 /// the next day begins (LIM-19). What somebody else in its place asks for beyond it ends with the process.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
@@ -47,6 +49,16 @@ impl Scope {
         }
     }
 
+    /// Whether it is one member's, and nobody else's who signs in here: the day's writes (LIM-19), checks of handles
+    /// (LIM-05), live proofs (ERR-09). What is asked of all calls may be asked of an address (LIM-04).
+    fn is_of_member(&self, code: Option<&Code>) -> bool {
+        match code {
+            Some(Code::QuotaExceeded | Code::DpopProofLimit) => true,
+            Some(Code::RateLimited) => matches!(self, Self::Operation(_)),
+            _ => false,
+        }
+    }
+
     /// This operation alone.
     pub(crate) const fn only(operation: &'static Operation) -> Self {
         Self::Operation(Cow::Borrowed(operation.id))
@@ -68,6 +80,18 @@ struct Gate {
     /// By the monotonic clock.
     until: Duration,
     code: Option<Code>,
+    /// Whom alone it holds back.
+    of: Option<Whose>,
+}
+
+/// Whether what was asked of one holds back who is signed in now. A new connection may be the same member's until it is
+/// known whose it is, and nobody is asked too early (CLI-02); of one that ended without a name nobody will tell.
+fn holds_back(of: &Whose, now: Option<&Whose>) -> bool {
+    now.is_some_and(|now| match of.belongs_to(now) {
+        Belongs::Own => true,
+        Belongs::Unknown => of.installation.is_some(),
+        Belongs::Anothers | Belongs::Nobodys => false,
+    })
 }
 
 /// What one server asked for. Cloning shares it: whoever asks the server looks here first.
@@ -77,7 +101,7 @@ pub(crate) struct Gates(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     gates: Mutex<Vec<Gate>>,
-    /// What is done whenever there is one more.
+    /// What is done whenever there is more to be written down.
     hook: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -91,9 +115,14 @@ impl Gates {
         let _ = self.0.hook.set(Box::new(hook));
     }
 
-    /// The server asks to wait until a moment of the monotonic clock.
-    pub(crate) fn asked(&self, scope: Scope, code: Option<Code>, until: Duration) {
-        self.put(Gate { scope, until, code });
+    /// The server asks to wait until a moment of the monotonic clock, in its answer to a call of somebody's.
+    pub(crate) fn asked(&self, scope: Scope, code: Option<Code>, whose: Option<&Whose>, until: Duration) {
+        let of = whose.filter(|_| scope.is_of_member(code.as_ref())).cloned();
+        self.put(Gate { scope, until, code, of });
+        self.tell();
+    }
+
+    fn tell(&self) {
         if let Some(hook) = self.0.hook.get() {
             hook();
         }
@@ -101,23 +130,48 @@ impl Gates {
 
     fn put(&self, new: Gate) {
         let mut gates = self.list();
-        match gates.iter_mut().find(|gate| gate.scope == new.scope && gate.code == new.code) {
+        let is_same =
+            |gate: &&mut Gate| gate.scope == new.scope && gate.code == new.code && gate.of == new.of;
+        match gates.iter_mut().find(is_same) {
             Some(gate) => gate.until = gate.until.max(new.until),
             None => gates.push(new),
         }
     }
 
-    /// Until when a request of this operation is held back, and by which code; nothing when it may leave.
-    pub(crate) fn hold(&self, operation: &Operation, now: Duration) -> Option<(Duration, Option<Code>)> {
+    /// Until when a request of this operation is held back, and by which code; nothing when it may leave. `whose` it
+    /// is: of who is signed in.
+    pub(crate) fn hold(
+        &self,
+        operation: &Operation,
+        whose: Option<&Whose>,
+        now: Duration,
+    ) -> Option<(Duration, Option<Code>)> {
         let mut gates = self.list();
         gates.retain(|gate| gate.until > now);
-        let gate = gates.iter().filter(|gate| gate.scope.has(operation)).max_by_key(|gate| gate.until)?;
+        let concerns = |gate: &&Gate| {
+            gate.scope.has(operation) && gate.of.as_ref().is_none_or(|of| holds_back(of, whose))
+        };
+        let gate = gates.iter().filter(concerns).max_by_key(|gate| gate.until)?;
         Some((gate.until, gate.code.clone()))
     }
 
-    /// What counts for one member goes: it may be another from now on.
-    pub(crate) fn of_another_member(&self) {
-        self.list().retain(|gate| !is_of_member(gate.code.as_ref()));
+    /// It is known now what the exchange calls the installation of a connection.
+    pub(crate) fn named(&self, connection: &str, installation: &str) {
+        let mut found = false;
+        for of in self.list().iter_mut().filter_map(|gate| gate.of.as_mut()) {
+            if of.is_connection(connection) {
+                of.installation = Some(installation.into());
+                found = true;
+            }
+        }
+        if found {
+            self.tell();
+        }
+    }
+
+    /// What is one member's goes: they disconnected (CLI-06).
+    pub(crate) fn forget_members(&self) {
+        self.list().retain(|gate| gate.of.is_none());
     }
 
     /// What the next process has to know.
@@ -126,7 +180,7 @@ impl Gates {
         let saved = gates.iter().filter(|gate| gate.until > now.monotonic).map(|gate| {
             let left = gate.until.saturating_sub(now.monotonic).min(LONGEST);
             let code = gate.code.as_ref().map(ToString::to_string);
-            SavedGate::counted_from(now.wall, left, gate.scope.clone(), code)
+            SavedGate::counted_from(now.wall, left, gate.scope.clone(), code, gate.of.clone())
         });
         SavedGates(saved.collect())
     }
@@ -137,7 +191,7 @@ impl Gates {
             if let Some(left) = gate.left(now.wall) {
                 let code = gate.code.as_deref().map(Code::from);
                 let until = now.monotonic.saturating_add(left);
-                self.put(Gate { scope: gate.scope.clone(), until, code });
+                self.put(Gate { scope: gate.scope.clone(), until, code, of: gate.of.clone() });
             }
         }
     }
@@ -149,12 +203,8 @@ impl fmt::Debug for Gates {
     }
 }
 
-/// LIM-19: the day's writes are those of one member.
-fn is_of_member(code: Option<&Code>) -> bool {
-    code == Some(&Code::QuotaExceeded)
-}
-
-/// What one server asked for, as it is written down: no secret, and nothing of a member's but that they write much.
+/// What one server asked for, as it is written down: no secret, and nothing of a member's but that they write or ask
+/// much, under the ids that the session's notes have too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct SavedGates(Vec<SavedGate>);
@@ -166,14 +216,22 @@ struct SavedGate {
     code: Option<String>,
     noted: u64,
     until: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of: Option<Whose>,
 }
 
 impl SavedGate {
-    fn counted_from(wall: UnixTime, left: Duration, scope: Scope, code: Option<String>) -> Self {
+    fn counted_from(
+        wall: UnixTime,
+        left: Duration,
+        scope: Scope,
+        code: Option<String>,
+        of: Option<Whose>,
+    ) -> Self {
         let millis = |time: UnixTime| u64::try_from(time.since_epoch().as_millis()).unwrap_or(u64::MAX);
         // Nobody comes back too early for a rounding.
         let until = millis(wall.saturating_add(left)).saturating_add(1);
-        Self { scope, code, noted: millis(wall), until }
+        Self { scope, code, noted: millis(wall), until, of }
     }
 
     /// How much is left of it: never more than there was when it was written down, wherever the wall clock was set
@@ -202,8 +260,11 @@ impl SavedGates {
         for other in self.0 {
             let Some(left) = other.left(wall) else { continue };
             let is_ahead = other.is_ahead(wall);
-            let other = SavedGate::counted_from(wall, left, other.scope, other.code);
-            match all.iter_mut().find(|gate| gate.scope == other.scope && gate.code == other.code) {
+            let other = SavedGate::counted_from(wall, left, other.scope, other.code, other.of);
+            let is_same = |gate: &&mut SavedGate| {
+                gate.scope == other.scope && gate.code == other.code && gate.of == other.of
+            };
+            match all.iter_mut().find(is_same) {
                 Some(gate) if is_ahead || gate.until >= other.until => {}
                 Some(gate) => *gate = other,
                 None => all.push(other),
@@ -214,9 +275,9 @@ impl SavedGates {
         Self(all)
     }
 
-    /// Without what counts for one member.
-    pub(crate) fn of_another_member(mut self) -> Self {
-        self.0.retain(|gate| !is_of_member(gate.code.as_deref().map(Code::from).as_ref()));
+    /// Without what is one member's.
+    pub(crate) fn without_members(mut self) -> Self {
+        self.0.retain(|gate| gate.of.is_none());
         self
     }
 
@@ -251,14 +312,14 @@ mod tests {
     fn held(saved: &SavedGates, operation: &Operation, now: Reading) -> u64 {
         let next = Gates::default();
         next.restore(saved, now);
-        let hold = next.hold(operation, now.monotonic);
+        let hold = next.hold(operation, None, now.monotonic);
         hold.map_or(0, |(until, _)| until.saturating_sub(now.monotonic).as_secs())
     }
 
     /// One process that was asked to wait so long at `NOW`, and ended at once.
     fn saved(scope: Scope, code: Option<Code>, wait: u64) -> SavedGates {
         let gates = Gates::default();
-        gates.asked(scope, code, seconds(500 + wait));
+        gates.asked(scope, code, None, seconds(500 + wait));
         gates.save(at(500, NOW))
     }
 
@@ -266,10 +327,11 @@ mod tests {
     #[test]
     fn a_gate_holds_back_whom_it_is_for() {
         let gates = Gates::default();
-        gates.asked(Scope::Writes, Some(Code::ExchangeBudgetExhausted), seconds(100));
-        gates.asked(Scope::only(READ), Some(Code::RateLimited), seconds(50));
-        gates.asked(Scope::only(READ), Some(Code::RateLimited), seconds(40));
-        let until = |operation, now| gates.hold(operation, seconds(now)).map(|(until, _)| until.as_secs());
+        gates.asked(Scope::Writes, Some(Code::ExchangeBudgetExhausted), None, seconds(100));
+        gates.asked(Scope::only(READ), Some(Code::RateLimited), None, seconds(50));
+        gates.asked(Scope::only(READ), Some(Code::RateLimited), None, seconds(40));
+        let until =
+            |operation, now| gates.hold(operation, None, seconds(now)).map(|(until, _)| until.as_secs());
         assert_eq!((until(READ, 49), until(READ, 50)), (Some(50), None));
         assert_eq!((until(WRITE, 99), until(WRITE, 100)), (Some(100), None));
     }
@@ -284,7 +346,7 @@ mod tests {
         }
         let next = Gates::default();
         next.restore(&saved, at(7, NOW));
-        assert_eq!(next.hold(WRITE, seconds(7)).unwrap().1, Some(Code::ServiceUnavailable));
+        assert_eq!(next.hold(WRITE, None, seconds(7)).unwrap().1, Some(Code::ServiceUnavailable));
     }
 
     /// A wall clock that was set back makes no wait longer than it was; written down anew, it is counted down.
@@ -316,7 +378,7 @@ mod tests {
         assert_eq!(held(&saved(Scope::Writes, None, 400 * day), WRITE, at(0, NOW)), day);
         assert_eq!(held(&saved(Scope::Writes, None, 400 * day), WRITE, at(0, NOW + day + 1)), 0);
         let gates = Gates::default();
-        gates.asked(Scope::Everything, None, Duration::MAX);
+        gates.asked(Scope::Everything, None, None, Duration::MAX);
         assert_eq!(held(&gates.save(at(1, NOW)), READ, at(0, NOW)), day);
         for (noted, until) in
             [(0, u64::MAX), (NOW * 1000, u64::MAX), (u64::MAX, u64::MAX), (u64::MAX, 0), (0, NOW)]
@@ -343,15 +405,45 @@ mod tests {
         assert_eq!((many.0.len(), held(&many, READ, at(0, NOW))), (MOST, 199));
     }
 
-    /// LIM-19: another member has writes of their own.
+    fn whose(connection: &str, installation: Option<&str>) -> Whose {
+        Whose { connection: Some(connection.into()), installation: installation.map(Into::into) }
+    }
+
+    /// LIM-05, LIM-19, CLI-02: what one member used up holds back nobody else, and the same member under every connection
+    /// of theirs, in every process that knows of it; what an address used up holds back all who are behind it.
     #[test]
-    fn another_member_is_not_held_back_by_a_quota() {
-        let saved = saved(Scope::Writes, Some(Code::QuotaExceeded), 60);
-        let saved = saved.and(self::saved(Scope::Everything, None, 30), UnixTime::from_secs(NOW));
-        assert_eq!(held(&saved.clone().of_another_member(), WRITE, at(0, NOW)), 30);
+    fn what_one_member_used_up_holds_back_nobody_else() {
+        const CHECK: &Operation = OperationId::AccountCheck.operation();
         let gates = Gates::default();
-        gates.restore(&saved, at(0, NOW));
-        gates.of_another_member();
-        assert_eq!(gates.hold(WRITE, Duration::ZERO).map(|(until, _)| until.as_secs()), Some(30));
+        let first = whose("c-1", None);
+        gates.asked(Scope::Writes, Some(Code::QuotaExceeded), Some(&first), seconds(60));
+        gates.asked(Scope::only(CHECK), Some(Code::RateLimited), Some(&first), seconds(50));
+        gates.asked(Scope::Everything, Some(Code::RateLimited), Some(&first), seconds(5));
+        gates.named("c-1", "i-1");
+        let saved = serde_json::to_vec(&gates.save(at(0, NOW))).unwrap();
+        let saved: SavedGates = serde_json::from_slice(&saved).unwrap();
+        let restored = Gates::default();
+        restored.restore(&saved, at(0, NOW));
+        let saved_again = saved.clone().and(restored.save(at(0, NOW)), UnixTime::from_secs(NOW));
+        assert_eq!(saved_again.0.len(), 3);
+        for gates in [gates, restored] {
+            let held = |operation, now: Option<Whose>| {
+                let hold = gates.hold(operation, now.as_ref(), seconds(0));
+                hold.map(|(until, _)| until.as_secs())
+            };
+            for same in [whose("c-1", None), whose("c-2", Some("i-1")), whose("c-2", None)] {
+                assert_eq!((held(WRITE, Some(same.clone())), held(CHECK, Some(same))), (Some(60), Some(50)));
+            }
+            for other in [Some(whose("c-2", Some("i-2"))), None] {
+                assert_eq!((held(WRITE, other.clone()), held(CHECK, other)), (Some(5), Some(5)));
+            }
+            gates.forget_members();
+            assert_eq!(held(WRITE, Some(whose("c-1", Some("i-1")))), Some(5));
+        }
+        assert_eq!(held(&saved.without_members(), WRITE, at(0, NOW)), 5);
+        // Of a connection that ended before it had a name nobody will tell whose it was.
+        let gates = Gates::default();
+        gates.asked(Scope::Writes, Some(Code::QuotaExceeded), Some(&whose("c-1", None)), seconds(60));
+        assert!(gates.hold(WRITE, Some(&whose("c-2", Some("i-1"))), seconds(0)).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a game-account handle is the member's: asked once for each handle and session, and a handle goes
 //! nowhere else (SVC-15, SVC-16, CLI-05).
 
-use std::{collections::HashMap, fmt};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use exchange_api::{
     Client,
@@ -12,6 +12,8 @@ use tokio::sync::Mutex;
 use crate::{
     error::{Error, ErrorKind},
     exchange::Exchange,
+    tokens::Tokens,
+    whose::{Private, Signers},
 };
 
 /// What is known of a handle, and what follows from it (SVC-15).
@@ -51,15 +53,17 @@ impl HandleCheck {
     }
 }
 
-/// The handles of one session. Keeps what was answered in memory alone.
+/// The handles of one session. Keeps what was answered in memory alone, and for nobody but the member who was signed in.
 pub struct Handles {
     api: Client,
+    signers: Signers,
     // Held while one is asked about, so that two who ask at once ask once.
-    known: Mutex<HashMap<String, HandleCheck>>,
+    known: Mutex<Private<HashMap<String, HandleCheck>>>,
 }
 
 impl Exchange {
-    /// Whose game accounts are: one value for all clones of this exchange, so that each handle is asked about once.
+    /// Whose game accounts are: one value for all clones of this exchange, so that each handle is asked about once. What was
+    /// answered to one member is gone when another signs in.
     ///
     /// ```
     /// # use exchange_client::{Error, Exchange};
@@ -78,10 +82,15 @@ impl Exchange {
 }
 
 impl Handles {
-    /// Nothing is known yet.
+    /// Nothing is known yet. For calls that are one member's as long as it lives, or until [`forget`](Self::forget);
+    /// [`Exchange::handles`] looks at who is signed in.
     #[must_use]
     pub fn new(api: Client) -> Self {
-        Self { api, known: Mutex::default() }
+        Self::over(api, None)
+    }
+
+    pub(crate) fn over(api: Client, tokens: Option<Arc<dyn Tokens>>) -> Self {
+        Self { api, signers: Signers::new(tokens), known: Mutex::default() }
     }
 
     /// Whether a handle is the member's. Asked at most once for each in a session, whatever its case: ten
@@ -95,17 +104,19 @@ impl Handles {
             Error::new(ErrorKind::Invalid, "a handle has 3 to 60 letters, digits, hyphens and underscores")
         })?;
         let mut known = self.known.lock().await;
-        if let Some(check) = known.get(&folded(handle)) {
+        if let Some(check) = known.of(self.signers.now().as_ref()).get(&folded(handle)) {
             return Ok(*check);
         }
         let body = AccountCheckRequest { handle: wanted, extra: exchange_api::Map::new() };
-        let check = match self.api.account_check(&body).await?.into_body().result {
+        let answer = self.api.account_check(&body).await?;
+        let asked = self.signers.of(&answer);
+        let check = match answer.into_body().result {
             AccountCheckResult::Match => HandleCheck::Match,
             AccountCheckResult::Mismatch => HandleCheck::Mismatch,
             // One that is not known yet does not say that it is the member's (CON-12).
             _ => HandleCheck::Unknown,
         };
-        known.insert(folded(handle), check);
+        known.of(asked.as_ref()).insert(folded(handle), check);
         Ok(check)
     }
 
@@ -113,16 +124,16 @@ impl Handles {
     /// that was not asked about, or that the profile contradicts.
     pub async fn confirmed(&self, handle: &str) -> Option<HandleCheck> {
         let mut known = self.known.lock().await;
-        let check = known.get_mut(&folded(handle))?;
+        let check = known.of(self.signers.now().as_ref()).get_mut(&folded(handle))?;
         if *check == HandleCheck::Unknown {
             *check = HandleCheck::Confirmed;
         }
         Some(*check)
     }
 
-    /// The member changed the profile, or another session begins: every handle is asked about anew.
+    /// The member changed the profile: every handle is asked about anew.
     pub async fn forget(&self) {
-        self.known.lock().await.clear();
+        *self.known.lock().await = Private::default();
     }
 }
 
@@ -141,7 +152,11 @@ fn folded(handle: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::double::{Double, problem};
+    use crate::{
+        double::{Double, problem},
+        members::Members,
+        testkit::{Reply, ScriptedServer, VirtualEnvironment},
+    };
 
     fn said(result: &str) -> (u16, String) {
         (200, format!(r#"{{"result": "{result}"}}"#))
@@ -185,6 +200,34 @@ mod tests {
         handles.forget().await;
         assert_eq!(handles.check("Ada_L").await.unwrap(), HandleCheck::Mismatch);
         assert!(double.requests().iter().all(|line| line.starts_with("POST /exchange/v1/me/account-check ")));
+    }
+
+    /// SVC-15, SVC-16: what was answered to one member says nothing to another, nor does what one confirmed.
+    #[tokio::test(start_paused = true)]
+    async fn a_handle_is_asked_about_for_each_member() {
+        let machine = VirtualEnvironment::new(1);
+        let gateway = ScriptedServer::gateway(&machine);
+        gateway.answer(|seen| {
+            let result = if seen.token() == Some("token-of-i-1") { "unknown" } else { "mismatch" };
+            Reply::json(200, said(result).1)
+        });
+        let members = Members::new(&machine);
+        let exchange = members.exchange(&machine, &gateway);
+        let handles = exchange.handles();
+        handles.check("Nova").await.unwrap();
+        assert_eq!(handles.confirmed("nova").await, Some(HandleCheck::Confirmed));
+        assert_eq!((handles.check("NOVA").await.unwrap(), gateway.count()), (HandleCheck::Confirmed, 1));
+        for other in [Some("i-2"), None] {
+            members.sign_in(&[other]);
+            assert_eq!(handles.confirmed("Nova").await, None);
+            assert_eq!(handles.check("Nova").await.unwrap(), HandleCheck::Mismatch);
+        }
+        members.sign_in(&[Some("i-1")]);
+        assert_eq!((handles.check("Nova").await.unwrap(), gateway.count()), (HandleCheck::Unknown, 4));
+        // Signed for one, and remembered when the other is there already.
+        members.sign_in(&[Some("i-1"), Some("i-1"), Some("i-2")]);
+        handles.check("Vega").await.unwrap();
+        assert_eq!(handles.confirmed("Vega").await, None);
     }
 
     /// SVC-16, CLI-05: what is no handle is not sent, and no handle is printed.

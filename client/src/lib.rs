@@ -93,6 +93,8 @@ mod handles;
 mod identity;
 mod keys;
 mod lock;
+#[cfg(test)]
+mod members;
 mod oauth;
 pub mod outbox;
 mod pace;
@@ -108,11 +110,12 @@ pub mod testkit;
 mod tokens;
 mod transport;
 mod verdict;
+mod whose;
 
 pub use backoff::Backoff;
 pub use catalogue::{Catalogue, CatalogueMemory, Lookup, MOST_REFERENCES, Resolution, UnreadableMemory};
 pub use changes::{BlueprintChanges, Lane, OrgStockChanges, ShipChanges, StockChanges};
-pub use connection::{Connection, Label, MachineNames, UnusableLabel, UpdateNeeded, label};
+pub use connection::{Connection, Label, MachineNames, UnusableLabel, UpdateNeeded};
 pub use credentials::{
     CredentialError, CredentialStore, Entry, InMemory, InsecureFile, Owner, SecretBytes, UnusableFolder,
     file_name,

@@ -281,7 +281,7 @@ impl Provider {
         request: Request<Bytes>,
     ) -> Result<Response<Bytes>, Failure> {
         let now = self.environment.now().monotonic;
-        if let Some((until, _)) = self.gates.hold(operation, now) {
+        if let Some((until, _)) = self.gates.hold(operation, None, now) {
             let what = "the identity provider asked to wait";
             let wait = until.saturating_sub(now);
             return Err(Failure::passing(Error::held(ErrorKind::Busy, what, None, wait)));
@@ -322,7 +322,8 @@ impl Provider {
             return;
         };
         let scope = if status.is_server_error() { Scope::Everything } else { Scope::only(operation) };
-        self.gates.asked(scope, None, self.environment.now().monotonic.saturating_add(asked));
+        let until = self.environment.now().monotonic.saturating_add(asked);
+        self.gates.asked(scope, None, None, until);
     }
 }
 

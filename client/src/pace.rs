@@ -6,7 +6,7 @@ use std::time::Duration;
 use exchange_api::{codes::Code, runtime::operation::Operation};
 
 pub(crate) use crate::gates::Scope;
-use crate::{backoff::Backoff, gates::Gates};
+use crate::{backoff::Backoff, gates::Gates, whose::Whose};
 
 /// So many failures in a row are an outage: one may be a connection that had grown old.
 const OUTAGE: u32 = 2;
@@ -99,14 +99,15 @@ pub enum Asked {
 }
 
 impl Pace {
-    pub(crate) fn new(budget: Budget, backoff: Backoff, now: Duration) -> Self {
+    /// `gates` are what the exchange asked for already, and where what it asks for from now on is put.
+    pub(crate) fn new(budget: Budget, backoff: Backoff, gates: Gates, now: Duration) -> Self {
         Self {
             budget,
             backoff,
             left: f64::from(budget.burst.max(1)),
             filled: now,
             slow_until: Duration::ZERO,
-            gates: Gates::default(),
+            gates,
             failures: 0,
             failed: Duration::ZERO,
             closed_until: Duration::ZERO,
@@ -115,14 +116,15 @@ impl Pace {
         }
     }
 
-    /// The same with what the exchange asked for already, and where to put what it asks for from now on.
-    pub(crate) fn remember(&mut self, gates: Gates) {
-        self.gates = gates;
-    }
-
-    /// Whether a request of this operation may leave.
-    pub(crate) fn pass(&mut self, operation: &Operation, asked: Asked, now: Duration) -> Pass {
-        if let Some((until, code)) = self.gates.hold(operation, now) {
+    /// Whether a request of this operation may leave, for whoever is signed in.
+    pub(crate) fn pass(
+        &mut self,
+        operation: &Operation,
+        whose: Option<&Whose>,
+        asked: Asked,
+        now: Duration,
+    ) -> Pass {
+        if let Some((until, code)) = self.gates.hold(operation, whose, now) {
             return Pass::Wait(until, Held::Asked(code));
         }
         let probe = self.failures >= OUTAGE;
@@ -179,14 +181,21 @@ impl Pace {
         changed
     }
 
-    /// A server asks to wait until a moment.
-    pub(crate) fn asked(&mut self, scope: Scope, code: Option<Code>, until: Duration, now: Duration) {
+    /// A server asks to wait until a moment, in its answer to a call of somebody's.
+    pub(crate) fn asked(
+        &mut self,
+        scope: Scope,
+        code: Option<Code>,
+        whose: Option<&Whose>,
+        until: Duration,
+        now: Duration,
+    ) {
         if code == Some(Code::DpopProofLimit) {
             self.fill(now);
             self.left = self.left.min(0.0);
             self.slow_until = now.max(until).saturating_add(SLOW_FOR);
         }
-        self.gates.asked(scope, code, until);
+        self.gates.asked(scope, code, whose, until);
     }
 
     /// Adds what has become free.
@@ -218,7 +227,7 @@ mod tests {
     const DOWN: Health = Health::Down { unreachable: true };
 
     fn pace() -> Pace {
-        Pace::new(Budget::default(), Backoff::default(), Duration::ZERO)
+        Pace::new(Budget::default(), Backoff::default(), Gates::default(), Duration::ZERO)
     }
 
     fn at(seconds: u64) -> Duration {
@@ -226,14 +235,14 @@ mod tests {
     }
 
     fn go(pace: &mut Pace, now: Duration) -> Going {
-        match pace.pass(READ, Asked::ByProgram, now) {
+        match pace.pass(READ, None, Asked::ByProgram, now) {
             Pass::Go(going) => going,
             other => panic!("{other:?} at {now:?}"),
         }
     }
 
     fn until(pace: &mut Pace, operation: &Operation, now: u64) -> Option<u64> {
-        match pace.pass(operation, Asked::ByProgram, at(now)) {
+        match pace.pass(operation, None, Asked::ByProgram, at(now)) {
             Pass::Wait(until, _) => Some(until.as_secs()),
             _ => None,
         }
@@ -243,7 +252,7 @@ mod tests {
     fn sent(pace: &mut Pace, from: Duration, for_: Duration) -> usize {
         let (mut now, mut sent) = (from, 0);
         while now < from + for_ {
-            match pace.pass(READ, Asked::ByProgram, now) {
+            match pace.pass(READ, None, Asked::ByProgram, now) {
                 Pass::Go(going) => {
                     sent += 1;
                     pace.came_back(going, Health::Up, now, 0.0);
@@ -266,7 +275,7 @@ mod tests {
     #[test]
     fn a_proof_limit_halves_the_pace() {
         let mut pace = pace();
-        pace.asked(Scope::Everything, Some(Code::DpopProofLimit), at(10), at(0));
+        pace.asked(Scope::Everything, Some(Code::DpopProofLimit), None, at(10), at(0));
         assert_eq!(until(&mut pace, READ, 0), Some(10));
         assert_eq!(until(&mut pace, READ, 9), Some(10));
         // What became free meanwhile at half the rate, and half the rate.
@@ -278,11 +287,11 @@ mod tests {
     #[test]
     fn nobody_goes_before_the_server_wants_it() {
         let mut pace = pace();
-        pace.asked(Scope::Writes, Some(Code::ExchangeBudgetExhausted), at(100), at(0));
-        pace.asked(Scope::Operation("account_check".into()), Some(Code::RateLimited), at(3600), at(0));
+        pace.asked(Scope::Writes, Some(Code::ExchangeBudgetExhausted), None, at(100), at(0));
+        pace.asked(Scope::Operation("account_check".into()), Some(Code::RateLimited), None, at(3600), at(0));
         assert_eq!((until(&mut pace, READ, 1), until(&mut pace, WRITE, 1)), (None, Some(100)));
-        pace.asked(Scope::Everything, Some(Code::RateLimited), at(50), at(1));
-        pace.asked(Scope::Everything, Some(Code::RateLimited), at(40), at(1));
+        pace.asked(Scope::Everything, Some(Code::RateLimited), None, at(50), at(1));
+        pace.asked(Scope::Everything, Some(Code::RateLimited), None, at(40), at(1));
         assert_eq!((until(&mut pace, READ, 2), until(&mut pace, WRITE, 2)), (Some(50), Some(100)));
         let check = OperationId::AccountCheck.operation();
         assert_eq!((until(&mut pace, READ, 50), until(&mut pace, check, 100)), (None, Some(3600)));
@@ -300,19 +309,22 @@ mod tests {
         pace.came_back(third, DOWN, at(8), 0.0);
         // The second failure, 10 s: the third was on its way already.
         let expect = Pass::Wait(at(17), Held::Down { unreachable: true });
-        assert_eq!(pace.pass(READ, Asked::ByProgram, at(8)), expect);
+        assert_eq!(pace.pass(READ, None, Asked::ByProgram, at(8)), expect);
         // A member does not wait as long, but no shorter than the first step.
         assert_eq!(
-            pace.pass(READ, Asked::ByMember, at(8)),
+            pace.pass(READ, None, Asked::ByMember, at(8)),
             Pass::Wait(at(13), Held::Down { unreachable: true })
         );
         let probe = go(&mut pace, at(17));
-        assert_eq!(pace.pass(READ, Asked::ByMember, at(30)), Pass::Probing);
+        assert_eq!(pace.pass(READ, None, Asked::ByMember, at(30)), Pass::Probing);
         pace.came_back(probe, DOWN, at(40), 0.0);
         assert_eq!(until(&mut pace, READ, 40), Some(60));
         let probe = go(&mut pace, at(60));
         pace.came_back(probe, Health::Up, at(61), 0.0);
-        assert!(matches!(pace.pass(READ, Asked::ByProgram, at(61)), Pass::Go(Going { probe: false, .. })));
+        assert!(matches!(
+            pace.pass(READ, None, Asked::ByProgram, at(61)),
+            Pass::Go(Going { probe: false, .. })
+        ));
     }
 
     /// A probe that was given up lets another try.
@@ -327,15 +339,18 @@ mod tests {
         let probe = go(&mut pace, at(20));
         pace.came_back(probe, Health::Unsent, at(20), 0.0);
         assert!(pace.left > left);
-        assert!(matches!(pace.pass(READ, Asked::ByProgram, at(20)), Pass::Go(Going { probe: true, .. })));
+        assert!(matches!(
+            pace.pass(READ, None, Asked::ByProgram, at(20)),
+            Pass::Go(Going { probe: true, .. })
+        ));
     }
 
     /// ERR-09: for ever is a long time, and no fault.
     #[test]
     fn a_wait_without_end_is_one() {
         let mut pace = pace();
-        pace.asked(Scope::Everything, Some(Code::DpopProofLimit), Duration::MAX, at(1));
-        assert!(matches!(pace.pass(READ, Asked::ByProgram, at(2)), Pass::Wait(Duration::MAX, _)));
+        pace.asked(Scope::Everything, Some(Code::DpopProofLimit), None, Duration::MAX, at(1));
+        assert!(matches!(pace.pass(READ, None, Asked::ByProgram, at(2)), Pass::Wait(Duration::MAX, _)));
         let check = OperationId::AccountCheck.operation();
         assert_eq!(Scope::of(Some(&Code::ExchangeDisabled), check), Some(Scope::Everything));
         assert_eq!(Scope::of(Some(&Code::RateLimited), check), Some(Scope::only(check)));

@@ -25,6 +25,7 @@ use exchange_api::{
 };
 
 use crate::{
+    connection::Connection,
     error::{Error, ErrorKind},
     feed::{Area, Collection, Entry},
     session::LocalData,
@@ -35,7 +36,7 @@ pub use commit::{Commit, Document, Outcome, Removal, Row, Tally};
 pub use memory::MemoryReplica;
 pub use merge::{Merge, Question, ShipValues, merge_blueprint, merge_lot, merge_ship};
 pub use ships::{FirstShips, LocalShip, Unsure};
-pub use store::{Forgotten, ReplicaStore};
+pub use store::{Forgotten, OwnerNote, ReplicaStore};
 
 /// How long copies of org stock and demand are kept at most (LIM-38, OST-14, DEM-10).
 pub const ORGANISATION_FOR: Duration = Duration::from_secs(7 * 86_400);
@@ -251,12 +252,19 @@ impl Replica {
         Ok(Some((demand, document.at)))
     }
 
-    /// Keeps the demand in the place of what was kept of it. One that is withheld has no lines, whatever it holds
-    /// (DEM-07).
+    /// Keeps the demand that was read for a connection, in the place of what was kept of it, and says whether it did: not
+    /// when the replica is not that connection's, which [`Sync::session`](crate::sync::Sync::session) makes it, or is not
+    /// any more (DEM-10). One that is withheld has no lines, whatever it holds (DEM-07).
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
-    pub fn keep_demand(&self, demand: &OrgDemand, now: UnixTime) -> Result<(), Error> {
+    pub fn keep_demand(
+        &self,
+        demand: &OrgDemand,
+        connection: &Connection,
+        now: UnixTime,
+    ) -> Result<bool, Error> {
+        let Some(of) = connection.installation_id() else { return Ok(false) };
         let withheld;
         let demand = match &demand.reason {
             None => demand,
@@ -267,7 +275,7 @@ impl Replica {
         };
         let body = serde_json::to_vec(demand)
             .map_err(|_| Error::new(ErrorKind::Storage, "the demand cannot be written"))?;
-        self.store.keep_demand(&Document { at: now, body: body.into() })
+        self.store.keep_demand(&Document { at: now, body: body.into() }, of)
     }
 
     /// Forgets what is of the organisation and older than 7 days, its bytes too, and says what that was (LIM-38,
@@ -290,7 +298,7 @@ impl Replica {
             self.store.settle(now)?;
             return Ok(Vec::new());
         }
-        self.store.forget(&expired)
+        self.store.forget(&expired, OwnerNote::Stays)
     }
 
     /// Forgets all of it, and says what that was: the member disconnected (CLI-06).
@@ -298,7 +306,7 @@ impl Replica {
     /// # Errors
     /// [`ErrorKind::Storage`]: then it is to be called again.
     pub fn forget(&self) -> Result<Vec<Forgotten>, Error> {
-        self.store.forget(&Collection::ALL)
+        self.store.forget(&Collection::ALL, OwnerNote::Goes)
     }
 }
 

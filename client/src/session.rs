@@ -37,7 +37,8 @@ use crate::{
     oauth::Provider,
     place::Place,
     state::SessionState,
-    tokens::{Grant, Later, Proofs, Tokens, Whose},
+    tokens::{Grant, Later, Note, Proofs, Tokens},
+    whose::Whose,
 };
 
 /// A connection to the exchange, or the place of one. Cloning shares it.
@@ -239,25 +240,6 @@ impl Session {
         self.0.held().noted()?.label.clone()
     }
 
-    /// Notes what the exchange calls this installation, for this process and the next: with the connection that there
-    /// is now, and not at all when there is none.
-    ///
-    /// # Errors
-    /// When it cannot be written down; this process knows it all the same.
-    pub async fn note_installation(&self, id: &str) -> Result<(), Error> {
-        let Some(connection) = self.0.held().connection.clone() else { return Ok(()) };
-        self.0.name(&connection, id).await
-    }
-
-    /// Notes the label that the member chose, with the connection that there is now.
-    ///
-    /// # Errors
-    /// When it cannot be written down; this process knows it all the same.
-    pub async fn note_label(&self, label: &str) -> Result<(), Error> {
-        let Some(connection) = self.0.held().connection.clone() else { return Ok(()) };
-        self.0.note(&connection, |notes| notes.label = Some(label.to_owned())).await
-    }
-
     /// Begins a device login for these capabilities, and for what every connection needs (IDP-05). Only because
     /// the member asks: never on a timer, and never in a loop (CLI-03). A connection that there is stays until
     /// the new one takes its place.
@@ -324,8 +306,16 @@ impl Tokens for Session {
         Box::pin(self.0.renewed(refused))
     }
 
-    fn named<'a>(&'a self, of: &'a Whose, installation: &'a str) -> Later<'a, Result<(), Error>> {
-        Box::pin(self.0.name(&of.connection, installation))
+    fn whose(&self) -> Option<Whose> {
+        self.0.held().whose()
+    }
+
+    fn is_kept<'a>(&'a self, of: &'a Whose) -> Later<'a, Result<bool, Error>> {
+        Box::pin(self.0.is_kept(of))
+    }
+
+    fn noted<'a>(&'a self, of: &'a Whose, note: Note<'a>) -> Later<'a, Result<(), Error>> {
+        Box::pin(self.0.noted(of, note))
     }
 
     fn told<'a>(&'a self, refused: &'a Grant, refusal: &'a Error) -> Later<'a, ()> {

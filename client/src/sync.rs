@@ -31,10 +31,11 @@ use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
     exchange::Exchange,
-    feed::{Action, Area, Collection, Entry, Feed, Input, Kept, PageEvent, Phase, Reader, Whose},
+    feed::{Action, Area, Collection, Entry, Feed, Input, Kept, PageEvent, Phase, Reader},
     pace::Asked,
-    replica::{Commit, Forgotten, Outcome, Replica, ReplicaStore},
-    transport::Patience,
+    replica::{Commit, Forgotten, Outcome, OwnerNote, Replica, ReplicaStore},
+    transport::{Patience, Terms},
+    whose::{Belongs, Whose},
 };
 
 /// So many entries are on a page: one commit each.
@@ -68,13 +69,25 @@ struct Inner {
     api: Client,
     replica: Replica,
     environment: Environment,
+    /// Whose session signs, where it is known that one does.
+    exchange: Option<Exchange>,
     schedule: std::sync::Mutex<Schedule>,
-    reader: std::sync::Mutex<Reader>,
+    /// Never locked before the schedule, where both are.
+    session: std::sync::Mutex<Session>,
     /// One reads at a time: all areas share what the exchange allows.
     feeds: Mutex<Feeds>,
     woken: Notify,
     status: watch::Sender<SyncStatus>,
     events: broadcast::Sender<PageEvent>,
+}
+
+/// For whom is read. A round is of the session that it began in.
+#[derive(Clone, Debug, Default)]
+struct Session {
+    /// How many there were.
+    number: u64,
+    reader: Reader,
+    whose: Whose,
 }
 
 #[derive(Default)]
@@ -86,15 +99,20 @@ struct Feeds {
 }
 
 impl Exchange {
-    /// Keeps this replica equal to the exchange.
+    /// Keeps this replica equal to the exchange. It reads for nobody but the connection that
+    /// [`Sync::session`](crate::sync::Sync::session) was told of last, whoever signs in meanwhile.
     #[must_use]
     pub fn sync(&self, replica: &Replica) -> Sync {
-        Sync::new(self.api().clone(), replica.clone(), self.environment().clone())
+        let (api, environment) = (self.api().clone(), self.environment().clone());
+        Sync::over(EVERY, api, replica.clone(), environment, Some(self.clone()))
     }
 }
 
 impl Sync {
     /// Of this replica, by this client. Nothing is read before [`session`](Self::session) said what the token can do.
+    ///
+    /// Whoever makes one so answers for it that the client never reads for anybody else than the session says: it does
+    /// not ask who is signed in. [`Exchange::sync`] gives one that does.
     #[must_use]
     pub fn new(api: Client, replica: Replica, environment: Environment) -> Self {
         Self::every(EVERY, api, replica, environment)
@@ -103,12 +121,23 @@ impl Sync {
     /// The same with another time between timed synchronisations, which is never less than 5 minutes (LIM-17).
     #[must_use]
     pub fn every(every: Duration, api: Client, replica: Replica, environment: Environment) -> Self {
+        Self::over(every, api, replica, environment, None)
+    }
+
+    fn over(
+        every: Duration,
+        api: Client,
+        replica: Replica,
+        environment: Environment,
+        exchange: Option<Exchange>,
+    ) -> Self {
         Self(Arc::new(Inner {
             api,
             replica,
             environment,
+            exchange,
             schedule: std::sync::Mutex::new(Schedule::new(every)),
-            reader: std::sync::Mutex::default(),
+            session: std::sync::Mutex::default(),
             feeds: Mutex::default(),
             woken: Notify::new(),
             status: watch::Sender::default(),
@@ -139,18 +168,24 @@ impl Sync {
     /// installation's: it may be another member's, and is not shown for one moment more. To be called after every
     /// sign-in, at every start and whenever the capabilities are others, before anything of the replica is shown.
     ///
-    /// From now on the replica is this connection's: another process that still reads for one of before stops.
+    /// From now on the replica is this connection's: whoever still reads for one of before stops, here and in other
+    /// processes.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`]: what is too old may be there still; call it again. [`ErrorKind::Busy`]: the exchange
     /// cannot tell at the moment which installation this is (SVC-03), and what is kept may be another's: nothing is
-    /// forgotten, nothing read, and nothing is to be shown before it can.
+    /// forgotten, nothing read, and nothing is to be shown before it can. [`ErrorKind::SignInNeeded`]: this connection is
+    /// not kept any more, as somebody disconnected or signed in anew since it was read.
     pub async fn session(&self, connection: &Connection) -> Result<Vec<Forgotten>, Error> {
-        let reader = Reader::of(connection);
-        let mut told = self.take_over(&reader).await?;
-        *locked(&self.0.reader) = reader.clone();
-        let areas = Area::ALL.into_iter().filter(|area| connection.can(&area.scope()));
-        locked(&self.0.schedule).session(areas, self.monotonic());
+        let session = Session { number: 0, reader: Reader::of(connection), whose: connection.whose() };
+        let mut told = self.take_over(&session).await?;
+        {
+            let mut schedule = locked(&self.0.schedule);
+            let mut now = locked(&self.0.session);
+            *now = Session { number: now.number + 1, ..session };
+            let areas = Area::ALL.into_iter().filter(|area| connection.can(&area.scope()));
+            schedule.session(areas, self.monotonic());
+        }
         let mut lost = Vec::new();
         if !connection.can(&Area::OrgStock.scope()) {
             lost.push(Collection::Area(Area::OrgStock));
@@ -162,46 +197,86 @@ impl Sync {
         told.extend(self.expire().await?);
         if !lost.is_empty() {
             let replica = self.0.replica.clone();
-            told.extend(blocking(move || replica.store().forget(&lost)).await?);
-            // Whose an area is was forgotten with it.
-            let (replica, owner) = (self.0.replica.clone(), reader.clone());
-            if !blocking(move || note_owner(replica.store(), &owner)).await? {
-                told.extend(self.take_over(&reader).await?);
-            }
+            told.extend(blocking(move || replica.store().forget(&lost, OwnerNote::Stays)).await?);
         }
         told.retain(|forgotten| forgotten.entries > 0);
         Ok(told)
     }
 
-    /// Makes the replica this reader's: forgets everything, if anything that is kept is not, and notes whose it is in
+    /// Makes the replica this session's: forgets everything, if anything that is kept is not, and notes whose it is in
     /// every area before there are entries, which is how who reads for another finds out. Demand says nothing of that
     /// itself: it is whose org stock is.
-    async fn take_over(&self, reader: &Reader) -> Result<Vec<Forgotten>, Error> {
-        let (replica, reader) = (self.0.replica.clone(), reader.clone());
-        blocking(move || {
+    async fn take_over(&self, session: &Session) -> Result<Vec<Forgotten>, Error> {
+        let (replica, reader) = (self.0.replica.clone(), session.reader.clone());
+        let (told, noted) = blocking(move || {
             let store = replica.store();
             let mut told = Vec::new();
             for _ in 0..TAKEOVERS {
                 if !is_own(store, &reader)? {
-                    told.extend(store.forget(&Collection::ALL)?);
+                    told.extend(store.forget(&Collection::ALL, OwnerNote::Goes)?);
                 }
-                if note_owner(store, &reader)? {
-                    return Ok(told);
+                match note_owner(store, &reader)? {
+                    Noted::Contended => {}
+                    noted => return Ok((told, noted)),
                 }
             }
             Err(Error::new(ErrorKind::Storage, "another program keeps writing to the replica"))
         })
-        .await
+        .await?;
+        if noted == Noted::Anew {
+            self.is_still_kept(session).await?;
+        }
+        Ok(told)
     }
 
-    /// A replica that another connection took over is not read into: its tokens may be another member's.
-    fn still_own(&self, kept: &Kept) -> Result<(), Error> {
-        match kept.whose(&locked(&self.0.reader)) {
-            Whose::Anothers => {
+    /// Fails where the connection of a session is not kept any more, and takes back that the replica is its: what a
+    /// disconnection deleted does not come back by a token that holds for a while (CLI-06). To be asked after that was
+    /// noted: who disconnects afterwards deletes it.
+    async fn is_still_kept(&self, session: &Session) -> Result<(), Error> {
+        let Some(exchange) = &self.0.exchange else { return Ok(()) };
+        if exchange.tokens().is_kept(&session.whose).await? {
+            return Ok(());
+        }
+        let (replica, reader) = (self.0.replica.clone(), session.reader.clone());
+        blocking(move || {
+            let store = replica.store();
+            for area in Area::ALL {
+                if store.kept(area)?.belongs_to(&reader) == Belongs::Own {
+                    store.forget(&[Collection::Area(area)], OwnerNote::Goes)?;
+                }
+            }
+            Ok(())
+        })
+        .await?;
+        let what = "this connection is not kept any more, and nothing is read for it";
+        Err(Error::new(ErrorKind::SignInNeeded, what))
+    }
+
+    /// What is kept of an area, where it is still of the session that a round began in. A replica that another connection
+    /// took over is not read into: its tokens may be another member's.
+    async fn kept(&self, area: Area, session: &Session) -> Result<Kept, Error> {
+        let read = async || {
+            let replica = self.0.replica.clone();
+            blocking(move || replica.store().kept(area)).await
+        };
+        let mut kept = read().await?;
+        let has_name = session.reader.installation.is_some();
+        if has_name && kept.belongs_to(&session.reader) == Belongs::Nobodys {
+            // Whose it was is gone since the session began, by a disconnection or with a damaged file.
+            let (replica, reader) = (self.0.replica.clone(), session.reader.clone());
+            blocking(move || note_owner(replica.store(), &reader)).await?;
+            self.is_still_kept(session).await?;
+            kept = read().await?;
+        }
+        match kept.belongs_to(&session.reader) {
+            Belongs::Own => Ok(kept),
+            Belongs::Nobodys | Belongs::Unknown if !has_name && kept.reader.installation.is_none() => {
+                Ok(kept)
+            }
+            Belongs::Nobodys | Belongs::Anothers | Belongs::Unknown => {
                 let what = "somebody signed in anew meanwhile, and what is kept is of that connection";
                 Err(Error::new(ErrorKind::SignInNeeded, what))
             }
-            Whose::Nobodys | Whose::Own | Whose::Unknown => Ok(()),
         }
     }
 
@@ -251,20 +326,24 @@ impl Sync {
         // Once: when it is tried again is decided here, so that no area waits for another's trouble.
         let patience = Patience::new(1, Duration::from_secs(60), asked);
         let mut feeds = self.0.feeds.lock().await;
-        locked(&self.0.schedule).begins(area);
+        let session = {
+            let mut schedule = locked(&self.0.schedule);
+            schedule.begins(area);
+            locked(&self.0.session).clone()
+        };
         let begun = Begun { sync: self, area };
         let span = tracing::debug_span!("exchange.sync", area = area.name());
         let read = async {
             match area {
-                Area::Blueprints => self.round(&mut feeds.blueprints, patience).await,
-                Area::Stock => self.round(&mut feeds.stock, patience).await,
-                Area::Ships => self.round(&mut feeds.ships, patience).await,
-                Area::OrgStock => self.round(&mut feeds.org_stock, patience).await,
+                Area::Blueprints => self.round(&mut feeds.blueprints, &session, patience).await,
+                Area::Stock => self.round(&mut feeds.stock, &session, patience).await,
+                Area::Ships => self.round(&mut feeds.ships, &session, patience).await,
+                Area::OrgStock => self.round(&mut feeds.org_stock, &session, patience).await,
             }
         };
         let read = read.instrument(span).await;
         drop(begun);
-        self.ended(area, &read);
+        self.ended(area, &session, &read);
         read
     }
 
@@ -303,12 +382,15 @@ impl Sync {
         }
     }
 
-    async fn round<E: Entry>(&self, feed: &mut Feed<E>, patience: Patience) -> Result<(), Error> {
+    async fn round<E: Entry>(
+        &self,
+        feed: &mut Feed<E>,
+        session: &Session,
+        patience: Patience,
+    ) -> Result<(), Error> {
         self.doing(E::AREA, Doing::Reading { phase: None, entries: 0 });
-        let replica = self.0.replica.clone();
-        let kept = blocking(move || replica.store().kept(E::AREA)).await?;
-        self.still_own(&kept)?;
-        let mut input = Input::Go { kept, reader: locked(&self.0.reader).clone() };
+        let kept = self.kept(E::AREA, session).await?;
+        let mut input = Input::Go { kept, reader: session.reader.clone() };
         let mut limit = PAGE;
         loop {
             let step = feed.handle(input)?;
@@ -319,7 +401,7 @@ impl Sync {
                 Action::Read(from) => {
                     let asked_at = self.0.environment.now().wall;
                     let cursor = from.cursor().map(ToString::to_string);
-                    match self.page::<E>(cursor, &mut limit, patience).await {
+                    match self.page::<E>(cursor, &mut limit, session, patience).await {
                         Ok(page) => Input::Page { page: Box::new(page), asked_at },
                         Err(error) if error.kind() == ErrorKind::CursorExpired => Input::Expired,
                         Err(error) => return Err(error),
@@ -329,10 +411,7 @@ impl Sync {
                     let replica = self.0.replica.clone();
                     match blocking(move || replica.store().commit(&commit)).await? {
                         Outcome::Done(tally) => Input::Committed(tally),
-                        Outcome::Superseded(kept) => {
-                            self.still_own(&kept)?;
-                            Input::Superseded(kept)
-                        }
+                        Outcome::Superseded(_) => Input::Superseded(self.kept(E::AREA, session).await?),
                     }
                 }
                 Action::Done => {
@@ -348,16 +427,31 @@ impl Sync {
         }
     }
 
-    /// The page behind a cursor. One that is more than is taken into memory is asked for in parts.
+    /// The page behind a cursor, for the session's member alone. One that is more than is taken into memory is asked for in
+    /// parts.
     async fn page<E: Entry>(
         &self,
         cursor: Option<String>,
         limit: &mut i64,
+        session: &Session,
         patience: Patience,
     ) -> Result<E::Page, Error> {
+        let terms = match &self.0.exchange {
+            // Of a connection that was read by hand and has no name nobody can tell whose it is.
+            Some(exchange) if session.whose != Whose::default() => {
+                exchange.recognise(patience).await;
+                Some(Terms { whose: session.whose.clone(), signed_at: None })
+            }
+            _ => None,
+        };
         loop {
-            let call = E::first_page().with_cursor(cursor.clone()).with_limit(Some(*limit));
-            match self.0.api.core().call(&call).with(patience).await {
+            let page = E::first_page().with_cursor(cursor.clone()).with_limit(Some(*limit));
+            let call = self.0.api.core().call(&page).with(patience);
+            let call = match &terms {
+                Some(terms) => call.with(terms.clone()),
+                None => call,
+            };
+            match call.await {
                 Err(CallError::Transport(error))
                     if error.fault() == TransportFault::TooLarge && *limit > 1 =>
                 {
@@ -394,10 +488,14 @@ impl Sync {
         let _ = self.0.events.send(event);
     }
 
-    fn ended(&self, area: Area, read: &Result<(), Error>) {
+    /// What became of a round; nothing where another session began meanwhile, of which it says nothing.
+    fn ended(&self, area: Area, session: &Session, read: &Result<(), Error>) {
         let (now, fraction) = (self.0.environment.now(), self.0.environment.fraction());
         let doing = {
             let mut schedule = locked(&self.0.schedule);
+            if locked(&self.0.session).number != session.number {
+                return;
+            }
             match read {
                 Ok(()) => schedule.done(area, now.monotonic),
                 Err(error) => {
@@ -461,38 +559,51 @@ fn is_own(store: &dyn ReplicaStore, reader: &Reader) -> Result<bool, Error> {
     for area in Area::ALL {
         let kept = store.kept(area)?;
         let owner = kept.reader.installation.as_ref();
-        match kept.whose(reader) {
-            Whose::Own => {}
-            Whose::Nobodys if area == Area::OrgStock && store.demand()?.is_some() => return Ok(false),
-            Whose::Nobodys => {}
-            Whose::Unknown if owner.is_some() => {
+        match kept.belongs_to(reader) {
+            Belongs::Own => {}
+            Belongs::Nobodys if area == Area::OrgStock && store.demand()?.is_some() => return Ok(false),
+            Belongs::Nobodys => {}
+            Belongs::Unknown if owner.is_some() => {
                 let what = "the exchange cannot tell at the moment whose connection this is";
                 return Err(Error::new(ErrorKind::Busy, what));
             }
-            Whose::Anothers | Whose::Unknown => return Ok(false),
+            Belongs::Anothers | Belongs::Unknown => return Ok(false),
         }
     }
     Ok(true)
 }
 
-/// Notes in every area whose it is; says whether nobody wrote meanwhile.
-fn note_owner(store: &dyn ReplicaStore, reader: &Reader) -> Result<bool, Error> {
+/// How it went to note whose a replica is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noted {
+    /// It was.
+    Already,
+    /// In some area it was nobody's before.
+    Anew,
+    /// Somebody wrote meanwhile.
+    Contended,
+}
+
+/// Notes in every area whose it is.
+fn note_owner(store: &dyn ReplicaStore, reader: &Reader) -> Result<Noted, Error> {
+    let mut noted = Noted::Already;
     for area in Area::ALL {
         let mut kept = store.kept(area)?;
-        match kept.whose(reader) {
-            Whose::Nobodys if reader.installation.is_some() => {
+        match kept.belongs_to(reader) {
+            Belongs::Nobodys if reader.installation.is_some() => {
                 let expects = kept.sequence;
                 kept.sequence += 1;
                 kept.reader.installation.clone_from(&reader.installation);
                 if let Outcome::Superseded(_) = store.commit(&Commit::of(area, expects, kept))? {
-                    return Ok(false);
+                    return Ok(Noted::Contended);
                 }
+                noted = Noted::Anew;
             }
-            Whose::Nobodys | Whose::Own => {}
-            Whose::Anothers | Whose::Unknown => return Ok(false),
+            Belongs::Nobodys | Belongs::Own => {}
+            Belongs::Anothers | Belongs::Unknown => return Ok(Noted::Contended),
         }
     }
-    Ok(true)
+    Ok(noted)
 }
 
 /// Nothing that is done under these locks can panic.

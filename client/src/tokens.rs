@@ -5,7 +5,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 
 use dpop_bound::{AccessToken, ProofSigner, TokenHash};
 
-use crate::{environment::Environment, error::Error};
+use crate::{environment::Environment, error::Error, whose::Whose};
 
 /// A future in a box: what the traits give that others implement.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -20,30 +20,21 @@ pub(crate) struct Grant {
     pub(crate) token: Arc<AccessToken>,
     /// Makes its proofs.
     pub(crate) proofs: Arc<Proofs>,
-    /// Whose it is.
-    pub(crate) of: Whose,
-    /// What the exchange calls the installation of that connection, as far as it is noted (SVC-07).
-    pub(crate) installation: Option<Box<str>>,
-}
-
-/// By which grant an answer was got: among its extensions.
-#[derive(Clone, Debug)]
-pub(crate) struct SignedBy {
-    /// Whose it was.
-    pub(crate) of: Whose,
-    /// What was noted of it then.
-    pub(crate) installation: Option<Box<str>>,
-}
-
-/// What a grant belongs to, by which a late answer is told from one that is about what there is now.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Whose {
-    /// The connection's id on this side.
-    pub(crate) connection: Box<str>,
+    /// Whose it is; among the extensions of the answers that are got with it.
+    pub(crate) whose: Whose,
     /// The thumbprint of the key.
     pub(crate) jkt: Box<str>,
-    /// How often the session was opened or resumed by then.
+    /// How often the session was opened or resumed by then: a late answer says nothing of what came after it.
     pub(crate) opened: u32,
+}
+
+/// Something that the exchange said of a connection, to be noted with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Note<'a> {
+    /// What it calls the installation (SVC-07).
+    Installation(&'a str),
+    /// What the member calls it (SVC-12).
+    Label(&'a str),
 }
 
 /// Who has tokens.
@@ -60,9 +51,16 @@ pub(crate) trait Tokens: Send + Sync {
     /// this process or another, else it is refreshed, once for all who ask.
     fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>>;
 
-    /// Notes what the exchange calls the installation of this connection, for the grants that follow and for the next
-    /// process; nothing when there is another connection by now. Fails when it cannot be written down.
-    fn named<'a>(&'a self, of: &'a Whose, installation: &'a str) -> Later<'a, Result<(), Error>>;
+    /// Whose the calls are that are signed now, as far as this process knows; nothing when nobody is signed in.
+    fn whose(&self) -> Option<Whose>;
+
+    /// Whether this connection is still the one that is kept, for every process: nobody disconnected or signed in anew.
+    /// Fails when the secret store cannot be asked.
+    fn is_kept<'a>(&'a self, of: &'a Whose) -> Later<'a, Result<bool, Error>>;
+
+    /// Notes what was said of this connection, for the grants that follow and for the next process; nothing when there is
+    /// another connection by now, in whichever process. Fails when it cannot be written down.
+    fn noted<'a>(&'a self, of: &'a Whose, note: Note<'a>) -> Later<'a, Result<(), Error>>;
 
     /// A refusal that is about the session and not about the call alone: kinds `Halted` and `Ended`. Deletes
     /// what the row asks for (ERR-12, ERR-13) before it returns. One that comes so late that the grant is of

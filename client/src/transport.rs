@@ -22,8 +22,9 @@ use std::{
 
 use bytes::Bytes;
 use dpop_bound::{
-    Origin,
-    session::{self, Answer, GiveUp, Turn},
+    Origin, UnixTime, Window,
+    clock::Estimate,
+    session::{self, Answer, GiveUp, Turn, Why},
 };
 use exchange_api::runtime::{
     operation::{Operation, Repeat},
@@ -47,6 +48,7 @@ use self::{
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind, kind_of},
+    gates::Gates,
     pace::{Going, Health, Held, Pace, Pass, Scope},
     tokens::{Grant, Tokens},
     verdict::{Judged, Verdict},
@@ -73,7 +75,7 @@ struct Inner {
 }
 
 impl Carrier {
-    /// Sends to this origin alone.
+    /// Sends to this origin alone, by `gates`: what it asked for before, and where that is remembered from now on.
     pub(crate) fn new(
         gateway: Origin,
         user_agent: HeaderValue,
@@ -81,8 +83,9 @@ impl Carrier {
         tokens: Arc<dyn Tokens>,
         environment: Environment,
         settings: Settings,
+        gates: Gates,
     ) -> Self {
-        let pace = Pace::new(settings.budget, settings.backoff, environment.now().monotonic);
+        let pace = Pace::new(settings.budget, settings.backoff, gates, environment.now().monotonic);
         let (pace, changed) = (Mutex::new(pace), Notify::new());
         Self(Arc::new(Inner { below, tokens, environment, user_agent, gateway, settings, pace, changed }))
     }
@@ -151,7 +154,7 @@ impl Inner {
             };
             course.effort.attempts += 1;
             let asked = came.answer.as_ref().ok().and_then(|answer| self.asked_to_wait(answer));
-            self.gate(operation, &came, asked);
+            self.gate(operation, &came, asked, grant.as_ref());
             let next = course.progress.after(came.judged.verdict, operation, &course.patience);
             let (failures, wait) = match next {
                 Next::Stop => return self.end(course, came, grant.as_ref(), asked).await,
@@ -214,23 +217,29 @@ impl Inner {
                     continue;
                 }
             };
-            course.sign_at(transmission.iat()).map_err(refused)?;
+            let (iat, sent) = (transmission.iat(), self.now());
+            course.sign_at(iat).map_err(refused)?;
             let mut request = course.request();
             transmission.apply(Some(&grant.token), request.headers_mut());
             let came = self.exchange(ticket, course, request).await;
             let Ok(answer) = &came.answer else { return Ok((came, Some(grant))) };
             let received = self.environment.now();
+            // A network may double a message: the copy that comes second is refused as a replay (DPP-18), and that may
+            // be the answer that came. A challenge for a nonce comes before replays are looked at (DPP-15), so it says
+            // of both that nothing was carried out.
+            let writes = course.operation.repeat != Repeat::Safe;
             match grant.proofs.answered(&mut call, transmission, &Answer::from(answer), received) {
                 session::Next::Done => return Ok((came, Some(grant))),
                 session::Next::Again(why) => {
+                    if why == Why::Clock && writes {
+                        let clock = grant.proofs.clock(call.origin()).now(received);
+                        let on_its_way = received.monotonic.saturating_sub(sent);
+                        course.progress.maybe_done |= may_have_been_taken(iat, &clock, on_its_way);
+                    }
                     tracing::debug!(?why, "the proof was refused, and another is sent at once");
                     signing = Some(call);
                 }
                 session::Next::GiveUp(why) => {
-                    // A network may double a message: the copy that comes second is refused as a replay (DPP-18), and
-                    // that may be the answer that came. A challenge for a nonce comes before replays are looked at
-                    // (DPP-15), so it says of both that nothing was carried out.
-                    let writes = course.operation.repeat != Repeat::Safe;
                     let may_be_a_copy = writes && matches!(why, GiveUp::Proof | GiveUp::Clock(_));
                     if let GiveUp::Clock(_) = why {
                         let what = format!("the exchange refused the time of the proof, and {why}");
@@ -297,7 +306,8 @@ impl Inner {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
             let now = self.now();
-            let passed = self.pace().pass(course.operation, course.patience.asked, now);
+            let whose = self.tokens.whose();
+            let passed = self.pace().pass(course.operation, whose.as_ref(), course.patience.asked, now);
             match passed {
                 Pass::Go(going) => return Ok(Ticket { inner: self, going: Some(going), sent: false }),
                 Pass::Wait(until, held) => {
@@ -332,7 +342,13 @@ impl Inner {
     }
 
     /// Remembers for other calls what the server asked this one for.
-    fn gate(&self, operation: &'static Operation, came: &Came, asked: Option<Duration>) {
+    fn gate(
+        &self,
+        operation: &'static Operation,
+        came: &Came,
+        asked: Option<Duration>,
+        grant: Option<&Grant>,
+    ) {
         let code = came.said.code.as_ref();
         let is_down = came.answer.as_ref().is_ok_and(|answer| answer.status().is_server_error());
         let concerns =
@@ -340,7 +356,8 @@ impl Inner {
         let (Some(asked), true) = (asked, concerns) else { return };
         if let Some(scope) = Scope::of(code, operation) {
             let now = self.now();
-            self.pace().asked(scope, code.cloned(), now.saturating_add(asked), now);
+            let whose = grant.map(|grant| &grant.whose);
+            self.pace().asked(scope, code.cloned(), whose, now.saturating_add(asked), now);
         }
     }
 
@@ -377,6 +394,14 @@ impl Inner {
     fn pace(&self) -> MutexGuard<'_, Pace> {
         self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a gateway whose clock shows this may have taken a proof of this time while it was on its way: not where the
+/// proof was refused for its time alone, as every copy of it was.
+fn may_have_been_taken(iat: UnixTime, clock: &Estimate, on_its_way: Duration) -> bool {
+    let Window { past, future } = Window::default();
+    let apart = iat.saturating_since(clock.time).max(clock.time.saturating_since(iat));
+    apart <= past.max(future).saturating_add(clock.uncertainty).saturating_add(on_its_way)
 }
 
 /// What the code of a refusal means; of an answer without one, nothing.

@@ -104,7 +104,7 @@ impl Database {
         })?;
         // One of a time that is still to come was left before the clock was set back.
         if since.is_some_and(|since| since == 0 || since > now || now.saturating_sub(since) >= REMNANTS_FOR) {
-            let done = locked(&self.writer).execute_batch("VACUUM");
+            let done = write_anew(&locked(&self.writer));
             self.told(done)?;
             let gone = "UPDATE remnant SET since = NULL WHERE changes = ?1";
             self.write(|transaction| transaction.execute(gone, [changes]).map(drop))?;
@@ -161,6 +161,18 @@ pub(crate) fn leave(transaction: &Transaction<'_>, at: i64) -> rusqlite::Result<
     transaction.prepare_cached(left)?.execute([at]).map(drop)
 }
 
+/// Writes a file anew. Everything in it goes through temporary storage, and a full replica is larger than a program has
+/// memory to spare; so that is a file for this long, which nobody finds: it goes when it is closed, and has no name
+/// before on Unix.
+fn write_anew(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "temp_store", "FILE")?;
+    let written = connection.execute_batch("VACUUM");
+    connection.pragma_update(None, "temp_store", IN_MEMORY).and(written)
+}
+
+/// Sorting and the like never spills what is kept into another file.
+const IN_MEMORY: &str = "MEMORY";
+
 /// What a thread left that panicked: a connection, whose transaction was rolled back.
 fn locked(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
@@ -183,8 +195,7 @@ fn connection(path: &Path, plan: &Plan) -> Result<Connection, Fault> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "secure_delete", "ON")?;
     connection.pragma_update(None, "foreign_keys", "ON")?;
-    // Sorting and the like never spills what is kept into another file.
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "temp_store", IN_MEMORY)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }

@@ -8,9 +8,10 @@ mod tests;
 use std::{fs, io, path::Path};
 
 use exchange_client::{
-    Area, Error, UnixTime,
+    Area, Error, Replica, UnixTime,
+    api::types::InstallationId,
     feed::{Collection, Kept},
-    replica::{Commit, Document, Forgotten, Outcome, Removal, ReplicaStore, Row},
+    replica::{Commit, Document, Forgotten, Outcome, OwnerNote, Removal, ReplicaStore, Row},
 };
 
 use crate::database::{Damaged, Database, Plan, delete_aside, private_folder, storage};
@@ -45,7 +46,8 @@ static ORGANISATION: Plan = Plan {
 ///   when it is the organisation's, and read anew.
 #[derive(Debug)]
 pub struct SqliteReplica {
-    own: Database,
+    /// Or why it cannot be opened, which keeps nobody from forgetting what is the organisation's.
+    own: Result<Database, Error>,
     organisation: Database,
     aside: std::path::PathBuf,
 }
@@ -60,7 +62,25 @@ impl SqliteReplica {
     /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) when it cannot be made or opened, or was written by
     /// a newer version.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
-        let folder = folder.as_ref();
+        let replica = Self::open_in_parts(folder.as_ref())?;
+        replica.own()?;
+        Ok(replica)
+    }
+
+    /// Forgets what is of the organisation and older than 7 days, as [`Replica::expire`] does, also where the member's own
+    /// copies cannot be opened (OST-14). For a program that begins, whatever it does then.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage): then it is to be called again.
+    pub fn expire(folder: impl AsRef<Path>, now: UnixTime) -> Result<Vec<Forgotten>, Error> {
+        let replica = Self::open_in_parts(folder.as_ref())?;
+        let own = replica.own().map(drop);
+        let forgotten = Replica::new(replica).expire(now);
+        // What settles the member's own file fails with the reason why that cannot be opened.
+        own.and(forgotten)
+    }
+
+    fn open_in_parts(folder: &Path) -> Result<Self, Error> {
         let told = |error: io::Error| storage(&OWN, &error.kind().to_string());
         private_folder(folder).map_err(told)?;
         let tag = folder.join("CACHEDIR.TAG");
@@ -68,60 +88,61 @@ impl SqliteReplica {
             fs::write(tag, CACHE_TAG).map_err(told)?;
         }
         let path = folder.join("replica.db");
-        Ok(Self {
-            own: Database::open(&path, &OWN)?,
-            organisation: Database::open(&folder.join("organisation.db"), &ORGANISATION)?,
-            aside: path,
-        })
+        let organisation = Database::open(&folder.join("organisation.db"), &ORGANISATION)?;
+        Ok(Self { own: Database::open(&path, &OWN), organisation, aside: path })
     }
 
-    fn of(&self, area: Area) -> &Database {
-        if area.is_of_organisation() { &self.organisation } else { &self.own }
+    fn own(&self) -> Result<&Database, Error> {
+        self.own.as_ref().map_err(Clone::clone)
+    }
+
+    fn of(&self, area: Area) -> Result<&Database, Error> {
+        if area.is_of_organisation() { Ok(&self.organisation) } else { self.own() }
     }
 }
 
 impl ReplicaStore for SqliteReplica {
     fn kept(&self, area: Area) -> Result<Kept, Error> {
-        self.of(area).read(|connection| rows::kept(connection, area))
+        self.of(area)?.read(|connection| rows::kept(connection, area))
     }
 
     fn commit(&self, commit: &Commit) -> Result<Outcome, Error> {
-        self.of(commit.area).write(|transaction| rows::commit(transaction, commit))
+        self.of(commit.area)?.write(|transaction| rows::commit(transaction, commit))
     }
 
     fn entry(&self, area: Area, key: &str) -> Result<Option<Row>, Error> {
-        self.of(area).read(|connection| rows::entry(connection, rows::Table::Entry, area, key))
+        self.of(area)?.read(|connection| rows::entry(connection, rows::Table::Entry, area, key))
     }
 
     fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<Row>, Error> {
-        self.of(area).read(|connection| rows::entries(connection, area, after, most))
+        self.of(area)?.read(|connection| rows::entries(connection, area, after, most))
     }
 
     fn count(&self, area: Area) -> Result<u64, Error> {
-        self.of(area).read(|connection| rows::count(connection, area))
+        self.of(area)?.read(|connection| rows::count(connection, area))
     }
 
     fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error> {
-        self.of(area).read(|connection| rows::removal(connection, area, key))
+        self.of(area)?.read(|connection| rows::removal(connection, area, key))
     }
 
     fn agree(&self, area: Area, entries: &[Row], gone: &[&str]) -> Result<(), Error> {
-        self.of(area).write(|transaction| rows::agree(transaction, area, entries, gone))
+        self.of(area)?.write(|transaction| rows::agree(transaction, area, entries, gone))
     }
 
     fn agreed(&self, area: Area, key: &str) -> Result<Option<Row>, Error> {
-        self.of(area).read(|connection| rows::entry(connection, rows::Table::Agreed, area, key))
+        self.of(area)?.read(|connection| rows::entry(connection, rows::Table::Agreed, area, key))
     }
 
     fn demand(&self) -> Result<Option<Document>, Error> {
         self.organisation.read(rows::demand)
     }
 
-    fn keep_demand(&self, demand: &Document) -> Result<(), Error> {
-        self.organisation.write(|transaction| rows::keep_demand(transaction, demand))
+    fn keep_demand(&self, demand: &Document, of: &InstallationId) -> Result<bool, Error> {
+        self.organisation.write(|transaction| rows::keep_demand(transaction, demand, of))
     }
 
-    fn forget(&self, collections: &[Collection]) -> Result<Vec<Forgotten>, Error> {
+    fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error> {
         let mut told: Vec<_> =
             collections.iter().map(|collection| Forgotten { collection: *collection, entries: 0 }).collect();
         let mut forget = |of_organisation: bool| -> Result<(), Error> {
@@ -130,7 +151,7 @@ impl ReplicaStore for SqliteReplica {
             for forgotten in told.iter_mut().filter(concerns) {
                 forgotten.entries = match forgotten.collection {
                     Collection::Area(area) => {
-                        self.of(area).write(|transaction| rows::forget(transaction, area))?
+                        self.of(area)?.write(|transaction| rows::forget(transaction, area, owner))?
                     }
                     _ => self.organisation.write(rows::forget_demand)?,
                 };
@@ -141,7 +162,9 @@ impl ReplicaStore for SqliteReplica {
         let organisation = forget(true).and(self.organisation.settle(0));
         let own = match collections.iter().any(|collection| !Collection::OF_ORGANISATION.contains(collection))
         {
-            true => forget(false).and(delete_aside(&self.aside, &OWN)).and(self.own.settle(0)),
+            true => forget(false)
+                .and(delete_aside(&self.aside, &OWN))
+                .and(self.own().and_then(|own| own.settle(0))),
             false => Ok(()),
         };
         organisation.and(own).map(|()| told)
@@ -149,6 +172,6 @@ impl ReplicaStore for SqliteReplica {
 
     fn settle(&self, now: UnixTime) -> Result<(), Error> {
         let organisation = self.organisation.settle(rows::millis(now));
-        organisation.and(self.own.settle(rows::millis(now)))
+        organisation.and(self.own().and_then(|own| own.settle(rows::millis(now))))
     }
 }

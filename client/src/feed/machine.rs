@@ -8,10 +8,11 @@ use exchange_api::{
     views::{FeedPage, FeedPageParts},
 };
 
-use super::{Area, Entry, Kept, Position, Reader, Whose};
+use super::{Area, Entry, Kept, Position, Reader};
 use crate::{
     error::Error,
     replica::{Commit, Removal, Row, Tally},
+    whose::Belongs,
 };
 
 /// So many refused cursors with no page between them are no expiry any more (FED-09).
@@ -218,7 +219,7 @@ impl<E: Entry> Feed<E> {
     fn begin(&mut self, kept: Kept) -> Action {
         let (before, now) = (&kept.reader, &self.reader);
         // One that could not be told is no other one: a cursor of somebody else would be refused.
-        if kept.whose(now) == Whose::Anothers {
+        if kept.belongs_to(now) == Belongs::Anothers {
             // Perhaps another member's: not to be shown for one moment more.
             let (sequence, generation) = (kept.sequence + 1, kept.generation);
             let now = Kept { sequence, generation, reader: now.clone(), ..Kept::default() };

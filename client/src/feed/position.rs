@@ -9,7 +9,11 @@ use exchange_api::{
 };
 
 use super::Area;
-use crate::connection::Connection;
+use crate::{
+    connection::Connection,
+    replica::OwnerNote,
+    whose::{Belongs, Whose},
+};
 
 /// Where to read on. Cursors are opaque: they are sent back as they came, and neither read nor ordered (CON-07).
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -74,24 +78,17 @@ impl Reader {
         }
     }
 
+    /// Whose it reads.
+    fn whose(&self) -> Whose {
+        let installation = self.installation.as_ref().map(|id| id.as_str().into());
+        Whose { connection: None, installation }
+    }
+
     /// The same as far as an area shows it: only pools have details.
     #[must_use]
     pub(super) fn for_area(&self, area: Area) -> Self {
         Self { details: self.details && area == Area::OrgStock, ..self.clone() }
     }
-}
-
-/// Whose entries are kept, for one who asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
-    /// Nothing is, or nothing that is anybody's yet.
-    Nobodys,
-    /// This installation's.
-    Own,
-    /// Another installation's, and perhaps another member's.
-    Anothers,
-    /// The exchange could not tell which installation it is, now or when they were read (SVC-03).
-    Unknown,
 }
 
 /// What is kept of an area beside its entries.
@@ -116,13 +113,23 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Whose they are for this reader.
-    pub(crate) fn whose(&self, reader: &Reader) -> Whose {
-        match (&self.reader.installation, &reader.installation) {
-            (Some(kept), Some(asks)) if kept == asks => Whose::Own,
-            (Some(_), Some(_)) => Whose::Anothers,
-            (None, _) if self.position == Position::Start => Whose::Nobodys,
-            (None, _) | (_, None) => Whose::Unknown,
+    /// What is kept of an area of which everything is forgotten. The counts go on, so that no commit that was decided before
+    /// can be applied.
+    #[must_use]
+    pub fn forgotten(&self, owner: OwnerNote) -> Self {
+        let installation = match owner {
+            OwnerNote::Stays => self.reader.installation.clone(),
+            OwnerNote::Goes => None,
+        };
+        let reader = Reader { installation, ..Reader::default() };
+        Self { sequence: self.sequence + 1, generation: self.generation, reader, ..Self::default() }
+    }
+
+    /// What they are to this reader.
+    pub(crate) fn belongs_to(&self, reader: &Reader) -> Belongs {
+        if self.reader.installation.is_none() && self.position == Position::Start {
+            return Belongs::Nobodys;
         }
+        self.reader.whose().belongs_to(&reader.whose())
     }
 }

@@ -97,6 +97,7 @@ impl Entry {
 
     /// About to be sent: kept before the first byte leaves.
     pub(super) fn begin(&mut self, holder: &str, now: Now, policy: &Policy) {
+        self.held = self.is_held();
         // Somebody was sending it and never said what became of it.
         self.uncertain |= self.state == State::Sending;
         self.state = State::Sending;
@@ -139,14 +140,14 @@ impl Entry {
         self.asked_until.filter(|at| *at > now).map(|at| millis(at - now))
     }
 
-    /// It was sent for its link alone, and nothing came of that: it is held as before, and not sent again unasked, since
-    /// each link ends the one that the member may have open. What may have been carried out is not held.
+    /// One that the exchange holds was sent again, and nothing came of that: it is held as before, and not sent again
+    /// unasked, since each link ends the one that the member may have open. What may have been carried out is not held.
     pub(super) fn hold_on(&mut self) {
         let is_put_off = matches!(
             self.state,
             State::Pending | State::Parked(Why::SignedOut | Why::Halted | Why::Scope | Why::Fault)
         );
-        if is_put_off && !self.uncertain {
+        if self.held && is_put_off && !self.uncertain {
             self.settle(State::Held);
         }
     }
@@ -170,6 +171,12 @@ impl Entry {
                 self.settle(State::NeedsRebase);
             }
             ErrorKind::ConfirmationNeeded => self.settle(State::Held),
+            // Who refuses it before its key is looked at says nothing of what is held under that.
+            ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::NotPermitted
+                if self.held && !self.uncertain =>
+            {
+                self.settle(State::Held);
+            }
             // A refusal of something that may have been carried out before says nothing of that.
             ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::NotPermitted
                 if self.uncertain =>
@@ -211,20 +218,27 @@ impl Entry {
     }
 
     fn settle(&mut self, state: State) {
-        self.state = state;
+        (self.state, self.held) = (state, state == State::Held);
         (self.uncertain, self.failures, self.unknowns) = (false, 0, 0);
         (self.sent_at, self.last_sent_at) = (None, None);
         (self.not_before, self.lease) = (None, None);
     }
 
+    /// Whether the exchange holds it. An earlier version noted that in the state alone.
+    fn is_held(&self) -> bool {
+        self.held || self.state == State::Held
+    }
+
     /// Whether it may say something else: it is known not to be carried out.
     pub(super) fn may_change(&self) -> Result<(), Error> {
         match self.state {
+            State::Done => Err(cannot("it is decided already")),
+            _ if self.is_held() => {
+                Err(cannot("the member may still confirm it: discard it on the web first"))
+            }
             State::Pending | State::NeedsRebase | State::Refused | State::Parked(_) if !self.uncertain => {
                 Ok(())
             }
-            State::Held => Err(cannot("the member may still confirm it: discard it on the web first")),
-            State::Done => Err(cannot("it is decided already")),
             _ => Err(cannot("it may have been carried out: synchronise and compare first")),
         }
     }
@@ -249,14 +263,6 @@ impl Entry {
         (self.not_before, self.code) = (self.asked_until, None);
     }
 
-    /// Whether it was decided long enough ago to be forgotten. One that seems to be decided well after now was, before
-    /// the clock was set back: nobody knows when.
-    pub(super) fn is_stale(&self, now: u64, policy: &Policy) -> bool {
-        let Some(at) = self.decided_at else { return true };
-        at > now.saturating_add(as_millis(CORRECTION))
-            || now.saturating_sub(at) >= as_millis(policy.keep_decided)
-    }
-
     /// It is to be tried again; says whether that is a new write, which needs a new key.
     pub(super) fn retry(&mut self) -> Result<NewKey, Error> {
         match self.state {
@@ -271,6 +277,7 @@ impl Entry {
                 Ok(NewKey::No)
             }
             State::Parked(Why::SignedOut | Why::Halted | Why::Scope | Why::Fault) | State::Held => {
+                self.held = self.is_held();
                 (self.state, self.not_before) = (State::Pending, self.asked_until);
                 Ok(NewKey::No)
             }
@@ -294,7 +301,8 @@ impl Entry {
         policy: &Policy,
     ) -> Result<NewKey, Error> {
         let is_quiet = self.quiet_for(now, sent) >= policy.quiet;
-        let waits = matches!(self.state, State::Unknown | State::Held)
+        let waits = self.state == State::Unknown
+            || self.is_held() && !matches!(self.state, State::Sending | State::Done)
             || self.uncertain && matches!(self.state, State::Pending | State::Parked(_));
         match (waits, found) {
             (false, _) => Err(cannot("there is nothing about it to be compared")),
@@ -313,6 +321,13 @@ impl Entry {
             }
         }
     }
+}
+
+/// Whether something was decided long enough ago to be forgotten. What seems to be decided well after now was, before the
+/// clock was set back: nobody knows when.
+pub(super) fn is_stale(decided_at: Option<u64>, now: u64, policy: &Policy) -> bool {
+    let Some(at) = decided_at else { return true };
+    at > now.saturating_add(as_millis(CORRECTION)) || now.saturating_sub(at) >= as_millis(policy.keep_decided)
 }
 
 /// Whether what is sent next is another write.

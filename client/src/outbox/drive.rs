@@ -25,8 +25,8 @@ use tokio::sync::{Mutex, MutexGuard, Notify, broadcast};
 
 use super::{
     Policy,
-    decide::{Now, Turn, as_millis},
-    entry::{Entry, EntryNumber, damaged},
+    decide::{Now, Turn, as_millis, is_stale},
+    entry::{Entry, EntryNumber, State, damaged, decided_at},
     event::{OutboxEvent, Written},
     store::OutboxStore,
 };
@@ -39,6 +39,7 @@ use crate::{
     feed::Area,
     pace::Asked,
     transport::{Patience, Terms},
+    whose::Whose,
 };
 
 /// How many events wait for who listens slowly.
@@ -260,8 +261,8 @@ impl Inner {
         if due > now && due - now <= as_millis(SWEEP) {
             return Ok(());
         }
-        self.sweep.store(now.saturating_add(as_millis(SWEEP)), Ordering::Relaxed);
         forget_expired(&*self.store, &self.owner, now, &self.policy).await?;
+        self.sweep.store(now.saturating_add(as_millis(SWEEP)), Ordering::Relaxed);
         self.settle().await;
         Ok(())
     }
@@ -296,10 +297,11 @@ impl Inner {
                     if !quota.is_zero() {
                         return Ok(Some(quota));
                     }
-                    entry.begin(&self.holder, clocks, &self.policy);
+                    self.recognise().await;
+                    entry.begin(&self.holder, self.clocks(), &self.policy);
                     // Another process was faster otherwise: look again.
                     if self.keep(&mut entry).await?
-                        && let Some(event) = self.send(entry, Sending::AsDue).await?
+                        && let Some((event, _)) = self.send(entry).await?
                     {
                         self.record(told, event);
                     }
@@ -308,11 +310,15 @@ impl Inner {
         }
     }
 
-    /// Sends a held entry for its link, while nothing else of its area is sent, and says what came of it; nothing when
-    /// another process changed it meanwhile.
-    pub(super) async fn ask_for_link(&self, mut entry: Entry) -> Result<Option<OutboxEvent>, Error> {
+    /// Sends a held entry for its link, while nothing else of its area is sent, and says what came of it, and where the
+    /// entry stands then; nothing when another process changed it meanwhile.
+    pub(super) async fn ask_for_link(&self, mut entry: Entry) -> Result<Option<(OutboxEvent, State)>, Error> {
+        self.recognise().await;
         let clocks = self.clocks();
-        entry.set_back(clocks, &self.policy);
+        // A wait that begins anew does so once, however often it is asked for.
+        if entry.set_back(clocks, &self.policy) && !self.keep(&mut entry).await? {
+            return Ok(None);
+        }
         let held = match (entry.asked_to_wait(clocks.wall), self.quota_left()) {
             (Some(wait), _) => Some((ErrorKind::Busy, wait)),
             (None, Duration::ZERO) => None,
@@ -330,19 +336,20 @@ impl Inner {
         if !self.keep(&mut entry).await? {
             return Ok(None);
         }
-        self.send(entry, Sending::ForLink).await
+        self.send(entry).await
     }
 
-    /// Sends an entry and keeps what became of it; nothing when another process took it over.
-    async fn send(&self, mut entry: Entry, sending: Sending) -> Result<Option<OutboxEvent>, Error> {
-        self.note_sent(&entry);
+    /// Sends an entry and keeps what became of it, which it tells with where the entry stands; nothing when another process
+    /// took it over.
+    async fn send(&self, mut entry: Entry) -> Result<Option<(OutboxEvent, State)>, Error> {
+        let on_its_way = OnItsWay::begin(self, &entry);
         let answer = match entry.lane {
             Lane::Blueprints => self.call::<BlueprintsWriteCall>(&mut entry).await,
             Lane::Stock => self.call::<StockWriteCall>(&mut entry).await,
             Lane::Ships => self.call::<ShipsWriteCall>(&mut entry).await,
             Lane::OrgStock => self.call::<OrgStockWriteCall>(&mut entry).await,
         };
-        self.note_sent(&entry);
+        drop(on_its_way);
         let Some(answer) = answer? else { return Ok(None) };
         let event = match answer {
             Ok((result, replayed)) => {
@@ -355,14 +362,12 @@ impl Inner {
                 entry.failed(&error, now, self.environment.fraction(), &self.policy);
                 self.learn(&error, entry.not_before.map_or(0, |at| at.saturating_sub(now)));
                 let event = OutboxEvent::of_failure(&entry, &error, now);
-                if sending == Sending::ForLink {
-                    entry.hold_on();
-                }
+                entry.hold_on();
                 event
             }
         };
         tracing::debug!(area = %entry.lane, entry = entry.number, state = ?entry.state, "outbox");
-        Ok(self.keep(&mut entry).await?.then_some(event))
+        Ok(self.keep(&mut entry).await?.then_some((event, entry.state)))
     }
 
     /// How long ago this process sent an entry, if that was lately.
@@ -372,11 +377,11 @@ impl Inner {
         Some(self.environment.now().monotonic.saturating_sub(*at))
     }
 
-    fn note_sent(&self, entry: &Entry) {
+    fn note_sent(&self, number: u64) {
         let now = self.environment.now().monotonic;
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.retain(|_, at| now.saturating_sub(*at) < self.policy.quiet);
-        sent.insert(entry.number, now);
+        sent.insert(number, now);
     }
 
     /// One sending, during which the entry stays this process's. Nothing when it did not.
@@ -412,10 +417,17 @@ impl Inner {
         }))
     }
 
+    /// Sees to it that it is known who is signed in, without which nothing is sent for anybody.
+    async fn recognise(&self) {
+        if let Some(exchange) = &self.exchange {
+            exchange.recognise(ONCE).await;
+        }
+    }
+
     /// Under what a set of this outbox may be sent.
     pub(super) fn terms(&self, signed_at: Option<RangeInclusive<UnixTime>>) -> Option<Terms> {
         let _ = self.exchange.as_ref()?;
-        Some(Terms { installation: self.owner.as_str().into(), signed_at })
+        Some(Terms { whose: Whose::of_installation(&self.owner), signed_at })
     }
 
     /// Keeps an entry, unless another process did meanwhile.
@@ -452,8 +464,8 @@ impl Inner {
     }
 }
 
-/// Forgets what was decided about stock of the organisation so long ago that it is kept no longer; says which that was. One
-/// that cannot be read tells no age, and stays until somebody gives it up.
+/// Forgets what was decided about stock of the organisation so long ago that it is kept no longer; says which that was. Of
+/// one that this version cannot read its age decides too, and where that cannot be told it is old.
 pub(super) async fn forget_expired(
     store: &dyn OutboxStore,
     owner: &str,
@@ -463,21 +475,34 @@ pub(super) async fn forget_expired(
     let mut forgotten = Vec::new();
     for row in store.rows(owner).await? {
         let is_of_organisation = row.done && Area::from(row.lane).is_of_organisation();
-        let Some(entry) = is_of_organisation.then(|| Entry::of(row).ok()).flatten() else { continue };
-        if entry.is_stale(now, policy) && store.remove(entry.number, entry.revision).await? {
-            forgotten.push(entry.number());
+        if is_of_organisation
+            && is_stale(decided_at(&row.head), now, policy)
+            && store.remove(row.number, row.revision).await?
+        {
+            forgotten.push(EntryNumber(row.number));
         }
     }
     Ok(forgotten)
 }
 
-/// Why an entry is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sending {
-    /// Because it is its turn.
-    AsDue,
-    /// Because the member asks for the link of one that is held.
-    ForLink,
+/// An entry that this process is sending: noted when it begins, and when it ends,
+/// also by being dropped: in between a request may leave at any moment.
+struct OnItsWay<'a> {
+    inner: &'a Inner,
+    number: u64,
+}
+
+impl<'a> OnItsWay<'a> {
+    fn begin(inner: &'a Inner, entry: &Entry) -> Self {
+        inner.note_sent(entry.number);
+        Self { inner, number: entry.number }
+    }
+}
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        self.inner.note_sent(self.number);
+    }
 }
 
 /// The bytes of the answer, and whether it is a repetition.

@@ -114,6 +114,9 @@ pub struct Entry {
     pub(super) state: State,
     /// An earlier sending may have been carried out.
     pub(super) uncertain: bool,
+    /// The exchange holds it, and the member may confirm it, wherever it stands here.
+    #[serde(default)]
+    pub(super) held: bool,
     /// Sendings in a row that brought no decision.
     pub(super) failures: u32,
     /// Those among them after which nobody could tell.
@@ -161,6 +164,7 @@ impl Entry {
             ops,
             state: State::Pending,
             uncertain: false,
+            held: false,
             failures: 0,
             unknowns: 0,
             created_at: now,
@@ -316,6 +320,15 @@ impl fmt::Debug for Entry {
             .field("code", &self.code)
             .finish_non_exhaustive()
     }
+}
+
+/// When an entry was decided, as far as that can be told, whatever version of this program kept it.
+pub(super) fn decided_at(head: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Decided {
+        decided_at: Option<u64>,
+    }
+    serde_json::from_str::<Decided>(head).ok()?.decided_at
 }
 
 pub(super) fn damaged() -> Error {

@@ -272,10 +272,9 @@ impl Outbox {
         if entry.state != State::Held {
             return Err(Error::new(ErrorKind::Invalid, "the entry is not held for confirmation"));
         }
-        let event = self.0.ask_for_link(entry).await?.ok_or_else(contended)?;
-        let is_held = self.entry(number).await?.state == State::Held;
+        let (event, state) = self.0.ask_for_link(entry).await?.ok_or_else(contended)?;
         drop(alone);
-        if !is_held || matches!(event, OutboxEvent::Confirm { .. }) {
+        if state != State::Held || matches!(event, OutboxEvent::Confirm { .. }) {
             self.0.tell(event.clone());
             self.0.wake(lane);
         }

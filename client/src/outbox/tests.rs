@@ -417,6 +417,24 @@ async fn a_clock_that_is_set_forward_is_no_time_that_passed() {
     bench.outbox.resolve(entry, Found::Missing).await.unwrap();
 }
 
+/// GW-12: a call may wait for long before its request leaves, and be dropped when it just did: what is quiet is quiet
+/// since then.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_sending_may_have_left_at_its_very_end() {
+    let bench = Bench::new();
+    bench.server.answer(|_| Reply::stalled());
+    let entry = bench.enqueue("bp-1").await;
+    bench.run_for(seconds(39)).await;
+    // The key counts as forgotten: it is to be compared, once nothing of it can arrive any more.
+    bench.machine.set_wrong_by(30 * 3600);
+    for (wait, state) in [(59, State::Sending), (1, State::Unknown)] {
+        tokio::time::sleep(seconds(wait)).await;
+        bench.flush().await;
+        assert_eq!(bench.state(entry).await, state);
+    }
+    bench.outbox.resolve(entry, Found::Missing).await.unwrap();
+}
+
 /// GW-12, LIM-22: a clock that is set back makes no key younger, and no wait longer than it was.
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_is_seen_through() {

@@ -8,10 +8,10 @@
 )]
 
 use dpop_bound::UnixTime;
-use exchange_api::types::Cursor;
+use exchange_api::types::{Cursor, InstallationId};
 
-use super::{CURSOR_FOR, Commit, Document, Forgotten, Outcome, Removal, ReplicaStore, Row, Tally};
-use crate::feed::{Area, Collection, Kept, Position, model};
+use super::{CURSOR_FOR, Commit, Document, Forgotten, Outcome, OwnerNote, Removal, ReplicaStore, Row, Tally};
+use crate::feed::{Area, Collection, Kept, Position, Reader, model};
 
 /// Checks a store: every method on its own, and then plays. `open` gives an empty one, `reopen` the same as another
 /// process finds it that starts after this one was killed.
@@ -19,6 +19,7 @@ pub fn store<S: ReplicaStore>(mut open: impl FnMut() -> S, reopen: impl Fn(S) ->
     commits(&open());
     pools(&open());
     others(&reopen(open()));
+    owners(&reopen(open()));
     for seed in 0..16 {
         model::play_seeded(open(), &reopen, seed, 200);
     }
@@ -142,20 +143,24 @@ fn pools(store: &impl ReplicaStore) {
 fn others(store: &impl ReplicaStore) {
     assert_eq!(store.demand().unwrap(), None);
     let document = |at, body: &str| Document { at: UnixTime::from_secs(at), body: body.as_bytes().into() };
-    store.keep_demand(&document(1, "old")).unwrap();
-    store.keep_demand(&document(2, "new")).unwrap();
+    let one = InstallationId::new("one").unwrap();
+    note_owner(store, Area::OrgStock, &one);
+    assert!(store.keep_demand(&document(1, "old"), &one).unwrap());
+    assert!(store.keep_demand(&document(2, "new"), &one).unwrap());
     assert_eq!(store.demand().unwrap(), Some(document(2, "new")));
     for area in [Area::Stock, Area::OrgStock] {
         let removals = vec![Removal { key: "y".into(), own: true }];
         let upserts = vec![row("1", Some("a"), None), row("2", Some("a"), None)];
-        done(store, &Commit { upserts, removals, ..Commit::of(area, 0, kept(1, 1, "one")) });
+        let before = store.kept(area).unwrap().sequence;
+        let kept = Kept { sequence: before + 1, ..kept(1, 1, "one") };
+        done(store, &Commit { upserts, removals, ..Commit::of(area, before, kept) });
         if area == Area::Stock {
             store.agree(area, &[row("1", Some("a"), None)], &[]).unwrap();
         }
     }
     let forgotten = |collection, entries| Forgotten { collection, entries };
     let [stock, pools] = [Area::Stock, Area::OrgStock].map(Collection::Area);
-    let told = store.forget(&[pools, Collection::Demand]).unwrap();
+    let told = store.forget(&[pools, Collection::Demand], OwnerNote::Goes).unwrap();
     assert_eq!(told, [forgotten(pools, 2), forgotten(Collection::Demand, 1)]);
     assert_eq!((keys(store, Area::OrgStock).len(), store.demand().unwrap()), (0, None));
     assert_eq!(store.kept(Area::OrgStock).unwrap().position, Position::Start);
@@ -163,16 +168,53 @@ fn others(store: &impl ReplicaStore) {
     // A page that was read before may not come back after it.
     let late = Commit {
         upserts: vec![row("1", Some("a"), None)],
-        ..Commit::of(Area::OrgStock, 1, kept(2, 1, "two"))
+        ..Commit::of(Area::OrgStock, 2, kept(3, 1, "two"))
     };
     assert!(matches!(store.commit(&late).unwrap(), Outcome::Superseded(_)));
     // Not even where there was nothing to be forgotten yet.
-    store.forget(&[Collection::Area(Area::Ships)]).unwrap();
+    store.forget(&[Collection::Area(Area::Ships)], OwnerNote::Goes).unwrap();
     let late = Commit { area: Area::Ships, ..Commit { expects: 0, ..late } };
     assert!(matches!(store.commit(&late).unwrap(), Outcome::Superseded(_)));
     assert_eq!(keys(store, Area::Stock), ["1", "2"]);
-    assert_eq!(store.forget(&[stock, pools]).unwrap(), [forgotten(stock, 2), forgotten(pools, 0)]);
+    let told = store.forget(&[stock, pools], OwnerNote::Goes).unwrap();
+    assert_eq!(told, [forgotten(stock, 2), forgotten(pools, 0)]);
     assert_eq!(store.removal(Area::Stock, "y").unwrap(), None);
     assert_eq!(store.agreed(Area::Stock, "1").unwrap(), None);
     store.settle(UnixTime::from_secs(1_000)).unwrap();
+}
+
+/// Notes whose an area is, as the beginning of a session does.
+fn note_owner(store: &impl ReplicaStore, area: Area, installation: &InstallationId) {
+    let mut kept = store.kept(area).unwrap();
+    kept.sequence += 1;
+    kept.reader.installation = Some(installation.clone());
+    done(store, &Commit::of(area, kept.sequence - 1, kept));
+}
+
+/// OST-14, DEM-10: age and the end of a connection differ in whose an area is afterwards, and demand is kept for whose org
+/// stock is, for nobody else.
+fn owners(store: &impl ReplicaStore) {
+    let [one, two] = ["one", "two"].map(|id| InstallationId::new(id).unwrap());
+    let owner = |area| store.kept(area).unwrap().reader.installation;
+    let demand = Document { at: UnixTime::from_secs(1), body: (*b"{}").into() };
+    assert!(!store.keep_demand(&demand, &one).unwrap(), "nobody reads here");
+    for area in Area::ALL {
+        note_owner(store, area, &one);
+    }
+    assert!(store.keep_demand(&demand, &one).unwrap());
+    store.forget(&Collection::ALL, OwnerNote::Stays).unwrap();
+    for area in Area::ALL {
+        assert_eq!(owner(area), Some(one.clone()));
+        assert_eq!(
+            store.kept(area).unwrap().reader,
+            Reader { installation: Some(one.clone()), ..Reader::default() }
+        );
+    }
+    note_owner(store, Area::OrgStock, &two);
+    assert!(!store.keep_demand(&demand, &one).unwrap(), "somebody else took over");
+    assert_eq!(store.demand().unwrap(), None);
+    assert!(store.keep_demand(&demand, &two).unwrap());
+    store.forget(&Collection::ALL, OwnerNote::Goes).unwrap();
+    assert!(Area::ALL.into_iter().all(|area| owner(area).is_none()));
+    assert!(!store.keep_demand(&demand, &two).unwrap());
 }

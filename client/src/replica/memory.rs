@@ -7,8 +7,9 @@ use std::{
 };
 
 use dpop_bound::UnixTime;
+use exchange_api::types::InstallationId;
 
-use super::{Commit, Document, Forgotten, Outcome, Removal, ReplicaStore, Row, Tally};
+use super::{Commit, Document, Forgotten, Outcome, OwnerNote, Removal, ReplicaStore, Row, Tally};
 use crate::{
     error::Error,
     feed::{Area, Collection, Kept},
@@ -98,16 +99,21 @@ impl ReplicaStore for MemoryReplica {
         Ok(self.state().demand.clone())
     }
 
-    fn keep_demand(&self, demand: &Document) -> Result<(), Error> {
-        self.state().demand = Some(demand.clone());
-        Ok(())
+    fn keep_demand(&self, demand: &Document, of: &InstallationId) -> Result<bool, Error> {
+        let mut state = self.state();
+        let owner = state.areas.get(&Area::OrgStock).and_then(|held| held.kept.reader.installation.as_ref());
+        if owner != Some(of) {
+            return Ok(false);
+        }
+        state.demand = Some(demand.clone());
+        Ok(true)
     }
 
-    fn forget(&self, collections: &[Collection]) -> Result<Vec<Forgotten>, Error> {
+    fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error> {
         let mut state = self.state();
         let forget = |collection: &Collection| {
             let entries = match collection {
-                Collection::Area(area) => state.areas.entry(*area).or_default().forget(),
+                Collection::Area(area) => state.areas.entry(*area).or_default().forget(owner),
                 Collection::Demand => u64::from(state.demand.take().is_some()),
             };
             Forgotten { collection: *collection, entries }
@@ -156,10 +162,9 @@ impl Held {
     }
 
     /// The count goes on, so that a commit that was decided before cannot be applied.
-    fn forget(&mut self) -> u64 {
+    fn forget(&mut self, owner: OwnerNote) -> u64 {
         let entries = self.rows.len() as u64;
-        let (sequence, generation) = (self.kept.sequence + 1, self.kept.generation);
-        *self = Self { kept: Kept { sequence, generation, ..Kept::default() }, ..Self::default() };
+        *self = Self { kept: self.kept.forgotten(owner), ..Self::default() };
         entries
     }
 }

@@ -1,6 +1,7 @@
 //! What a place for a replica has to be able to do.
 
 use dpop_bound::UnixTime;
+use exchange_api::types::InstallationId;
 
 use super::{Commit, Document, Outcome, Removal, Row};
 use crate::{
@@ -71,19 +72,20 @@ pub trait ReplicaStore: Send + Sync + 'static {
     /// When it cannot be read.
     fn demand(&self) -> Result<Option<Document>, Error>;
 
-    /// Keeps the demand, in the place of what was kept of it.
+    /// Keeps the demand, in the place of what was kept of it, and says whether it did: not when org stock is noted as any
+    /// other's than this installation's, or as nobody's, since what is kept of demand is whose that is (DEM-10).
     ///
     /// # Errors
     /// When it cannot be written.
-    fn keep_demand(&self, demand: &Document) -> Result<(), Error>;
+    fn keep_demand(&self, demand: &Document, of: &InstallationId) -> Result<bool, Error>;
 
     /// Forgets these, everything that was kept of them, so that their bytes are in no file of the store any more;
-    /// a feed starts from nothing. Says of each what it had.
+    /// a feed starts from nothing. Says of each what it had. Whose an area is stays noted or goes with the rest.
     ///
     /// # Errors
     /// When it cannot be done, or another process still reads the old bytes: then [`settle`](Self::settle) is called
     /// again.
-    fn forget(&self, collections: &[Collection]) -> Result<Vec<Forgotten>, Error>;
+    fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error>;
 
     /// Sees to it that the bytes of what is not kept any more are gone: what an earlier [`forget`](Self::forget) could
     /// not do, what a [`Commit`] stripped or took with a unit (OST-05, OST-10), and what other pages removed a day ago
@@ -95,6 +97,15 @@ pub trait ReplicaStore: Send + Sync + 'static {
         let _ = now;
         Ok(())
     }
+}
+
+/// What becomes of the note whose an area is ([`Reader::installation`](crate::feed::Reader)), when it is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnerNote {
+    /// It stays: what was kept was too old, or is not to be read any more.
+    Stays,
+    /// It goes: whoever it was disconnected, or somebody else signed in. Who still reads for them finds that out by it.
+    Goes,
 }
 
 /// What was forgotten.

@@ -6,7 +6,10 @@ use exchange_api::{
 };
 
 use super::*;
-use crate::feed::{Kept, Phase, model};
+use crate::{
+    feed::{Kept, Phase, Reader, model},
+    members::connection,
+};
 
 const DAY: u64 = 86_400;
 
@@ -21,10 +24,16 @@ fn demand(reason: &str) -> OrgDemand {
     OrgDemand::parse(text.as_bytes()).unwrap()
 }
 
+/// Whose it is.
+fn reader() -> Connection {
+    connection("i-1", &[])
+}
+
 /// One lot of a pool, as it was at a time.
 fn pool(replica: &Replica, since: UnixTime) {
     let before = replica.store().kept(Area::OrgStock).unwrap().sequence;
     let kept = Kept { as_of: Some(since), since: Some(since), ..check::kept(before + 1, 1, "one") };
+    let kept = Kept { reader: Reader::of(&reader()), ..kept };
     let upserts = vec![check::row("1", Some("a"), None)];
     let commit = Commit { upserts, ..Commit::of(Area::OrgStock, before, kept) };
     assert!(matches!(replica.store().commit(&commit).unwrap(), Outcome::Done(_)));
@@ -35,7 +44,7 @@ fn pool(replica: &Replica, since: UnixTime) {
 fn data_of_the_organisation_go_after_seven_days() {
     let replica = Replica::in_memory();
     pool(&replica, days(0));
-    replica.keep_demand(&demand(""), days(1)).unwrap();
+    assert!(replica.keep_demand(&demand(""), &reader(), days(1)).unwrap());
     assert_eq!(replica.freshness(Area::OrgStock).unwrap().expires_at, Some(days(7)));
     let just_before = days(7).saturating_sub(Duration::from_millis(1));
     assert_eq!(replica.expire(just_before).unwrap(), []);
@@ -105,9 +114,10 @@ fn what_came_in_the_future_is_old() {
 #[test]
 fn withheld_demand_drops_what_was_kept() {
     let replica = Replica::in_memory();
-    replica.keep_demand(&demand(""), days(0)).unwrap();
+    pool(&replica, days(0));
+    assert!(replica.keep_demand(&demand(""), &reader(), days(0)).unwrap());
     assert_eq!(replica.demand(days(0)).unwrap().unwrap().0, demand(""));
-    replica.keep_demand(&demand(r#", "reason": "SOMETHING_NEW""#), days(1)).unwrap();
+    replica.keep_demand(&demand(r#", "reason": "SOMETHING_NEW""#), &reader(), days(1)).unwrap();
     let (kept, at) = replica.demand(days(1)).unwrap().unwrap();
     assert_eq!((kept.items.len(), kept.materials.len(), at), (0, 0, days(1)));
     assert_eq!(kept.reason.unwrap().as_str(), "SOMETHING_NEW");

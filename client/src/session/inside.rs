@@ -28,7 +28,8 @@ use crate::{
     oauth::{Provider, RefreshToken, TokenAnswer},
     place::Place,
     state::{End, SessionState},
-    tokens::{Grant, Proofs, Whose},
+    tokens::{Grant, Note, Proofs},
+    whose::Whose,
 };
 
 pub(super) struct Inside {
@@ -76,9 +77,19 @@ impl Held {
         self.connection.as_deref().is_none_or(known).then_some(&self.notes)
     }
 
-    fn whose(&self) -> Option<Whose> {
-        let (connection, keyed) = (self.connection.clone()?, self.keyed.as_ref()?);
-        Some(Whose { connection, jkt: keyed.jkt.clone(), opened: self.opened })
+    /// Whose the connection is that there is.
+    pub(super) fn whose(&self) -> Option<Whose> {
+        let connection = self.connection.clone()?;
+        let installation = self.noted().and_then(|notes| notes.installation_id.as_deref());
+        Some(Whose { connection: Some(connection), installation: installation.map(Into::into) })
+    }
+
+    /// Whether this grant is of what there is now: the connection, the key, and no earlier than it was resumed.
+    pub(super) fn is_of_now(&self, grant: &Grant) -> bool {
+        let jkt = self.keyed.as_ref().map(|keyed| &keyed.jkt);
+        let connection = self.connection.as_deref();
+        connection.is_some_and(|connection| grant.whose.is_connection(connection))
+            && (jkt, self.opened) == (Some(&grant.jkt), grant.opened)
     }
 }
 
@@ -335,49 +346,53 @@ impl Inside {
         }
     }
 
-    /// It may be another member from now on: the day's writes of this one hold back nobody else.
-    pub(super) async fn waits_of_another_member(&self) -> Result<(), Error> {
-        self.gateway.of_another_member();
+    /// Forgets what servers asked of single members: whoever was signed in disconnected (CLI-06).
+    async fn forget_members_waits(&self) -> Result<(), Error> {
+        self.gateway.forget_members();
         let Some(folder) = &self.folder else { return Ok(()) };
-        let change = |there: SavedWaits| SavedWaits { gateway: there.gateway.of_another_member(), ..there };
+        let change = |there: SavedWaits| SavedWaits { gateway: there.gateway.without_members(), ..there };
         folder.change_waits(change).await
     }
 
-    /// Changes the notes of this connection, of this process and of all. They are nobody's when it is not the
-    /// connection that there is, or there is another by the time they can be written.
-    pub(super) async fn note(
-        &self,
-        connection: &str,
-        change: impl Fn(&mut Notes) + Send,
-    ) -> Result<(), Error> {
-        let change = move |notes: &mut Notes| {
+    /// Notes what was said of a connection, for this process and for all. It is nobody's when this process has another
+    /// connection by now, or any other process has.
+    pub(super) async fn noted(&self, of: &Whose, note: Note<'_>) -> Result<(), Error> {
+        let Some(connection) = of.connection.as_deref() else { return Ok(()) };
+        let change = |notes: &mut Notes| {
             notes.belong_to(connection);
-            change(notes);
+            match note {
+                Note::Installation(id) => notes.installation_id = Some(id.to_owned()),
+                Note::Label(label) => notes.label = Some(label.to_owned()),
+            }
         };
         {
             let mut held = self.held();
             if held.connection.as_deref() != Some(connection) {
                 return Ok(());
             }
+            let before = held.notes.clone();
             change(&mut held.notes);
+            if held.notes == before {
+                return Ok(());
+            }
+        }
+        if let Note::Installation(id) = note {
+            self.gateway.named(connection, id);
         }
         let alone = self.alone().await?;
-        if self.held().connection.as_deref() != Some(connection) {
-            return Ok(());
+        if self.is_kept(of).await? && self.held().connection.as_deref() == Some(connection) {
+            self.renote(&alone, change).await?;
         }
-        self.renote(&alone, change).await
+        Ok(())
     }
 
-    /// Notes what the exchange calls the installation of this connection.
-    pub(super) async fn name(&self, connection: &str, installation: &str) -> Result<(), Error> {
-        let is_known = {
-            let held = self.held();
-            held.noted().is_some_and(|notes| notes.installation_id.as_deref() == Some(installation))
-        };
-        if is_known {
-            return Ok(());
+    /// Whether this connection is still the one in the store, which all processes share. Of one without an id nobody
+    /// can tell, and it counts as kept.
+    pub(super) async fn is_kept(&self, of: &Whose) -> Result<bool, Error> {
+        if of.connection.is_none() {
+            return Ok(true);
         }
-        self.note(connection, |notes| notes.installation_id = Some(installation.to_owned())).await
+        Ok(self.stored_refresh().await?.is_some_and(|stored| of.is_connection(&stored.connection)))
     }
 
     /// The same, alone already: what others noted meanwhile stays.
@@ -400,9 +415,12 @@ impl Inside {
         }
     }
 
-    /// Takes over what another process noted of a connection that this one knows nothing of yet.
+    /// Takes over what another process noted of a connection whose name this one does not know yet.
     pub(super) async fn read_notes_of(&self, connection: &str) {
-        let is_known = self.held().notes.connection.as_deref() == Some(connection);
+        let is_known = {
+            let notes = &self.held().notes;
+            notes.connection.as_deref() == Some(connection) && notes.installation_id.is_some()
+        };
         let Some(folder) = self.folder.as_ref().filter(|_| !is_known) else { return };
         match folder.notes().await {
             Ok(notes) => self.held().notes = notes,
@@ -420,7 +438,7 @@ impl Inside {
     /// Deletes the notes.
     pub(super) async fn forget_notes(&self, _: &Alone) -> Result<(), Error> {
         self.held().notes = Notes::default();
-        let waits = self.waits_of_another_member().await;
+        let waits = self.forget_members_waits().await;
         let forgotten = match &self.folder {
             Some(folder) => folder.forget().await,
             None => Ok(()),
@@ -435,14 +453,13 @@ impl Inside {
         if access.jkt != keyed.jkt {
             return None;
         }
-        let of = held.whose()?;
-        let installation = held.noted().and_then(|notes| notes.installation_id.as_deref()).map(Into::into);
-        Some(Grant { token: Arc::clone(&access.token), proofs: Arc::clone(&keyed.gateway), of, installation })
-    }
-
-    /// Whose a grant would be now.
-    pub(super) fn whose(&self) -> Option<Whose> {
-        self.held().whose()
+        Some(Grant {
+            token: Arc::clone(&access.token),
+            proofs: Arc::clone(&keyed.gateway),
+            whose: held.whose()?,
+            jkt: keyed.jkt.clone(),
+            opened: held.opened,
+        })
     }
 
     /// Tokens of an answer, for a connection.

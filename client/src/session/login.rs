@@ -270,9 +270,6 @@ impl Inside {
         self.held().notes.belong_to(&refresh.connection);
         self.drop_connection();
         self.held().keyed = Some(keyed.clone());
-        if let Err(error) = self.waits_of_another_member().await {
-            tracing::warn!(%error, "what the former connection was asked to wait is still noted");
-        }
         self.adopted(&alone, &refresh, access).await?;
         self.set_state(SessionState::Active);
         Ok(())

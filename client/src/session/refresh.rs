@@ -14,7 +14,7 @@ use crate::{
     error::{Error, ErrorKind},
     oauth::Failure,
     state::{End, SessionState},
-    tokens::{Grant, Whose},
+    tokens::Grant,
 };
 
 /// A refresh that is under way; it becomes `Some` with what it came to.
@@ -306,7 +306,7 @@ impl Inside {
         let end = match refusal.kind() {
             ErrorKind::Halted(halt) => {
                 // What the member lifted meanwhile is asked anew by the next call.
-                if self.is_active().is_ok() && self.whose().as_ref() == Some(&refused.of) {
+                if self.is_active().is_ok() && self.held().is_of_now(refused) {
                     self.set_state(SessionState::Halted(halt));
                 }
                 return;
@@ -314,26 +314,32 @@ impl Inside {
             ErrorKind::Ended(end) => end,
             _ => return,
         };
-        let (inside, of) = (Arc::clone(self), refused.of.clone());
-        let _ = self.apart(async move { inside.ended(&of, end).await }).await;
+        let (inside, refused) = (Arc::clone(self), refused.clone());
+        let _ = self.apart(async move { inside.ended(&refused, end).await }).await;
     }
 
-    async fn ended(&self, of: &Whose, end: End) {
+    async fn ended(&self, refused: &Grant, end: End) {
         if let SessionState::Ended(_) | SessionState::SignedOut = *self.state.borrow() {
             return;
         }
         let alone = self.alone_at_any_rate().await;
         // The member signed in anew or disconnected meanwhile: this is not about what there is now.
-        if self.held().connection.as_ref() != Some(&of.connection) {
+        if self.held().connection != refused.whose.connection {
             return;
         }
         match self.stored_refresh().await {
             // The same, in another process.
-            Ok(Some(stored)) if stored.connection != of.connection => {
+            Ok(Some(stored)) if !refused.whose.is_connection(&stored.connection) => {
                 self.drop_connection();
                 self.held().connection = Some(stored.connection);
             }
-            _ => self.end(&alone, end, &of.jkt).await,
+            Ok(_) => self.end(&alone, end, &refused.jkt).await,
+            // A store that answers later may hold another process's by then: its tokens are not this one's to delete.
+            Err(error) => {
+                tracing::warn!(%error, "the connection is over, and nobody can tell whether it is the one that is kept");
+                self.set_state(SessionState::Ended(end));
+                self.drop_connection();
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 //! several processes.
 
 mod ends;
+mod members;
 mod secrets;
 mod shared;
 mod signing_in;
@@ -26,7 +27,7 @@ use crate::{
     place::Place,
     state::SessionState,
     testkit::VirtualEnvironment,
-    tokens::{Grant, Later, Tokens as _},
+    tokens::{Grant, Later, Note, Tokens as _},
 };
 
 /// One machine: a provider, a secret store, a folder.
@@ -208,6 +209,15 @@ impl CredentialStore for Watched {
             self.inner.delete(owner, entry).await
         })
     }
+}
+
+/// As what the exchange said of the connection that there is now is noted.
+async fn note(session: &Session, note: Note<'_>) -> Result<(), Error> {
+    session.noted(&session.whose().unwrap(), note).await
+}
+
+async fn named(session: &Session, installation: &str) {
+    note(session, Note::Installation(installation)).await.unwrap();
 }
 
 /// As the transport tells it, of a call that was made now.

@@ -26,6 +26,8 @@ struct Turn {
     reading: bool,
     /// The member asked for it.
     by_member: bool,
+    /// It is read for a session of before: whatever becomes of that, it is as due as the one that began since made it.
+    of_former: bool,
     /// Something was sent while it was read, which may have come too late for a page, or the member asked.
     again: Option<Asked>,
 }
@@ -84,7 +86,8 @@ impl Schedule {
         let before = std::mem::take(&mut self.areas);
         for area in areas {
             let before = before.get(&area).copied().unwrap_or_default();
-            let turn = Turn { due: Some(now.max(before.not_before)), failures: 0, ..before };
+            let (due, of_former) = (Some(now.max(before.not_before)), before.reading);
+            let turn = Turn { due, failures: 0, of_former, ..before };
             self.areas.insert(area, turn);
         }
     }
@@ -137,7 +140,7 @@ impl Schedule {
     /// An area is being read.
     pub fn begins(&mut self, area: Area) {
         if let Some(turn) = self.areas.get_mut(&area) {
-            (turn.reading, turn.again) = (true, None);
+            (turn.reading, turn.of_former, turn.again) = (true, false, None);
         }
     }
 
@@ -145,18 +148,25 @@ impl Schedule {
     pub fn abandoned(&mut self, area: Area) {
         if let Some(turn) = self.areas.get_mut(&area) {
             turn.by_member |= turn.again == Some(Asked::ByMember);
-            (turn.reading, turn.again) = (false, None);
+            (turn.reading, turn.of_former, turn.again) = (false, false, None);
         }
     }
 
     /// It was read to its end.
     pub fn done(&mut self, area: Area, now: Duration) {
+        if self.is_of_former(area) {
+            return self.abandoned(area);
+        }
         if let Some(turn) = self.areas.get_mut(&area) {
             let due = if turn.again.is_some() { now } else { now.saturating_add(self.every) };
             // What the member asked for while it was read is still to come.
             let by_member = turn.again == Some(Asked::ByMember);
             *turn = Turn { due: Some(due), by_member, ..Turn::default() };
         }
+    }
+
+    fn is_of_former(&self, area: Area) -> bool {
+        self.areas.get(&area).is_some_and(|turn| turn.of_former)
     }
 
     /// It could not be read. `asked` is what `Retry-After` said, `fraction` a random number from 0 to below 1.
@@ -168,6 +178,14 @@ impl Schedule {
         now: Duration,
         fraction: f64,
     ) {
+        if self.is_of_former(area) {
+            self.abandoned(area);
+            if let (Some(turn), Some(asked)) = (self.areas.get_mut(&area), asked) {
+                turn.not_before = now.saturating_add(asked);
+                turn.due = turn.due.map(|due| due.max(turn.not_before));
+            }
+            return;
+        }
         let trouble = Trouble::of(kind);
         if trouble == Trouble::Session {
             self.areas.values_mut().for_each(|turn| turn.due = None);
@@ -290,6 +308,33 @@ mod tests {
             schedule.session([Area::Ships], at(1_000_001));
             assert_eq!(schedule.next(at(1_000_001)), Next::Read(Area::Ships, Asked::ByProgram));
         }
+    }
+
+    /// LIM-17, CLI-02: what was read for the session before is read anew for the one that began meanwhile, whatever became of
+    /// it, and no earlier than the exchange asked.
+    #[test]
+    fn a_session_that_begins_during_a_reading_has_one_of_its_own() {
+        let during = || {
+            let mut schedule = begun();
+            schedule.begins(Area::Stock);
+            schedule.session([Area::Stock], at(5));
+            assert_eq!(schedule.next(at(5)), Next::Nothing, "it is being read");
+            schedule
+        };
+        let mut schedule = during();
+        schedule.done(Area::Stock, at(6));
+        assert_eq!(schedule.next(at(6)), Next::Read(Area::Stock, Asked::ByProgram));
+        for kind in [ErrorKind::SignInNeeded, ErrorKind::NotPermitted, ErrorKind::Unreachable] {
+            let mut schedule = during();
+            schedule.failed(Area::Stock, kind, None, at(6), 0.5);
+            assert_eq!(schedule.next(at(6)), Next::Read(Area::Stock, Asked::ByProgram), "{kind:?}");
+            schedule.begins(Area::Stock);
+            schedule.failed(Area::Stock, kind, None, at(7), 0.5);
+            assert!(!schedule.is_due(Area::Stock, at(7)), "{kind:?}");
+        }
+        let mut schedule = during();
+        schedule.failed(Area::Stock, ErrorKind::Busy, Some(at(60)), at(6), 0.5);
+        assert_eq!(schedule.due(Area::Stock), Some(at(66)));
     }
 
     /// CLI-02: what the member asked for while it was read is not put off by the trouble that the reading met, and is

@@ -12,7 +12,7 @@ use exchange_api::{
         operation::Operation,
         transport::{Delivery, Sending, TransportFault},
     },
-    types::{OrgDemand, ServiceDocument},
+    types::{InstallationId, OrgDemand},
 };
 use http::{Request, Response};
 
@@ -20,7 +20,7 @@ use super::*;
 use crate::{
     changes::{BlueprintChanges, known::Known},
     feed::model::{Model, THIS},
-    identity::Identity,
+    members::{Members, connection as connection_of, document as service_document_of},
     outbox::{MemoryOutbox, Outbox, Policy},
     replica::Document,
     testkit::{Reply, ScriptedServer, VirtualEnvironment},
@@ -35,6 +35,8 @@ struct State {
     models: Mutex<BTreeMap<Area, Model>>,
     refusals: Mutex<BTreeMap<Area, Refusal>>,
     seen: Mutex<Vec<(u64, Area)>>,
+    /// What it calls the installation that asks.
+    says: Mutex<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -59,6 +61,7 @@ impl Exchange {
             models: Mutex::new(models),
             refusals: Mutex::default(),
             seen: Mutex::default(),
+            says: Mutex::default(),
         }))
     }
 
@@ -98,6 +101,11 @@ impl Transport for Exchange {
                 "/exchange/v1/me/stock" => Area::Stock,
                 "/exchange/v1/me/ships" => Area::Ships,
                 "/exchange/v1/org-stock" => Area::OrgStock,
+                "/exchange/v1" => {
+                    let document = service_document_of(&held(&self.0.says), ALL);
+                    let answer = Response::builder().status(200).header("content-type", "application/json");
+                    return Ok(answer.body(document.into()).unwrap());
+                }
                 other => panic!("{other} is no feed"),
             };
             let limit = query.split('&').find_map(|pair| pair.strip_prefix("limit=")?.parse::<u32>().ok());
@@ -151,21 +159,11 @@ impl Transport for Exchange {
     }
 }
 
-const ANOTHER: &str = r#""installationId":"another","#;
+const ANOTHER: &str = "another";
 const ALL: &[&str] = &["blueprints.read", "stock.read", "hangar.read", "orgstock.read", "demand.read"];
 
 fn connection(scopes: &[&str]) -> Connection {
-    connection_of(&format!(r#""installationId":"{THIS}","#), scopes)
-}
-
-fn connection_of(installation: &str, scopes: &[&str]) -> Connection {
-    let scopes: Vec<_> = scopes.iter().map(|scope| format!("\"exchange.{scope}\"")).collect();
-    let document = format!(
-        r#"{{"apiVersion":"1.0","capabilities":[{}],{installation}"limits":{{"batchMaxOps":500}},"deprecations":[],"docsUrl":"https://docs.example","minClientVersion":null}}"#,
-        scopes.join(","),
-    );
-    let document = ServiceDocument::parse_valid(document.as_bytes()).unwrap();
-    Connection::of(document, &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(), None)
+    connection_of(THIS, scopes)
 }
 
 fn areas(seen: &[(u64, Area)]) -> Vec<Area> {
@@ -215,7 +213,8 @@ async fn what_is_another_members_is_forgotten_first() {
     sync.session(&mine).await.unwrap();
     sync.once().await.unwrap();
     let document = Document { at: sync.now(), body: (*b"{}").into() };
-    sync.replica().store().keep_demand(&document).unwrap();
+    let this = InstallationId::new(THIS).unwrap();
+    assert!(sync.replica().store().keep_demand(&document, &this).unwrap());
     assert_eq!(sync.session(&mine).await.unwrap(), []);
     assert!(sync.replica().store().demand().unwrap().is_some());
 
@@ -227,7 +226,11 @@ async fn what_is_another_members_is_forgotten_first() {
     // Demand of which nobody knows whose it is.
     let sync = Exchange::new().sync();
     let document = Document { at: sync.now(), body: (*b"{}").into() };
-    sync.replica().store().keep_demand(&document).unwrap();
+    let another = connection_of(ANOTHER, ALL);
+    sync.session(&another).await.unwrap();
+    let store = sync.replica().store();
+    assert!(store.keep_demand(&document, another.installation_id().unwrap()).unwrap());
+    store.forget(&Area::ALL.map(Collection::Area), OwnerNote::Goes).unwrap();
     assert_eq!(sync.session(&connection(ALL)).await.unwrap().len(), 1);
 }
 
@@ -281,6 +284,114 @@ async fn who_reads_for_a_former_connection_stops() {
     }
     now.once().await.unwrap();
     assert_eq!(now.replica().count(Area::Ships).unwrap(), 3);
+}
+
+/// OST-14, LIM-17: a round that is under way when the same program goes over to another member's session ends with it, and
+/// says nothing of the new one, whose areas are all due.
+#[tokio::test(start_paused = true)]
+async fn a_round_is_of_the_session_that_it_began_in() {
+    let exchange = Exchange::new();
+    for key in ["s1", "s2", "s3"] {
+        exchange.put(Area::Ships, key, 1);
+    }
+    let sync = exchange.sync();
+    sync.session(&connection(ALL)).await.unwrap();
+    exchange.refuse(Area::Ships, Some(Refusal::Slow(10)));
+    let under_way = {
+        let sync = sync.clone();
+        tokio::spawn(async move { sync.area(Area::Ships).await })
+    };
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    sync.session(&connection_of(ANOTHER, ALL)).await.unwrap();
+    let seen = exchange.seen().len();
+    assert_eq!(under_way.await.unwrap().unwrap_err().kind(), ErrorKind::SignInNeeded);
+    assert_eq!((seen, exchange.seen().len()), (1, 0), "nothing more is read for it");
+    for area in Area::ALL {
+        let kept = sync.replica().store().kept(area).unwrap();
+        assert_eq!(kept.reader.installation.unwrap().as_str(), ANOTHER, "{area}");
+        assert_eq!(sync.replica().count(area).unwrap(), 0, "{area}");
+        assert!(locked(&sync.0.schedule).is_due(area, sync.monotonic()), "{area}");
+        assert!(sync.status().borrow().of(area).error.is_none(), "{area}");
+    }
+    exchange.refuse(Area::Ships, None);
+    sync.once().await.unwrap();
+    assert_eq!(sync.replica().count(Area::Ships).unwrap(), 3);
+}
+
+impl Exchange {
+    /// Synchronisation as [`crate::Exchange::sync`] makes it, for whoever is signed in.
+    fn sync_of(&self, members: &Members) -> Sync {
+        let exchange = members.exchange_at("https://exchange.example", &self.0.machine, self.clone());
+        exchange.sync(&Replica::in_memory())
+    }
+}
+
+/// OST-14, DEM-10: pages are read with nobody's token but that of the session's member, whether or not the program knows
+/// yet that somebody else signed in; when that turns out to be the same member, they are read on.
+#[tokio::test(start_paused = true)]
+async fn no_feed_is_read_with_another_members_token() {
+    let exchange = Exchange::new();
+    let members = Members::new(&exchange.0.machine);
+    exchange.put(Area::Ships, "s1", 1);
+    let sync = exchange.sync_of(&members);
+    let hangar = connection_of("i-1", &["hangar.read"]);
+    sync.session(&hangar).await.unwrap();
+    sync.once().await.unwrap();
+    exchange.seen();
+    members.sign_in(&[Some("i-2")]);
+    let error = sync.area(Area::Ships).await.unwrap_err();
+    assert_eq!((error.kind(), exchange.seen()), (ErrorKind::SignInNeeded, vec![]));
+    assert_eq!(sync.replica().count(Area::Ships).unwrap(), 1);
+    assert_eq!(locked(&sync.0.schedule).due(Area::Ships), None, "nor by a timer");
+
+    for (says, read) in [("", false), ("i-2", false), ("i-1", true)] {
+        *held(&exchange.0.says) = says.to_owned();
+        members.sign_in(&[None]);
+        let (at, done) = (sync.monotonic(), sync.area(Area::Ships).await);
+        assert_eq!(
+            (done.is_ok(), exchange.seen().len()),
+            (read, usize::from(read)),
+            "{says} {done:?} {at:?}"
+        );
+    }
+}
+
+/// CLI-06: what a disconnection deleted does not come back by who still reads with a token that holds for a while, nor by
+/// who begins to; a file that was damaged is read anew.
+#[tokio::test(start_paused = true)]
+async fn what_a_disconnection_deleted_does_not_come_back() {
+    for disconnected in [true, false] {
+        let exchange = Exchange::new();
+        let members = Members::new(&exchange.0.machine);
+        for key in ["s1", "s2", "s3"] {
+            exchange.put(Area::Ships, key, 1);
+        }
+        let sync = exchange.sync_of(&members);
+        sync.session(&connection_of("i-1", ALL)).await.unwrap();
+        exchange.refuse(Area::Ships, Some(Refusal::Slow(10)));
+        let under_way = {
+            let sync = sync.clone();
+            tokio::spawn(async move { sync.area(Area::Ships).await })
+        };
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        if disconnected {
+            members.disconnect_elsewhere();
+        }
+        sync.replica().forget().unwrap();
+        let read = under_way.await.unwrap();
+        if !disconnected {
+            read.unwrap();
+            assert_eq!(sync.replica().count(Area::Ships).unwrap(), 3);
+            continue;
+        }
+        assert_eq!(read.unwrap_err().kind(), ErrorKind::SignInNeeded);
+        let error = sync.session(&connection_of("i-1", ALL)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::SignInNeeded);
+        for area in Area::ALL {
+            assert_eq!(sync.replica().count(area).unwrap(), 0);
+            assert_eq!(sync.replica().store().kept(area).unwrap().reader.installation, None, "{area}");
+        }
+    }
 }
 
 /// LIM-17, WRT-08: by timer every 5 minutes, and at once after something was sent.
@@ -401,7 +512,7 @@ async fn data_of_the_organisation_go_without_a_network_too() {
     sync.once().await.unwrap();
     let demand = br#"{"updatedAt":"2026-01-01T00:00:00Z","items":[],"materials":[]}"#;
     let demand = OrgDemand::parse_valid(demand).unwrap();
-    sync.replica().keep_demand(&demand, sync.now()).unwrap();
+    assert!(sync.replica().keep_demand(&demand, &connection(ALL), sync.now()).unwrap());
     Area::ALL.into_iter().for_each(|area| exchange.refuse(area, Some(Refusal::Offline)));
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });

@@ -230,7 +230,9 @@ impl Reply {
                 problem.code = code.clone();
                 problem.status = i64::from(self.status.as_u16());
                 let wait = self.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-                problem.retry_after_seconds = wait.and_then(|wait| wait.parse().ok());
+                #[allow(deprecated, reason = "an exchange may still say it")]
+                let seconds = &mut problem.retry_after_seconds;
+                *seconds = wait.and_then(|wait| wait.parse().ok());
                 serde_json::to_vec(&problem).expect("a problem is JSON").into()
             }
         }

@@ -11,8 +11,9 @@ use crate::{
     exchange::{Exchange, ExchangeBuilder},
     identity::Identity,
     place::Place,
-    tokens::{Grant, Later, Proofs, Tokens, Whose},
+    tokens::{Grant, Later, Note, Proofs, Tokens},
     transport::Settings,
+    whose::Whose,
 };
 
 /// The exchange at this origin, with a key and a token that never runs out and is never another.
@@ -31,7 +32,8 @@ pub fn signed_in(
     let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().expect("a key"));
     let token = AccessToken::new("token-of-a-test").expect("a token");
     let proofs = Arc::new(Proofs::new(key, environment.clone()));
-    let grant = Grant { token: Arc::new(token), proofs, of: Whose::default(), installation: None };
+    let whose = Whose { connection: Some("a-connection".into()), installation: None };
+    let grant = Grant { token: Arc::new(token), proofs, whose, jkt: "a-key".into(), opened: 1 };
     let builder: ExchangeBuilder = Exchange::builder(place, identity)
         .environment(environment.clone())
         .settings(settings)
@@ -62,8 +64,18 @@ impl Tokens for Fixed {
         Box::pin(async { Err(Error::new(ErrorKind::SignInNeeded, "there is no other token in a test")) })
     }
 
-    fn named<'a>(&'a self, _: &'a Whose, installation: &'a str) -> Later<'a, Result<(), Error>> {
-        self.grant().installation = Some(installation.into());
+    fn whose(&self) -> Option<Whose> {
+        Some(self.grant().whose.clone())
+    }
+
+    fn is_kept<'a>(&'a self, _: &'a Whose) -> Later<'a, Result<bool, Error>> {
+        Box::pin(async { Ok(true) })
+    }
+
+    fn noted<'a>(&'a self, _: &'a Whose, note: Note<'a>) -> Later<'a, Result<(), Error>> {
+        if let Note::Installation(id) = note {
+            self.grant().whose.installation = Some(id.into());
+        }
         Box::pin(async { Ok(()) })
     }
 

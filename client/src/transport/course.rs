@@ -18,8 +18,9 @@ use http::{
 use super::{Inner, Patience, Terms, progress::Progress};
 use crate::{
     error::{Error, ErrorKind},
-    tokens::{Grant, SignedBy},
+    tokens::Grant,
     verdict::{self, Judged, Said, Verdict},
+    whose::Whose,
 };
 
 /// By which those who run the exchange find a call, and all its requests (GW-13).
@@ -49,7 +50,7 @@ pub(super) struct Course {
     head: Parts,
     body: Bytes,
     last: Option<Last>,
-    signed: Option<SignedBy>,
+    signed: Option<Whose>,
 }
 
 /// What came last.
@@ -137,7 +138,7 @@ impl Course {
     /// Remembers whose the next request is; fails where the call is not to be signed by them.
     pub(super) fn sign_by(&mut self, grant: &Grant) -> Result<(), Error> {
         self.head.extensions.get::<Terms>().map_or(Ok(()), |terms| terms.allow(grant))?;
-        self.signed = Some(SignedBy { of: grant.of.clone(), installation: grant.installation.clone() });
+        self.signed = Some(grant.whose.clone());
         Ok(())
     }
 

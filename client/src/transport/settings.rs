@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use super::Carrier;
 use crate::{
     backoff::Backoff,
-    gates::Gates,
     pace::{Asked, Budget},
 };
 
@@ -39,14 +37,6 @@ impl Default for Settings {
             write_time: Duration::from_secs(40),
             max_body: 16 << 20,
         }
-    }
-}
-
-impl Carrier {
-    /// With what the exchange asked for before, and where it is remembered from now on.
-    pub(crate) fn remembering(self, gates: Gates) -> Self {
-        self.0.pace().remember(gates);
-        self
     }
 }
 

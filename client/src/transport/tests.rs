@@ -27,9 +27,11 @@ use super::{Carrier, Effort, Patience, Settings};
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
+    gates::Gates,
     identity::Identity,
     testkit::{Reply, ScriptedServer, Seen, VirtualEnvironment},
-    tokens::{Grant, Later, Proofs, Tokens, Whose},
+    tokens::{Grant, Later, Note, Proofs, Tokens},
+    whose::Whose,
 };
 
 /// A client whose transport is the real one, and the gateway that it talks to.
@@ -59,6 +61,7 @@ impl Rig {
             Arc::clone(&tokens) as Arc<dyn Tokens>,
             machine.environment(),
             settings,
+            Gates::default(),
         );
         let api = Client::new(gateway.origin(), carrier.clone());
         Self { machine, gateway, tokens, carrier, api }
@@ -177,6 +180,10 @@ struct DoubleState {
     deaf: bool,
 }
 
+fn whose() -> Whose {
+    Whose { connection: Some("a-connection".into()), installation: None }
+}
+
 impl Double {
     fn new(environment: &Environment) -> Self {
         let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
@@ -190,7 +197,7 @@ impl Double {
 
     fn grant(&self, number: u32) -> Grant {
         let (token, proofs) = (Arc::new(Self::token(number)), Arc::clone(&self.proofs));
-        Grant { token, proofs, of: Whose::default(), installation: None }
+        Grant { token, proofs, whose: whose(), jkt: "a-key".into(), opened: 1 }
     }
 
     fn told_of(&self) -> Vec<ErrorKind> {
@@ -237,7 +244,15 @@ impl Tokens for Double {
         Box::pin(async { renewed })
     }
 
-    fn named<'a>(&'a self, _: &'a Whose, _: &'a str) -> Later<'a, Result<(), Error>> {
+    fn whose(&self) -> Option<Whose> {
+        Some(whose())
+    }
+
+    fn is_kept<'a>(&'a self, _: &'a Whose) -> Later<'a, Result<bool, Error>> {
+        Box::pin(async { Ok(true) })
+    }
+
+    fn noted<'a>(&'a self, _: &'a Whose, _: Note<'a>) -> Later<'a, Result<(), Error>> {
         Box::pin(async { Ok(()) })
     }
 

@@ -67,7 +67,7 @@ impl Desk {
     }
 
     async fn connection(&self) -> Connection {
-        Connection::read(self.exchange.api(), self.exchange.identity(), None).await.unwrap()
+        self.exchange.connection().await.unwrap()
     }
 
     async fn act(&self, account: &str, act: &str) {

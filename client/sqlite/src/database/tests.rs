@@ -202,6 +202,51 @@ fn what_is_deleted_is_gone_from_every_file() {
     database.settle(0).unwrap();
 }
 
+/// Set for what [`a_full_file_is_written_anew_in_little_memory`] measures in a process of its own.
+#[cfg(target_os = "linux")]
+const CHILD: &str = "EXCHANGE_DATABASE_CHILD";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn child_that_is_measured() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let (folder, path) = file();
+    let database = Database::open(&path, &OLD).unwrap();
+    let text = "x".repeat(10_000);
+    let insert = "INSERT INTO note (text) VALUES (?1)";
+    let rows = |transaction: &Transaction<'_>| {
+        (0..4_000).try_for_each(|_| transaction.execute(insert, [&text]).map(drop))?;
+        leave(transaction, 0)
+    };
+    database.write(rows).unwrap();
+    let most = || {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
+        line.strip_suffix(" kB").unwrap().parse::<u64>().unwrap() / 1024
+    };
+    let before = most();
+    database.settle(1).unwrap();
+    let after = most();
+    assert!(fs::metadata(&path).unwrap().len() > 40_000_000);
+    assert!(after < before + 16, "40 MB were written anew in {before} to {after} MiB");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "another file was left behind");
+    assert_eq!(notes(&database).len(), 4_000);
+}
+
+/// A replica of 200,000 rows is not held in memory because one of them was deleted.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_file_is_written_anew_in_little_memory() {
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "database::tests::child_that_is_measured", "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+}
+
 #[cfg(unix)]
 #[test]
 fn files_are_this_users_alone() {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use exchange_client::{
     Area, UnixTime,
-    api::{Contract, Json},
+    api::{Contract, Json, types::InstallationId},
     feed::{Kept, Position, Reader},
-    replica::{CURSOR_FOR, Commit, Document, Outcome, Removal, Row, Tally},
+    replica::{CURSOR_FOR, Commit, Document, Outcome, OwnerNote, Removal, Row, Tally},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Transaction, named_params, params};
 
@@ -249,10 +249,18 @@ pub(super) fn demand(connection: &Connection) -> Result<Option<Document>> {
     document.optional()
 }
 
-pub(super) fn keep_demand(transaction: &Transaction<'_>, demand: &Document) -> Result<()> {
+pub(super) fn keep_demand(
+    transaction: &Transaction<'_>,
+    demand: &Document,
+    of: &InstallationId,
+) -> Result<bool> {
+    if kept(transaction, Area::OrgStock)?.reader.installation.as_ref() != Some(of) {
+        return Ok(false);
+    }
     let put = "INSERT OR REPLACE INTO demand (one, at, body) VALUES (1, ?1, ?2)";
     transaction.execute(put, params![millis(demand.at), demand.body])?;
-    leave(transaction, millis(demand.at))
+    leave(transaction, millis(demand.at))?;
+    Ok(true)
 }
 
 pub(super) fn forget_demand(transaction: &Transaction<'_>) -> Result<u64> {
@@ -260,15 +268,12 @@ pub(super) fn forget_demand(transaction: &Transaction<'_>) -> Result<u64> {
     Ok(transaction.execute("DELETE FROM demand", [])? as u64)
 }
 
-/// The count goes on, so that a commit that was decided before cannot be applied.
-pub(super) fn forget(transaction: &Transaction<'_>, area: Area) -> Result<u64> {
-    let before = kept(transaction, area)?;
+pub(super) fn forget(transaction: &Transaction<'_>, area: Area, owner: OwnerNote) -> Result<u64> {
     let entries = transaction.execute("DELETE FROM entry WHERE area = ?1", [number(area)])?;
     transaction.execute("DELETE FROM removal WHERE area = ?1", [number(area)])?;
     transaction.execute("DELETE FROM agreed WHERE area = ?1", [number(area)])?;
-    let mut kept = Kept::default();
-    (kept.sequence, kept.generation) = (before.sequence + 1, before.generation);
-    keep(transaction, area, &kept)?;
+    let before = kept(transaction, area)?;
+    keep(transaction, area, &before.forgotten(owner))?;
     leave(transaction, 0)?;
     Ok(entries as u64)
 }

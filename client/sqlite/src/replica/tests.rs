@@ -44,8 +44,8 @@ delegated! {
     agree(area: Area, entries: &[Row], gone: &[&str]) -> ();
     agreed(area: Area, key: &str) -> Option<Row>;
     demand() -> Option<Document>;
-    keep_demand(demand: &Document) -> ();
-    forget(collections: &[Collection]) -> Vec<Forgotten>;
+    keep_demand(demand: &Document, of: &InstallationId) -> bool;
+    forget(collections: &[Collection], owner: OwnerNote) -> Vec<Forgotten>;
     settle(now: UnixTime) -> ();
 }
 
@@ -56,16 +56,43 @@ fn the_organisations_data_go_whatever_becomes_of_the_members_own() {
     let store = open(&folder);
     let mut commit = Commit::of(Area::OrgStock, 0, check::kept(1, 1, "one"));
     commit.upserts.push(check::row("1", Some("a"), None));
+    let reader: InstallationId = "i-1".parse().unwrap();
+    commit.kept.reader.installation = Some(reader.clone());
     store.commit(&commit).unwrap();
-    store.keep_demand(&Document { at: UnixTime::from_secs(1), body: (*b"{}").into() }).unwrap();
+    let demand = Document { at: UnixTime::from_secs(1), body: (*b"{}").into() };
+    assert!(store.keep_demand(&demand, &reader).unwrap());
     rusqlite::Connection::open(folder.path().join("replica.db"))
         .unwrap()
         .execute_batch("DROP TABLE entry")
         .unwrap();
 
-    assert!(store.forget(&Collection::ALL).is_err());
+    assert!(store.forget(&Collection::ALL, OwnerNote::Goes).is_err());
     assert_eq!(store.count(Area::OrgStock).unwrap(), 0);
     assert!(store.demand().unwrap().is_none());
+}
+
+/// OST-14: what is too old goes also where the member's own copies are of a newer program, which are left as they are.
+#[test]
+fn the_organisations_data_expire_beside_a_file_of_a_newer_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let mut commit = Commit::of(Area::OrgStock, 0, check::kept(1, 1, "one"));
+    commit.upserts.push(check::row("1", Some("a"), None));
+    store.commit(&commit).unwrap();
+    drop(store);
+    let own = folder.path().join("replica.db");
+    rusqlite::Connection::open(&own).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+    let read = commit.kept.since.unwrap();
+    for (now, left) in [(read, 1), (read + ORGANISATION_FOR, 0)] {
+        let error = SqliteReplica::expire(folder.path(), now).unwrap_err();
+        assert!(error.to_string().contains("newer version"), "{error}");
+        let organisation = rusqlite::Connection::open(folder.path().join("organisation.db")).unwrap();
+        let count = organisation.query_row("SELECT count(*) FROM entry", [], |row| row.get::<_, i64>(0));
+        assert_eq!(count.unwrap(), left);
+    }
+    assert!(SqliteReplica::open(folder.path()).is_err());
+    fs::remove_file(own).unwrap();
+    assert_eq!(SqliteReplica::expire(folder.path(), read).unwrap(), []);
 }
 
 /// The same rules as the store in memory, and the same plays, with the program ended and started anew in them.
@@ -106,7 +133,8 @@ fn data_of_the_organisation_leave_no_byte_after_seven_days() {
     model::read_all::<OrgStockLot>(&replica, &mut pools, 100);
     let read = UnixTime::from_secs(1_000);
     let document = Document { at: read, body: (*b"{\"demand\":\"geheim\"}").into() };
-    replica.store().keep_demand(&document).unwrap();
+    let reader = replica.store().kept(Area::OrgStock).unwrap().reader.installation.unwrap();
+    assert!(replica.store().keep_demand(&document, &reader).unwrap());
     assert!(found(b"geheim") > 600);
 
     // Another process, started 7 days later.

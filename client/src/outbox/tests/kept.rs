@@ -77,6 +77,29 @@ async fn what_is_not_the_organisation_s_is_kept_until_it_is_told() {
     assert!(bench.outbox.outcome(own).await.unwrap().unwrap().is_as_asked());
 }
 
+/// OST-14: what this version cannot read goes after 7 days too, and at once where nobody can tell how old it is.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_read_is_kept_no_longer() {
+    let bench = Bench::new();
+    let [told, old] = [(); 2].map(|()| bench.outbox.enqueue(org_stock()));
+    let (later, garbled) = (told.await.unwrap()[0], old.await.unwrap()[0]);
+    bench.flush().await;
+    for (number, spoil) in [(later, false), (garbled, true)] {
+        let mut row = bench.store.row(number.0).await.unwrap().unwrap();
+        row.head =
+            if spoil { "{".to_owned() } else { row.head.replace("\"done\"", "\"of-a-later-version\"") };
+        assert!(bench.store.replace(row).await.unwrap());
+    }
+    let expire = async || {
+        let now = bench.machine.environment().now().wall;
+        expire(&bench.store, "me", now, &Policy::default()).await.unwrap()
+    };
+    bench.pass(7 * DAY - seconds(60));
+    assert_eq!(expire().await, [garbled]);
+    bench.pass(seconds(120));
+    assert_eq!(expire().await, [later]);
+}
+
 /// However many sets are forgotten, the store is rewritten once; what is not decided or not there stays or is no matter.
 #[tokio::test(start_paused = true)]
 async fn what_was_told_is_forgotten_at_once() {

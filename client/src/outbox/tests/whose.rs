@@ -1,68 +1,7 @@
 //! Outboxes over the real transport, and the session of whoever is signed in.
 
-use std::sync::{Arc, Mutex};
-
-use dpop_bound::{AccessToken, KeyPair, ProofSigner, TokenHash};
-use exchange_api::{Contract as _, types::ServiceDocument};
-
 use super::*;
-use crate::{
-    connection::Connection,
-    exchange::Exchange,
-    identity::Identity,
-    place::Place,
-    tokens::{Grant, Later, Proofs, Tokens, Whose},
-};
-
-/// A session of which it is known whose it is, which changes when a test says so.
-#[derive(Clone)]
-struct Members {
-    proofs: Arc<Proofs>,
-    /// Whose the next grants are: all but the last are given once.
-    next: Arc<Mutex<Vec<Option<&'static str>>>>,
-    /// What it refuses with instead.
-    refuses: Arc<Mutex<Option<ErrorKind>>>,
-}
-
-impl Members {
-    fn sign_in(&self, installations: &[Option<&'static str>]) {
-        *self.next.lock().unwrap() = installations.to_vec();
-    }
-}
-
-impl Tokens for Members {
-    fn current(&self) -> Later<'_, Result<Grant, Error>> {
-        if let Some(kind) = *self.refuses.lock().unwrap() {
-            return Box::pin(async move { Err(Error::new(kind, "the identity provider refused")) });
-        }
-        let mut next = self.next.lock().unwrap();
-        let installation = if next.len() > 1 { next.remove(0) } else { next[0] };
-        let token = AccessToken::new(format!("token-of-{}", installation.unwrap_or("somebody"))).unwrap();
-        let grant = Grant {
-            token: Arc::new(token),
-            proofs: Arc::clone(&self.proofs),
-            of: Whose::default(),
-            installation: installation.map(Into::into),
-        };
-        Box::pin(async { Ok(grant) })
-    }
-
-    fn gateway(&self) -> Option<Arc<Proofs>> {
-        Some(Arc::clone(&self.proofs))
-    }
-
-    fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
-        self.current()
-    }
-
-    fn named<'a>(&'a self, _: &'a Whose, _: &'a str) -> Later<'a, Result<(), Error>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn told<'a>(&'a self, _: &'a Grant, _: &'a Error) -> Later<'a, ()> {
-        Box::pin(async {})
-    }
-}
+use crate::members::{Members, connection, service_document};
 
 /// The outbox of installation `i-1`, which is signed in.
 struct Desk {
@@ -87,22 +26,9 @@ impl Desk {
     }
 
     fn over(machine: VirtualEnvironment, server: ScriptedServer, store: MemoryOutbox) -> Self {
-        let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
-        let proofs = Arc::new(Proofs::new(key, machine.environment()));
-        let next = Arc::new(Mutex::new(vec![Some("i-1")]));
-        let members = Members { proofs, next, refuses: Arc::default() };
-        let place = Place::new("https://identity.test", server.origin()).unwrap();
-        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-        let exchange = Exchange::builder(place, identity.clone())
-            .environment(machine.environment())
-            .transport(server.clone())
-            .build_with(Arc::new(members.clone()))
-            .unwrap();
-        let document =
-            br#"{"apiVersion": "1.4", "capabilities": ["exchange.connect"], "installationId": "i-1",
-            "limits": {"batchMaxOps": 500}, "deprecations": [], "docsUrl": "https://docs.example",
-            "minClientVersion": null}"#;
-        let connection = Connection::of(ServiceDocument::parse(document).unwrap(), &identity, None);
+        let members = Members::new(&machine);
+        let exchange = members.exchange(&machine, &server);
+        let connection = connection("i-1", &["connect"]);
         let outbox = exchange.outbox(store.clone(), &connection).unwrap();
         Self { machine, server, members, store, outbox }
     }
@@ -180,12 +106,18 @@ async fn a_set_waits_until_it_is_known_who_signed_in() {
     let desk = Desk::new();
     let entry = desk.enqueue().await;
     desk.members.sign_in(&[None]);
+    desk.server.then_for("service_document", Reply::problem(Code::ServiceUnavailable).retry_after("30"));
     let told = desk.outbox.flush().await.unwrap();
     assert!(matches!(told[..], [OutboxEvent::Waiting { .. }]), "{told:?}");
-    assert_eq!((desk.state(entry).await, desk.server.count()), (State::Pending, 0));
-    desk.members.sign_in(&[Some("i-1")]);
+    assert_eq!(
+        (desk.state(entry).await, desk.tokens()),
+        (State::Pending, vec!["token-of-somebody".to_owned()])
+    );
+    // Nobody else has to read it: it may be another process that signed in.
+    desk.server.then_for("service_document", service_document("i-1", &[]));
     desk.machine.suspend(seconds(600));
-    assert!(desk.outbox.flush().await.unwrap().iter().all(decided));
+    let told = desk.outbox.flush().await.unwrap();
+    assert!(told.iter().all(decided), "{told:?}");
 }
 
 /// GW-12, DPP-18: a set whose proof the exchange refused may have been carried out, as its message may have been doubled:
@@ -195,8 +127,10 @@ async fn a_refused_proof_is_no_outcome() {
     let desk = Desk::new();
     desk.server.then(Reply::challenge("DPoP error=invalid_dpop_proof", None));
     let entry = desk.enqueue().await;
-    desk.outbox.flush().await.unwrap();
+    let told = desk.outbox.flush().await.unwrap();
     assert_eq!(desk.state(entry).await, State::Parked(Why::Fault));
+    let [OutboxEvent::Parked { error, .. }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(error.advice(), crate::Advice::LeaveItRunning, "not to be reported as a fault");
     assert!(desk.outbox.entry(entry).await.unwrap().may_be_applied());
     assert!(desk.outbox.edit(entry, blueprint("bp-2")).await.is_err());
     desk.outbox.resume().await.unwrap();

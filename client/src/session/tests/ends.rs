@@ -37,7 +37,7 @@ async fn what_the_gateway_ends() {
     for (end, kept) in [(End::Client, true), (End::Installation, false)] {
         let machine = Machine::new();
         let session = machine.signed_in().await;
-        session.note_installation("i-1").await.unwrap();
+        named(&session, "i-1").await;
         told(&session, ErrorKind::Ended(end)).await;
         assert_eq!(
             (session.state(), kind(&session).await),
@@ -165,7 +165,7 @@ async fn a_disconnection_keeps_its_order() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let other = machine.process().await;
-    session.note_label("desk").await.unwrap();
+    note(&session, Note::Label("desk")).await.unwrap();
     let gone = Arc::new(AtomicBool::new(false));
     session.keeps(Replica(Arc::clone(&gone)));
     let report = session.disconnect().await;
@@ -238,7 +238,7 @@ async fn futures_can_be_dropped_anywhere() {
         machine.pass(301).await;
         let short = Duration::from_millis(millis);
         let _ = tokio::time::timeout(short, session.current()).await;
-        let _ = tokio::time::timeout(short, session.note_label("desk")).await;
+        let _ = tokio::time::timeout(short, note(&session, Note::Label("desk"))).await;
         token(&other).await;
         token(&session).await;
     }
@@ -286,4 +286,22 @@ async fn a_disconnection_revokes_what_holds() {
     assert!(matches!(report.tokens, StepTaken::Failed(_)) && !machine.kept(Entry::RefreshToken).await);
     let form = machine.fake.state().forms.last().cloned().unwrap();
     assert!(form.contains("hush-refresh-3"), "{form}");
+}
+
+/// ERR-12: whose tokens a store holds that gives no answer nobody can tell: an end that this process hears of deletes none.
+#[tokio::test(start_paused = true)]
+async fn an_end_deletes_nothing_from_a_store_that_is_silent() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let old = session.current().await.unwrap();
+    let other = machine.process().await;
+    machine.sign_in(&other).await;
+    machine.store.slow.store(true, Ordering::SeqCst);
+    told_of(&session, &old, ErrorKind::Ended(End::Client)).await;
+    assert_eq!(session.state(), SessionState::Ended(End::Client));
+    machine.store.slow.store(false, Ordering::SeqCst);
+    machine.pass(100).await;
+    assert_eq!(machine.all_kept().await, [true; 3]);
+    machine.pass(250).await;
+    token(&other).await;
 }

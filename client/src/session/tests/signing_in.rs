@@ -247,7 +247,7 @@ async fn two_processes_sign_in_with_one_key() {
 async fn a_login_that_is_not_kept_costs_nothing() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    session.note_installation("i-1").await.unwrap();
+    named(&session, "i-1").await;
     machine.pass(301).await;
     machine.store.be_full(true);
     assert_eq!(kind(&session).await, ErrorKind::Secrets);
@@ -296,7 +296,7 @@ async fn no_token_is_kept_under_a_former_name() {
         }
     }
     let machine = Machine::new();
-    machine.signed_in().await.note_installation("i-former").await.unwrap();
+    named(&machine.signed_in().await, "i-former").await;
     let (notes, seen) = (machine.folder.path().join("state").join("session.json"), Arc::default());
     assert!(std::fs::read_to_string(&notes).unwrap().contains("i-former"));
     let store = Looking(machine.store.clone(), notes, Arc::clone(&seen));
@@ -330,7 +330,7 @@ async fn a_login_that_is_kept_too_late_costs_nothing() {
 async fn a_new_connection_has_no_name_yet() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    session.note_installation("i-1").await.unwrap();
+    named(&session, "i-1").await;
     let noted = async || machine.builder().noted().await.unwrap();
     let Noted { installation_id, was_connected } = noted().await;
     assert_eq!((installation_id.as_deref(), was_connected), (Some("i-1"), true));
@@ -347,7 +347,7 @@ async fn what_was_noted_needs_no_store() {
     let noted = async || machine.builder().noted().await.unwrap();
     assert_eq!(noted().await, Noted::default());
     let session = machine.signed_in().await;
-    session.note_installation("i-1").await.unwrap();
+    named(&session, "i-1").await;
     machine.store.slow.store(true, Ordering::SeqCst);
     assert!(noted().await.was_connected);
     machine.store.slow.store(false, Ordering::SeqCst);
@@ -361,8 +361,8 @@ async fn what_was_noted_needs_no_store() {
 async fn notes_of_another_connection_are_none() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    session.note_installation("i-1").await.unwrap();
-    session.note_label("desk").await.unwrap();
+    named(&session, "i-1").await;
+    note(&session, Note::Label("desk")).await.unwrap();
     let notes = machine.folder.path().join("state/session.json");
     let of_the_old_one = std::fs::read(&notes).unwrap();
     assert_eq!(machine.process().await.installation_id().as_deref(), Some("i-1"));
@@ -370,7 +370,7 @@ async fn notes_of_another_connection_are_none() {
     std::fs::write(notes, of_the_old_one).unwrap();
     let next = machine.process().await;
     assert_eq!((next.state(), next.installation_id(), next.label()), (SessionState::Active, None, None));
-    assert_eq!(next.current().await.unwrap().installation, None);
+    assert_eq!(next.current().await.unwrap().whose.installation, None);
 }
 
 /// SVC-07: what is said of the connection that was read is no name of one that took its place meanwhile.
@@ -380,11 +380,11 @@ async fn a_late_name_is_not_the_new_connections() {
     let session = machine.signed_in().await;
     let before = session.current().await.unwrap();
     machine.sign_in(&session).await;
-    session.named(&before.of, "i-1").await.unwrap();
+    session.noted(&before.whose, Note::Installation("i-1")).await.unwrap();
     assert_eq!((session.installation_id(), machine.process().await.installation_id()), (None, None));
     let now = session.current().await.unwrap();
-    session.named(&now.of, "i-2").await.unwrap();
-    assert_eq!(session.current().await.unwrap().installation.as_deref(), Some("i-2"));
+    session.noted(&now.whose, Note::Installation("i-2")).await.unwrap();
+    assert_eq!(session.current().await.unwrap().whose.installation.as_deref(), Some("i-2"));
 }
 
 /// SVC-07: a process that goes over to the connection of another's login knows what that one noted of it.
@@ -392,11 +392,11 @@ async fn a_late_name_is_not_the_new_connections() {
 async fn the_name_comes_with_the_connection() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    session.note_installation("i-1").await.unwrap();
+    named(&session, "i-1").await;
     let other = machine.process().await;
     machine.sign_in(&other).await;
-    other.note_installation("i-2").await.unwrap();
+    named(&other, "i-2").await;
     machine.pass(250).await;
-    assert_eq!(session.current().await.unwrap().installation.as_deref(), Some("i-2"));
+    assert_eq!(session.current().await.unwrap().whose.installation.as_deref(), Some("i-2"));
     assert_eq!(session.installation_id().as_deref(), Some("i-2"));
 }

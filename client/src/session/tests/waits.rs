@@ -89,8 +89,13 @@ async fn exchanges_of_one_session_share_what_they_are_told() {
     assert_eq!(wait(&read(&next, Patience::INTERACTIVE).await.unwrap_err()), 60);
     // Of clocks of its own nobody knows what they mean to others.
     let builder = Exchange::builder(session.place().clone(), session.identity().clone());
-    let apart = builder.environment(machine.time.environment()).transport(gateway.clone());
-    assert!(!apart.build(&session).unwrap().environment().has_clock_of(session.environment()));
+    let elsewhere = ScriptedServer::gateway(&machine.time);
+    elsewhere.answer(|_| Reply::json(200, r#"{"items": []}"#));
+    let apart = builder.environment(machine.time.environment()).transport(elsewhere.clone());
+    let apart = apart.build(&session).unwrap();
+    assert!(!apart.environment().has_clock_of(session.environment()));
+    read(&apart, Patience::INTERACTIVE).await.unwrap();
+    assert_eq!(elsewhere.count(), 1, "it does not wait for what the session's others were told");
 }
 
 /// CLI-02: a wall clock that was set back for days, by an earlier process's word or a later one's, makes a wait no

@@ -6,7 +6,7 @@ use dpop_bound::{Htu, session};
 use exchange_api::{calls::StockRead, codes::Code, operations::OperationId, runtime::transport::Transport};
 
 use super::*;
-use crate::testkit::START;
+use crate::{pace::Asked, testkit::START};
 
 /// DPP-01, DPP-02, DPP-03, DPP-04, DPP-06, DPP-20: the gateway looks at every request, and refuses none of
 /// them: one `Authorization`, one proof by the key, for this method, address, time and token, with an id of its
@@ -237,6 +237,26 @@ async fn a_write_whose_proof_is_refused_may_be_a_copy() {
     rig.gateway.then(invalid());
     let error = rig.write("key-12345678", LONG).await.unwrap_err();
     assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::OutcomeUnknown, 2));
+}
+
+/// DPP-10, DPP-18, GW-12: a clock that is off by little is corrected, and the refused proof may have been right all the
+/// same: the second copy of a doubled message was refused, and the first carried out. Whatever the gateway says after
+/// that about something else, nobody knows what became of the write. A proof whose time was wrong was taken from no copy.
+#[tokio::test(start_paused = true)]
+async fn a_correction_of_the_clock_does_not_hide_a_copy() {
+    let once = Patience::new(1, seconds(120), Asked::ByProgram);
+    for (wrong_by, is_hidden) in [(10, true), (-10, true), (29, true), (3600, false), (-3600, false)] {
+        let rig = Rig::new();
+        rig.machine.set_wrong_by(wrong_by);
+        if is_hidden {
+            rig.gateway.then(Reply::challenge("DPoP error=invalid_dpop_proof", None));
+        }
+        rig.gateway.then(Reply::problem(Code::RateLimited));
+        let error = rig.write("key-12345678", once).await.unwrap_err();
+        let kind = if is_hidden { ErrorKind::OutcomeUnknown } else { ErrorKind::Busy };
+        assert_eq!((error.kind(), error.may_have_happened()), (kind, is_hidden), "{wrong_by}");
+        assert_eq!(rig.gateway.count(), 2, "{wrong_by}");
+    }
 }
 
 /// A machine that slept goes by its wall clock.

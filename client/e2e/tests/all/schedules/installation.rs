@@ -17,7 +17,7 @@ use exchange_client::{
         types::{BookIn, HolderRef, ItemRef, Quality, UnitId},
     },
     changes::{Lot, known::Known, place, quantity},
-    outbox::{Entry, EntryNumber, Found, OutboxStore, Policy, State, Why},
+    outbox::{Entry, EntryNumber, Found, State, Why},
     sync::{Doing, Sync},
     testkit::VirtualEnvironment,
 };
@@ -28,6 +28,8 @@ use tempfile::TempDir;
 use super::wire::{Dice, Time, Watch, Wire, held};
 
 pub(super) const MEMBER: &str = "sandbox-member";
+/// Who signs in at the same machine now and then.
+const OTHER: &str = "sandbox-member-2";
 pub(super) const UNIT: &str = "unit-squadron";
 
 /// Where an installation keeps its things.
@@ -54,6 +56,10 @@ pub(super) struct Installation {
     credentials: InMemory,
     stores: Stores,
     program: Program,
+    /// What the exchange said when the member signed in first, which a program keeps over its restarts.
+    connection: Connection,
+    /// Who is signed in.
+    pub(super) signed_in: &'static str,
     pub(super) planted: Vec<Planted>,
     /// What was shown or could have been logged.
     pub(super) shown: String,
@@ -86,8 +92,12 @@ impl Installation {
         };
         let (wrong_by, credentials) = (Arc::default(), InMemory::new());
         let watch = Watch { time: time.clone(), wrong_by: Arc::clone(&wrong_by) };
-        let program = Program::start(name, sandbox, &wire, watch, dice.roll(), &credentials, &stores).await;
-        let mut installation = Self {
+        let (session, exchange) =
+            opened(name, sandbox, &wire, watch, dice.roll(), &credentials, &stores).await;
+        sign_in(&session, exchange.environment(), sandbox, &wire, MEMBER).await;
+        let connection = patiently(exchange.environment(), || exchange.connection()).await;
+        let program = Program::begin(session, exchange, &connection, &stores);
+        Self {
             name,
             sandbox: Arc::clone(sandbox),
             time: time.clone(),
@@ -97,11 +107,11 @@ impl Installation {
             credentials,
             stores,
             program,
+            connection,
+            signed_in: MEMBER,
             planted: Vec::new(),
             shown: String::new(),
-        };
-        installation.sign_in().await;
-        installation
+        }
     }
 
     /// The program ends, wherever it is, and is started again.
@@ -110,7 +120,8 @@ impl Installation {
         let watch = Watch { time: self.time.clone(), wrong_by: Arc::clone(&self.wrong_by) };
         let Self { name, sandbox, wire, credentials, stores, .. } = self;
         let seed = self.dice.roll();
-        self.program = Program::start(name, sandbox, wire, watch, seed, credentials, stores).await;
+        let (session, exchange) = opened(name, sandbox, wire, watch, seed, credentials, stores).await;
+        self.program = Program::begin(session, exchange, &self.connection, stores);
     }
 
     /// Its clock shows so many seconds too much from now on.
@@ -120,15 +131,27 @@ impl Installation {
         }
     }
 
-    /// The member signs in, while nothing comes in between.
-    async fn sign_in(&mut self) {
-        let weather = std::mem::take(&mut self.wire.seen().weather);
-        let session = &self.program.session;
-        // The provider may have asked to wait.
-        let login = self.patiently(|| session.sign_in(Scope::ALL)).await;
-        held(self.sandbox.approve(login.user_code(), MEMBER)).await.unwrap();
-        login.finish().await.unwrap();
-        self.wire.seen().weather = weather;
+    /// Somebody signs in, while nothing comes in between. A program may be slow to hear of it: it may have been another
+    /// one of this profile.
+    async fn sign_in(&mut self, who: &'static str) {
+        let Program { session, exchange, .. } = &self.program;
+        sign_in(session, exchange.environment(), &self.sandbox, &self.wire, who).await;
+        self.signed_in = who;
+        if who == MEMBER || self.dice.happens(50) {
+            self.program.knows_session = false;
+        }
+    }
+
+    /// Somebody else sits down at this machine, or the member comes back. What the member's outbox holds, stays there.
+    pub(super) async fn change_places(&mut self) {
+        self.sign_in(if self.signed_in == MEMBER { OTHER } else { MEMBER }).await;
+    }
+
+    /// The member is there.
+    pub(super) async fn come_back(&mut self) {
+        if self.signed_in != MEMBER {
+            self.sign_in(MEMBER).await;
+        }
     }
 
     /// By which the roster names this member.
@@ -181,15 +204,14 @@ impl Installation {
         let mut events = outbox.events();
         let connecting = async {
             while !*knows_session {
-                let wait = match Connection::read(exchange.api(), exchange.identity(), None).await {
-                    Ok(connection) => {
-                        sync.session(&connection).await.unwrap();
-                        *knows_session = true;
-                        break;
+                let begun = async { sync.session(&exchange.connection().await?).await };
+                match begun.await {
+                    Ok(_) => *knows_session = true,
+                    Err(error) => {
+                        let wait = error.retry_after().unwrap_or_default().max(Duration::from_secs(30));
+                        exchange.environment().sleep(wait).await;
                     }
-                    Err(error) => error.retry_after().unwrap_or_default().max(Duration::from_secs(30)),
-                };
-                exchange.environment().sleep(wait).await;
+                }
             }
         };
         let running = async { tokio::join!(connecting, outbox.run(), sync.follow(outbox), sync.run()) };
@@ -210,10 +232,14 @@ impl Installation {
     /// What only a person can do.
     async fn decide(&mut self) {
         if matches!(self.program.session.state(), SessionState::Ended(_)) {
-            self.sign_in().await;
+            self.sign_in(self.signed_in).await;
         }
         let Program { outbox, sync, .. } = &self.program;
         outbox.resume().await.unwrap();
+        if self.signed_in != MEMBER {
+            // Who cannot compare what is not theirs.
+            return;
+        }
         for entry in outbox.entries().await.unwrap() {
             self.shown.push_str(&format!("{entry:?}\n"));
             let number = entry.number();
@@ -309,63 +335,79 @@ impl Installation {
     pub(super) async fn fresh(&self) -> Replica {
         let exchange = &self.program.exchange;
         let sync = exchange.sync(&Replica::in_memory());
-        let connection = self.patiently(|| Connection::read(exchange.api(), exchange.identity(), None)).await;
+        let clock = exchange.environment();
+        let connection = patiently(clock, || exchange.connection()).await;
         sync.session(&connection).await.unwrap();
-        self.patiently(|| sync.once()).await;
+        patiently(clock, || sync.once()).await;
         sync.replica().clone()
-    }
-
-    /// What the service asked for before the network was well still holds.
-    async fn patiently<T, F: Future<Output = Result<T, exchange_client::Error>>>(
-        &self,
-        mut work: impl FnMut() -> F,
-    ) -> T {
-        for _ in 0..8 {
-            match work().await {
-                Ok(done) => return done,
-                Err(error) => {
-                    let wait = error.retry_after().unwrap_or_else(|| panic!("{error}"));
-                    self.program.exchange.environment().sleep(wait).await;
-                }
-            }
-        }
-        panic!("it is asked to wait again and again");
     }
 }
 
+/// What the service asked for before the network was well still holds.
+async fn patiently<T, F: Future<Output = Result<T, exchange_client::Error>>>(
+    clock: &Environment,
+    mut work: impl FnMut() -> F,
+) -> T {
+    for _ in 0..8 {
+        match work().await {
+            Ok(done) => return done,
+            Err(error) => {
+                let wait = error.retry_after().unwrap_or_else(|| panic!("{error}"));
+                clock.sleep(wait).await;
+            }
+        }
+    }
+    panic!("it is asked to wait again and again");
+}
+
+async fn sign_in(session: &Session, clock: &Environment, sandbox: &Sandbox, wire: &Wire, who: &str) {
+    let weather = std::mem::take(&mut wire.seen().weather);
+    // The provider may have asked to wait.
+    let login = patiently(clock, || session.sign_in(Scope::ALL)).await;
+    held(sandbox.approve(login.user_code(), who)).await.unwrap();
+    login.finish().await.unwrap();
+    wire.seen().weather = weather;
+}
+
+/// A process begins.
+async fn opened(
+    name: &'static str,
+    sandbox: &Arc<Sandbox>,
+    wire: &Wire,
+    watch: Watch,
+    seed: u64,
+    credentials: &InMemory,
+    stores: &Stores,
+) -> (Session, Exchange) {
+    let place = Place::of_developer(|_| Some(sandbox.origin())).unwrap().unwrap();
+    let identity = Identity::new("sandbox-client", "Schedules", "1.0.0", "https://client.example").unwrap();
+    // Other numbers in each process: two of one seed would make the same proofs.
+    let environment = Environment::new(watch, VirtualEnvironment::new(seed));
+    let session = Session::builder(&place, &identity)
+        .profile(name)
+        .environment(environment)
+        .credentials(credentials.clone())
+        .transport(wire.clone());
+    let session = match stores {
+        Stores::Memory { .. } => session,
+        Stores::Files(folder) => session.state_folder(folder.path()),
+    };
+    let session = session.open().await.unwrap();
+    let exchange = Exchange::builder(place, identity).transport(wire.clone()).build(&session).unwrap();
+    (session, exchange)
+}
+
 impl Program {
-    async fn start(
-        name: &'static str,
-        sandbox: &Arc<Sandbox>,
-        wire: &Wire,
-        watch: Watch,
-        seed: u64,
-        credentials: &InMemory,
-        stores: &Stores,
-    ) -> Self {
-        let place = Place::of_developer(|_| Some(sandbox.origin())).unwrap().unwrap();
-        let identity =
-            Identity::new("sandbox-client", "Schedules", "1.0.0", "https://client.example").unwrap();
-        // Other numbers in each process: two of one seed would make the same proofs.
-        let environment = Environment::new(watch, VirtualEnvironment::new(seed));
-        let session = Session::builder(&place, &identity)
-            .profile(name)
-            .environment(environment)
-            .credentials(credentials.clone())
-            .transport(wire.clone());
-        let session = match stores {
-            Stores::Memory { .. } => session,
-            Stores::Files(folder) => session.state_folder(folder.path()),
-        };
-        let session = session.open().await.unwrap();
-        let exchange = Exchange::builder(place, identity).transport(wire.clone()).build(&session).unwrap();
+    /// What the program has of the exchange, as every program has it.
+    fn begin(session: Session, exchange: Exchange, connection: &Connection, stores: &Stores) -> Self {
         let (outbox, replica) = match stores {
             Stores::Memory { outbox, replica } => {
-                (outbox_of(&exchange, outbox.clone(), name), replica.clone())
+                (exchange.outbox(outbox.clone(), connection).unwrap(), replica.clone())
             }
             Stores::Files(folder) => {
                 let replica = Replica::new(SqliteReplica::open(folder.path()).unwrap());
-                (outbox_of(&exchange, SqliteOutbox::open(folder.path()).unwrap(), name), replica)
+                let store = SqliteOutbox::open(folder.path()).unwrap();
+                (exchange.outbox(store, connection).unwrap(), replica)
             }
         };
         session.keeps(replica.clone());
@@ -377,10 +419,4 @@ impl Program {
 
 fn named(name: &str) -> ItemRef {
     Known { name: Some(name.to_owned()), ..Known::default() }.item_ref().unwrap()
-}
-
-/// An outbox whose owner is known before the exchange said what it calls the installation.
-fn outbox_of(exchange: &Exchange, store: impl OutboxStore + 'static, owner: &str) -> Outbox {
-    let (core, environment) = (exchange.api().core(), exchange.environment().clone());
-    Outbox::new(core, store, environment, owner, Policy::default()).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use exchange_client::{
-    Exchange, InMemory, Outbox, Session,
+    Connection, Exchange, InMemory, Outbox, Session,
     api::{
         Client, Transport as _,
         calls::{BlueprintsRead, OrgStockRead, ShipsRead, StockRead},
@@ -12,7 +12,7 @@ use exchange_client::{
         types::{Blueprint, OrgStockEntry, Ship, StockLot},
     },
     changes::{Changes, Op},
-    outbox::{Policy, Written},
+    outbox::Written,
 };
 use exchange_client_e2e::{MEMBER, Network, SandboxClock, Waiting, identity, place, sign_in};
 use exchange_client_sqlite::SqliteOutbox;
@@ -34,6 +34,7 @@ pub(super) struct Desk {
     pub(super) sandbox: Sandbox,
     pub(super) outbox: Outbox,
     exchange: Exchange,
+    connection: Connection,
     pub(super) network: Network,
     folder: TempDir,
 }
@@ -50,13 +51,14 @@ impl Desk {
         let network = Network::new();
         let exchange = Exchange::builder(place, identity).transport(network.clone()).build(&session).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let outbox = outbox(&exchange, &folder);
-        Self { sandbox, outbox, exchange, network, folder }
+        let connection = exchange.connection().await.unwrap();
+        let outbox = outbox(&exchange, &connection, &folder);
+        Self { sandbox, outbox, exchange, connection, network, folder }
     }
 
     /// The same with the outbox that is read from its file.
     pub(super) async fn restarted(self) -> Self {
-        let outbox = outbox(&self.exchange, &self.folder);
+        let outbox = outbox(&self.exchange, &self.connection, &self.folder);
         Self { outbox, ..self }
     }
 
@@ -111,10 +113,8 @@ impl Desk {
     }
 }
 
-fn outbox(exchange: &Exchange, folder: &TempDir) -> Outbox {
-    let store = SqliteOutbox::open(folder.path()).unwrap();
-    let environment = exchange.environment().clone();
-    Outbox::new(exchange.api().core(), store, environment, MEMBER, Policy::default()).unwrap()
+fn outbox(exchange: &Exchange, connection: &Connection, folder: &TempDir) -> Outbox {
+    exchange.outbox(SqliteOutbox::open(folder.path()).unwrap(), connection).unwrap()
 }
 
 /// One request of a browser: status, cookie and page.
