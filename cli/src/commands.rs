@@ -36,6 +36,7 @@ use exchange_client_keyring::PlatformStore;
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 use tokio::sync::OnceCell;
 
+use self::session::Chosen;
 use crate::{
     args::{Blueprints, Command, Demand, Global, OrgStock, OrgUnits, Ships, Stock},
     config::Config,
@@ -100,6 +101,8 @@ struct App {
     exchange: OnceCell<Exchange>,
     connection: OnceCell<Connection>,
     replica: std::cell::OnceCell<Replica>,
+    /// What a login made for its secrets. It goes with this, when nothing goes on by itself any more.
+    chosen: std::cell::RefCell<Chosen>,
 }
 
 impl App {
@@ -112,6 +115,7 @@ impl App {
             exchange: OnceCell::new(),
             connection: OnceCell::new(),
             replica: std::cell::OnceCell::new(),
+            chosen: std::cell::RefCell::default(),
         }
     }
 
@@ -320,17 +324,35 @@ impl App {
 
     /// What is of the organisation goes after seven days, whatever command comes then and whosever it was (LIM-38,
     /// OST-14): copies, and what became of changes, told or not.
+    ///
+    /// Trouble with one place keeps nothing in another: the first there was is told.
     async fn expire(&self, output: &mut Output) -> Result<(), Failure> {
-        let folders = &self.config.folders;
+        let (folders, now) = (&self.config.folders, self.now());
+        let mut done = Ok(());
         if folders.cache.exists() {
-            self.replica()?;
+            done = SqliteReplica::expire(&folders.cache, now).map(drop).map_err(Failure::from);
         }
         if !folders.state.exists() {
-            return Ok(());
+            return done;
         }
-        let (store, own) = (self.outbox_store()?, self.noted().await?.installation_id);
-        for owner in store.owners().await? {
-            let gone = outbox_client::expire(&store, &owner, self.now(), &Policy::default()).await?;
+        let store = match self.outbox_store() {
+            Ok(store) => store,
+            Err(failure) => return done.and(Err(failure)),
+        };
+        // For the words of a warning alone.
+        let own = self.noted().await.ok().and_then(|noted| noted.installation_id);
+        let owners = match store.owners().await {
+            Ok(owners) => owners,
+            Err(error) => return done.and(Err(error.into())),
+        };
+        for owner in owners {
+            let gone = match outbox_client::expire(&store, &owner, now, &Policy::default()).await {
+                Ok(gone) => gone,
+                Err(error) => {
+                    done = done.and(Err(error.into()));
+                    continue;
+                }
+            };
             for number in gone.iter().filter(|_| own.as_ref() == Some(&owner)) {
                 output.warn(format!(
                     "change {number} of org-stock was decided more than seven days ago, and nobody read what became of it: \
@@ -338,7 +360,7 @@ impl App {
                 ));
             }
         }
-        Ok(())
+        done
     }
 }
 

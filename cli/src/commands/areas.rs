@@ -6,7 +6,6 @@ use exchange_client::{
         operations::OperationId,
         types::{CatalogKind, ItemDemand, MaterialDemand, OrgDemand, OrgUnit, UnitId},
     },
-    feed::Collection,
 };
 use serde_json::json;
 
@@ -277,14 +276,9 @@ async fn read_demand(app: &App, output: &mut Output) -> Result<OrgDemand, Failur
     let exchange = app.begin(OperationId::DemandRead, output).await?;
     let connection = app.connection(&exchange, output).await?;
     app.read_for(&exchange, connection, output).await?;
-    let read = exchange.api().demand_read().await.map_err(exchange_client::Error::from)?.into_body();
-    let replica = app.replica()?;
-    replica.keep_demand(&read, now)?;
-    // Somebody else may have signed in meanwhile: this would be taken for theirs (DEM-10).
-    let copies = app.copies().await?;
-    if !copies.are_of(connection) || !copies.has_own_demand()? {
-        replica.store().forget(&[Collection::Demand])?;
-    }
+    let read = exchange.read_demand(connection).await?;
+    // Not where somebody else signed in meanwhile, for whom it would be taken (DEM-10).
+    app.replica()?.keep_demand(&read, connection, now)?;
     Ok(read)
 }
 

@@ -6,7 +6,7 @@
 //! and what is not surely the same is not shown. Demand has its owner beside org stock.
 
 use exchange_client::{
-    Connection, Replica, UnixTime,
+    Replica, UnixTime,
     api::types::OrgDemand,
     feed::{Area, Entry, Kept, Position},
 };
@@ -86,13 +86,8 @@ impl Copies {
     }
 
     /// Whether the demand that is kept is this connection's.
-    pub(super) fn has_own_demand(&self) -> Result<bool, Failure> {
+    fn has_own_demand(&self) -> Result<bool, Failure> {
         Ok(self.are_own(&self.replica.store().kept(Area::OrgStock)?))
-    }
-
-    /// Whether this is still the connection that is noted.
-    pub(super) fn are_of(&self, connection: &Connection) -> bool {
-        self.installation.as_deref() == connection.installation_id().map(|id| id.as_str())
     }
 
     /// What is read of an area, if it is this connection's before and after that.

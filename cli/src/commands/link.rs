@@ -11,6 +11,16 @@ use crate::{
     output::{Output, clean},
 };
 
+/// Whether the member can be got to a link at all: asked before there is one, since making it spends something.
+pub(super) fn possible(how: &LinkArgs, what: &'static str, output: &Output) -> Result<(), Failure> {
+    if how.print_link || how.open || output.can_ask() { Ok(()) } else { Err(waits(what)) }
+}
+
+fn waits(what: &'static str) -> Failure {
+    let next = "use --open where there is a browser, or --print-link to open it by hand";
+    Failure::new(Exit::Conflict, format!("the {what} waits for you in a browser"), next)
+}
+
 /// Gets the member to a secret link.
 pub(super) async fn show(
     how: LinkArgs,
@@ -30,8 +40,7 @@ pub(super) async fn show(
     let question = format!("Press Enter to open the {what} in your browser.");
     let wanted = how.open || output.ask(&question).await.as_deref() == Some("");
     if !wanted {
-        let next = "use --open where there is a browser, or --print-link to open it by hand";
-        return Err(Failure::new(Exit::Conflict, format!("the {what} waits for you in a browser"), next));
+        return Err(waits(what));
     }
     open(link).map_err(|()| {
         Failure::new(

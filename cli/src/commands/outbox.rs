@@ -42,6 +42,8 @@ pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -
         }
         args::Outbox::Resolve(args) => resolve(app, &args, output).await,
         args::Outbox::Confirm(args) => {
+            // Each link ends the one before, which may be open.
+            link::possible(&args.link, "confirmation", output)?;
             let (outbox, turn) = begun(app, output).await?;
             let number = EntryNumber(args.id);
             match outbox.confirmation(number).await? {

@@ -40,8 +40,10 @@ fn wanted(args: &Login, granted: &[Scope]) -> Vec<Scope> {
     if wanted.is_empty() { USUAL.to_vec() } else { wanted }
 }
 
-/// The folder of secrets that this login made: it goes again unless somebody is signed in there afterwards.
-struct Chosen(Option<(PathBuf, InsecureFile, Owner)>);
+/// The folder of secrets that this login made: it goes again unless somebody is signed in there afterwards. To be dropped
+/// when nothing writes there any more.
+#[derive(Default)]
+pub(super) struct Chosen(Option<(PathBuf, InsecureFile, Owner)>);
 
 impl Drop for Chosen {
     fn drop(&mut self) {
@@ -89,17 +91,19 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
     let machine = MachineNames::of_this_computer();
     let name =
         args.label.as_deref().map(|text| Label::new(text, &machine)).transpose().map_err(Failure::usage)?;
-    let mut chosen = match args.insecure_storage {
-        true => choose_files(app, PlatformStore::new()).await?,
-        false => Chosen(None),
-    };
+    if args.insecure_storage {
+        let chosen = choose_files(app, PlatformStore::new()).await?;
+        app.chosen.replace(chosen);
+    }
     if app.is_insecure() {
         output.warn("whoever can read your files can act as you: the secrets are kept in one");
     }
-    let session = app.session().await?;
-    // Where nothing can be kept nobody has to sign in.
-    app.replica()?;
-    approved(session, args, output).await?;
+    let signed_in = signed_in(app, args, output).await;
+    if let Some(session) = app.session.get() {
+        session.settled().await;
+    }
+    let mut chosen = app.chosen.take();
+    let session = signed_in?;
     chosen.0 = None;
     if output.is_json() {
         output.event(&json!({ "event": "signed_in" }))?;
@@ -112,6 +116,14 @@ pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Resul
         }
     }
     begun
+}
+
+async fn signed_in<'a>(app: &'a App, args: &Login, output: &mut Output) -> Result<&'a Session, Failure> {
+    let session = app.session().await?;
+    // Where nothing can be kept nobody has to sign in.
+    app.replica()?;
+    approved(session, args, output).await?;
+    Ok(session)
 }
 
 /// What follows a sign-in: reads what the exchange says of the connection, forgets what is not its to see (OST-14), and

@@ -270,8 +270,7 @@ impl App {
 #[cfg(test)]
 mod tests {
     use exchange_client::{
-        Identity, Replica, Settings,
-        api::{Contract as _, types::ServiceDocument},
+        Replica, Settings,
         testkit::{Reply, ScriptedServer, Seen, VirtualEnvironment, signed_in},
     };
     use expect_test::expect;
@@ -294,17 +293,17 @@ mod tests {
     async fn synchronisation(script: impl Fn(&Seen) -> Reply + Send + std::marker::Sync + 'static) -> Sync {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
-        gateway.answer(script);
+        let document = r#"{"apiVersion": "1.0", "installationId": "i-1", "limits": {"batchMaxOps": 500}, "deprecations": [],
+             "capabilities": ["exchange.connect", "exchange.blueprints.read", "exchange.stock.read"],
+             "docsUrl": "https://docs.example", "minClientVersion": null}"#;
+        gateway.answer(move |seen| match seen.operation {
+            "service_document" => Reply::json(200, document),
+            _ => script(seen),
+        });
         let exchange =
             signed_in(gateway.origin(), gateway.clone(), &machine.environment(), Settings::default());
-        let document = ServiceDocument::parse(
-            br#"{"apiVersion": "1.0", "installationId": "i-1", "limits": {"batchMaxOps": 500}, "deprecations": [],
-                 "capabilities": ["exchange.connect", "exchange.blueprints.read", "exchange.stock.read"],
-                 "docsUrl": "https://docs.example", "minClientVersion": null}"#,
-        );
-        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
         let sync = exchange.sync(&Replica::in_memory());
-        sync.session(&Connection::of(document.unwrap(), &identity, None)).await.unwrap();
+        sync.session(&exchange.connection().await.unwrap()).await.unwrap();
         sync
     }
 

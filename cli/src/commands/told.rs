@@ -263,19 +263,23 @@ pub(super) async fn gather(
         let stands = match entry.state() {
             State::Done => {
                 claim = claims.make(number).map_err(|error| Failure::file("telling", &error))?;
-                // Another run is telling it, or did since this one looked.
-                if claim.is_none() || outbox.entry(number).await.is_err() {
-                    claim.into_iter().for_each(Claim::told);
-                    if is_own {
-                        lines.push(Line::gone(number));
-                    }
-                    continue;
-                }
-                let set = match outbox.outcome(number).await {
-                    Ok(written) => written.as_ref().and_then(Set::of_written),
-                    Err(error) => {
+                let outcome = match &claim {
+                    Some(_) => Some(outbox.outcome(number).await),
+                    None => None,
+                };
+                let set = match outcome {
+                    Some(Ok(written)) => written.as_ref().and_then(Set::of_written),
+                    Some(Err(error)) if error.kind() != ErrorKind::Invalid => {
                         failure = Some(error.into());
                         None
+                    }
+                    // Another run is telling it, or did since this one looked.
+                    Some(Err(_)) | None => {
+                        claim.into_iter().for_each(Claim::told);
+                        if is_own {
+                            lines.push(Line::gone(number));
+                        }
+                        continue;
                     }
                 };
                 Stands::Decided { set, replayed: entry.was_replayed() }

@@ -1,9 +1,11 @@
 //! Every op of every change set, and what becomes of it.
 
+use std::process::Stdio;
+
 use exchange_service::sandbox::Act;
 use expect_test::expect;
 
-use crate::kit::{Desk, MEMBER};
+use crate::kit::{Desk, MEMBER, ended};
 
 /// WRT-08: what was written is read back at once. STK-18: what it did to offers is told.
 #[tokio::test]
@@ -160,6 +162,11 @@ async fn a_mass_change_waits_for_the_member() {
     let number = desk.json(&["outbox", "list"]).await.json()["items"][0]["number"].to_string();
     let hidden = desk.json(&["outbox", "confirm", &number]).await;
     assert!(hidden.code == 7 && !hidden.err.contains("http") && hidden.out.is_empty(), "{}", hidden.shown());
+    // Nor is the exchange asked for a link then, which would end the one before.
+    let mut nowhere = desk.command(&["outbox", "confirm", &number]);
+    nowhere.env("http_proxy", "http://127.0.0.1:1");
+    let child = nowhere.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    assert_eq!(ended(child).await.code, 7);
     let link = desk.json(&["outbox", "confirm", &number, "--print-link"]).await.json();
     assert!(link["link"].as_str().unwrap().starts_with(&desk.sandbox.origin()));
     assert_eq!(desk.run(&["outbox", "drop", &number]).await.code, 0);

@@ -9,6 +9,8 @@ mod connection;
 mod files;
 mod kit;
 mod lists;
+#[cfg(unix)]
+mod pictures;
 mod raw;
 #[cfg(unix)]
 mod readme;

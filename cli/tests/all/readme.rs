@@ -36,7 +36,7 @@ fn shown() -> Vec<Shown> {
 }
 
 /// A terminal's session: both streams as they come, in the member's folder.
-async fn run(desk: &Desk, line: &str) -> Vec<String> {
+pub(crate) async fn run(desk: &Desk, line: &str) -> Vec<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_exchange")).parent().unwrap();
     let path =
         format!("{}:{}:{}", desk.home.path().display(), program.display(), std::env::var("PATH").unwrap());
