@@ -20,8 +20,8 @@ pub struct Api {
     pub description: Option<String>,
     /// `servers[].url`
     pub servers: Vec<String>,
-    /// `tags`: name and description, in document order
-    pub tags: Vec<(String, Option<String>)>,
+    /// `tags`, in document order
+    pub tags: Vec<Tag>,
     /// All operations below `paths`, in document order.
     pub operations: Vec<Operation>,
     /// All operations below `webhooks`, and callbacks; `path` holds the webhook's name.
@@ -30,15 +30,40 @@ pub struct Api {
     pub security_schemes: Vec<(String, Json)>,
 }
 
+/// One of `tags`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tag {
+    /// `name`
+    pub name: String,
+    /// `summary`
+    pub summary: Option<String>,
+    /// `description`
+    pub description: Option<String>,
+    /// The name of the tag that it stands below.
+    pub parent: Option<String>,
+    /// What it sorts by: `nav`, `badge`, `audience` or another word (OpenAPI 3.2, 4.22).
+    pub kind: Option<String>,
+}
+
 impl Api {
+    /// A tag and those that it stands below, the nearest first.
+    pub fn lineage<'a>(&'a self, tag: &'a str) -> impl Iterator<Item = &'a str> {
+        let parent = |tag: &&str| {
+            let declared = self.tags.iter().find(|each| each.name == **tag)?;
+            declared.parent.as_deref()
+        };
+        // A circle is a fault, which is reported where tags are read.
+        std::iter::successors(Some(tag), move |tag| parent(tag)).take(self.tags.len() + 1)
+    }
+
     /// The same operations over the schemas of a part.
     pub(crate) fn move_to(&mut self, moved: &Moved) {
         for operation in self.operations.iter_mut().chain(&mut self.webhooks) {
             let bodies = operation.request_body.iter_mut().flat_map(|body| &mut body.content);
-            bodies.for_each(|media| moved.one(&mut media.schema));
+            bodies.for_each(|media| media.move_to(moved));
             operation.parameters.iter_mut().for_each(|parameter| moved.one(&mut parameter.schema));
             for response in &mut operation.responses {
-                response.content.iter_mut().for_each(|media| moved.one(&mut media.schema));
+                response.content.iter_mut().for_each(|media| media.move_to(moved));
                 response.headers.iter_mut().for_each(|header| moved.one(&mut header.schema));
             }
         }
@@ -129,8 +154,25 @@ pub struct MediaType {
     pub name: String,
     /// `schema`
     pub schema: Option<SchemaId>,
+    /// `itemSchema`: what each of several items is (OpenAPI 3.2, 4.14).
+    pub item_schema: Option<SchemaId>,
+    /// Where that is an event with JSON in its `data`: the `contentSchema` of that.
+    pub data_schema: Option<SchemaId>,
     /// `encoding`, raw, per property.
     pub encoding: Vec<(String, Json)>,
+}
+
+impl MediaType {
+    /// Its schemas: of the whole, or of each item.
+    pub fn schemas(&self) -> impl Iterator<Item = SchemaId> + use<> {
+        [self.schema, self.item_schema, self.data_schema].into_iter().flatten()
+    }
+
+    fn move_to(&mut self, moved: &Moved) {
+        for schema in [&mut self.schema, &mut self.item_schema, &mut self.data_schema] {
+            moved.one(schema);
+        }
+    }
 }
 
 /// `requestBody`, behind its `$ref`.

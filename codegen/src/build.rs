@@ -63,7 +63,7 @@ impl Build {
     }
 
     /// Writes the file below `OUT_DIR` and tells cargo, in lines on standard output, what the file was made of
-    /// (`cargo::rerun-if-changed`) and what there is to say about it (`cargo::warning`, `cargo::error`; errors with
+    /// (`cargo::rerun-if-changed`) and what is wrong with it (`cargo::warning`, `cargo::error`; errors with
     /// their excerpts on standard error, too). The exit code is the build script's.
     #[must_use = "the build goes on with an older file unless the build script ends with this"]
     #[allow(clippy::print_stdout, clippy::print_stderr, reason = "what a build script says it prints")]
@@ -80,7 +80,8 @@ impl Build {
                 for path in generated.contract.sources.files() {
                     println!("cargo::rerun-if-changed={}", path.display());
                 }
-                for (_, line) in generated.contract.diagnostics.lines() {
+                let said = generated.contract.diagnostics.lines().into_iter();
+                for (_, line) in said.filter(|(severity, _)| *severity == Severity::Warning) {
                     println!("cargo::warning={line}");
                 }
                 ExitCode::SUCCESS

@@ -4,6 +4,7 @@
 //! What may be left out is a struct of its own, with `Default` and a setter for each: a new
 //! parameter that is not required changes no line of a caller's.
 
+use contract_runtime::operation::Framing;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -11,7 +12,9 @@ use crate::{
     api::{ParameterIn, Status},
     emit::{ident, markdown},
     operations::{doc, whole_type},
-    plan::{Answers, BodyType, Call, Case, Choice, Outcome, Parameter, Payload, Plan, Refused, Side},
+    plan::{
+        Answers, BodyType, Call, Case, Choice, Outcome, Parameter, Payload, Plan, Refused, Side, Streamed,
+    },
     rust_types::RustTypes,
     schema::Graph,
     shape::TypeRef,
@@ -225,6 +228,34 @@ pub(crate) fn answers_type(side: Side, answers: &Answers, types: &dyn RustTypes)
         (Some(one), _) => payload_type(one, types),
         (None, Some(name)) => choice_type(side, name),
         (None, None) => quote!(()),
+    }
+}
+
+/// What is read of a body in pieces.
+pub(crate) fn read_type(streamed: &Streamed, types: &dyn RustTypes) -> TokenStream {
+    match streamed {
+        Streamed::Pieces => quote!(::contract_runtime::transport::ByteStream),
+        Streamed::Items(item) => {
+            let ty = types.rust_type(&item.ty);
+            match item.framing {
+                Framing::Events => quote!(::contract_runtime::stream::Events<#ty>),
+                Framing::Lines | Framing::Sequence => quote!(::contract_runtime::stream::Items<#ty>),
+            }
+        }
+    }
+}
+
+/// What is written as a body in pieces.
+pub(crate) fn written_type(streamed: &Streamed, types: &dyn RustTypes) -> TokenStream {
+    match streamed {
+        Streamed::Pieces => quote!(::contract_runtime::transport::ByteStream),
+        Streamed::Items(item) => {
+            let ty = types.rust_type(&item.ty);
+            match item.framing {
+                Framing::Events => quote!(::contract_runtime::server::EventStream<#ty>),
+                Framing::Lines | Framing::Sequence => quote!(::contract_runtime::server::ItemStream<#ty>),
+            }
+        }
     }
 }
 

@@ -35,6 +35,7 @@ use self::{
 };
 use crate::{
     arena::ById,
+    formats::Mapped,
     schema::{Graph, Schema, SchemaId},
     shape::{Body, Shapes, TypeDef, TypeId, TypeRef},
     tables::TableSet,
@@ -317,6 +318,10 @@ impl<'a> Checker<'a> {
             }
             TypeRef::Secret => {
                 return self.string_keywords(id, &Text::Secret(at.place.clone()), chosen, depth);
+            }
+            TypeRef::Replaced(path, _) if let Some(name) = Mapped::of_path(path) => {
+                let text = Text::Formatted(at.place.clone(), name.to_owned());
+                return self.string_keywords(id, &text, chosen, depth);
             }
             TypeRef::Json | TypeRef::Replaced(..) => return self.by_tables(id, at),
             TypeRef::Bool => bool_keywords(s, &at.place),

@@ -19,6 +19,7 @@ use std::{
 };
 
 use clap::Parser;
+use contract_codegen::engines::{Engines, serve};
 
 use self::{
     args::{Cli, Command},
@@ -35,6 +36,9 @@ const INTERNAL: u8 = 70;
 pub(crate) fn main() -> ExitCode {
     // Usage errors and `--help` end here, with 2 and 0.
     let cli = Cli::parse();
+    if let Command::Engine = cli.command {
+        return ExitCode::from(serve());
+    }
     let screen = Screen::new(cli.command.output());
     let code = guarded(move || run(&cli.command, &screen));
     ExitCode::from(code)
@@ -49,8 +53,14 @@ fn run(command: &Command, screen: &Screen) -> u8 {
         Command::Explain(args) => explain::explain(args, screen),
         Command::Report(args) => report::report(args, screen),
         Command::Drift(args) => drift::drift(args, screen),
+        Command::Engine => Ok(serve()),
     };
     result.unwrap_or_else(|failure| failure.tell(screen))
+}
+
+/// Other generators, each run of which is this command once more.
+fn engines() -> Engines {
+    std::env::current_exe().map_or_else(|_| Engines::here(), Engines::of)
 }
 
 impl From<std::io::Error> for Failure {

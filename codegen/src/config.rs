@@ -50,6 +50,10 @@ pub struct Config {
     pub nullable: Vec<String>,
     /// Schemas that a type of your own represents: selector → path of the type.
     pub replace: BTreeMap<String, String>,
+    /// Traits that types derive beside their own: selector → paths; `*` stands for every type.
+    pub derives: BTreeMap<String, Vec<String>>,
+    /// Attributes of types, and of the fields of members: selector → attributes.
+    pub attributes: BTreeMap<String, Vec<String>>,
     /// Registry tables.
     #[serde(rename = "table")]
     pub tables: Vec<Table>,
@@ -60,6 +64,8 @@ pub struct Config {
     pub client: ClientConfig,
     /// The operations table and the server interface.
     pub operations: OperationConfig,
+    /// What is handed on as it comes; nothing without it.
+    pub streams: Option<StreamConfig>,
     /// The file itself, for diagnostics.
     #[serde(skip)]
     pub file: Option<ConfigFile>,
@@ -121,7 +127,10 @@ pub struct Output {
     pub client: bool,
     /// Whether a server interface is generated.
     pub server: bool,
-    /// Whether client and server stand behind features of these names, for the package that they
+    /// Whether the types have schemas for `schemars`: behind a feature of this name in a package,
+    /// where they are unless it is said, and elsewhere only when it is.
+    pub schemars: Option<bool>,
+    /// Whether client, server and schemas stand behind features of these names, for the package that they
     /// are compiled in. Unless it is said, they do in packages and modules and not in one file.
     pub features: Option<bool>,
     /// Where the runtime is when it is not written into the output: packages can share one.
@@ -131,10 +140,16 @@ pub struct Output {
 }
 
 impl Output {
-    /// Whether client and server stand behind features.
+    /// Whether client, server and schemas stand behind features.
     #[must_use]
     pub fn gated(&self) -> bool {
         self.features.unwrap_or(self.layout != Layout::File)
+    }
+
+    /// Whether the types have schemas for `schemars`.
+    #[must_use]
+    pub fn has_schemas(&self) -> bool {
+        self.schemars.unwrap_or(self.layout == Layout::Crate && self.gated())
     }
 }
 
@@ -145,6 +160,7 @@ impl Default for Output {
             layout: Layout::Crate,
             client: true,
             server: true,
+            schemars: None,
             features: None,
             runtime: None,
             member: false,
@@ -204,6 +220,30 @@ pub struct TypeOptions {
     /// Schemas whose `pattern`, or a key of whose `patternProperties`, cannot be run and is left
     /// unchecked, by selector.
     pub unchecked: Vec<String>,
+    /// Formats whose texts become types: `{ date-time = "jiff" }` for a ready one, `{ x-sku = { type =
+    /// "crate::Sku" } }` for one of your own.
+    pub formats: BTreeMap<String, FormatType>,
+    /// Crates whose types a contract may name by `x-rust-type`; what it says of others is passed over.
+    pub rust_types: Vec<String>,
+}
+
+/// The type of a format.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum FormatType {
+    /// A ready one, by its package: `jiff`, `chrono`, `time`, `uuid`, `url`, `std`, `base64`.
+    Ready(String),
+    /// One of the owner's.
+    #[serde(rename_all = "kebab-case")]
+    Own {
+        /// Its path.
+        #[serde(rename = "type")]
+        path: String,
+        /// The path of what makes it of a `&str`, a `Result`; `FromStr` unless it is said.
+        read: Option<String>,
+        /// The path of what makes text of it, a `String` or `&str`; `Display` unless it is said.
+        write: Option<String>,
+    },
 }
 
 impl Default for TypeOptions {
@@ -217,6 +257,8 @@ impl Default for TypeOptions {
             unsupported: None,
             nullable: Nullable::OrNull,
             unchecked: Vec::new(),
+            formats: BTreeMap::new(),
+            rust_types: Vec::new(),
         }
     }
 }
@@ -350,6 +392,9 @@ pub struct ClientConfig {
     /// Members of refusals (`code`, an id) whose text an error's `Display` shows. None unless they
     /// are named: what a refusal holds may be secret.
     pub shown: Vec<String>,
+    /// Whether there is a module of credentials: a setter for each of `securitySchemes`, and a
+    /// transport that shows what an operation's `security` asks for.
+    pub credentials: bool,
 }
 
 /// `[operations]`
@@ -381,6 +426,21 @@ impl OperationConfig {
     pub const fn takes_all(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty()
     }
+}
+
+/// `[streams]`: operations that answer or take events, lines of JSON or JSON text sequences do so
+/// item by item.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct StreamConfig {
+    /// Texts of events behind which nothing comes, and which are no events themselves: `[DONE]`.
+    pub ends: Vec<String>,
+    /// Names of events behind which nothing comes: `message_stop`.
+    pub last_events: Vec<String>,
+    /// Operations whose answers are bytes that are handed on as they come, by `operationId`.
+    pub downloads: Vec<String>,
+    /// Operations whose bodies are bytes that are sent and read as they come.
+    pub uploads: Vec<String>,
 }
 
 /// What chooses operations: `{ tag = "issues" }`. Where several members are given, all must hold.

@@ -151,6 +151,12 @@ pub struct Text {
 pub trait Texts {
     /// Each of them, with the id that places have.
     fn texts(&self) -> impl Iterator<Item = (SourceId, Text)>;
+
+    /// Where else it is written what stands at a place, which is where its author mends it.
+    fn origin(&self, place: &Place) -> Option<Place> {
+        let _ = place;
+        None
+    }
 }
 
 /// All problems of a run, with the texts that they point into.
@@ -185,6 +191,14 @@ impl Diagnostics {
 
     /// Remembers the texts of a holder, so that excerpts can be shown. Cheap: texts are shared.
     pub fn attach(&mut self, holder: &impl Texts) {
+        for each in &mut self.list {
+            let labels = each.labels.iter_mut().map(|(place, _)| place);
+            for place in each.place.iter_mut().chain(labels) {
+                if let Some(origin) = holder.origin(place) {
+                    *place = origin;
+                }
+            }
+        }
         self.texts.extend(holder.texts());
     }
 

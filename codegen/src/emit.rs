@@ -4,6 +4,7 @@ mod builders;
 mod checks;
 mod docs;
 mod equality;
+mod json_schemas;
 mod markdown;
 mod records;
 mod scalars;
@@ -20,6 +21,7 @@ use quote::quote;
 
 use crate::{
     checks::{Check, Scope},
+    options::Options,
     rust_types::RustTypes,
     schema::{Graph, SchemaId},
     shape::{Body, IntKind, Shapes, TypeDef, TypeId, TypeRef},
@@ -27,6 +29,8 @@ use crate::{
     together::{Conj, Facts},
 };
 
+pub(crate) use docs::any_deprecated;
+pub(crate) use json_schemas::Text;
 pub use markdown::markdown;
 pub(crate) use markdown::sentence;
 pub(crate) use scalars::string_enum;
@@ -94,6 +98,7 @@ pub struct Emitter<'a> {
     builders: BTreeSet<TypeId>,
     with_members: BTreeMap<TypeId, bool>,
     equality: equality::Equality,
+    options: Option<&'a Options>,
     area: RefCell<String>,
     imports: RefCell<Imports>,
 }
@@ -116,6 +121,7 @@ impl<'a> Emitter<'a> {
             builders,
             with_members: BTreeMap::new(),
             equality: equality::Equality::of(shapes, &BTreeSet::new()),
+            options: None,
             area: RefCell::default(),
             imports: RefCell::default(),
         };
@@ -127,6 +133,13 @@ impl<'a> Emitter<'a> {
     #[must_use]
     pub fn beside(mut self, generated: &BTreeSet<String>) -> Self {
         self.equality = equality::Equality::of(self.shapes, generated);
+        self
+    }
+
+    /// Says which attributes the owner gives to types and fields.
+    #[must_use]
+    pub fn dressed(mut self, options: &'a Options) -> Self {
+        self.options = Some(options);
         self
     }
 

@@ -6,9 +6,12 @@ mod operation;
 mod print;
 pub mod reason;
 
-use std::collections::BTreeSet;
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use contract_runtime::text::position;
+use contract_runtime::text::Lines;
 
 use self::constraint::clip;
 pub use self::constraint::{Constraint, Constraints, How};
@@ -21,7 +24,7 @@ use crate::{
     stack::deep,
     tables::Shelves,
     together::{Conj, Facts},
-    tree::Place,
+    tree::{Place, SourceId},
 };
 
 /// Everything there is to say about a name.
@@ -48,8 +51,6 @@ pub struct Rule {
     pub text: String,
     /// What enforces it; nothing for what only tells: `format`, `default`.
     pub how: Option<How>,
-    /// Engines that do not carry it.
-    pub dropped_by: &'static [&'static str],
 }
 
 /// A member, a variant, an argument.
@@ -286,7 +287,7 @@ impl Explainer<'_> {
             format.into_iter().chain(default)
         });
         let texts: BTreeSet<String> = texts.collect();
-        texts.into_iter().map(|text| Rule { text, how: None, dropped_by: &[] }).collect()
+        texts.into_iter().map(|text| Rule { text, how: None }).collect()
     }
 
     /// The rules of what stands in a list or a map, unless a type of its own has them.
@@ -336,7 +337,7 @@ fn rules(constraints: Vec<Constraint>) -> Vec<Rule> {
     let mut out: Vec<Rule> = Vec::new();
     for constraint in constraints {
         let text = format!("{} {}", constraint.keyword, constraint.value);
-        let rule = Rule { text, how: Some(constraint.how), dropped_by: constraint.dropped_by() };
+        let rule = Rule { text, how: Some(constraint.how) };
         if !out.contains(&rule) {
             out.push(rule);
         }
@@ -347,7 +348,51 @@ fn rules(constraints: Vec<Constraint>) -> Vec<Rule> {
 /// `file:line #/pointer`
 #[must_use]
 pub fn whereabouts(contract: &Reading, place: &Place) -> String {
-    let Some(source) = contract.sources.get(place.source) else { return format!("#{}", place.pointer) };
-    let (line, _) = position(source.text.as_bytes(), place.span.start as usize);
-    format!("{}:{} #{}", source.name, line + 1, place.pointer)
+    Whereabouts::new(contract).of(place)
+}
+
+/// Where many places are, for whom the lines of a document are counted once.
+#[derive(Debug)]
+pub struct Whereabouts<'a> {
+    contract: &'a Reading,
+    lines: RefCell<BTreeMap<SourceId, Lines>>,
+}
+
+impl<'a> Whereabouts<'a> {
+    /// Of the documents of a contract.
+    #[must_use]
+    pub fn new(contract: &'a Reading) -> Self {
+        Self { contract, lines: RefCell::default() }
+    }
+
+    /// `file:line #/pointer`
+    #[must_use]
+    pub fn of(&self, place: &Place) -> String {
+        let Some(source) = self.contract.sources.get(place.source) else {
+            return format!("#{}", place.pointer);
+        };
+        let mut lines = self.lines.borrow_mut();
+        let lines = lines.entry(place.source).or_insert_with(|| Lines::of(&source.text));
+        format!("{}:{} #{}", source.name, lines.line(place.span.start as usize) + 1, place.pointer)
+    }
+}
+
+/// Every constraint of the contract with what enforces it, each once: a schema that several
+/// places share is written once.
+#[must_use]
+pub fn carried(contract: &Reading) -> Vec<Constraint> {
+    let shelves = Shelves::default();
+    let tables = contract.tables(&shelves);
+    let constraints = Constraints::new(contract, &tables);
+    let mut all = Vec::new();
+    for id in contract.shapes.ids() {
+        let def = contract.shapes.get(id);
+        all.extend(constraints.at(&def.conj, &TypeRef::Named(id), &[]));
+        if let Body::Struct(body) = &def.body {
+            all.extend(body.fields.iter().flat_map(|field| constraints.of_member(field, &[])));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|found| seen.insert((found.schema, found.keyword, found.value.clone())));
+    all
 }

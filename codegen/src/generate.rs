@@ -9,6 +9,7 @@ mod options;
 mod output;
 mod registries;
 mod unchecked;
+mod vendor;
 mod views;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use crate::{
     config::{Config, ConfigFile},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
+    formats::Mapped,
     load::{self, Sources, load_all},
     naming::Names,
     plan::{Given, Plan, Plans, SCOPE, Side, one_at_each_place, plan},
@@ -192,8 +194,8 @@ impl Project {
         let named_rows = names.rows.clone();
         let shapes = shape(&graph, &api, &options, names);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
-        options::idle(&self.config, &graph, &shapes.decided, &mut diagnostics);
-        let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows);
+        options::idle(&self.config, &graph, &shapes, &mut diagnostics);
+        let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows, &options.formats);
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {
             diagnostics.attach(file);
@@ -236,6 +238,13 @@ impl Project {
         let emitter = self.emitter(&contract, &tables);
         modules.add(models::areas(config, &emitter), Source::Area, config, &mut diagnostics);
         modules.add(models::shared(&emitter, &tables), Source::Generator, config, &mut diagnostics);
+        let formats = models::formats(&contract.options.formats);
+        modules.add(formats.into_iter().collect(), Source::Generator, config, &mut diagnostics);
+        if config.output.has_schemas() {
+            let replaced = registries::replaced(config, &contract.options);
+            let module = models::json_schemas(&emitter, &replaced, &registries::texts(config));
+            modules.add(vec![module], Source::Generator, config, &mut diagnostics);
+        }
         let plans = self.plans(&contract);
         let views = views::modules(config, &contract, &plans, &emitter, &mut diagnostics);
         modules.add(views, Source::Generator, config, &mut diagnostics);
@@ -260,9 +269,12 @@ impl Project {
     /// The writer of types, which all others ask how a type is printed.
     fn emitter<'a>(&self, contract: &'a Reading, tables: &'a TableSet<'a>) -> Emitter<'a> {
         let Reading { graph, api, shapes, options, .. } = contract;
+        let mut generated = registries::types(&self.config);
+        generated.extend(options.formats.iter().map(Mapped::path));
         let builders = builders::of(self.config.types.builders, api, shapes);
         Emitter::new(graph, shapes, tables, options.implied_objects, builders)
-            .beside(&registries::types(&self.config))
+            .beside(&generated)
+            .dressed(options)
     }
 
     /// What is decided about the operations of both sides.
@@ -289,6 +301,7 @@ impl Project {
             api: &contract.api,
             operations: &self.config.operations,
             client: &self.config.client,
+            streams: self.config.streams.as_ref(),
             scope_table: self.config.tables.iter().any(|table| table.name == SCOPE),
             implied_objects: contract.options.implied_objects,
         }
@@ -298,10 +311,14 @@ impl Project {
 /// The operations of a plan as another engine takes them, and what that engine makes of it.
 #[cfg(feature = "engines")]
 #[must_use]
-pub fn lowered(contract: &Reading, plan: &Plan<'_>) -> (crate::lower::Lowered, Diagnostics) {
+pub fn lowered(
+    contract: &Reading,
+    plan: &Plan<'_>,
+    engine: &(dyn Fn(&serde_json::Value, &[String]) -> Result<String, String> + Sync),
+) -> (crate::lower::Lowered, Diagnostics) {
     deep(|| {
         let mut lowered = crate::lower::lower(plan, &contract.graph, &contract.shapes);
-        let mut diagnostics = crate::refine::second_opinion(plan, &mut lowered);
+        let mut diagnostics = crate::refine::second_opinion(plan, &mut lowered, engine);
         diagnostics.attach(&contract.sources);
         (lowered, diagnostics)
     })

@@ -23,7 +23,7 @@
 //! | | |
 //! |---|---|
 //! | `cli` (default) | the command `contract-codegen`, with the three below |
-//! | `engines` | what progenitor makes of a contract (`refine`), for `lower` and `report --engines` |
+//! | `engines` | what progenitor and typify make of a contract (`engines`), for `report --engines` and `lower` |
 //! | `frames` | excerpts in frames around what is told |
 //! | `proofs` | `drift`; proofs in place of tests in a report |
 //!
@@ -39,14 +39,20 @@ pub mod api;
 pub mod arena;
 mod build;
 pub mod calls;
+#[cfg(feature = "proofs")]
+mod canonical;
 pub mod checks;
 pub mod client;
 pub mod config;
+pub mod credentials;
 pub mod diagnostics;
 #[cfg(feature = "proofs")]
 pub mod drift;
 pub mod emit;
+#[cfg(feature = "engines")]
+pub mod engines;
 pub mod explain;
+pub mod formats;
 pub mod generate;
 pub mod held;
 pub mod init;

@@ -44,6 +44,8 @@ pub struct Sources {
     pub mends: Vec<Mend>,
     /// The overlays, with their digests.
     pub(crate) overlays: Vec<(Text, String)>,
+    /// What of documents came from overlays, and from where.
+    origins: BTreeMap<SourceId, overlay::Origins>,
     /// Where the overlays lie.
     mending: Vec<PathBuf>,
     /// Per source: where it came from.
@@ -77,6 +79,15 @@ struct Mount {
 struct Offer {
     name: String,
     text: String,
+}
+
+/// What says which document an overlay is for.
+#[derive(Clone, Copy, Debug)]
+enum Named<'a> {
+    /// The `document` of the configuration.
+    ByOwner(&'a str),
+    /// The overlay's own `extends`: where its author found the document.
+    ByOverlay(&'a str),
 }
 
 /// Reads the inputs: files, and folders with everything in them that looks like a contract.
@@ -212,10 +223,13 @@ impl Sources {
         problems.extend(found);
         let Some(tree) = tree else { return };
         let overlay = overlay::Overlay { name: &name, source, tree: &tree };
-        match self.mended(entry.document.as_deref().or_else(|| overlay::extends(&tree))) {
+        let named = entry.document.as_deref().map(Named::ByOwner);
+        let named = named.or_else(|| overlay::extends(&tree).map(Named::ByOverlay));
+        match self.mended(named) {
             Ok(id) => {
                 if let Some(held) = self.sources.get_mut(id.0 as usize) {
-                    self.mends.extend(overlay.apply(id, &mut held.tree, problems));
+                    let origins = self.origins.entry(id).or_default();
+                    self.mends.extend(overlay.apply(id, &mut held.tree, origins, problems));
                     self.identify(id);
                 }
             }
@@ -244,26 +258,41 @@ impl Sources {
         }
     }
 
-    /// The document that an overlay is for: by its URI or its whole name before the end of a name,
-    /// and by that before the file's name alone.
-    fn mended(&self, named: Option<&str>) -> Result<SourceId, String> {
+    /// The document that an overlay is for: by its URI or its whole name before the end of its name or
+    /// path, and by that before the file's name alone, where nothing else is said or the rest is where
+    /// a vendor has it.
+    fn mended(&self, named: Option<Named<'_>>) -> Result<SourceId, String> {
         let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
-        let all = |passes: &dyn Fn(&Source) -> bool| -> Vec<SourceId> {
-            inputs().filter(|id| self.get(*id).is_some_and(passes)).collect()
+        let all = |passes: &dyn Fn(SourceId, &Source) -> bool| -> Vec<SourceId> {
+            inputs().filter(|id| self.get(*id).is_some_and(|source| passes(*id, source))).collect()
         };
         let last = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
+        let elsewhere = match named {
+            Some(Named::ByOwner(named)) => !named.contains('/'),
+            Some(Named::ByOverlay(named)) => !named.contains('/') || uri::is_absolute(named),
+            None => false,
+        };
+        let named = named.map(|(Named::ByOwner(named) | Named::ByOverlay(named))| named);
         let found = match named {
             Some(named) => {
-                let ends = |name: &str| name.strip_suffix(named).is_some_and(|before| before.ends_with('/'));
-                let ways: [&dyn Fn(&Source) -> bool; 3] = [
-                    &|source| source.uri == named || source.name == named,
-                    &|source| ends(&source.name),
-                    &|source| last(&source.name) == last(named),
+                // Where the overlay lies is none of the names.
+                let mut rest = named;
+                while let Some(less) = rest.strip_prefix("./").or_else(|| rest.strip_prefix("../")) {
+                    rest = less;
+                }
+                let ends = |name: &str| name.strip_suffix(rest).is_some_and(|before| before.ends_with('/'));
+                let lies = |id: SourceId| {
+                    self.path(id).is_some_and(|path| ends(&path.to_string_lossy().replace('\\', "/")))
+                };
+                let ways: [&dyn Fn(SourceId, &Source) -> bool; 3] = [
+                    &|_, source| source.uri == named || source.name == rest,
+                    &|id, source| ends(&source.name) || lies(id),
+                    &|_, source| elsewhere && last(&source.name) == last(named),
                 ];
                 ways.iter().map(|passes| all(passes)).find(|found| !found.is_empty()).unwrap_or_default()
             }
             None => {
-                let documents = all(&|source| source.tree.get("openapi").is_some());
+                let documents = all(&|_, source| source.tree.get("openapi").is_some());
                 if documents.is_empty() { inputs().collect() } else { documents }
             }
         };
@@ -513,6 +542,22 @@ impl Texts for Sources {
         let overlays = overlays.map(|(at, (text, _))| (SourceId::overlay(at), text.clone()));
         self.ids().zip(self.sources.iter().map(text)).chain(overlays)
     }
+
+    /// Where an overlay says what stands at a place, or nearest around it.
+    fn origin(&self, place: &Place) -> Option<Place> {
+        let origins = self.origins.get(&place.source)?;
+        let tree = &self.get(place.source)?.tree;
+        let mut pointer = place.pointer.as_str();
+        loop {
+            if let Some(origin) = origins.get(pointer) {
+                return Some(origin.clone());
+            }
+            if tree.at(pointer).is_some() {
+                return None;
+            }
+            pointer = pointer.rsplit_once('/')?.0;
+        }
+    }
 }
 
 /// The URI of a document: its `$id` against the one that it has by its place.
@@ -522,10 +567,11 @@ fn address(tree: &Tree, retrieval: &str) -> String {
     named.map_or_else(|| retrieval.to_owned(), |absolute| absolute.uri)
 }
 
-/// The `$id`, or what an old draft calls so, of a root that is a schema; fragments of old drafts name no document.
+/// The `$id`, or what an old draft calls so, of a root that is a schema; fragments of old drafts
+/// name no document. Of an OpenAPI document `$self` (OpenAPI 3.2, 4.1).
 pub(crate) fn identifier(tree: &Tree) -> Option<&Member> {
     if tree.get("openapi").is_some() {
-        return None;
+        return tree.member("$self").filter(|member| member.value.as_str().is_some());
     }
     let early = tree.get("$schema").and_then(Tree::as_str).is_some_and(is_early);
     let member = tree.member(if early { "id" } else { "$id" })?;

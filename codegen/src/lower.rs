@@ -1,14 +1,16 @@
 //! Lowers operations to OpenAPI 3.0.3, for tools that read no more than that.
 //!
-//! The document has no shapes: every type that an operation mentions is a named component. What
-//! progenitor would refuse, panic on or drop in silence is put into a form that it carries, or the
-//! operation is left out of the document, which is decided here and not by trying. Each thing the
-//! document cannot say is a [`Loss`] that names what says it instead. Nothing that is generated
-//! depends on this; [`refine`](crate::refine) compares what progenitor makes of it with the plan.
+//! Every type that a body mentions is a named component, and everything stands under the names that
+//! it has on the wire. What progenitor would refuse, panic on or drop in silence is put into a form
+//! that it carries, or the operation is left out of the document, which is decided here and not by
+//! trying. Each thing the document cannot say is a [`Loss`] that names what says it instead. Nothing
+//! that is generated depends on this; [`refine`](crate::refine) compares what progenitor makes of it
+//! with the plan.
 
-mod arguments;
+pub(crate) mod arguments;
 mod components;
 pub(crate) mod responses;
+pub(crate) mod schemas;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -17,11 +19,12 @@ use serde_json::{Value, json};
 use crate::{
     api::Operation,
     plan::{Body, Call, Content, Format, Plan, Side},
-    schema::Graph,
-    shape::{Shapes, TypeRef},
+    schema::{Graph, SchemaId},
+    shape::{IntKind, Shapes, TypeRef},
     tree::Place,
 };
 
+use self::schemas::{Dialect, Schemas, Written};
 pub use self::{arguments::Argument, components::Components};
 
 /// Something of the contract that an engine cannot carry, and what carries it instead.
@@ -29,9 +32,9 @@ pub use self::{arguments::Argument, components::Components};
 pub struct Loss {
     /// Where the contract says it.
     pub place: Place,
-    /// The engine: `progenitor`.
+    /// What cannot carry it: `progenitor`, or the words of `OpenAPI 3.0`.
     pub engine: &'static str,
-    /// What it cannot carry.
+    /// What that is.
     pub what: String,
     /// What enforces or restores it.
     pub enforced: String,
@@ -42,7 +45,7 @@ pub struct Loss {
 pub struct Lowered {
     /// OpenAPI 3.0.3; printed by `contract-codegen lower`.
     pub document: Value,
-    /// Its components, each replaced by a type of ours.
+    /// Its components, each of a type of ours.
     pub components: Components,
     /// One for each call that a client can send, in the plan's order.
     pub operations: Vec<LoweredOperation>,
@@ -70,13 +73,14 @@ pub struct LoweredOperation {
 pub fn lower(plan: &Plan<'_>, graph: &Graph, shapes: &Shapes) -> Lowered {
     let components = Components::default();
     let (losses, known) = (Vec::new(), HashSet::new());
-    let mut lowering = Lowering { graph, shapes, components, losses, known };
+    let schemas = Schemas::new(graph, Dialect::OpenApi30);
+    let mut lowering = Lowering { graph, shapes, schemas, components, losses, known };
     let mut paths: BTreeMap<String, Value> = BTreeMap::new();
     let mut operations = Vec::new();
     let mut names = BTreeSet::new();
     for (index, call) in plan.calls.iter().enumerate().filter(|(_, call)| call.unsendable.is_none()) {
         let before = lowering.losses.len();
-        let method = arguments::distinct(&call.operation.id, &mut names, "call");
+        let method = arguments::distinct(&call.operation.id, &mut names);
         let (mut lowered, item) = lowering.operation(index, call, method);
         if plan.side == Side::Webhooks {
             lowered.beyond.get_or_insert_with(|| "it is a webhook".to_owned());
@@ -93,6 +97,7 @@ pub fn lower(plan: &Plan<'_>, graph: &Graph, shapes: &Shapes) -> Lowered {
         lowering.beyond(call.operation, &lowered, before);
         operations.push(lowered);
     }
+    lowering.write_components();
     let document = json!({
         "openapi": "3.0.3",
         "info": { "title": plan.api.title, "version": plan.api.version },
@@ -107,6 +112,7 @@ pub fn lower(plan: &Plan<'_>, graph: &Graph, shapes: &Shapes) -> Lowered {
 struct Lowering<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes,
+    schemas: Schemas<'a>,
     components: Components,
     losses: Vec<Loss>,
     /// The same, to find whether one is there.
@@ -144,9 +150,6 @@ impl Lowering<'_> {
                 Value::Null
             }
         };
-        for content in &sent {
-            self.constraints(place, content);
-        }
         if !body.body.required {
             self.lose(place, "a body that may be left out", "the body is an `Option`");
         }
@@ -185,17 +188,6 @@ impl Lowering<'_> {
         json!({ "required": true, "content": { name: { "schema": schema } } })
     }
 
-    fn constraints(&mut self, place: &Place, content: &Content<'_>) {
-        let Some(schema) = content.media.schema else { return };
-        let enforced = match content.format {
-            Format::Text | Format::Bytes | Format::Typed => return,
-            Format::Model => "checked before it is sent, by the type's `validate`",
-            _ => "checked before it is sent, by its schema",
-        };
-        let location = self.graph.location(schema);
-        self.lose(place, format!("every constraint of the request body {location}"), enforced);
-    }
-
     /// What is lost of an operation that progenitor is not shown is that it is not shown.
     fn beyond(&mut self, operation: &Operation, lowered: &LoweredOperation, before: usize) {
         let Some(reason) = &lowered.beyond else { return };
@@ -212,12 +204,87 @@ impl Lowering<'_> {
 
     /// The key of the component for a type.
     fn component(&mut self, ty: &TypeRef) -> String {
-        self.components.key(self.shapes, ty)
+        self.components.key(self.graph, self.shapes, (ty.clone(), None))
+    }
+
+    /// Writes the schemas of all components, and of those that they refer to.
+    fn write_components(&mut self) {
+        let mut index = 0;
+        while let Some((ty, schema)) = self.components.subject(index).cloned() {
+            let written = match schema {
+                Some(id) => self.schemas(&[id]),
+                None => self.type_schema(&ty, true),
+            };
+            self.components.write(index, written);
+            index += 1;
+        }
+    }
+
+    /// What several schemas say together, references to others as those to components.
+    fn schemas(&mut self, ids: &[SchemaId]) -> Value {
+        let (graph, shapes) = (self.graph, self.shapes);
+        let Self { schemas, components, .. } = self;
+        let mut link = |target: SchemaId| {
+            let ty = shapes.of(target).clone();
+            let own = matches!(&ty, TypeRef::Named(id) if shapes.get(*id).schema == Some(target));
+            let subject = (ty, (!own).then_some(target));
+            format!("#/components/schemas/{}", components.key(graph, shapes, subject))
+        };
+        let mut written = Written { link: &mut link, lost: BTreeSet::new() };
+        let mut all: Vec<Value> = ids.iter().map(|id| schemas.write(*id, &mut written)).collect();
+        for (id, keyword) in written.lost {
+            let what = format!("`{}`", keyword.name());
+            self.lose_by("OpenAPI 3.0", &graph.schema(id).place, what, "checked by what is generated");
+        }
+        match (all.pop(), all.is_empty()) {
+            (Some(one), true) => one,
+            (Some(last), false) => json!({ "allOf": all.into_iter().chain([last]).collect::<Vec<_>>() }),
+            (None, _) => json!({}),
+        }
+    }
+
+    /// What a type says; `whole` where it is written out, not referred to.
+    fn type_schema(&mut self, ty: &TypeRef, whole: bool) -> Value {
+        match ty {
+            TypeRef::Named(id) if whole => {
+                let ids = self.shapes.get(*id).conj.ids.clone();
+                self.schemas(&ids)
+            }
+            TypeRef::Named(_) => reference(&self.component(ty)),
+            TypeRef::Replaced(_, schema) => self.schemas(&[*schema]),
+            TypeRef::Json => json!({}),
+            TypeRef::Bool => json!({ "type": "boolean" }),
+            TypeRef::Int(IntKind::I64) => json!({ "type": "integer", "format": "int64" }),
+            TypeRef::Int(IntKind::U64) => json!({ "type": "integer", "minimum": 0 }),
+            TypeRef::Number => json!({ "type": "number" }),
+            TypeRef::String | TypeRef::Secret => json!({ "type": "string" }),
+            TypeRef::Vec(inner) => json!({ "type": "array", "items": self.type_schema(inner, false) }),
+            TypeRef::Map(inner) => {
+                json!({ "type": "object", "additionalProperties": self.type_schema(inner, false) })
+            }
+            TypeRef::Tuple(inner) => {
+                json!({ "type": "array", "items": {}, "minItems": inner.len(), "maxItems": inner.len() })
+            }
+            TypeRef::Nullable(inner) => {
+                json!({ "nullable": true, "anyOf": [self.type_schema(inner, false)] })
+            }
+            TypeRef::Boxed(inner) => self.type_schema(inner, whole),
+        }
     }
 
     fn lose(&mut self, place: &Place, what: impl Into<String>, enforced: impl Into<String>) {
+        self.lose_by("progenitor", place, what, enforced);
+    }
+
+    fn lose_by(
+        &mut self,
+        engine: &'static str,
+        place: &Place,
+        what: impl Into<String>,
+        enforced: impl Into<String>,
+    ) {
         let (what, enforced) = (what.into(), enforced.into());
-        let loss = Loss { place: place.clone(), engine: "progenitor", what, enforced };
+        let loss = Loss { place: place.clone(), engine, what, enforced };
         // A parameter or response that operations share is one place.
         if self.known.insert(loss.clone()) {
             self.losses.push(loss);

@@ -70,7 +70,7 @@ struct Used {
 /// Writes the module `operations` (or `webhooks`), a direct child of the generated root.
 pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> TokenStream {
     let order = plan.order.iter().map(|&index| Literal::usize_unsuffixed(index));
-    let mut rows = Rows { graph, types, used: Used::default() };
+    let mut rows = Rows { graph, types, streams: plan.streams, used: Used::default() };
     let shared = Shared::of(plan);
     let consts = shared.items(&mut rows);
     let table: Vec<TokenStream> =
@@ -220,7 +220,7 @@ fn row(call: &Call<'_>, path: &str, shared: &Shared<'_>, rows: &mut Rows<'_>) ->
     let (anonymous, scopes) = (call.anonymous, &call.scopes);
     let idempotent = call.keyed;
     let repeat = ident(match (call.repeat, method.as_str()) {
-        (Repeat::Safe, _) | (Repeat::Method, "GET" | "HEAD" | "OPTIONS" | "TRACE") => "Safe",
+        (Repeat::Safe, _) | (Repeat::Method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY") => "Safe",
         (Repeat::Idempotent, _) | (Repeat::Method, "PUT" | "DELETE") => "Idempotent",
         (Repeat::Keyed, _) => "Keyed",
         (Repeat::Method, _) => "Once",
@@ -233,7 +233,7 @@ fn row(call: &Call<'_>, path: &str, shared: &Shared<'_>, rows: &mut Rows<'_>) ->
     let parameters: Vec<TokenStream> = parameters.collect();
     let body = match &call.body {
         Some(body) => {
-            let body = rows.body(body);
+            let body = rows.body(body, call.streams.body.as_ref());
             quote!(Some(#body))
         }
         None => quote!(None),
@@ -295,7 +295,7 @@ fn response(
         }
         Status::Default => quote!(Default),
     };
-    let outcome = ident(match outcome {
+    let word = ident(match outcome {
         Outcome::Success => "Success",
         Outcome::Refusal => "Refusal",
     });
@@ -309,6 +309,11 @@ fn response(
             .iter()
             .map(|media| {
                 let own = cases.iter().find(|case| case.names().any(|name| name == media.name));
+                let streamed = call.streams.answer.as_ref().filter(|_| outcome == Outcome::Success);
+                let streamed = streamed.filter(|own| own.status == status && own.media_type == media.name);
+                if let Some(streamed) = streamed {
+                    return rows.streamed(&media.name, &streamed.content);
+                }
                 let format = ident(match own.map(|case| &case.payload) {
                     Some(Payload::Json(_)) => "Json",
                     Some(Payload::Text) => "Text",
@@ -322,7 +327,7 @@ fn response(
         None => vec![rows.content("*/*", &quote!(Bytes), None)],
         Some(_) => Vec::new(),
     };
-    quote!(Response { statuses: Statuses::#statuses, outcome: Outcome::#outcome, content: &[#(#contents),*] })
+    quote!(Response { statuses: Statuses::#statuses, outcome: Outcome::#word, content: &[#(#contents),*] })
 }
 
 /// The enum of scopes, or where it is; nothing when there are none.

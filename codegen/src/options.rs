@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     config::{TypeOptions, UnboundedIntegers},
+    formats::Formats,
     schema::{Moved, SchemaId},
 };
 
@@ -34,6 +35,12 @@ pub struct Options {
     pub views: Vec<Vec<SchemaId>>,
     /// Schemas on circles of required members: a struct of theirs could not be made.
     pub endless: BTreeSet<SchemaId>,
+    /// Formats that become types.
+    pub formats: Formats,
+    /// Attributes of types and fields, those that derive among them.
+    pub attributes: BTreeMap<SchemaId, Vec<String>>,
+    /// Attributes of every type.
+    pub everywhere: Vec<String>,
 }
 
 impl Options {
@@ -65,6 +72,9 @@ impl Options {
             unchecked,
             views,
             endless,
+            formats,
+            attributes,
+            everywhere,
         } = self;
         Self {
             names: moved.keys(names),
@@ -79,6 +89,9 @@ impl Options {
             unchecked: moved.set(unchecked),
             views: views.into_iter().map(|view| moved.list(view)).collect(),
             endless: moved.set(endless),
+            formats,
+            attributes: moved.keys(attributes),
+            everywhere,
         }
     }
 }

@@ -17,6 +17,7 @@ mod names;
 mod order;
 mod parts;
 mod reason;
+mod streams;
 mod text;
 
 use std::collections::BTreeSet;
@@ -25,13 +26,14 @@ pub use answers::{Answers, Case, Choice, Outcome, Payload};
 pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Row};
 pub(crate) use order::one_at_each_place;
 pub use parts::{Part, PartCount, PartForm};
+pub use streams::{Item, Streamed, StreamedAnswer, StreamedBody, Streams, check as check_streams};
 pub use text::{Scalar, Shape};
 
 use contract_runtime::Json;
 
 use crate::{
     api::{self, Api, Operation, ParameterIn},
-    config::{ClientConfig, Config, OperationConfig},
+    config::{ClientConfig, Config, OperationConfig, StreamConfig},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, SchemaId},
     shape::{Shapes, TypeRef},
@@ -50,6 +52,8 @@ pub struct Given<'a> {
     pub operations: &'a OperationConfig,
     /// What it does not say of clients.
     pub client: &'a ClientConfig,
+    /// What is handed on as it comes.
+    pub streams: Option<&'a StreamConfig>,
     /// Whether a registry table is called [`SCOPE`].
     pub scope_table: bool,
     /// Whether `properties` without `type` mean an object.
@@ -75,6 +79,8 @@ pub struct Plan<'a> {
     pub api: &'a Api,
     /// One for each operation, in document order.
     pub calls: Vec<Call<'a>>,
+    /// What is handed on as it comes, where anything is.
+    pub streams: Option<&'a StreamConfig>,
     /// The order in which paths are tried, as indices of `calls`.
     pub order: Vec<usize>,
     /// The enums of answers and refusals, each once, by name.
@@ -162,6 +168,8 @@ pub struct Call<'a> {
     pub refusals: Answers,
     /// The media types that a client can read, results first.
     pub accept: Option<String>,
+    /// What of it is handed on as it comes.
+    pub streams: Streams,
     /// Whether a caller need not sign in.
     pub anonymous: bool,
     /// Alternatives of scopes, each once; none when some alternative asks for no scope.
@@ -260,6 +268,7 @@ pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     let names = names::names(operations);
     let calls = operations.iter().zip(names).map(|(operation, names)| call(given, side, operation, names));
     let mut calls: Vec<Call<'a>> = calls.collect();
+    streams::name(&mut calls);
     let choices = answers::choices(given.shapes, &mut calls);
     let common = answers::common(&calls);
     let order = match side {
@@ -269,7 +278,8 @@ pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     };
     let scopes = if side == Side::Paths { scopes(given.api) } else { Vec::new() };
     let scope_table = given.scope_table;
-    Plan { side, api: given.api, calls, order, choices, common, scopes, scope_table }
+    let streams = given.streams.filter(|_| calls.iter().any(|call| !call.streams.is_empty()));
+    Plan { side, api: given.api, streams, calls, order, choices, common, scopes, scope_table }
 }
 
 /// Reports options that name an operation which the contract does not have.
@@ -284,9 +294,13 @@ pub fn check_lists(options: &Config, api: &Api, diagnostics: &mut Diagnostics) {
         ("operations.raw", &config.raw),
     ];
     let own = own.into_iter().map(|(option, ids)| (option, ids, &known));
+    let streams = options.streams.iter().flat_map(|streams| {
+        let (downloads, uploads) = (&streams.downloads, &streams.uploads);
+        [("streams.downloads", downloads, &called), ("streams.uploads", uploads, &called)]
+    });
     // A client calls operations; webhooks call it.
     let views = options.views.iter().map(|view| ("view.operations", &view.operations, &called));
-    for (option, ids, known) in own.chain(views) {
+    for (option, ids, known) in own.chain(views).chain(streams) {
         for id in ids.iter().filter(|id| !known.contains(id.as_str())) {
             let message = format!("`{option}` names an operation that the contract does not have: `{id}`");
             diagnostics.push(
@@ -308,7 +322,7 @@ fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names
     let body = operation.request_body.as_ref().and_then(|body| given.body(&id, body, raw));
     let (answers, refusals) = given.answers(operation, raw);
     let accept = answers::accept(operation, &answers, &refusals);
-    Call {
+    let mut call = Call {
         unsendable: unsendable(side, operation, body.as_ref()),
         repeat: repeat(given, operation),
         keyed: carries_key(given, operation),
@@ -324,7 +338,13 @@ fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names
         answers,
         refusals,
         accept,
+        streams: Streams::default(),
+    };
+    // What the interface itself calls is answered at once.
+    if side == Side::Paths && !raw {
+        call.streams = given.streams(&call);
     }
+    call
 }
 
 fn parameters<'a>(given: Given<'a>, operation: &'a Operation) -> Vec<Parameter<'a>> {
@@ -386,9 +406,10 @@ fn carries_key(given: Given<'_>, operation: &Operation) -> bool {
 
 /// Why no client can send an operation.
 fn unsendable(side: Side, operation: &Operation, body: Option<&Body<'_>>) -> Option<String> {
-    const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
-    if !METHODS.contains(&operation.method.as_str()) {
-        return Some(format!("method `{}` is not supported", operation.method));
+    // RFC 9110, 5.6.2: a token.
+    let token = |each: u8| each.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&each);
+    if operation.method.is_empty() || !operation.method.bytes().all(token) {
+        return Some(format!("`{}` is no method", operation.method));
     }
     let sent = body.into_iter().flat_map(|body| body.variants.iter().map(|v| &body.contents[v.sent].media));
     for media in sent {

@@ -7,18 +7,18 @@
 //! [`structure`] is the part of it that costs next to nothing.
 
 mod accepted;
-#[cfg(feature = "proofs")]
-mod engine;
 mod source;
 pub mod structure;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use contract_runtime::Json;
 
 pub use self::accepted::accepted;
 #[cfg(feature = "proofs")]
-use self::engine::covers;
+use crate::canonical::Engine;
 use crate::{
     held,
     reading::Reading,
@@ -69,12 +69,23 @@ pub fn prove(contract: &Reading, mut seen: impl FnMut(usize) + Send) -> Vec<(Typ
     deep(|| {
         let shelves = Shelves::default();
         let tables = contract.tables(&shelves);
+        let mut large = BTreeSet::new();
+        let count = contract.shapes.types.len();
+        // Of very many types each is tried with fewer instances.
+        let places = u32::try_from(PLACES / count.max(1)).unwrap_or(u32::MAX);
+        let effort = if count > MANY { Effort::Within(places) } else { Effort::Thorough };
         let each = |(index, id)| {
             seen(index);
-            (id, judge(contract, &tables, id))
+            (id, judge(contract, &tables, id, effort, &mut large))
         };
         contract.shapes.ids().enumerate().map(each).collect()
     })
+}
+
+#[cfg(feature = "proofs")]
+fn covers(wide: serde_json::Value, narrow: serde_json::Value) -> Option<bool> {
+    let engine = Engine::default();
+    engine.covers(&engine.read(wide)?, &engine.read(narrow)?)
 }
 
 /// Nobody is there to be asked: every type is tried with instances.
@@ -83,9 +94,24 @@ fn covers(_: serde_json::Value, _: serde_json::Value) -> Option<bool> {
     None
 }
 
-fn judge(contract: &Reading, tables: &TableSet<'_>, id: TypeId) -> Proof {
+/// Places that are looked at for the instances of all types together, where there are many.
+const PLACES: usize = 1_500_000;
+/// So many.
+const MANY: usize = 2_000;
+
+fn judge(
+    contract: &Reading,
+    tables: &TableSet<'_>,
+    id: TypeId,
+    effort: Effort,
+    large: &mut BTreeSet<SchemaId>,
+) -> Proof {
     let def = contract.shapes.get(id);
+    let worth = source::is_worth_it(contract, def, large);
     let written = |assumed: bool| {
+        if !worth {
+            return None;
+        }
         let source = source::document(contract, def, assumed)?;
         Some((accepted::document(&contract.shapes, id, assumed), source))
     };
@@ -98,7 +124,7 @@ fn judge(contract: &Reading, tables: &TableSet<'_>, id: TypeId) -> Proof {
     if assumed == Some(true) {
         return Proof::Assumed;
     }
-    let samples = samples(contract, tables, def);
+    let samples = sampled(contract, tables, def, effort);
     let gap = samples.iter().find(|value| !holds(contract, id, value));
     match (gap, samples.len()) {
         (Some(value), _) => Proof::Gap(Some(value.clone())),

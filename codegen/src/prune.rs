@@ -153,10 +153,10 @@ fn choose(
         problems.extend(unfitting(options, "include", selection, api));
     }
     let included = |operation: &Operation, webhook: bool| {
-        config.include.is_empty() || config.include.iter().any(|each| fits(each, operation, webhook))
+        config.include.is_empty() || config.include.iter().any(|each| fits(api, each, operation, webhook))
     };
     let excluded = |operation: &Operation, webhook: bool| {
-        config.exclude.iter().any(|each| fits(each, operation, webhook))
+        config.exclude.iter().any(|each| fits(api, each, operation, webhook))
     };
     let mut part = api.clone();
     part.operations.retain(|operation| included(operation, false));
@@ -254,10 +254,13 @@ fn independent(graph: &Graph, sources: &Sources, whole: &BTreeSet<SchemaId>) -> 
     graph.ids().filter(|&id| alone(graph.schema(id).place.source)).collect()
 }
 
-fn fits(selection: &Selection, operation: &Operation, is_webhook: bool) -> bool {
+fn fits(api: &Api, selection: &Selection, operation: &Operation, is_webhook: bool) -> bool {
     let Selection { tag, path, operation: id, webhook } = selection;
     let all = [
-        tag.as_ref().map(|tag| operation.tags.iter().any(|each| glob::fits(tag, each))),
+        // What stands below a tag has it, too.
+        tag.as_ref().map(|tag| {
+            operation.tags.iter().flat_map(|each| api.lineage(each)).any(|each| glob::fits(tag, each))
+        }),
         path.as_ref().map(|path| !is_webhook && glob::fits_path(path, &operation.path)),
         id.as_ref().map(|id| glob::fits(id, &operation.id)),
         webhook.as_ref().map(|name| is_webhook && glob::fits(name, &operation.path)),
@@ -268,8 +271,8 @@ fn fits(selection: &Selection, operation: &Operation, is_webhook: bool) -> bool 
 
 /// The problem of a selection that no operation fits.
 fn unfitting(options: &Config, list: &str, selection: &Selection, api: &Api) -> Option<Diagnostic> {
-    let found = api.operations.iter().any(|operation| fits(selection, operation, false))
-        || api.webhooks.iter().any(|webhook| fits(selection, webhook, true));
+    let found = api.operations.iter().any(|operation| fits(api, selection, operation, false))
+        || api.webhooks.iter().any(|webhook| fits(api, selection, webhook, true));
     if found {
         return None;
     }

@@ -6,11 +6,12 @@
 //! error: of two readings of a contract one is wrong.
 
 mod engine;
-mod reading;
+pub(crate) mod reading;
 
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use quote::ToTokens;
+use serde_json::Value;
 
 use crate::{
     api::{ParameterIn, Status},
@@ -21,18 +22,22 @@ use crate::{
 
 use self::reading::{Kind, Reading};
 
+/// Runs progenitor over a document whose components, in order, are replaced by the types
+/// `Lowered0`, `Lowered1` and so on: the code, or why there is none.
+pub type Engine<'e> = dyn Fn(&Value, &[String]) -> Result<String, String> + 'e;
+
 /// Runs progenitor over a lowered document. What it refuses is left out of the document and
 /// becomes a loss; where it says something else than the plan is a diagnostic.
 #[must_use]
-pub fn second_opinion(plan: &Plan<'_>, lowered: &mut Lowered) -> Diagnostics {
+pub fn second_opinion(plan: &Plan<'_>, lowered: &mut Lowered, engine: &Engine<'_>) -> Diagnostics {
     let mut problems = Diagnostics::new();
-    let generated = match engine::generate(lowered) {
+    let generated = match engine::generate(lowered, engine) {
         Ok(file) => file,
         Err(failure) => {
-            for (method, reason) in engine::culprits(lowered) {
+            for (method, reason) in engine::culprits(lowered, engine) {
                 leave_out(plan, lowered, &method, &reason);
             }
-            match engine::generate(lowered) {
+            match engine::generate(lowered, engine) {
                 Ok(file) => file,
                 Err(_) => {
                     let message = format!("progenitor cannot carry the operations together: {failure}");
@@ -96,7 +101,7 @@ fn compare(generated: syn::File, plan: &Plan<'_>, lowered: &Lowered) -> Diagnost
 }
 
 /// The asynchronous methods of the client.
-fn methods(file: syn::File) -> Vec<syn::ImplItemFn> {
+pub(crate) fn methods(file: syn::File) -> Vec<syn::ImplItemFn> {
     let mut found = Vec::new();
     for item in file.items {
         let syn::Item::Impl(block) = item else { continue };
@@ -120,6 +125,10 @@ fn agree(item: &syn::ImplItemFn, own: &LoweredOperation, call: &Call<'_>) -> Res
     same("method", &reading.verb.to_ascii_uppercase(), &call.operation.method)?;
     // progenitor writes two slashes as one; the path that is sent is the contract's own.
     let mut path = own.path.clone();
+    for argument in &own.arguments {
+        let wire = format!("{{{}}}", call.parameters[argument.row].row.name);
+        path = path.replace(&wire, &format!("{{{}}}", argument.name));
+    }
     while path.contains("//") {
         path = path.replace("//", "/");
     }
@@ -129,7 +138,7 @@ fn agree(item: &syn::ImplItemFn, own: &LoweredOperation, call: &Call<'_>) -> Res
             .arguments
             .iter()
             .filter(|argument| call.parameters[argument.row].row.location == location)
-            .map(|argument| argument.name.as_str())
+            .map(|argument| call.parameters[argument.row].row.name.as_str())
             .collect();
         names.sort_unstable();
         names.join(", ")

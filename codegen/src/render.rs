@@ -43,6 +43,8 @@ pub enum Part {
     Client,
     /// Answers it.
     Server,
+    /// Publishes the schemas of types.
+    Schemars,
 }
 
 impl Part {
@@ -52,6 +54,7 @@ impl Part {
         match self {
             Self::Client => "client",
             Self::Server => "server",
+            Self::Schemars => "schemars",
         }
     }
 }
@@ -102,6 +105,12 @@ impl Module {
     pub fn hidden(mut self) -> Self {
         self.hidden = true;
         self
+    }
+
+    /// Lets it use what the contract calls deprecated.
+    pub fn allow_deprecated(&mut self) {
+        const ALLOW: &str = "#![allow(deprecated, reason = \"what the contract calls deprecated is generated all the same\")] ";
+        self.source.insert_str(0, ALLOW);
     }
 
     /// The same with items that are in print already.

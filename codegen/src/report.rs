@@ -4,15 +4,17 @@
 mod open;
 mod print;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 pub use self::open::LeftOpen;
+#[cfg(feature = "engines")]
+use crate::engines::{Opinion, Refusal, Row};
 use crate::{
     config::Config,
-    explain::{Constraint, Constraints, How, reason, whereabouts},
-    lower::Loss,
+    explain::{Constraints, How, Whereabouts, carried, reason},
+    formats::Mapped,
     plan::Plans,
     proof::Proof,
     reading::Reading,
@@ -39,8 +41,9 @@ pub struct Report {
     pub assumptions: Vec<String>,
     /// Operations and webhooks that no client can send, with the reason.
     pub unsent: Vec<Unsent>,
-    /// What engines lost: engine, what, where, what enforces it; `None` when they were not asked.
-    pub losses: Option<Vec<Lost>>,
+    /// What other generators do with the contract; `None` when they were not asked.
+    #[cfg(feature = "engines")]
+    pub engines: Option<Vec<Opinion>>,
     /// What is known about each type, in order of the types.
     pub proofs: Vec<(String, Proof)>,
 }
@@ -82,37 +85,22 @@ pub struct Unsent {
     pub reason: String,
 }
 
-/// What an engine lost at how many places.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Lost {
-    /// The engine.
-    pub engine: &'static str,
-    /// What it cannot carry.
-    pub what: String,
-    /// What enforces or restores it.
-    pub enforced: String,
-    /// Where, `file:line #/pointer`.
-    pub places: Vec<String>,
-}
-
 /// Puts together what there is to say; `plans` come from [`Project::plans`](crate::generate::Project::plans),
-/// `lost` from `generate::lowered` if engines were asked, `proofs` from [`crate::proof::prove`].
+/// `proofs` from [`crate::proof::prove`]. Other generators are asked by whoever wants to know.
 #[must_use]
 pub fn report(
     config: &Config,
     contract: &Reading,
     plans: &Plans<'_>,
-    lost: Option<&[Loss]>,
     proofs: Vec<(TypeId, Proof)>,
 ) -> Report {
-    deep(|| put_together(config, contract, plans, lost, proofs))
+    deep(|| put_together(config, contract, plans, proofs))
 }
 
 fn put_together(
     config: &Config,
     contract: &Reading,
     plans: &Plans<'_>,
-    lost: Option<&[Loss]>,
     proofs: Vec<(TypeId, Proof)>,
 ) -> Report {
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
@@ -124,7 +112,8 @@ fn put_together(
         looser: looser(contract),
         assumptions: assumptions(config, contract, &proofs),
         unsent: unsent(contract, plans),
-        losses: lost.map(|lost| losses(contract, lost)),
+        #[cfg(feature = "engines")]
+        engines: None,
         proofs: proofs.into_iter().map(|(id, proof)| (name(id), proof)).collect(),
     }
 }
@@ -146,26 +135,6 @@ fn places(contract: &Reading) -> Vec<(String, Conj, TypeRef)> {
     out
 }
 
-/// Every constraint of the contract with what enforces it, each once: a schema that several
-/// places share is written once.
-#[must_use]
-pub fn carried(contract: &Reading) -> Vec<Constraint> {
-    let shelves = Shelves::default();
-    let tables = contract.tables(&shelves);
-    let constraints = Constraints::new(contract, &tables);
-    let mut all = Vec::new();
-    for id in contract.shapes.ids() {
-        let def = contract.shapes.get(id);
-        all.extend(constraints.at(&def.conj, &TypeRef::Named(id), &[]));
-        if let Body::Struct(body) = &def.body {
-            all.extend(body.fields.iter().flat_map(|field| constraints.of_member(field, &[])));
-        }
-    }
-    let mut seen = BTreeSet::new();
-    all.retain(|found| seen.insert((found.schema, found.keyword, found.value.clone())));
-    all
-}
-
 fn constraints(contract: &Reading) -> BTreeMap<&'static str, BTreeMap<How, usize>> {
     let mut out: BTreeMap<&'static str, BTreeMap<How, usize>> = BTreeMap::new();
     for found in carried(contract) {
@@ -178,14 +147,21 @@ fn looser(contract: &Reading) -> Vec<Looser> {
     let shelves = Shelves::default();
     let tables = contract.tables(&shelves);
     let constraints = Constraints::new(contract, &tables);
+    let whereabouts = Whereabouts::new(contract);
     let mut out = Vec::new();
     for (name, conj, ty) in places(contract) {
         let facts = Facts::of(&contract.graph, &conj, contract.options.implied_objects);
-        let place = conj.ids.last().map(|&id| whereabouts(contract, &contract.graph.schema(id).place));
         let mut say = |what: String, enforced: &'static str| {
-            out.push(Looser { name: name.clone(), place: place.clone().unwrap_or_default(), what, enforced });
+            let place = conj.ids.last().map(|&id| whereabouts.of(&contract.graph.schema(id).place));
+            out.push(Looser { name: name.clone(), place: place.unwrap_or_default(), what, enforced });
         };
-        let says_something = constraints.at(&conj, &ty, &[]).iter().any(|c| c.how == How::Tables);
+        let holds_json = match &ty {
+            TypeRef::Json => true,
+            TypeRef::Named(id) => matches!(contract.shapes.get(*id).body, Body::Newtype(TypeRef::Json)),
+            _ => false,
+        };
+        let says_something =
+            holds_json && constraints.at(&conj, &ty, &[]).iter().any(|c| c.how == How::Tables);
         match &ty {
             TypeRef::Json if says_something => {
                 say(format!("a JSON value: {}", reason::json(contract, &conj)), "the tables");
@@ -195,6 +171,9 @@ fn looser(contract: &Reading) -> Vec<Looser> {
                     "a list of JSON values: its positions have schemas of their own".to_owned(),
                     "the tables",
                 );
+            }
+            TypeRef::Replaced(path, _) if let Some(name) = Mapped::of_path(path) => {
+                say(format!("`{name}`, the type of its format"), "that type and the checks");
             }
             TypeRef::Replaced(path, _) => say(format!("`{path}`, a type of the owner's"), "that type"),
             TypeRef::Named(id) => match &contract.shapes.get(*id).body {
@@ -255,37 +234,24 @@ fn assumptions(config: &Config, contract: &Reading, proofs: &[(TypeId, Proof)]) 
 }
 
 fn mends(contract: &Reading) -> Vec<Mended> {
+    let whereabouts = Whereabouts::new(contract);
     let mended = contract.sources.mends.iter().map(|mend| Mended {
         file: mend.file.clone(),
         what: mend.what.clone(),
         how: mend.how,
-        places: mend.places.iter().map(|place| whereabouts(contract, place)).collect(),
+        places: mend.places.iter().map(|place| whereabouts.of(place)).collect(),
     });
     mended.collect()
 }
 
 fn unsent(contract: &Reading, plans: &Plans<'_>) -> Vec<Unsent> {
+    let whereabouts = Whereabouts::new(contract);
     let calls = plans.iter().flat_map(|plan| &plan.calls);
     let unsent = calls.filter_map(|call| {
-        let (id, place) = (call.operation.id.clone(), whereabouts(contract, &call.operation.place));
+        let (id, place) = (call.operation.id.clone(), whereabouts.of(&call.operation.place));
         Some(Unsent { id, place, reason: call.unsendable.clone()? })
     });
     unsent.collect()
-}
-
-fn losses(contract: &Reading, losses: &[Loss]) -> Vec<Lost> {
-    let mut all: BTreeMap<(&'static str, &str, &str), Vec<String>> = BTreeMap::new();
-    for loss in losses {
-        let places = all.entry((loss.engine, &loss.what, &loss.enforced)).or_default();
-        places.push(whereabouts(contract, &loss.place));
-    }
-    let lost = |((engine, what, enforced), places): ((&'static str, &str, &str), Vec<String>)| Lost {
-        engine,
-        what: what.to_owned(),
-        enforced: enforced.to_owned(),
-        places,
-    };
-    all.into_iter().map(lost).collect()
 }
 
 impl Report {
@@ -324,8 +290,7 @@ impl Report {
             |l: &Looser| json!({ "name": l.name, "place": l.place, "what": l.what, "enforced": l.enforced });
         let mend = |m: &Mended| json!({ "file": m.file, "what": m.what, "how": m.how, "places": m.places });
         let unsent = |u: &Unsent| json!({ "id": u.id, "place": u.place, "reason": u.reason });
-        let lost = |l: &Lost| json!({ "engine": l.engine, "what": l.what, "enforced": l.enforced, "places": l.places });
-        json!({
+        let mut out = json!({
             "title": self.title,
             "counts": counts,
             "mends": self.mends.iter().map(mend).collect::<Vec<_>>(),
@@ -333,9 +298,38 @@ impl Report {
             "looser": self.looser.iter().map(looser).collect::<Vec<_>>(),
             "assumptions": self.assumptions,
             "unsent": self.unsent.iter().map(unsent).collect::<Vec<_>>(),
-            "losses": self.losses.as_ref().map(|losses| losses.iter().map(lost).collect::<Vec<_>>()),
             "proofs": self.proofs.iter().map(proof).collect::<Vec<_>>(),
-        })
+        });
+        out["engines"] = self.engines_json();
+        out
+    }
+
+    #[cfg(not(feature = "engines"))]
+    const fn engines_json(&self) -> Value {
+        Value::Null
+    }
+
+    #[cfg(feature = "engines")]
+    fn engines_json(&self) -> Value {
+        let row = |row: &Row| {
+            json!({
+                "construct": row.construct,
+                "kept": row.kept,
+                "dropped": row.dropped,
+                "refused": row.refused,
+                "unasked": row.unasked,
+                "places": row.places,
+            })
+        };
+        let refusal = |each: &Refusal| json!({ "place": each.place, "reason": each.reason });
+        let opinion = |each: &Opinion| {
+            json!({
+                "engine": each.engine,
+                "constructs": each.rows.iter().map(row).collect::<Vec<_>>(),
+                "refusals": each.refusals.iter().map(refusal).collect::<Vec<_>>(),
+            })
+        };
+        self.engines.as_ref().map_or(Value::Null, |all| all.iter().map(opinion).collect())
     }
 
     /// For people; `markdown` for a file or a pull request.

@@ -11,7 +11,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{
-    calls::refused_type,
+    calls::{read_type, refused_type},
     emit::{ident, markdown, sentence},
     operations::doc,
     plan::{Call, Plan, Side},
@@ -139,7 +139,15 @@ impl Writer<'_> {
         let about = doc(&documentation(call));
         let name = ident(&call.method);
         let request = self.call_type(call);
-        let success = self.success_type(&call.answers);
+        let success = self.success_type(call);
+        let body = call.streams.body.as_ref().map(|body| {
+            let ty = read_type(&body.content, self.types);
+            quote!(body: #ty,)
+        });
+        let given = match &body {
+            Some(_) => quote!((call, body, context)),
+            None => quote!((call, context)),
+        };
         let refusal = match call.refusals.refused() {
             refused if refused == self.plan.common => quote!(Refusal),
             refused => {
@@ -156,9 +164,10 @@ impl Writer<'_> {
             fn #name(
                 &self,
                 call: #request,
+                #body
                 context: Context,
             ) -> impl Future<Output = Result<#success, #refusal>> + Send {
-                runtime::not_implemented((call, context))
+                runtime::not_implemented(#given)
             }
         }
     }
@@ -198,9 +207,10 @@ impl Writer<'_> {
         let answers = calls().map(|call| {
             let (name, method) = (ident(&call.id), ident(&call.method));
             let arms = self.arms(call);
+            let body = call.streams.body.as_ref().map(|_| quote!(call.pieces(),));
             quote! {
                 Self::#name(request) => Box::pin(async move {
-                    match service.#method(request, call.context()).await { #arms }
+                    match service.#method(request, #body call.context()).await { #arms }
                 })
             }
         });

@@ -9,9 +9,11 @@ mod build;
 mod sweep;
 mod tags;
 mod unions;
+mod values;
 
 pub use build::shape;
 pub use unions::is_tagged;
+pub(crate) use values::WORDS as VALUE_WORDS;
 
 use std::collections::{BTreeMap, BTreeSet};
 

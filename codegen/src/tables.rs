@@ -6,6 +6,7 @@
 
 mod build;
 mod print;
+mod published;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use contract_runtime::{
     Json, Number,
     pattern::Pattern,
     schema::{Certainty, SchemaId as RowId, Tables, Validator},
+    violation::Violations,
 };
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -21,9 +23,10 @@ use quote::{format_ident, quote};
 pub use self::build::Shelves;
 use self::rows::Rows;
 use crate::{
+    formats::{Formats, Mapped},
     naming::{RowNames, rows::pattern_names},
     pattern::{Compiled, compile},
-    schema::{Graph, SchemaId, keywords::Keyword as Rule},
+    schema::{Graph, Schema, SchemaId, keywords::Keyword as Rule},
     shape::{Body, Shapes, Tagged},
     together::Conj,
 };
@@ -36,6 +39,7 @@ pub struct TablePlan {
     patterns: BTreeMap<String, (String, Compiled)>,
     /// What tags mean, by the schema that holds the union.
     choices: BTreeMap<SchemaId, Tags>,
+    formats: Formats,
 }
 
 /// Which branch each value of a tag means.
@@ -109,6 +113,7 @@ impl TablePlan {
         shapes: &Shapes,
         patterns: BTreeMap<String, Compiled>,
         names: &RowNames,
+        formats: &Formats,
     ) -> Self {
         // Both in the order of the patterns.
         let names_of_patterns: Vec<String> = pattern_names(patterns.keys()).into_values().collect();
@@ -118,6 +123,7 @@ impl TablePlan {
             rows: Rows::new(graph, shapes, names),
             patterns: patterns.collect(),
             choices: choices(graph, shapes),
+            formats: formats.clone(),
         }
     }
 
@@ -125,7 +131,7 @@ impl TablePlan {
     #[cfg(feature = "proofs")]
     #[must_use]
     pub(crate) fn of_graph(graph: &Graph) -> Self {
-        Self::new(graph, &Shapes::default(), patterns(graph).0, &RowNames::settle(graph))
+        Self::new(graph, &Shapes::default(), patterns(graph).0, &RowNames::settle(graph), &Formats::default())
     }
 
     /// The tables themselves; they are of the graph that the plan was made for.
@@ -174,6 +180,16 @@ impl TableSet<'_> {
         Some(format_ident!("{name}"))
     }
 
+    /// The formats that are types.
+    pub(crate) fn formats(&self) -> impl Iterator<Item = &Mapped> {
+        self.plan.formats.iter()
+    }
+
+    /// The type of a schema's format.
+    pub(crate) fn mapped(&self, schema: &Schema) -> Option<&Mapped> {
+        self.plan.formats.of(schema)
+    }
+
     /// A pattern that can be run now.
     #[must_use]
     pub fn is_match(&self, source: &str, text: &str) -> bool {
@@ -185,6 +201,17 @@ impl TableSet<'_> {
     pub fn is_valid(&self, id: SchemaId, value: &Json) -> bool {
         let row = self.plan.rows.of(id);
         row.is_some_and(|row| Validator::new(&self.tables, row).is_valid(value))
+    }
+
+    /// What of a schema of the graph a value breaks.
+    ///
+    /// # Errors
+    /// All that it breaks.
+    pub fn validate(&self, id: SchemaId, value: &Json) -> Result<(), Violations> {
+        match self.plan.rows.of(id) {
+            Some(row) => Validator::new(&self.tables, row).validate(value),
+            None => Ok(()),
+        }
     }
 
     /// The module `schemas` of the generated crate, without the tables themselves.

@@ -6,6 +6,7 @@
 
 mod facts;
 pub(crate) mod finite;
+pub(crate) mod meaning;
 pub(crate) mod sample;
 
 pub use facts::Facts;

@@ -13,19 +13,25 @@ fn main() -> ExitCode {
     Build::of("tickets.yaml").with(|config| config.output.server = false).run("api.rs")
 }
 
-/// Run by the tests below in a process of its own, as its folder and variables are those of a build script.
+/// Set for the process that is the build script.
+const IS_BUILD: &str = "BOOK_BUILD";
+
+/// Run by the tests below in a process of its own, as its folder and variables are those of a build script;
+/// by itself it is none.
 #[test]
-#[ignore = "it is a build script, which the others run"]
 fn the_build_script() {
-    assert_eq!(main(), ExitCode::SUCCESS);
+    if env::var_os(IS_BUILD).is_some() {
+        assert_eq!(main(), ExitCode::SUCCESS);
+    }
 }
 
 /// What the script printed: lines for cargo, and whether it succeeded.
 fn run(package: &Path, out: &Path) -> (Vec<String>, bool) {
     fs::create_dir_all(out).unwrap();
     let ran = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "the_build_script", "--ignored", "--nocapture"])
+        .args(["--exact", "the_build_script", "--nocapture"])
         .current_dir(package)
+        .env(IS_BUILD, "1")
         .env("OUT_DIR", out)
         .output()
         .unwrap();
@@ -47,8 +53,9 @@ fn a_build_script_writes_one_file_and_says_what_of() {
     let package = folder("book-build");
     fs::write(
         package.join("tickets.yaml"),
-        "{openapi: 3.1.0, info: {title: Tickets, version: '1'}, paths: {}, components: {schemas: {Ticket: \
-         {type: object, properties: {seat: {$ref: 'seat.json'}, nothing: {$ref: '#/gone'}}}}}}",
+        "{openapi: 3.1.0, info: {title: Tickets, version: '1'}, paths: {/t: {get: {responses: {'200': \
+         {description: One., headers: {Content-Type: {schema: {type: string}}}}}}}}, components: {schemas: \
+         {Ticket: {type: object, properties: {seat: {$ref: 'seat.json'}, nothing: {$ref: '#/gone'}}}}}}",
     )
     .unwrap();
     fs::write(package.join("seat.json"), r#"{"type": "string", "maxLength": 4}"#).unwrap();
@@ -62,7 +69,8 @@ fn a_build_script_writes_one_file_and_says_what_of() {
         let path = lines.iter().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed="));
         assert!(path.into_iter().any(|path| Path::new(path).ends_with(file) && package.join(path).exists()));
     }
-    let warned = lines.iter().find(|line| line.starts_with("cargo::warning=")).unwrap();
+    let warned: Vec<_> = lines.iter().filter(|line| line.starts_with("cargo::warning=")).collect();
+    let [warned] = warned.as_slice() else { panic!("notes are no warnings: {warned:?}") };
     assert!(warned.contains("tickets.yaml:1:") && warned.contains("`gone`"), "{warned}");
 }
 

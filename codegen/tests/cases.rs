@@ -34,6 +34,8 @@ pub mod apis;
 pub mod compiled;
 #[path = "harness/folder.rs"]
 mod folder;
+#[path = "harness/formats.rs"]
+mod formats;
 #[path = "harness/instances.rs"]
 mod instances;
 #[path = "harness/judge.rs"]

@@ -7,7 +7,7 @@
 use std::{fs, path::Path};
 
 use contract_codegen::{
-    diagnostics::Diagnostics, generate::Project, load::Sources, lower, plan::Side, refine,
+    diagnostics::Diagnostics, engines::Engines, generate::Project, load::Sources, lower, plan::Side, refine,
 };
 
 fn hangar() -> String {
@@ -26,7 +26,9 @@ fn lowered(document: &str) -> (String, Vec<String>, Diagnostics) {
     let plan = project.plan(&contract, Side::Paths);
     let mut lowered = lower::lower(&plan, &contract.graph, &contract.shapes);
     let text = serde_json::to_string_pretty(&lowered.document).unwrap() + "\n";
-    diagnostics.append(refine::second_opinion(&plan, &mut lowered));
+    diagnostics.append(refine::second_opinion(&plan, &mut lowered, &|document, replaced| {
+        Engines::here().progenitor(document, replaced)
+    }));
     let losses = lowered.losses.iter();
     let losses = losses.map(|loss| format!("{}: {} -> {}", loss.place.pointer, loss.what, loss.enforced));
     (text, losses.collect(), diagnostics)

@@ -312,7 +312,10 @@ fn the_manifest_asks_for_what_is_used() {
     for word in ["axum", "bytes", "http", "dep:"] {
         assert!(!text.contains(word), "{word}: {text}");
     }
-    assert!(!manifest(&["--only", "types"]).contains("[features]"));
+    let text = manifest(&["--only", "types"]);
+    for part in ["client", "server"] {
+        assert!(!text.contains(part), "{part}: {text}");
+    }
     folder.put("codegen.toml", "inputs = [\"tickets.yaml\"]\n[output]\npath = \"api\"\nfeatures = false\n");
     folder.run(&["generate"]).ended(0);
     let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
@@ -539,7 +542,21 @@ fn lower_prints_openapi_3_0() {
     let ran = folder.run(&["lower", "tickets.yaml", "--losses"]).ended(0);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(document["openapi"], "3.0.3");
-    assert!(ran.err.contains("progenitor: limits of parameter `id`"), "{}", ran.err);
+    assert!(ran.err.contains("OpenAPI 3.0: `dependentRequired`"), "{}", ran.err);
+    // Names and limits are the contract's own.
+    let parameter = &document["paths"]["/tickets/{id}"]["get"]["parameters"][0];
+    assert_eq!(
+        (&parameter["name"], &parameter["schema"]["minLength"]),
+        (&"id".into(), &4.into()),
+        "{document}"
+    );
+    assert_eq!(
+        document["components"]["schemas"]["Ticket"]["properties"]["seat"]["maximum"], 99,
+        "{document}"
+    );
+    let ran = folder.run(&["lower", "tickets.yaml", "--draft-07"]).ended(0);
+    let schemas: Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(schemas["definitions"]["Ticket"]["dependencies"]["refund"].is_array(), "{schemas}");
     let ran = folder.run(&["lower", "tickets.yaml", "--json"]).ended(0);
     assert_eq!(ran.summary()["document"], document);
     assert!(ran.summary()["losses"].as_array().is_some_and(|losses| !losses.is_empty()));
@@ -621,7 +638,7 @@ fn explain_says_where_from_and_what_enforces() {
         "from tickets.yaml:20 #/components/schemas/Ticket",
         "A seat in a train.",
         "seat: i64, required",
-        "- maximum 99: by `is_valid` (dropped by progenitor and typify)",
+        "- maximum 99: by `is_valid`",
         "- dependentRequired refund needs reason: by `is_valid`",
         "note: Nullable<String>, optional",
         "- type integer: by the type",
@@ -647,9 +664,9 @@ fn explain_says_where_from_and_what_enforces() {
 fn report_counts_and_proves() {
     let folder = Folder::new("report");
     let report = folder.run(&["report", "tickets.yaml", "--json"]).ended(0).summary()["report"].clone();
-    assert!(report["losses"].is_null(), "engines were asked: {report}");
+    assert!(report["engines"].is_null(), "engines were asked: {report}");
     let ran = folder.run(&["report", "tickets.yaml", "--engines"]).ended(0);
-    for words in ["Tickets 1.0", "dependentRequired", "What engines do not carry", "proven"] {
+    for words in ["Tickets 1.0", "dependentRequired", "What typify makes of it", "proven"] {
         assert!(ran.out.contains(words), "{words}: {}", ran.out);
     }
     assert!(!ran.out.contains("GAP"), "{}", ran.out);
@@ -694,6 +711,22 @@ fn faults_are_warnings_errors_or_mended() {
     assert_eq!(report["mends"][0]["what"], "$.paths..parameters[0]");
     let text = folder.run(&["report", "codegen.toml"]).ended(0).out;
     assert!(text.contains("mend.yaml") && text.contains("updated"), "{text}");
+    // What is wrong with a mend is shown in the overlay.
+    folder.put(
+        "wrong.yaml",
+        "overlay: 1.0.0\ninfo: { title: M, version: 1.0.0 }\nactions:\n  \
+         - { target: '$.paths..parameters[0]', update: { required: true, schema: { minLength: 4 } } }\n  \
+         - { target: $.components.schemas, update: { More: { type: strng } } }\n",
+    );
+    folder.put(
+        "wrong.toml",
+        "inputs = ['tickets.yaml']\n[input]\nfaults = 'deny'\noverlays = ['wrong.yaml']\n",
+    );
+    let lines = folder.run(&["generate", "wrong.toml", "--output", "api", "--json"]).ended(3).lines();
+    let shown: Vec<_> = lines.iter().filter(|line| line["file"] == "wrong.yaml").collect();
+    assert_eq!(shown.len(), 1, "{lines:?}");
+    assert_eq!(shown[0]["line"], 5, "{lines:?}");
+    assert!(shown[0]["pointer"].as_str().unwrap().starts_with("/actions/1/update/More"), "{lines:?}");
     folder.put(
         "tickets.yaml",
         &faulty.replace("/tickets/{id}:", "/cards/{id}:").replace("parameters:", "x-parameters:"),

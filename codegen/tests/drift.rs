@@ -3,6 +3,8 @@
 
 #[path = "drift/command.rs"]
 mod command;
+#[path = "drift/formats.rs"]
+mod formats;
 #[path = "drift/large.rs"]
 mod large;
 #[path = "drift/lists.rs"]

@@ -101,7 +101,8 @@ fn merged(name: &str, before: &str, one: &str, other: &str) -> String {
 fn one_more_property_changes_the_files_of_its_area_and_few_lines() {
     let found = changed(&generated(&[]), &generated(&["ship"]));
     let files: Vec<&str> = found.keys().map(String::as_str).collect();
-    assert_eq!(files, ["root.rs", "schemas.rs", "ships.rs"], "{found:?}");
+    assert_eq!(files, ["json_schemas.rs", "root.rs", "schemas.rs", "ships.rs"], "{found:?}");
+    assert_eq!(found["json_schemas.rs"], 2, "the members of the one type");
     assert_eq!(found["root.rs"], 2, "the digest of the file");
     assert!(found["schemas.rs"] <= 20, "{found:?}");
     assert!(found["ships.rs"] <= 30, "{found:?}");

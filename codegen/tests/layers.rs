@@ -26,6 +26,7 @@ const GENERATOR: &[&str] = &[
     "diagnostics",
     "config",
     "names",
+    "formats",
     "options",
     // Reading.
     "load",
@@ -47,6 +48,7 @@ const GENERATOR: &[&str] = &[
     "calls",
     "views",
     "client",
+    "credentials",
     "server",
     "lower",
     "refine",
@@ -55,12 +57,14 @@ const GENERATOR: &[&str] = &[
     "package",
     "write",
     // Looking at what was decided, and running all of it.
+    "canonical",
     "reading",
     "drift",
     "proof",
     "generate",
     "build",
     "explain",
+    "engines",
     "report",
     "init",
 ];
@@ -90,13 +94,17 @@ const RUNTIME: &[&str] = &[
     "violation",
     "schema",
     "contract",
+    "json_schema",
     "macros",
     // What it says of calls.
     "parameters",
+    "sequence",
     "operation",
     "multipart",
     "transport",
+    "stream",
     "client",
+    "layers",
     "server",
 ];
 

@@ -60,7 +60,8 @@ fn understood(document: &random::Document, assumes: bool) -> Option<Reading> {
     // What is mended means something else to others.
     config.input.faults = Faults::Deny;
     let project = Project { config, ..Project::default() };
-    let sources = Sources::from_texts(&[("input.json", "", &document.text)]).unwrap();
+    let mut sources = Sources::from_texts(&[("input.json", "", &document.text)]).unwrap();
+    sources.offer("meta.json", random::META_URI, random::META);
     project.understand(sources).ok()
 }
 
@@ -132,16 +133,18 @@ fn judges(document: &random::Document, contract: &Reading) -> BTreeMap<SchemaId,
     let own = |pointer: &String| {
         let location = pointer.strip_prefix('#').unwrap();
         let id = contract.graph.ids().find(|id| contract.graph.schema(*id).location == *location)?;
-        Some((id, judge(&whole, pointer)))
+        Some((id, judge(document, &whole, pointer)))
     };
     document.definitions.iter().filter_map(own).collect()
 }
 
-fn judge(whole: &serde_json::Value, pointer: &str) -> jsonschema::Validator {
+fn judge(document: &random::Document, whole: &serde_json::Value, pointer: &str) -> jsonschema::Validator {
     let mut schema = whole.clone();
     schema["$ref"] = pointer.into();
+    // The dialect is said in its words here.
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     let options = jsonschema::options().with_draft(jsonschema::Draft::Draft202012);
-    options.should_validate_formats(false).build(&schema).unwrap()
+    options.should_validate_formats(document.asserts).build(&schema).unwrap()
 }
 
 /// The judge of each schema that has a type, once everything stands in the document that the options
@@ -170,7 +173,7 @@ fn assumed(document: &random::Document, contract: &Reading) -> BTreeMap<SchemaId
         }
     }
     let ids = contract.shapes.types.iter().flat_map(|def| def.conj.ids.iter().copied());
-    ids.map(|id| (id, judge(&whole, &format!("#{}", graph.schema(id).place.pointer)))).collect()
+    ids.map(|id| (id, judge(document, &whole, &format!("#{}", graph.schema(id).place.pointer)))).collect()
 }
 
 struct Asker<'a> {
@@ -272,6 +275,9 @@ fn odd() -> Vec<Json> {
         "\"\"",
         "\"x\"",
         "\"abc\"",
+        "\"127.0.0.1\"",
+        "\"2024-02-30\"",
+        "\"a@b.example\"",
         "[]",
         "[\"x\",\"x\"]",
         "{}",

@@ -29,7 +29,11 @@ use crate::{operation::Operation, transport::Transport};
 
 mod answer;
 mod calling;
+#[cfg(feature = "credentials")]
+pub mod credentials;
 mod error;
+#[cfg(feature = "stream")]
+mod pieces;
 mod request;
 #[cfg(feature = "reqwest")]
 mod reqwest;
@@ -43,6 +47,8 @@ pub use bytes::Bytes;
 pub use self::answer::Answer;
 pub use self::calling::{Call, Calling, Stored};
 pub use self::error::{Error, Reason, SendError, Unreadable};
+#[cfg(feature = "stream")]
+pub use self::pieces::{Opening, StreamCall};
 pub use self::request::Request;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::ReqwestTransport;
@@ -68,6 +74,8 @@ pub struct Core {
     checks: RequestChecks,
     base_url_only: bool,
     shown: &'static [&'static str],
+    #[cfg(feature = "stream")]
+    limits: crate::stream::StreamLimits,
 }
 
 impl Core {
@@ -81,7 +89,17 @@ impl Core {
             checks: RequestChecks::default(),
             base_url_only: false,
             shown: &[],
+            #[cfg(feature = "stream")]
+            limits: crate::stream::StreamLimits::default(),
         }
+    }
+
+    /// The same client, whose streams may be so large.
+    #[cfg(feature = "stream")]
+    #[must_use]
+    pub const fn with_stream_limits(mut self, limits: crate::stream::StreamLimits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// The same client, whose errors show these string members of a refusal (`code`, an id) in

@@ -65,7 +65,8 @@ pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared + Send {
     /// # Errors
     /// As [`Contract::parse`].
     fn parse_within(bytes: &[u8], depth: usize) -> Result<Self, Rejected> {
-        read::document(bytes, depth).map_err(|error| Rejected::of(bytes, depth, Self::VALIDATOR, &error))
+        read::document(bytes, depth)
+            .map_err(|error| Rejected::of(bytes, depth, Some(Self::VALIDATOR), &error))
     }
 
     /// Reads a JSON document and checks every constraint of the schema.
@@ -130,13 +131,25 @@ impl std::error::Error for Rejected {}
 
 impl Rejected {
     /// Finds out why `bytes` could not be read: serde knows a line, the schema knows a pointer.
-    fn of(bytes: &[u8], depth: usize, validator: Validator<'_>, error: &serde_json::Error) -> Self {
-        match Json::parse_within(bytes, depth).map(|json| validator.validate(&json)) {
-            Err(error) if error.kind == JsonErrorKind::TooDeep => Self::TooDeep(error),
-            Err(error) => Self::NotJson(error),
-            Ok(Err(violations)) => Self::Invalid(violations),
-            Ok(Ok(())) => Self::Unrepresentable { line: error.line(), column: error.column() },
+    pub(crate) fn of(
+        bytes: &[u8],
+        depth: usize,
+        validator: Option<Validator<'_>>,
+        error: &serde_json::Error,
+    ) -> Self {
+        let json = match Json::parse_within(bytes, depth) {
+            Ok(json) => json,
+            Err(error) => return Self::of_text(error),
+        };
+        match validator.map(|validator| validator.validate(&json)) {
+            Some(Err(violations)) => Self::Invalid(violations),
+            Some(Ok(())) | None => Self::Unrepresentable { line: error.line(), column: error.column() },
         }
+    }
+
+    /// Of what is no JSON, or nests too deeply.
+    pub(crate) fn of_text(error: JsonError) -> Self {
+        if error.kind == JsonErrorKind::TooDeep { Self::TooDeep(error) } else { Self::NotJson(error) }
     }
 }
 

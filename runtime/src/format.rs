@@ -4,6 +4,8 @@
 //! goes through its text once. What needs tables of Unicode or another engine (`idn-hostname`,
 //! `idn-email`, `regex`) is not here, and who asks for it is told so.
 
+pub mod base64;
+
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::moment::Moment;
@@ -93,6 +95,12 @@ impl Format {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.name() == name)
+    }
+
+    /// Whether a text has the format of a name; of a name that is none here, every text has it.
+    #[must_use]
+    pub fn allows(name: &str, text: &str) -> bool {
+        Self::named(name).is_none_or(|format| format.is_match(text))
     }
 
     /// Whether a text has it.

@@ -35,8 +35,12 @@ pub mod contract;
 pub mod depth;
 pub mod format;
 pub mod json;
+#[cfg(feature = "schemars")]
+pub mod json_schema;
 mod key;
 mod kind;
+#[cfg(feature = "layers")]
+pub mod layers;
 #[macro_use]
 mod macros;
 pub mod map;
@@ -54,11 +58,14 @@ mod raw;
 pub mod read;
 pub mod schema;
 pub mod secret;
+pub mod sequence;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "stream")]
+pub mod stream;
 mod template;
 pub mod text;
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "stream"))]
 pub mod transport;
 pub mod violation;
 

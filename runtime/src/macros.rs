@@ -1,5 +1,8 @@
 //! The trait implementations that do not vary between generated types.
 
+mod formats;
+#[cfg(feature = "schemars")]
+mod json_schema;
 mod newtypes;
 mod rows;
 
@@ -434,7 +437,7 @@ macro_rules! closed_union {
         pub enum $name:ident {
             $(
                 $(#[$doc:meta])*
-                $variant:ident($ty:ty) = $first:literal $(| $more:literal)*
+                $variant:ident($ty:ty $(,)?) = $first:literal $(| $more:literal)*
             ),* $(,)?
         }
     ) => {
@@ -484,7 +487,7 @@ macro_rules! open_union {
         pub enum $name:ident {
             $(
                 $(#[$doc:meta])*
-                $variant:ident($ty:ty) = $first:literal $(| $more:literal)*
+                $variant:ident($ty:ty $(,)?) = $first:literal $(| $more:literal)*
             ),* $(,)?
         }
     ) => {
@@ -531,7 +534,7 @@ macro_rules! open_union {
         concat!("Any other `", $tag, "`, or none; the object as it came.")
     };
     (@doc discriminator $tag:literal) => {
-        concat!("Any other `", $tag, "`, none, or an object that is not what it says; as it came.")
+        concat!("Any other `", $tag, "`, none, or an object that is not what it says, or holds one that is not more than eight such unions deep; as it came.")
     };
     (@tag $map:ident $tag:literal $($variants:tt)*) => {
         $crate::open_union!(@read tagged $map $tag $($variants)*)
@@ -570,7 +573,7 @@ macro_rules! kinds {
         #[expected = $expected:literal]
         $(#[$meta:meta])*
         pub enum $name:ident {
-            $($(#[$doc:meta])* $variant:ident($ty:ty) = $kind:ident),* $(,)?
+            $($(#[$doc:meta])* $variant:ident($ty:ty $(,)?) = $kind:ident),* $(,)?
         }
     ) => {
         $(#[$meta])*
@@ -608,7 +611,7 @@ macro_rules! kinds {
 macro_rules! variants {
     (
         $name:ident {
-            $(from { $($from:ident($ty:ty)),* $(,)? })?
+            $(from { $($from:ident($ty:ty $(,)?)),* $(,)? })?
             $(nested { $($nested:ident),* $(,)? })?
         }
     ) => {

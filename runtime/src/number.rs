@@ -4,6 +4,8 @@
 //! for any length, so a number is never pushed through `f64`. Arithmetic beyond
 //! comparing, rounding and divisibility is left to the caller's decimal type.
 
+#[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
+mod convert;
 mod decimal;
 mod grammar;
 #[cfg(test)]
@@ -50,6 +52,8 @@ pub enum NumberError {
     Syntax,
     /// The float is infinite or not a number.
     NotFinite,
+    /// The number has more digits, or an exponent further off, than the type has room for.
+    Inexact,
 }
 
 impl Number {
@@ -472,6 +476,7 @@ impl fmt::Display for NumberError {
         f.write_str(match self {
             Self::Syntax => "not a JSON number",
             Self::NotFinite => "not a finite number",
+            Self::Inexact => "beyond what the type holds exactly",
         })
     }
 }

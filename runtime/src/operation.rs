@@ -9,6 +9,7 @@ use std::fmt;
 use crate::media::MediaType;
 use crate::parameters::{Parameter, Scalar};
 use crate::schema::Validator;
+pub use crate::sequence::Framing;
 use crate::template;
 
 mod search;
@@ -178,6 +179,43 @@ pub enum Format {
     Form(&'static [Parameter], Scalar),
     /// `multipart/form-data`, with the parts that the contract declares.
     Multipart(&'static [Part]),
+    /// Bytes, handed on as they come.
+    Pieces,
+    /// Items one after another, handed on as they come; the validator is that of each.
+    Items(Items),
+}
+
+/// How a body consists of items.
+#[derive(Clone, Copy, Debug)]
+pub struct Items {
+    /// How they follow one another.
+    pub framing: Framing,
+    /// What each is.
+    pub form: ItemForm,
+    /// Texts of events behind which nothing comes, and which are no items themselves: `[DONE]`.
+    pub ends: &'static [&'static str],
+    /// Names of events behind which nothing comes: `message_stop`.
+    pub last: &'static [&'static str],
+}
+
+impl Items {
+    /// JSON documents, of which any may be the last.
+    #[must_use]
+    pub const fn new(framing: Framing) -> Self {
+        Self { framing, form: ItemForm::Json, ends: &[], last: &[] }
+    }
+}
+
+/// What the bytes of an item stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemForm {
+    /// A JSON document.
+    Json,
+    /// Text, as it is.
+    Text,
+    /// The fields of an event as members of an object: `data`, `event`, `id`, `retry`
+    /// (OpenAPI 3.2, 4.14.4).
+    Event,
 }
 
 /// How a member of a multipart body becomes parts.

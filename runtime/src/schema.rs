@@ -138,6 +138,8 @@ pub enum Keyword<'t> {
     MaxLength(u64),
     /// Validation 7.2.2, where a meta-schema asks for it.
     Format(Format),
+    /// The same, where the format is one that a type is made for.
+    Parse(Parse<'t>),
     /// Validation 6.3.2, in code points.
     MinLength(u64),
     /// Validation 6.3.3.
@@ -222,6 +224,15 @@ pub enum Keyword<'t> {
     UnevaluatedItems(SchemaId),
     /// Core 11.3.
     UnevaluatedProperties(SchemaId),
+}
+
+/// A format that a type is made for: a text has it when the type can be made of the text.
+#[derive(Debug, Clone, Copy)]
+pub struct Parse<'t> {
+    /// What `format` calls it.
+    pub format: &'t str,
+    /// Whether a text has it.
+    pub is_match: fn(&str) -> bool,
 }
 
 /// What `required` comes to beside `properties`: the bits of [`Keyword::Properties`], and the names

@@ -21,6 +21,8 @@ mod call;
 mod context;
 mod dispatch;
 pub mod media;
+#[cfg(feature = "stream")]
+mod pieces;
 mod rejection;
 
 pub use answer::{Answer, BrokenAnswer, NotImplemented, Outcome, Refusal, Refused, Reply, not_implemented};
@@ -32,6 +34,8 @@ pub use dispatch::{
     CheckAnswers, Endpoints, Event, Handler, Handling, Hook, Reject, RouterOptions, without_body,
 };
 pub use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+#[cfg(feature = "stream")]
+pub use pieces::{BrokenItems, Either, EventStream, ItemStream, Streaming};
 pub use rejection::{FINDINGS_LIMIT, Finding, Rejection};
 
 #[cfg(test)]

@@ -12,7 +12,16 @@ use bytes::Bytes;
 
 use crate::operation::Operation;
 
+#[cfg(feature = "stream")]
+mod pieces;
+mod timer;
+
 pub use crate::operation::Repeat;
+#[cfg(feature = "stream")]
+pub use pieces::{ByteStream, Opening, RequestBody, StreamTransport};
+#[cfg(feature = "tokio")]
+pub use timer::TokioTimer;
+pub use timer::{Sleeping, Timer};
 
 /// What [`Transport::send`] gives.
 pub type Sending<'a> =
@@ -30,11 +39,23 @@ pub trait Transport: Send + Sync {
     /// When there is no answer: [`TransportError`] says why and whether the request may
     /// have arrived.
     fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a>;
+
+    /// The same for answers and requests in pieces; `None` for a transport that has whole ones
+    /// alone. One that wraps another passes it on, with its own part around it.
+    #[cfg(feature = "stream")]
+    fn streams(&self) -> Option<&dyn StreamTransport> {
+        None
+    }
 }
 
 impl<T: Transport + ?Sized> Transport for Arc<T> {
     fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
         (**self).send(operation, request)
+    }
+
+    #[cfg(feature = "stream")]
+    fn streams(&self) -> Option<&dyn StreamTransport> {
+        (**self).streams()
     }
 }
 
@@ -42,6 +63,29 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
         (**self).send(operation, request)
     }
+
+    #[cfg(feature = "stream")]
+    fn streams(&self) -> Option<&dyn StreamTransport> {
+        (**self).streams()
+    }
+}
+
+/// The same request with a body, for another sending.
+#[cfg(any(feature = "stream", feature = "credentials", feature = "layers"))]
+pub(crate) fn with_body<A, B>(request: &http::Request<A>, body: B) -> http::Request<B> {
+    let mut copy = http::Request::new(body);
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.headers_mut() = request.headers().clone();
+    *copy.extensions_mut() = request.extensions().clone();
+    copy
+}
+
+/// A transport that has whole answers alone.
+#[cfg(feature = "stream")]
+pub(crate) fn no_streams() -> TransportError {
+    TransportError::new(TransportFault::Declined, Delivery::NotSent)
+        .with_source("this transport has no streams (`Transport::streams`)")
 }
 
 /// Why there is no answer.

@@ -12,6 +12,7 @@ use contract_runtime::{
     violation::Violations,
 };
 use exchange_api::{Contract, Json, codes::Code, reasons::Reason, schemas::TABLES, scopes::Scope, types::*};
+use schemars::SchemaGenerator;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use fixtures::{Fixture, RECIPES, Recipe, fixtures, published};
@@ -47,6 +48,8 @@ pub struct Model {
     /// Reads, checks and writes a document.
     check: fn(&[u8], Validator<'static>) -> Outcome,
     validator: Validator<'static>,
+    /// What refers to the schema that it publishes, for those that have one.
+    pub published: Option<fn(&mut SchemaGenerator) -> schemars::Schema>,
 }
 
 impl Model {
@@ -84,13 +87,18 @@ fn check<T: Contract>(bytes: &[u8], _: Validator<'_>) -> Outcome {
 
 /// A schema that has no type of its own, or whose type a registry table describes; its validator is
 /// found by its place.
-fn described<T: Serialize + DeserializeOwned>(all: &mut BTreeMap<String, Model>, name: &'static str) {
+fn described<T: Serialize + DeserializeOwned>(
+    all: &mut BTreeMap<String, Model>,
+    name: &'static str,
+    published: Option<fn(&mut SchemaGenerator) -> schemars::Schema>,
+) {
     let rows = 0..u32::try_from(TABLES.schemas.len()).unwrap_or(0);
     let validator = rows
         .map(|row| Validator::new(&TABLES, SchemaId(row)))
         .find(|v| folder(&v.location()) == name)
         .unwrap_or_else(|| panic!("no schema for {name}"));
-    let model = Model { name, location: validator.location(), check: check_described::<T>, validator };
+    let location = validator.location();
+    let model = Model { name, location, check: check_described::<T>, validator, published };
     all.insert(name.to_owned(), model);
 }
 
@@ -114,7 +122,8 @@ pub fn models() -> BTreeMap<String, Model> {
         ($($name:ident),* $(,)?) => {$(
             let location = $name::VALIDATOR.location();
             let validator = $name::VALIDATOR;
-            let model = Model { name: stringify!($name), location, check: check::<$name>, validator };
+            let published = Some(SchemaGenerator::subschema_for::<$name> as _);
+            let model = Model { name: stringify!($name), location, check: check::<$name>, validator, published };
             all.insert(folder(&model.location), model);
         )*};
     }
@@ -260,9 +269,12 @@ pub fn models() -> BTreeMap<String, Model> {
         WarningCode,
         WithheldHolder,
     ];
-    described::<Code>(&mut all, "problem--problemCode");
-    described::<Reason>(&mut all, "change-result--opReason");
-    described::<Scope>(&mut all, "service-document--exchangeScope");
+    let published = Some(SchemaGenerator::subschema_for::<Code> as _);
+    described::<Code>(&mut all, "problem--problemCode", published);
+    let published = Some(SchemaGenerator::subschema_for::<Reason> as _);
+    described::<Reason>(&mut all, "change-result--opReason", published);
+    let published = Some(SchemaGenerator::subschema_for::<Scope> as _);
+    described::<Scope>(&mut all, "service-document--exchangeScope", published);
     // Parts of other schemas, which no value is by itself.
     for part in [
         "change-set--changeOp",
@@ -271,7 +283,7 @@ pub fn models() -> BTreeMap<String, Model> {
         "change-set--takeOp",
         "stock-lot--lotContent",
     ] {
-        described::<Json>(&mut all, part);
+        described::<Json>(&mut all, part, None);
     }
     all
 }

@@ -86,13 +86,14 @@ Examples:
     Test(TestArgs),
     /// Compare generators on documents of your own.
     ///
-    /// Generates a package with contract-codegen (release build, best of three) and with each of
-    /// progenitor, oas3-gen and openapi-generator that is installed, lets the compiler check what came
+    /// Generates a package with contract-codegen (release build, best of three), with typify and
+    /// openapi-to-rust, which are installed into target/compare/tools unless they are there, and with each
+    /// of progenitor, oas3-gen and openapi-generator that is installed, lets the compiler check what came
     /// out, and prints a table in Markdown. Output goes to target/compare.
     #[command(after_help = "Exit codes:
   0  what contract-codegen generated compiles without errors and warnings
   1  it does not, or was not generated
-  2  a program or a document cannot be read or run
+  2  a program or a document cannot be read or run, or a generator cannot be installed
 
 Examples:
   cargo xtask compare openapi.json

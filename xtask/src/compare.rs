@@ -1,7 +1,11 @@
 //! `compare`: generators on the same documents, in the same run.
 //!
-//! Ours always runs; the others where they are installed. Each output that is a package is checked by
-//! the compiler, its dependencies built before, and what the compiler says is counted.
+//! Ours always runs, typify and openapi-to-rust are installed where they are not there ([`tools`]), the
+//! others run where they are. typify is given the schemas in the words that it reads. Each output that
+//! is a package is checked by the compiler, its dependencies built before, and what the compiler says
+//! is counted.
+
+mod tools;
 
 use std::{
     ffi::OsString,
@@ -19,6 +23,9 @@ use crate::{Verdict, cli::CompareArgs, style::complain, test::cargo};
 /// Longer than this no generator may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// Ours, from the root of the repository.
+const COMMAND: &str = "target/release/contract-codegen";
+
 /// What ours is called.
 const OURS: &str = "contract-codegen";
 
@@ -32,6 +39,18 @@ struct Generator {
     /// From the document, the folder to write and the package's name.
     arguments: fn(&Path, &Path, &str) -> Vec<OsString>,
     runs: usize,
+    reads: Reads,
+    /// Makes a package of the output, given its folder and name.
+    finish: fn(&Path, &str) -> io::Result<()>,
+}
+
+/// What a generator is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    /// The document.
+    Document,
+    /// Its schemas as `definitions` of draft-07.
+    Definitions,
 }
 
 /// What one generator made of one document.
@@ -69,7 +88,13 @@ fn compare(args: &CompareArgs, root: &Path) -> io::Result<Verdict> {
     if !build.status()?.success() {
         return Ok(Verdict::NotRun);
     }
-    let (generators, absent) = generators(args, root);
+    let (generators, absent) = match generators(args, root) {
+        Ok(found) => found,
+        Err(problem) => {
+            complain(&problem);
+            return Ok(Verdict::NotRun);
+        }
+    };
     for name in absent {
         anstream::eprintln!("{name}: not on PATH, left out");
     }
@@ -84,7 +109,7 @@ fn compare(args: &CompareArgs, root: &Path) -> io::Result<Verdict> {
         let stem = document.file_stem().and_then(|stem| stem.to_str()).unwrap_or("document");
         for generator in &generators {
             let output = root.join("target/compare").join(stem).join(generator.name);
-            let outcome = one(generator, &document, &output, &format!("compared-{stem}"))?;
+            let outcome = one(generator, root, &document, &output, &format!("compared-{stem}"))?;
             let clean = outcome.checked.as_ref().is_some_and(|c| c.errors + c.warnings == 0);
             if generator.name == OURS && !clean {
                 verdict = Verdict::ToRepair;
@@ -95,10 +120,14 @@ fn compare(args: &CompareArgs, root: &Path) -> io::Result<Verdict> {
     Ok(verdict)
 }
 
-fn generators(args: &CompareArgs, root: &Path) -> (Vec<Generator>, Vec<&'static str>) {
+/// What runs, and what is not there.
+///
+/// # Errors
+/// What cannot be installed.
+fn generators(args: &CompareArgs, root: &Path) -> Result<(Vec<Generator>, Vec<&'static str>), String> {
     let mut found = vec![Generator {
         name: OURS,
-        program: root.join("target/release/contract-codegen"),
+        program: root.join(COMMAND),
         arguments: |document, output, package| {
             let mut all = words(&["generate"]);
             all.extend([document.into(), "--output".into(), output.into()]);
@@ -106,7 +135,34 @@ fn generators(args: &CompareArgs, root: &Path) -> (Vec<Generator>, Vec<&'static 
             all
         },
         runs: RUNS,
+        reads: Reads::Document,
+        finish: |_, _| Ok(()),
     }];
+    let cache = root.join("target/compare/tools");
+    found.push(Generator {
+        name: "typify",
+        program: tools::TYPIFY.install(&cache)?,
+        arguments: |schemas, output, _| {
+            let mut all = words(&["typify", "--no-builder", "--output"]);
+            all.extend([output.join("src/lib.rs").into(), schemas.into()]);
+            all
+        },
+        runs: 1,
+        reads: Reads::Definitions,
+        finish: tools::typify_package,
+    });
+    found.push(Generator {
+        name: "openapi-to-rust",
+        program: tools::OPENAPI_TO_RUST.install(&cache)?,
+        arguments: |document, output, _| {
+            let mut all = words(&["generate", "--quiet", "--output-dir"]);
+            all.extend([output.join("src").into(), document.into()]);
+            all
+        },
+        runs: 1,
+        reads: Reads::Document,
+        finish: tools::openapi_to_rust_package,
+    });
     let mut absent = Vec::new();
     let path = |program: &str| {
         let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -114,7 +170,10 @@ fn generators(args: &CompareArgs, root: &Path) -> (Vec<Generator>, Vec<&'static 
         folders.map(|folder| folder.join(program)).find(|path| path.is_file())
     };
     let mut add = |name, program: &str, arguments| match path(program) {
-        Some(program) => found.push(Generator { name, program, arguments, runs: 1 }),
+        Some(program) => {
+            let (reads, finish) = (Reads::Document, (|_, _| Ok(())) as fn(&Path, &str) -> io::Result<()>);
+            found.push(Generator { name, program, arguments, runs: 1, reads, finish });
+        }
         None => absent.push(name),
     };
     add("progenitor", "cargo-progenitor", |document, output, package| {
@@ -133,14 +192,32 @@ fn generators(args: &CompareArgs, root: &Path) -> (Vec<Generator>, Vec<&'static 
         all.extend(["--input-spec".into(), document.into(), "--output".into(), output.into()]);
         all
     });
-    (found, absent)
+    Ok((found, absent))
+}
+
+/// The schemas of a document in the words of draft-07, in a file beside the output.
+fn definitions(root: &Path, document: &Path, output: &Path) -> io::Result<Result<PathBuf, String>> {
+    let said = Command::new(root.join(COMMAND)).args(["lower", "--draft-07"]).arg(document).output()?;
+    if !said.status.success() {
+        return Ok(Err(reason(&String::from_utf8_lossy(&said.stderr))));
+    }
+    let file = output.with_extension("schemas.json");
+    fs::write(&file, said.stdout)?;
+    fs::create_dir_all(output.join("src"))?;
+    Ok(Ok(file))
 }
 
 fn words(all: &[&str]) -> Vec<OsString> {
     all.iter().map(Into::into).collect()
 }
 
-fn one(generator: &Generator, document: &Path, output: &Path, package: &str) -> io::Result<Outcome> {
+fn one(
+    generator: &Generator,
+    root: &Path,
+    document: &Path,
+    output: &Path,
+    package: &str,
+) -> io::Result<Outcome> {
     let mut outcome = Outcome::default();
     for _ in 0..generator.runs {
         if output.exists() {
@@ -149,11 +226,22 @@ fn one(generator: &Generator, document: &Path, output: &Path, package: &str) -> 
         if let Some(parent) = output.parent() {
             fs::create_dir_all(parent)?;
         }
+        let schemas = match generator.reads {
+            Reads::Document => None,
+            Reads::Definitions => match definitions(root, document, output)? {
+                Ok(file) => Some(file),
+                Err(reason) => {
+                    outcome.failure = Some(reason);
+                    return Ok(outcome);
+                }
+            },
+        };
+        let given = schemas.as_deref().unwrap_or(document);
         let log = output.with_extension("log");
         let file = fs::File::create(&log)?;
         let start = Instant::now();
         let mut child = Command::new(&generator.program)
-            .args((generator.arguments)(document, output, package))
+            .args((generator.arguments)(given, output, package))
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file)
@@ -184,6 +272,7 @@ fn one(generator: &Generator, document: &Path, output: &Path, package: &str) -> 
             }
         }
     }
+    (generator.finish)(output, package)?;
     outcome.lines = lines(&output.join("src"))?;
     if output.join("Cargo.toml").is_file() {
         outcome.checked = Some(check(output, package)?);

@@ -55,6 +55,8 @@ pub enum Text {
     Secret(Place),
     /// A value of a string enumeration, as it stands on the wire.
     Listed(Place),
+    /// A value of the type of a format, by the type's name.
+    Formatted(Place, String),
     /// What an open enumeration does not list, bound as `text`.
     Unlisted,
     /// The name of a member, bound as `name`.
@@ -152,6 +154,8 @@ pub enum Test {
     Matches(Text, String),
     /// It has a format.
     Format(Text, Format),
+    /// It has a format that a type is made for: the type's name and the format's.
+    Parses(Text, String, String),
     /// A machine integer is one of these.
     IntIn(Place, Vec<i128>),
     /// A machine integer and a bound.

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, rc::Rc};
 
 use super::{Checker, Scope, Trivial, check::Check, dynamic, focus::inside};
 use crate::{
+    formats::Mapped,
     schema::{Graph, Schema, SchemaId},
     shape::{Body, Shapes, TypeRef},
     tables::TableSet,
@@ -72,7 +73,9 @@ impl<'a> Enforcement<'a> {
     #[must_use]
     pub fn how(&self, place: (&Conj, &TypeRef), id: SchemaId, keyword: &str, part: &Schema) -> How {
         let (conj, ty) = place;
-        if matches!(inside(self.scope.shapes, ty), TypeRef::Replaced(..)) {
+        if let TypeRef::Replaced(path, _) = inside(self.scope.shapes, ty)
+            && Mapped::of_path(path).is_none()
+        {
             return How::Owner;
         }
         let checker = Checker::with(&self.scope, Rc::clone(&self.dynamic), Rc::clone(&self.trivial));

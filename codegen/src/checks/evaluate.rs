@@ -7,6 +7,7 @@ use contract_runtime::{Json, Number};
 
 use super::{Check, Checks, Counted, Form, Numeric, Order, Place, Test, Text};
 use crate::{
+    formats::judge,
     held::{Held, whole, write},
     schema::SchemaId,
     shape::{Body, Shapes, TypeId},
@@ -137,6 +138,7 @@ impl Evaluator<'_> {
             }
             Test::Matches(text, pattern) => self.tables.is_match(pattern, self.text(text, scene)?),
             Test::Format(text, format) => format.is_match(self.text(text, scene)?),
+            Test::Parses(text, _, format) => judge(format)(self.text(text, scene)?),
             Test::IntIn(at, values) => values.contains(&self.int(at, scene)?),
             Test::IntBound(at, order, limit) => order.holds(&self.int(at, scene)?, limit),
             Test::IntMultiple(at, divisor) => self.int(at, scene)? % i128::from(*divisor) == 0,
@@ -248,6 +250,10 @@ impl Evaluator<'_> {
             Text::Secret(at) => match self.at(at, scene)? {
                 Held::Secret(text) => Ok(text),
                 other => wrong("no secret", other),
+            },
+            Text::Formatted(at, _) => match self.at(at, scene)? {
+                Held::Foreign(Json::String(text)) => Ok(text),
+                other => wrong("no text of a format", other),
             },
             Text::Listed(at) => match self.at(at, scene)? {
                 Held::Listed(id, index) => Ok(&self.listed(*id, *index)?.0),

@@ -89,6 +89,10 @@ impl<'a> Checker<'a> {
         if let Some(format) = s.asserted {
             check = check.and(Test::Format(text.clone(), format).into());
         }
+        if let Some(mapped) = self.scope.tables.mapped(s) {
+            let (name, format) = (mapped.name.clone(), mapped.format.clone());
+            check = check.and(Test::Parses(text.clone(), name, format).into());
+        }
         check
     }
 }

@@ -56,18 +56,21 @@ pub(crate) enum Command {
     /// Compare what would be generated with what is there; write nothing
     #[command(after_help = CHECK)]
     Check(GenerateArgs),
-    /// Print the OpenAPI 3.0.3 document that progenitor gets
+    /// Print the contract as OpenAPI 3.0.3, for tools that read no more
     #[command(after_help = LOWER)]
     Lower(LowerArgs),
     /// Say where a type, member, schema or operation came from and what enforces its rules
     #[command(after_help = EXPLAIN)]
     Explain(ExplainArgs),
-    /// Report what is looser than the contract, assumed, lost by engines, proven
+    /// Report what is looser than the contract, assumed, proven, and what other generators make of it
     #[command(after_help = REPORT)]
     Report(ReportArgs),
     /// Compare two versions of a contract: what breaks readers, what breaks writers
     #[command(after_help = DRIFT)]
     Drift(DriftArgs),
+    /// Run another generator: a request on standard input, an answer on standard output
+    #[command(hide = true)]
+    Engine,
 }
 
 const INIT: &str = "\
@@ -109,11 +112,13 @@ Example:
   contract-codegen check schemas/codegen.toml --output src/generated";
 
 const LOWER: &str = "\
-The document has no shapes: every schema is a named component that stands for a generated type.
+Every type that a body mentions is a named component; parameters and headers stand as on the wire.
+What OpenAPI 3.0 has no words for is left out, so that every valid document stays valid.
 
 Examples:
   contract-codegen lower openapi.json | jq .paths
   contract-codegen lower openapi.json --losses > lowered.json
+  contract-codegen lower openapi.json --draft-07 > definitions.json
   contract-codegen lower github.json --tag issues > issues.json";
 
 const EXPLAIN: &str = "\
@@ -297,6 +302,9 @@ pub(crate) struct LowerArgs {
     /// OpenAPI documents, folders, or a codegen.toml
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
+    /// Print the schemas alone, as `definitions` of JSON Schema draft-07, such as typify reads
+    #[arg(long = "draft-07", conflicts_with = "losses")]
+    pub(crate) draft_07: bool,
     /// Also list, on standard error, what the document cannot say
     #[arg(long)]
     pub(crate) losses: bool,
@@ -329,7 +337,7 @@ pub(crate) struct ReportArgs {
     /// OpenAPI documents, schema files, folders of them, or a codegen.toml
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Also run progenitor, and say what it cannot carry and what enforces that here
+    /// Also run progenitor and typify, and say what each keeps, drops or refuses of the contract
     #[arg(long)]
     pub(crate) engines: bool,
     /// Print Markdown
@@ -390,6 +398,7 @@ impl Command {
             Self::Explain(args) => args.shown,
             Self::Report(args) => args.shown,
             Self::Drift(args) => args.shown,
+            Self::Engine => Output { json: false, color: When::Never, verbose: false },
         }
     }
 }

@@ -1,6 +1,10 @@
 //! `drift`: what a new version of a contract means for those who use the old one.
 
-use std::path::{Path, PathBuf};
+use std::{
+    panic,
+    path::{Path, PathBuf},
+    thread,
+};
 
 use contract_codegen::drift::{
     Options, Version, compare,
@@ -27,14 +31,14 @@ pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
     }
     let (old, new) = sides(args)?;
     screen.step("reading the versions");
-    let after = open(&new)?;
-    let (before, old_prefix, named) = match old {
-        Older::Path(path) => (open(&path)?, prefix(&path), None),
-        Older::Revision(name) => {
-            let Revised { version, revision, folder } = revision::open(&name, &new)?;
-            (version, folder, Some(revision))
-        }
-    };
+    let (before, after) = thread::scope(|scope| {
+        let after = scope.spawn(|| open(&new));
+        let before = older(old, &new);
+        (before, after.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
+    });
+    // What is wrong with the version that is worked on is said first.
+    let after = after?;
+    let (before, old_prefix, named) = before?;
     screen.step("comparing");
     let within_major = !args.across_majors;
     let drift = compare(&before, &after, &Options { within_major, ..Options::default() });
@@ -85,6 +89,17 @@ fn sides(args: &DriftArgs) -> Result<(Older, PathBuf), Failure> {
             "two versions are compared: OLD and NEW, or `--against REVISION` and NEW".to_owned(),
         )),
     }
+}
+
+/// The older version, the folder that its names are relative to, and the revision that it is.
+fn older(old: Older, new: &Path) -> Result<(Version, String, Option<String>), Failure> {
+    Ok(match old {
+        Older::Path(path) => (open(&path)?, prefix(&path), None),
+        Older::Revision(name) => {
+            let Revised { version, revision, folder } = revision::open(&name, new)?;
+            (version, folder, Some(revision))
+        }
+    })
 }
 
 impl From<RevisionError> for Failure {

@@ -1,10 +1,11 @@
 //! `lower`: the document that progenitor gets.
 
-use contract_codegen::{explain::whereabouts, generate::lowered, plan::Side};
+use contract_codegen::{engines::draft_07, explain::whereabouts, generate::lowered, plan::Side};
 use serde_json::json;
 
 use super::{
     args::LowerArgs,
+    engines,
     failure::{Failure, REFUSED},
     project,
     screen::Screen,
@@ -14,8 +15,17 @@ use super::{
 pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
     let project = project::selected(&args.inputs, &args.selected, args.reading)?;
     let contract = project.read_with(&|what| screen.step(what))?;
+    if args.draft_07 {
+        let document = draft_07(&contract);
+        screen.result(&format!("{}\n", serde_json::to_string_pretty(&document).unwrap_or_default()))?;
+        screen.diagnostics(&contract.diagnostics);
+        screen.summary(json!({ "command": "lower", "exit": 0, "document": document }));
+        return Ok(0);
+    }
     let plan = project.plan(&contract, Side::Paths);
-    let (lowered, diagnostics) = lowered(&contract, &plan);
+    let engines = engines();
+    let (lowered, diagnostics) =
+        lowered(&contract, &plan, &|document, replaced| engines.progenitor(document, replaced));
     let text = serde_json::to_string_pretty(&lowered.document).unwrap_or_default();
     screen.result(&format!("{text}\n"))?;
     if args.losses {

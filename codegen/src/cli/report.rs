@@ -1,31 +1,27 @@
 //! `report`: what is looser than the contract, assumed, lost, proven.
 
 use contract_codegen::{
-    generate::lowered,
+    engines::opinions,
     proof::prove,
     report::{self as reporting, Report},
 };
 use serde_json::json;
 
-use super::{INTERNAL, args::ReportArgs, failure::Failure, project, screen::Screen};
+use super::{INTERNAL, args::ReportArgs, engines, failure::Failure, project, screen::Screen};
 
 /// Prints the report; a gap is a failure, and the generator's.
 pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
     let project = project::selected(&args.inputs, &args.selected, args.reading)?;
-    let generated = project.generate_with(&|what| screen.step(what))?;
-    let count = generated.contract.shapes.types.len();
-    let proofs = prove(&generated.contract, |done| screen.step(&format!("proving {done} of {count} types")));
-    let plans = project.plans(&generated.contract);
-    let opinion = args.engines.then(|| {
-        screen.step("asking what other engines would make of it");
-        lowered(&generated.contract, &plans.paths)
-    });
-    let losses = opinion.as_ref().map(|(lowered, _)| &*lowered.losses);
-    let report = reporting::report(&project.config, &generated.contract, &plans, losses, proofs);
-    screen.diagnostics(&generated.contract.diagnostics);
-    if let Some((_, opinion)) = &opinion {
-        screen.diagnostics(opinion);
+    let contract = project.read_with(&|what| screen.step(what))?;
+    let count = contract.shapes.types.len();
+    let proofs = prove(&contract, |done| screen.step(&format!("proving {done} of {count} types")));
+    let plans = project.plans(&contract);
+    let mut report = reporting::report(&project.config, &contract, &plans, proofs);
+    if args.engines {
+        screen.step("running progenitor and typify");
+        report.engines = Some(opinions(&contract, &engines()));
     }
+    screen.diagnostics(&contract.diagnostics);
     tell(&report, args.markdown, screen)
 }
 

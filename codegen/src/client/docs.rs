@@ -7,7 +7,7 @@ use super::Writer;
 use crate::{
     api::{Operation, ParameterIn, Status},
     emit,
-    plan::{Answers, Call, Payload, Side},
+    plan::{Answers, Call, Payload, Side, Streamed, Streams},
     words::limits_of,
 };
 
@@ -81,6 +81,30 @@ pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<Strin
     lines.extend(["", "# Errors", ""].map(str::to_owned));
     lines.extend(errors(writer, call));
     lines
+}
+
+/// What is different where an operation's answer or body is in pieces; before its errors.
+pub(super) fn add_stream(lines: &mut Vec<String>, call: &Call<'_>) {
+    let Streams { answer, body, .. } = &call.streams;
+    let mut more = Vec::new();
+    if let Some(answer) = answer {
+        let what = match answer.content {
+            Streamed::Pieces => "Bytes are handed on as they come",
+            Streamed::Items(_) => "Items are handed on as they come",
+        };
+        more.push(format!(
+            "{what}: the answer is that of `{}` whose type is `{}`.",
+            answer.status.key(),
+            answer.media_type
+        ));
+    }
+    if let (Some(body), Some(own)) = (body, &call.body) {
+        let media_type = &own.contents[body.content_index].media.name;
+        more.push(format!("The body is sent as `{media_type}` while it comes, and once."));
+    }
+    let at = lines.iter().position(|line| line.starts_with("# ")).unwrap_or(lines.len());
+    more.push(String::new());
+    lines.splice(at..at, more);
 }
 
 fn item(lines: &mut Vec<String>, name: &str, facts: &str, about: &str) {

@@ -29,8 +29,23 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
     lines.push("Cloning is cheap and shares the transport.".to_owned());
     let lines = docs::attributes(&lines);
     let sent = || writer.plan.calls.iter().filter(|call| call.unsendable.is_none());
-    let methods = sent().map(|call| write::method(writer, call));
-    let calls = sent().map(|call| write::call(writer, call));
+    let methods = sent().map(|call| {
+        let (whole, stream) = (write::method(writer, call), write::stream_method(writer, call));
+        quote!(#whole #stream)
+    });
+    let calls = sent().map(|call| {
+        let (whole, stream) = (write::call(writer, call), write::stream_call(writer, call));
+        quote!(#whole #stream)
+    });
+    let stream_limits = writer.plan.streams.map(|_| {
+        quote! {
+            /// The same client, whose streams and their items may be so large.
+            #[must_use]
+            pub fn with_stream_limits(self, limits: ::contract_runtime::stream::StreamLimits) -> Self {
+                Self { core: self.core.with_stream_limits(limits) }
+            }
+        }
+    });
     let (table, id) = side.table();
     let (table, id) = (ident(table), ident(id));
     let name = ident(match side {
@@ -107,6 +122,8 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
             }
 
             #base_only
+
+            #stream_limits
 
             #base_url
 

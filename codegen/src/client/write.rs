@@ -8,10 +8,13 @@ use quote::quote;
 use super::{Writer, docs};
 use crate::{
     api::Status,
-    calls::{answers_type, choice_type},
+    calls::{answers_type, choice_type, read_type},
     emit::ident,
     operations::whole_type,
-    plan::{Answers, Body, BodyType, BodyVariant, Call, Case, Format, Outcome, Parameter, Payload, Side},
+    plan::{
+        Answers, Body, BodyType, BodyVariant, Call, Case, Format, Outcome, Parameter, Payload, Side,
+        Streamed, StreamedBody, Streams,
+    },
     rust_types::Handed,
     shape::TypeRef,
 };
@@ -42,6 +45,100 @@ pub(super) fn method(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
             self.core.send(super::#module::#request::of(&self.core, #(#names,)* #pass_options) #at)
         }
     }
+}
+
+/// The method of a call whose answer is handed on as it comes, or whose body is sent so.
+pub(super) fn stream_method(writer: &Writer<'_>, call: &Call<'_>) -> Option<TokenStream> {
+    let Streams { answer, body, method } = &call.streams;
+    if call.streams.is_empty() {
+        return None;
+    }
+    let side = writer.plan.side;
+    let mut lines = docs::operation_lines(writer, call);
+    docs::add_stream(&mut lines, call);
+    let lines = docs::attributes(&lines);
+    let deprecated = call.operation.deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
+    let (method, request, module) = (ident(method), ident(&call.name), ident(side.calls()));
+    let parameters = call.required().map(|(_, parameter)| {
+        let (name, given) = (field(parameter), borrowed(writer, &parameter.ty));
+        quote!(#name: #given)
+    });
+    let whole = required_body(call).filter(|_| body.is_none()).and_then(|_| arguments(writer, call).pop());
+    let pieces = body.as_ref().map(|body| match &body.content {
+        Streamed::Pieces => quote!(body: ::contract_runtime::transport::ByteStream),
+        Streamed::Items(item) => {
+            let ty = writer.types.rust_type(&item.ty);
+            quote!(body: impl ::contract_runtime::stream::Stream<Item = #ty> + Send + 'static)
+        }
+    });
+    let options = call.has_options().then(|| {
+        let options = ident(&call.options);
+        quote!(options: super::#module::#options)
+    });
+    let arguments: Vec<TokenStream> = parameters.chain(whole).chain(pieces).chain(options).collect();
+    let many = (arguments.len() + 1 > 7).then(many);
+    let mut given: Vec<TokenStream> = call
+        .required()
+        .map(|(_, parameter)| {
+            let name = field(parameter);
+            quote!(#name)
+        })
+        .collect();
+    given.extend(required_body(call).map(|own| match body {
+        None => quote!(body),
+        Some(streamed) => placeholder(writer, own, streamed),
+    }));
+    given.extend(call.has_options().then(|| quote!(&options)));
+    let refusal = answers_type(side, &call.refusals, writer.types);
+    let accept = answer.as_ref().map(|answer| {
+        let media_types = &answer.accept;
+        quote!(.accept(#media_types))
+    });
+    let sent = body.as_ref().zip(call.body.as_ref()).map(|(body, own)| {
+        let media_type = &own.contents[body.content_index].media.name;
+        match body.content {
+            Streamed::Pieces => quote!(.pieces(#media_type, body)),
+            Streamed::Items(_) => quote!(.items(#media_type, body)),
+        }
+    });
+    let (success, send) = match answer {
+        Some(answer) => (read_type(&answer.content, writer.types), quote!(open)),
+        None => (answers_type(side, &call.answers, writer.types), quote!(upload)),
+    };
+    Some(quote! {
+        #lines
+        #deprecated
+        #many
+        pub fn #method(&self, #(#arguments),*) -> ::contract_runtime::client::Opening<#success, #refusal> {
+            let request = super::#module::#request::of(&self.core, #(#given),*) #accept #sent;
+            self.core.#send::<super::#module::#request>(request)
+        }
+    })
+}
+
+/// What stands for a body that is sent in pieces while the rest of the request is made.
+fn placeholder(writer: &Writer<'_>, body: &Body<'_>, streamed: &StreamedBody) -> TokenStream {
+    let content = &body.contents[streamed.content_index];
+    let text = matches!(content.format, Format::Text);
+    if !body.is_choice() {
+        return if text { quote!("") } else { quote!(Bytes::new()) };
+    }
+    let whole = whole_type(writer.plan.side, body, writer.types);
+    let variant = ident(&body.variants[content.variant].name);
+    let empty = if text { quote!(String::new()) } else { quote!(Bytes::new()) };
+    quote!(&#whole::#variant(#empty))
+}
+
+/// What a call answers when it is handed on as it comes.
+pub(super) fn stream_call(writer: &Writer<'_>, call: &Call<'_>) -> Option<TokenStream> {
+    let answer = call.streams.answer.as_ref()?;
+    let (name, module) = (ident(&call.name), ident(writer.plan.side.calls()));
+    let ty = read_type(&answer.content, writer.types);
+    Some(quote! {
+        impl ::contract_runtime::client::StreamCall for super::#module::#name {
+            type Stream = #ty;
+        }
+    })
 }
 
 /// The `Call` of an operation.

@@ -1,4 +1,4 @@
-//! Keywords that say what values mean: `default`, `format`, `deprecated`, words.
+//! Keywords that say what values mean: `default`, `deprecated`, words.
 
 use super::{
     enumerations::short,
@@ -103,28 +103,6 @@ impl<'g> Comparer<'g> {
                 );
             }
             _ => {}
-        }
-    }
-
-    fn formats(&mut self, pair: &Pair<'g>) {
-        let pick = |flat: &Flat<'g>| flat.texts(|schema| schema.format.as_ref());
-        let (old, new) = (pick(&pair.old), pick(&pair.new));
-        let words = |formats: &[&str]| {
-            formats.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
-        };
-        if old == new {
-            return;
-        }
-        if old.is_empty() {
-            self.note(rules::FORMAT_ADDED, pair, format!("the format is {}, there was none", words(&new)));
-        } else if new.is_empty() {
-            self.note(rules::FORMAT_REMOVED, pair, format!("there is no format, was {}", words(&old)));
-        } else {
-            self.note(
-                rules::FORMAT_CHANGED,
-                pair,
-                format!("the format is {}, was {}", words(&new), words(&old)),
-            );
         }
     }
 

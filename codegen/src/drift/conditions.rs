@@ -8,7 +8,7 @@ use super::{
     proof::Side,
     rules,
 };
-use crate::schema::{Schema, SchemaId, keywords::Keyword};
+use crate::schema::{Schema, SchemaId, Types, keywords::Keyword};
 
 /// How deep a condition is looked into.
 const DEPTH: u8 = 4;
@@ -79,7 +79,19 @@ impl<'g> Comparer<'g> {
             let test = Flat::of(pair.new.graph, &[id]);
             self.is_unknown((&pair.old, &pair.new), &test, DEPTH)
         };
-        !asks_otherwise && holder.condition.is_some_and(unmet)
+        !asks_otherwise && holder.condition.is_some_and(unmet) && self.concerns_objects_only(pair)
+    }
+
+    /// Whether what is no object loses nothing by conditions: `required` and `properties` hold of it.
+    fn concerns_objects_only(&self, pair: &Pair<'g>) -> bool {
+        let others = pair.old.types().and(pair.at.within).without(Types::OBJECT);
+        let facet = Facet::of(&[Keyword::If, Keyword::Then, Keyword::Else]);
+        others.is_empty()
+            || self.options.proofs && {
+                let (old, new) =
+                    ((Side::Old, pair.old_ids.as_slice()), (Side::New, pair.new.members.as_slice()));
+                self.prover.judge(old, new, others, &facet) == Some(Ok(()))
+            }
     }
 
     /// Whether a test asks for a member or a value that the new version has and the old one does not
@@ -99,8 +111,11 @@ impl<'g> Comparer<'g> {
             let values = asked.values().unwrap_or_default();
             let refused = |value: &&Json| !self.prover.accepts(Side::Old, &before, value);
             !values.is_empty() && values.iter().all(refused) || {
+                let before = Flat::of(old.graph, &before);
                 let after = Flat::of(new.graph, &new.applicable(name));
-                self.is_unknown((&Flat::of(old.graph, &before), &after), &asked, deeper)
+                // Of what is no object, tests of members hold.
+                before.types().without(Types::OBJECT).is_empty()
+                    && self.is_unknown((&before, &after), &asked, deeper)
             }
         };
         let every = |union: &Union<'g>| {

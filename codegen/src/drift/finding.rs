@@ -1,7 +1,7 @@
 //! What a comparison carries along: what was found, what was compared before, what it means.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     rc::Rc,
 };
 
@@ -12,7 +12,7 @@ use super::{
     flat::Flat,
     identity::Identity,
     places::{Places, Spots},
-    proof::{Grounds, Prover, Side},
+    proof::{Grounds, Prover, Side, Verdict},
     rules::{self, Rule},
     ways::{Start, Way, Ways},
 };
@@ -53,7 +53,7 @@ pub(super) struct Subject {
     path: String,
     pub(super) usage: Use,
     /// Which JSON types there can be: names of members are strings.
-    within: Types,
+    pub(super) within: Types,
 }
 
 impl Subject {
@@ -120,6 +120,22 @@ impl Facet {
     }
 }
 
+/// What a comparison within another one is to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question {
+    /// Whether there is a difference, words aside.
+    Differs,
+    /// Whether readers break.
+    Breaks,
+}
+
+/// A question, and whether its answer is known to be yes.
+#[derive(Clone, Copy, Debug)]
+struct Asking {
+    question: Question,
+    yes: bool,
+}
+
 /// A change with what its words are made of.
 struct Found {
     change: Change,
@@ -149,9 +165,11 @@ pub(super) struct Comparer<'g> {
     asked: HashMap<(Ids, Ids), bool>,
     /// Those that were found equal, in the order in which that was found.
     order: Vec<(Ids, Ids)>,
-    /// For a comparison that only asks: whether the answer is known.
-    asking: Option<bool>,
+    /// For a comparison that only asks.
+    asking: Option<Asking>,
     places: Places<'g>,
+    /// Security schemes that only got another name.
+    pub(super) schemes: BTreeMap<&'g str, &'g str>,
 }
 
 impl<'g> Comparer<'g> {
@@ -187,6 +205,7 @@ impl<'g> Comparer<'g> {
             order: Vec::new(),
             asking: None,
             places: Places::new(old, new),
+            schemes: BTreeMap::new(),
         }
     }
 
@@ -207,7 +226,7 @@ impl<'g> Comparer<'g> {
 
     /// Compares what two lists of schemas say together, once per direction.
     pub(super) fn pair(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject) {
-        if self.asking == Some(true) || self.identity.same(old, new) {
+        if self.asking.is_some_and(|asking| asking.yes) || self.identity.same(old, new) {
             return;
         }
         let key = (sorted(old), sorted(new), at.usage, at.within);
@@ -221,6 +240,7 @@ impl<'g> Comparer<'g> {
         self.pairs.insert(key, node);
         let at = &Subject { node: Some(node), path: String::new(), ..at.clone() };
         if let ([before], [after]) = (old, new)
+            && at.within == Types::ALL
             && let Some(steps) = self.steps(*before, *after)
         {
             for (before, after, token) in steps {
@@ -287,14 +307,7 @@ impl<'g> Comparer<'g> {
         let before = self.order.len();
         self.asked.insert(key.clone(), true);
         let options = Options { within_major: false, proofs: false };
-        let (prover, identity) = (Rc::clone(&self.prover), Rc::clone(&self.identity));
-        let mut inner = Self::with(self.old, self.new, prover, identity, &options);
-        inner.asking = Some(false);
-        inner.asked = std::mem::take(&mut self.asked);
-        inner.order = std::mem::take(&mut self.order);
-        inner.pair(old, new, &Subject::new("", Use::Read));
-        let same = inner.asking == Some(false);
-        (self.asked, self.order) = (inner.asked, inner.order);
+        let same = !self.ask(Question::Differs, old, new, &options);
         if !same {
             // What was the same only as long as these were has to be asked again.
             for known in self.order.split_off(before) {
@@ -306,6 +319,24 @@ impl<'g> Comparer<'g> {
             self.order.push(key);
         }
         same
+    }
+
+    /// Whether who reads what the old schemas say can read what the new ones say.
+    pub(super) fn reads(&mut self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        let options = Options { within_major: false, ..self.options };
+        self.identity.same(old, new) || !self.ask(Question::Breaks, old, new, &options)
+    }
+
+    /// Compares within this comparison, as far as it takes to answer.
+    fn ask(&mut self, question: Question, old: &[SchemaId], new: &[SchemaId], options: &Options) -> bool {
+        let (prover, identity) = (Rc::clone(&self.prover), Rc::clone(&self.identity));
+        let mut inner = Self::with(self.old, self.new, prover, identity, options);
+        inner.asking = Some(Asking { question, yes: false });
+        inner.asked = std::mem::take(&mut self.asked);
+        inner.order = std::mem::take(&mut self.order);
+        inner.pair(old, new, &Subject::new("", Use::Read));
+        (self.asked, self.order) = (inner.asked, inner.order);
+        inner.asking.is_some_and(|asking| asking.yes)
     }
 
     /// A change that concerns whoever calls: both levels of the rule count.
@@ -390,24 +421,47 @@ impl<'g> Comparer<'g> {
         facet: &Facet,
     ) {
         let usage = at.usage;
-        let mut level = match usage {
-            Use::Read => rule.readers,
-            Use::Write => rule.writers,
-        };
-        // `None` where nothing asks for a proof.
-        let mut proof = (level == Level::Breaking).then_some((false, None));
-        if level == Level::Breaking && self.options.proofs {
+        let mut verdict = None;
+        if level_of(rule, usage) == Level::Breaking && self.options.proofs {
             // Readers break when the new version lets through what the old one refuses.
             let ((giving, given), (refusing, refuser)) = match usage {
                 Use::Read => ((Side::New, &pair.new_ids), (Side::Old, &pair.old.members)),
                 Use::Write => ((Side::Old, &pair.old_ids), (Side::New, &pair.new.members)),
             };
-            let verdict = self.prover.judge((giving, given), (refusing, refuser), pair.at.within, facet);
-            match verdict {
-                Some(Ok(())) => (level, proof) = (Level::Additive, Some((true, None))),
-                Some(Err(found)) => proof = Some((true, found.map(|value| value.to_string()))),
-                None => {}
-            }
+            verdict = self.prover.judge((giving, given), (refusing, refuser), pair.at.within, facet);
+        }
+        self.decided(rule, at, spots, message, verdict);
+    }
+
+    /// A change of what is valid, which was judged.
+    pub(super) fn set_by(
+        &mut self,
+        rule: &'static Rule,
+        pair: &Pair<'g>,
+        message: String,
+        facet: &Facet,
+        verdict: Option<Verdict>,
+    ) {
+        let spots = self.kept(pair, facet);
+        self.decided(rule, &pair.at, spots, message, verdict);
+    }
+
+    fn decided(
+        &mut self,
+        rule: &'static Rule,
+        at: &Subject,
+        spots: Spots,
+        message: String,
+        verdict: Option<Verdict>,
+    ) {
+        let usage = at.usage;
+        let mut level = level_of(rule, usage);
+        // `None` where nothing asks for a proof.
+        let mut proof = (level == Level::Breaking).then_some((false, None));
+        match verdict {
+            Some(Ok(())) => (level, proof) = (Level::Additive, Some((true, None))),
+            Some(Err(found)) => proof = Some((true, found.map(|value| value.to_string()))),
+            None => {}
         }
         let levels = if usage == Use::Read { (level, Level::Same) } else { (Level::Same, level) };
         self.push(rule, levels, spots, at, message, proof);
@@ -427,8 +481,12 @@ impl<'g> Comparer<'g> {
         message: String,
         proof: Option<(bool, Option<String>)>,
     ) {
-        if let Some(known) = &mut self.asking {
-            *known |= rule.readers.max(rule.writers) > Level::Same;
+        if let Some(asking) = &mut self.asking {
+            asking.yes |= match asking.question {
+                Question::Differs => rule.readers.max(rule.writers) > Level::Same,
+                Question::Breaks => readers == Level::Breaking,
+            };
+            return;
         }
         let way = self.way(at);
         let key = (rule.id, old.clone(), new.clone(), message.clone());
@@ -462,6 +520,9 @@ impl<'g> Comparer<'g> {
 
     /// Where a keyword stands on both sides, or would.
     fn kept(&mut self, pair: &Pair<'g>, facet: &Facet) -> Spots {
+        if self.asking.is_some() {
+            return (None, None);
+        }
         let (old, new) = (facet.keeper(&pair.old, &pair.new), facet.keeper(&pair.new, &pair.old));
         let at = |kept: Option<(&'g Place, Keyword)>, flat: &Flat<'g>| {
             kept.map(|(place, _)| place).or_else(|| place(flat))
@@ -475,8 +536,20 @@ impl<'g> Comparer<'g> {
         (old, new): (Option<&Place>, Option<&Place>),
         (before, after): (Option<Keyword>, Option<Keyword>),
     ) -> Spots {
+        // Whoever only asks reads no words.
+        if self.asking.is_some() {
+            return (None, None);
+        }
         let old = old.map(|place| self.places.spot(Side::Old, place, before));
         (old, new.map(|place| self.places.spot(Side::New, place, after)))
+    }
+}
+
+/// What a rule says for one direction, unless a proof says less.
+const fn level_of(rule: &Rule, usage: Use) -> Level {
+    match usage {
+        Use::Read => rule.readers,
+        Use::Write => rule.writers,
     }
 }
 
@@ -505,8 +578,10 @@ pub(super) fn place<'g>(flat: &Flat<'g>) -> Option<&'g Place> {
 }
 
 fn sorted(ids: &[SchemaId]) -> Vec<SchemaId> {
-    let set: BTreeSet<SchemaId> = ids.iter().copied().collect();
-    set.into_iter().collect()
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 #[cfg(test)]

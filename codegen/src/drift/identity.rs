@@ -13,9 +13,12 @@ use std::{
 use contract_runtime::{Json, Map, Number};
 
 use super::proof::Side;
-use crate::schema::{
-    Graph, SchemaId, Types,
-    keywords::{Keyword, Value},
+use crate::{
+    schema::{
+        Graph, SchemaId, Types,
+        keywords::{Keyword, Value},
+    },
+    together::meaning::meant,
 };
 
 /// The classes of both versions' schemas.
@@ -56,6 +59,10 @@ impl Identity {
 
     /// Whether two lists of schemas hold the same, words included.
     pub(super) fn same(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        if let ([old], [new]) = (old, new) {
+            let class = self.old.get(old.index());
+            return class.is_some() && class == self.new.get(new.index());
+        }
         let classes = |known: &[u32], ids: &[SchemaId]| -> Option<Vec<u32>> {
             let mut all: Vec<u32> =
                 ids.iter().map(|id| known.get(id.index()).copied()).collect::<Option<_>>()?;
@@ -77,6 +84,8 @@ struct Node<'g> {
 struct Own<'g> {
     boolean: Option<bool>,
     extensions: &'g Map<Json>,
+    /// What the values of a `discriminator` mean, by the branches' own names too.
+    meant: Vec<Vec<&'g str>>,
     keywords: Vec<(usize, Part<'g>)>,
 }
 
@@ -124,7 +133,13 @@ impl<'g> Node<'g> {
             };
             keywords.push((keyword as usize, part));
         }
-        let own = Own { boolean: schema.boolean, extensions: &schema.extensions, keywords };
+        let branches = schema.one_of.iter().chain(&schema.any_of);
+        let meant = schema
+            .discriminator
+            .iter()
+            .flat_map(|said| branches.clone().map(move |id| meant(graph, said, *id)));
+        let meant = meant.collect();
+        let own = Own { boolean: schema.boolean, extensions: &schema.extensions, meant, keywords };
         Self { own, children }
     }
 }

@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     api::Operation,
-    schema::{Graph, Origin, Resource, SchemaId},
+    arena::ById,
+    schema::{Graph, Origin, Resource, Schema, SchemaId},
     tree::{Place, join},
 };
 
@@ -73,7 +74,7 @@ impl<'g> Comparer<'g> {
         let (meant_before, meant_after) = (referred(&old.graph), referred(&new.graph));
         let inside = |before: &SchemaId| {
             let kept = matches!(old.graph.schema(*before).origin, Origin::Definition(_));
-            kept && (used_before.contains(before) || meant_before.contains(before))
+            kept && (used_before[*before] || meant_before[*before])
         };
         for (before, after) in names.pairs.split_off(pairs) {
             if !inside(&before) {
@@ -83,7 +84,7 @@ impl<'g> Comparer<'g> {
             }
         }
         for (before, after) in names.pairs {
-            if used_before.contains(&before) && used_after.contains(&after) {
+            if used_before[before] && used_after[after] {
                 continue;
             }
             let base = words(old, before);
@@ -92,13 +93,13 @@ impl<'g> Comparer<'g> {
             }
         }
         for before in names.gone {
-            if !used_before.contains(&before) && !meant_before.contains(&before) {
+            if !used_before[before] && !meant_before[before] {
                 let place = Some(&old.graph.schema(before).place);
                 self.both(rules::SCHEMA_REMOVED, (place, None), &words(old, before), "it is gone".to_owned());
             }
         }
         for after in names.left {
-            if !used_after.contains(&after) && !meant_after.contains(&after) {
+            if !used_after[after] && !meant_after[after] {
                 let place = Some(&new.graph.schema(after).place);
                 self.both(rules::SCHEMA_ADDED, (None, place), &words(new, after), "it is new".to_owned());
             }
@@ -286,21 +287,23 @@ fn words(contract: &Version, id: SchemaId) -> String {
     if schema.place.pointer.is_empty() { file.to_owned() } else { format!("{file}#{}", schema.place.pointer) }
 }
 
-/// Every schema that a reference names.
-fn referred(graph: &Graph) -> BTreeSet<SchemaId> {
-    graph.schemas.iter().filter_map(|schema| schema.reference).collect()
+/// Which schemas a reference names.
+fn referred(graph: &Graph) -> ById<Schema, bool> {
+    let mut named = graph.schemas.map(|_| false);
+    for target in graph.schemas.iter().filter_map(|schema| schema.reference) {
+        named[target] = true;
+    }
+    named
 }
 
-/// Every schema that an operation reaches.
-fn used(contract: &Version) -> BTreeSet<SchemaId> {
+/// Which schemas an operation reaches.
+fn used(contract: &Version) -> ById<Schema, bool> {
     let operations = contract.apis.iter().flat_map(|api| api.operations.iter().chain(&api.webhooks));
     let mut waiting: Vec<SchemaId> = operations.flat_map(roots).collect();
-    let mut seen: BTreeSet<SchemaId> = waiting.iter().copied().collect();
+    let mut seen = contract.graph.schemas.map(|_| false);
     while let Some(id) = waiting.pop() {
-        for child in contract.graph.schema(id).children() {
-            if seen.insert(child) {
-                waiting.push(child);
-            }
+        if !std::mem::replace(&mut seen[id], true) {
+            waiting.extend(contract.graph.schema(id).children());
         }
     }
     seen
@@ -308,9 +311,9 @@ fn used(contract: &Version) -> BTreeSet<SchemaId> {
 
 fn roots(operation: &Operation) -> Vec<SchemaId> {
     let parameters = operation.parameters.iter().map(|parameter| parameter.schema);
-    let body = operation.request_body.iter().flat_map(|body| &body.content).map(|media| media.schema);
+    let body = operation.request_body.iter().flat_map(|body| &body.content).flat_map(|media| media.schemas());
     let responses = || operation.responses.iter();
-    let answers = responses().flat_map(|response| &response.content).map(|media| media.schema);
+    let answers = responses().flat_map(|response| &response.content).flat_map(|media| media.schemas());
     let headers = responses().flat_map(|response| &response.headers).map(|header| header.schema);
-    parameters.chain(body).chain(answers).chain(headers).flatten().collect()
+    parameters.chain(headers).flatten().chain(body).chain(answers).collect()
 }

@@ -1,4 +1,4 @@
-//! Operations: matched by id, else by method and path; bodies and answers.
+//! Operations: matched by method and path, else by id; bodies and answers.
 
 use std::collections::HashMap;
 
@@ -7,6 +7,7 @@ use super::{
     finding::{Comparer, Subject, Use},
     places::in_document,
     rules::{self, Rule},
+    security,
 };
 use crate::{
     api::{Api, Header, MediaType, Operation, RequestBody, Response, Status},
@@ -41,6 +42,7 @@ impl<'g> Comparer<'g> {
     /// Compares everything that OpenAPI documents say beside schemas.
     pub(super) fn operations(&mut self) {
         let (old, new) = (self.old, self.new);
+        self.schemes = security::renamed(old, new);
         self.documents();
         let calls = |api: &'g Api| api.operations.iter();
         let (old_calls, new_calls) = (old.apis.iter().flat_map(calls), new.apis.iter().flat_map(calls));
@@ -94,7 +96,9 @@ impl<'g> Comparer<'g> {
         let route = |operation: &Operation| format!("{} {}", operation.method, template(&operation.path));
         let mut partners: Vec<Option<&'g Operation>> = vec![None; old.len()];
         let mut left: Vec<Option<&'g Operation>> = new.into_iter().map(Some).collect();
-        for key in [&id as &dyn Fn(&Operation) -> String, &route] {
+        let both = |operation: &Operation| format!("{} {}", route(operation), operation.id);
+        // The wire has routes; an id may move on to another operation.
+        for key in [&both as &dyn Fn(&Operation) -> String, &route, &id] {
             let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
             for (at, after) in left.iter().enumerate().rev() {
                 if let Some(after) = after {
@@ -157,11 +161,6 @@ impl<'g> Comparer<'g> {
             self.both(rules::EXTENSION_CHANGED, places, &subject, format!("`{key}` changed"));
         }
         if !old.servers.is_empty() || !new.servers.is_empty() {
-            // Without servers of its own an operation has those of the document.
-            fn servers<'a>(operation: &'a Operation, version: &'a Version) -> &'a [String] {
-                let all = version.apis.first().map_or(&[][..], |api| &api.servers);
-                if operation.servers.is_empty() { all } else { &operation.servers }
-            }
             self.servers((servers(old, self.old), servers(new, self.new)), places, &subject);
         }
         self.security(calls);
@@ -251,6 +250,7 @@ impl<'g> Comparer<'g> {
                 at.clone()
             };
             self.pair(&list(before.schema), &list(after.schema), &at);
+            self.pair(&list(before.item_schema), &list(after.item_schema), &at);
         }
         for after in new {
             if !old.iter().any(|before| before.name.eq_ignore_ascii_case(&after.name)) {
@@ -260,7 +260,7 @@ impl<'g> Comparer<'g> {
     }
 
     fn answers(&mut self, calls: &Calls<'g>) {
-        let Calls { old, new, .. } = *calls;
+        let Calls { old, new, answers } = *calls;
         for before in &old.responses {
             let subject = format!("{} {}", calls.name(), status(before.status));
             if let Some(after) = new.responses.iter().find(|after| after.status == before.status) {
@@ -268,6 +268,11 @@ impl<'g> Comparer<'g> {
                 continue;
             }
             let word = status(before.status);
+            // The entries of its own that a wider one was replaced by.
+            let narrowed: Vec<String> = named(&old.responses, &new.responses)
+                .filter(|(wider, _)| wider.status == before.status)
+                .map(|(_, after)| status(after.status))
+                .collect();
             match covering(&new.responses, before.status) {
                 Some(after) => {
                     let message =
@@ -275,6 +280,12 @@ impl<'g> Comparer<'g> {
                     let places = (Some(&before.place), Some(&after.place));
                     self.both(rules::RESPONSE_FOLDED, places, &subject, message);
                     self.answer(calls, before, after);
+                }
+                None if answers == Use::Read && !narrowed.is_empty() => {
+                    let left = narrowed.join(", ");
+                    let places = (Some(&before.place), Some(&new.place));
+                    let message = format!("of {word} only {left} is left");
+                    self.both(rules::RESPONSE_NARROWED, places, &subject, message);
                 }
                 None => {
                     let rule = if is_success(before.status) {
@@ -312,15 +323,17 @@ impl<'g> Comparer<'g> {
         }
     }
 
-    /// Whether who expects one success can read another.
+    /// Whether who expects one success can read another: in the media types that both have.
     fn reads_as(&mut self, known: &'g Response, other: &'g Response) -> bool {
-        let reads = |this: &mut Self, media: &MediaType| {
+        let shared = |media: &'g MediaType| {
             let same = known.content.iter().find(|known| known.name.eq_ignore_ascii_case(&media.name));
-            same.is_some_and(|same| this.same(&list(same.schema), &list(media.schema)))
+            same.map(|same| (list(same.schema), list(media.schema)))
         };
+        let shared: Vec<_> = other.content.iter().filter_map(shared).collect();
         is_success(known.status)
             && known.content.is_empty() == other.content.is_empty()
-            && other.content.iter().all(|media| reads(self, media))
+            && known.content.is_empty() == shared.is_empty()
+            && shared.iter().all(|(known, other)| self.reads(known, other))
     }
 
     fn answer(&mut self, calls: &Calls<'g>, before: &'g Response, after: &'g Response) {
@@ -402,6 +415,14 @@ impl<'g> Comparer<'g> {
     }
 }
 
+/// The servers of an operation: its own, or else those of the document that it stands in.
+fn servers<'g>(operation: &'g Operation, version: &'g Version) -> &'g [String] {
+    let is = |other: &Operation| std::ptr::eq(other, operation);
+    let holds = |api: &&Api| api.operations.iter().chain(&api.webhooks).any(is);
+    let all = || version.apis.iter().find(holds).map_or(&[][..], |api| &api.servers);
+    if operation.servers.is_empty() { all() } else { &operation.servers }
+}
+
 /// `404`, `4XX` or `default`.
 fn status(status: Status) -> String {
     match status {
@@ -429,12 +450,19 @@ fn covering(responses: &[Response], status: Status) -> Option<&Response> {
     range.and_then(find).or_else(|| by_default.then(|| find(Status::Default)).flatten())
 }
 
+/// The new statuses that have an entry of their own and had none, with the wider entry that spoke for
+/// them.
+fn named<'g>(old: &'g [Response], new: &'g [Response]) -> impl Iterator<Item = (&'g Response, &'g Response)> {
+    let own = move |after: &&Response| !old.iter().any(|before| before.status == after.status);
+    new.iter().filter(own).filter_map(move |after| Some((covering(old, after.status)?, after)))
+}
+
 pub(super) fn list(schema: Option<SchemaId>) -> Vec<SchemaId> {
     schema.into_iter().collect()
 }
 
 /// A path without the names of its placeholders, which are not sent.
-fn template(path: &str) -> String {
+pub(super) fn template(path: &str) -> String {
     let mut out = String::new();
     let mut inside = false;
     for c in path.chars() {

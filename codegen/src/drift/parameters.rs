@@ -2,7 +2,7 @@
 
 use super::{
     finding::{Comparer, Subject},
-    operations::{Calls, list},
+    operations::{Calls, list, template},
     rules,
 };
 use crate::api::{Operation, Parameter, ParameterIn};
@@ -12,12 +12,13 @@ impl<'g> Comparer<'g> {
     pub(super) fn parameters(&mut self, calls: &Calls<'g>) {
         let Calls { old, new, answers } = *calls;
         let usage = answers.reversed();
-        let renamed = placeholders(old, new);
+        let placeholders = placeholders(old, new);
         let mut left: Vec<&Parameter> = new.parameters.iter().collect();
         let mut gone = Vec::new();
         for before in &old.parameters {
-            let name =
-                renamed.iter().find(|(was, _)| before.location == ParameterIn::Path && *was == before.name);
+            let name = placeholders
+                .iter()
+                .find(|(was, _)| before.location == ParameterIn::Path && *was == before.name);
             let name = name.map_or(before.name.as_str(), |(_, is)| *is);
             let same = |after: &&Parameter| {
                 after.location == before.location && same_name(after.location, &after.name, name)
@@ -123,14 +124,16 @@ fn same_name(location: ParameterIn, one: &str, other: &str) -> bool {
     one == other || (location == ParameterIn::Header && one.eq_ignore_ascii_case(other))
 }
 
-/// The placeholders that changed their name, by position: old, new.
+/// The placeholders of two paths by position: old, new. The names are not sent; where the paths do not
+/// have the same shape, those that both have are what they were.
 fn placeholders<'g>(old: &'g Operation, new: &'g Operation) -> Vec<(&'g str, &'g str)> {
     let names =
         |path: &'g str| path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect::<Vec<_>>();
     let (before, after) = (names(&old.path), names(&new.path));
+    let same_shape = template(&old.path) == template(&new.path);
     if before.len() != after.len() {
         return Vec::new();
     }
-    let both = before.iter().zip(&after).filter(|(was, is)| was != is && !after.contains(was));
+    let both = before.iter().zip(&after).filter(|(was, _)| same_shape || !after.contains(was));
     both.map(|(was, is)| (*was, *is)).collect()
 }

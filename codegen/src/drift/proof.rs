@@ -1,4 +1,4 @@
-//! Proofs and witnesses; the only file that knows `jsonschema`.
+//! Proofs and witnesses.
 //!
 //! Two questions are asked of a difference that looks breaking. Does everything that one side
 //! accepts pass the keywords that changed on the other (`canonical`, experimental)? Then it
@@ -13,18 +13,18 @@ use std::{
 };
 
 use contract_runtime::Json;
-use jsonschema::{
-    Validator,
-    canonical::{self, CanonicalSchema, Containment},
-};
+use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::{
     finding::Facet,
     flat::Flat,
+    formats::{self, FORMATS},
     texts::{self, Decided, Programs},
 };
 use crate::{
+    canonical::{Engine, Normal},
+    pattern::inclusion::Program,
     schema::{
         Graph, SchemaId, Types,
         document::{self, Writer, exact},
@@ -53,7 +53,8 @@ type Known<T> = RefCell<HashMap<(Side, Vec<SchemaId>), Option<T>>>;
 pub(super) struct Prover<'g> {
     old: &'g Graph,
     new: &'g Graph,
-    wholes: Known<CanonicalSchema>,
+    engine: Engine,
+    wholes: Known<Normal>,
     validators: Known<Validator>,
     programs: Programs,
     old_tables: Built<'g>,
@@ -98,6 +99,7 @@ impl<'g> Prover<'g> {
         Self {
             old,
             new,
+            engine: Engine::default(),
             wholes: RefCell::default(),
             validators: RefCell::default(),
             programs: Programs::default(),
@@ -178,10 +180,15 @@ impl<'g> Prover<'g> {
         if let Some(found) = witness(tries).or_else(|| witness(self.samples(giving, &conj))) {
             return Some(Err(Some(found)));
         }
+        if facet.keywords == FORMATS {
+            // The engine knows no format that is a kind of another one.
+            let flat = |side: Side, ids: &[SchemaId]| Flat::of(self.graph(side), ids);
+            return formats::holds(&flat(giving, given), &flat(refusing, refuser)).then_some(Ok(()));
+        }
         // What is given has certain types only, and the engine decides a typed barrier more often.
         let types = Flat::of(self.writer(giving).graph, given).types().and(within);
-        let barrier = canonicalize(&document::typed(barrier, types))?;
-        let whole = || canonicalize(&document::typed(self.writer(giving).whole(given)?, within));
+        let barrier = self.engine.read(document::typed(barrier, types))?;
+        let whole = || self.engine.read(document::typed(self.writer(giving).whole(given)?, within));
         let wholes = &mut *self.wholes.borrow_mut();
         // Where not all types can be is asked of few places, each time anew.
         let own = if within == Types::ALL { None } else { Some(whole()?) };
@@ -189,18 +196,49 @@ impl<'g> Prover<'g> {
             Some(whole) => whole,
             None => wholes.entry((giving, given.to_vec())).or_insert_with(whole).as_ref()?,
         };
-        match barrier.covers(whole).ok()? {
-            Containment::Yes => Some(Ok(())),
-            Containment::No => Some(Err(None)),
-            Containment::Unknown => None,
+        let covers = self.engine.covers(&barrier, whole)?;
+        Some(if covers { Ok(()) } else { Err(None) })
+    }
+
+    /// Whether nothing that `giving` accepts fits both schemas of a pair of the other side; `None` when
+    /// nobody knows.
+    pub(super) fn fits_two(
+        &self,
+        (giving, given): (Side, &[SchemaId]),
+        side: Side,
+        pairs: &[[SchemaId; 2]],
+    ) -> Option<Verdict> {
+        let writer = self.writer(side);
+        let whole = validator(&self.writer(giving).whole(given)?);
+        for both in pairs {
+            let tells = |value: &Json| self.accepts(giving, given, value) && self.accepts(side, both, value);
+            let shows = |value: &Json| {
+                let fits = || validator(&writer.whole(both)?);
+                let (Some(value), Some(whole), Some(fits)) = (exact(value), &whole, fits()) else {
+                    return false;
+                };
+                whole.is_valid(&value) && fits.is_valid(&value)
+            };
+            let mut samples = self.samples(side, &Conj::all(*both)).into_iter();
+            if let Some(found) = samples.find(|value| tells(value) && shows(value)) {
+                return Some(Err(Some(found)));
+            }
         }
+        let whole = self.engine.read(self.writer(giving).whole(given)?)?;
+        for both in pairs {
+            let apart = self.engine.read(writer.never_together(both)?)?;
+            if !self.engine.covers(&apart, &whole)? {
+                return Some(Err(None));
+            }
+        }
+        Some(Ok(()))
     }
 
     /// Whether both accept exactly the same; `false` when nobody knows.
     pub(super) fn equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
-        let read = |side: Side, ids: &[SchemaId]| canonicalize(&self.writer(side).whole(ids)?);
+        let read = |side: Side, ids: &[SchemaId]| self.engine.read(self.writer(side).whole(ids)?);
         let (Some(old), Some(new)) = (read(Side::Old, old), read(Side::New, new)) else { return false };
-        let covers = |wide: &CanonicalSchema, narrow| matches!(wide.covers(narrow), Ok(Containment::Yes));
+        let covers = |wide: &Normal, narrow: &Normal| self.engine.covers(wide, narrow) == Some(true);
         covers(&old, &new) && covers(&new, &old)
     }
 
@@ -237,15 +275,16 @@ impl<'g> Prover<'g> {
     }
 }
 
-fn canonicalize(document: &Value) -> Option<CanonicalSchema> {
-    canonical::options().offline().canonicalize(document).ok()
-}
-
 fn validator(document: &Value) -> Option<Validator> {
-    jsonschema::options().build(document).ok()
+    // A document has no format but those that are asserted.
+    jsonschema::options().should_validate_formats(true).build(document).ok()
 }
 
-/// Whether a text matches a pattern (ECMA-262); an unreadable pattern matches nothing.
+/// Whether a text matches a pattern (ECMA-262), as generated code reads it; one that it cannot run is
+/// read by `jsonschema`, and one that nobody reads matches nothing.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    validator(&json!({ "pattern": pattern })).is_some_and(|validator| validator.is_valid(&json!(text)))
+    match Program::of(pattern) {
+        Ok(program) => program.is_match(text),
+        Err(_) => validator(&json!({ "pattern": pattern })).is_some_and(|judge| judge.is_valid(&json!(text))),
+    }
 }

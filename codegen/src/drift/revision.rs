@@ -195,7 +195,7 @@ impl Wanted<'_> {
         let names = self.list(&folders)?;
         self.write(&names, copy)?;
         if let Some((file, text)) = &configuration {
-            put(&copy.join(file), text.as_bytes())?;
+            put(&copy.join(file), self.anchored(text, home).as_bytes())?;
         }
         if !is_folder && !copy.join(inside).exists() {
             self.write(&[inside.to_owned()], copy)?;
@@ -221,7 +221,32 @@ impl Wanted<'_> {
         all.filter_map(|path| Some(slashes(path.strip_prefix(self.top).ok()?))).collect()
     }
 
-    /// The documents in some folders.
+    /// The text of a configuration for the copy: what it names outside of the repository is found from
+    /// anywhere.
+    fn anchored(&self, text: &str, home: &str) -> String {
+        let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
+        let base = self.top.join(home);
+        let anchor = |value: &mut toml::Value| {
+            let named = value.as_str().and_then(|path| files::absolute(&base.join(path)).ok());
+            if let Some(path) = named.filter(|path| !path.starts_with(self.top)) {
+                *value = slashes(&path).into();
+            }
+        };
+        let mounts = table.get_mut("mounts").and_then(toml::Value::as_table_mut);
+        mounts.into_iter().flat_map(toml::Table::iter_mut).for_each(|(_, path)| anchor(path));
+        let inputs = table.get_mut("inputs").and_then(toml::Value::as_array_mut);
+        inputs.into_iter().flatten().for_each(anchor);
+        let overlays = table.get_mut("input").and_then(|input| input.get_mut("overlays")?.as_array_mut());
+        for overlay in overlays.into_iter().flatten() {
+            match overlay.get_mut("file") {
+                Some(file) => anchor(file),
+                None => anchor(overlay),
+            }
+        }
+        toml::to_string(&table).unwrap_or_else(|_| text.to_owned())
+    }
+
+    /// The documents in some folders, and the files among these.
     fn list(&self, folders: &[String]) -> Result<Vec<String>, RevisionError> {
         let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", self.revision];
         // An empty path is none: everything is listed.
@@ -231,12 +256,16 @@ impl Wanted<'_> {
         }
         let listed = git(self.top, &args)?;
         let document = |name: &str| {
-            [".json", ".yaml", ".yml"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending))
+            let ends = |ending: &&str| name.to_ascii_lowercase().ends_with(ending);
+            [".json", ".yaml", ".yml"].iter().any(ends) || folders.iter().any(|file| file == name)
         };
+        // A tree that somebody made by hand may lead out of the copy.
+        let inside = |name: &str| name.split('/').all(|part| !matches!(part, "" | "." | ".."));
         // `<mode> blob <id>\t<name>`; links and submodules hold no document.
         let files = listed.split('\0').filter_map(|line| {
             let (kind, name) = line.split_once('\t')?;
-            (kind.starts_with("100") && document(name) && !name.contains('\n')).then(|| name.to_owned())
+            (kind.starts_with("100") && document(name) && inside(name) && !name.contains('\n'))
+                .then(|| name.to_owned())
         });
         Ok(files.collect())
     }

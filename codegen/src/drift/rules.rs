@@ -162,6 +162,13 @@ rules! {
         B,
         "Clients prepare credentials by it: check whether the old ones still pass.",
     );
+    SECURITY_SCHEME_RENAMED = rule(
+        "security-scheme-renamed",
+        "security scheme renamed",
+        R,
+        R,
+        "The wire is the same; who names the scheme, as generated code may, writes the new name.",
+    );
     SCOPE_NEW = rule("scope-new", "scope new in the contract", A, A, "Nobody asked for it before.");
     SCOPE_GONE = gone(rule(
         "scope-gone",
@@ -260,6 +267,13 @@ rules! {
         S,
         "It may still be sent, as the wider entry says, with which it is compared.",
     );
+    RESPONSE_NARROWED = gone(rule(
+        "response-narrowed",
+        "of a wider entry some statuses are left",
+        A,
+        S,
+        "Whoever handled them all handles those that are left, which are compared with it.",
+    ));
     RESPONSE_REMOVED = gone(rule(
         "response-removed",
         "status of success removed",
@@ -465,6 +479,9 @@ rules! {
     NOT_REMOVED = gone(rule("not-removed", "`not` removed", B, A, WIDENED));
     UNEVALUATED_ADDED = rule("unevaluated-added", "`unevaluatedProperties` or `unevaluatedItems` added", A, B, NARROWED);
     UNEVALUATED_REMOVED = gone(rule("unevaluated-removed", "`unevaluatedProperties` or `unevaluatedItems` removed", B, A, WIDENED));
+    FORMAT_NARROWED = rule("format-narrowed", "a `format` is asserted, or a narrower one", A, B, NARROWED);
+    FORMAT_WIDENED = rule("format-widened", "a `format` is no longer asserted, or a wider one", B, A, WIDENED);
+    FORMAT_REPLACED = rule("format-replaced", "another `format` is asserted", B, B, UNDECIDED);
     // Annotations.
     FORMAT_ADDED = rule("format-added", "`format` added", A, B, "What writers sent may not have that form.");
     FORMAT_REMOVED = gone(rule("format-removed", "`format` removed", B, A, "Readers relied on the form."));
@@ -475,6 +492,34 @@ rules! {
         B,
         B,
         "The text holds something else.",
+    );
+    DISCRIMINATOR_ADDED = rule(
+        "discriminator-added",
+        "`discriminator` added",
+        A,
+        B,
+        "What writers sent in the member may mean no form, or another one.",
+    );
+    DISCRIMINATOR_REMOVED = gone(rule(
+        "discriminator-removed",
+        "`discriminator` removed",
+        B,
+        A,
+        "Readers chose the form by it.",
+    ));
+    DISCRIMINATOR_CHANGED = rule(
+        "discriminator-changed",
+        "a value of a `discriminator` means something else",
+        B,
+        B,
+        "What is valid stays as it was, and is taken for another form, or for none.",
+    );
+    DISCRIMINATOR_VALUE_ADDED = rule(
+        "discriminator-value-added",
+        "another value of a `discriminator` means a known form",
+        B,
+        A,
+        "Readers do not know which form is meant by it.",
     );
     DEFAULT_ADDED = rule("default-added", "`default` added", A, A, "What leaving it out means is now said.");
     DEFAULT_CHANGED = rule("default-changed", "`default` changed or removed", B, B, "Leaving it out now means something else.");

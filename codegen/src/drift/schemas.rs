@@ -14,6 +14,7 @@ impl<'g> Comparer<'g> {
             return;
         }
         self.annotations(pair);
+        self.discriminators(pair);
         let (old, new) = (pair.old.types(), pair.new.types());
         if old.is_empty() && new.is_empty() {
             return;

@@ -1,6 +1,6 @@
 //! Who may call: schemes and scopes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::Json;
 
@@ -15,7 +15,9 @@ impl<'g> Comparer<'g> {
     pub(super) fn security(&mut self, calls: &Calls<'g>) {
         let subject = calls.name();
         let places = calls.places();
-        let (before, after) = (alternatives(&calls.old.security), alternatives(&calls.new.security));
+        let same = BTreeMap::new();
+        let (before, after) =
+            (alternatives(&calls.old.security, &self.schemes), alternatives(&calls.new.security, &same));
         let open = |all: &[Needs<'g>]| all.iter().any(BTreeSet::is_empty);
         let signed = |all: Vec<Needs<'g>>| all.into_iter().filter(|one| !one.is_empty()).collect::<Vec<_>>();
         let (was_open, is_open) = (open(&before), open(&after));
@@ -96,11 +98,14 @@ impl<'g> Comparer<'g> {
             let message = format!("no operation asks for `{scope}` any more");
             self.both(rules::SCOPE_GONE, places, &format!("scope {scope}"), message);
         }
-        let schemes = |contract: &'g Version| {
-            contract.apis.iter().flat_map(|api| &api.security_schemes).collect::<Vec<_>>()
-        };
-        let new = schemes(self.new);
-        for (name, before) in schemes(self.old) {
+        for (was, is) in self.schemes.clone() {
+            let (before, after) = (spot(self.old, was), spot(self.new, is));
+            let message = format!("the security scheme is called `{is}`, was `{was}`");
+            let subject = format!("security scheme {is}");
+            self.both(rules::SECURITY_SCHEME_RENAMED, (before.as_ref(), after.as_ref()), &subject, message);
+        }
+        let new = declared(self.new);
+        for (name, before) in declared(self.old) {
             let Some((_, after)) = new.iter().find(|(other, _)| other == name) else { continue };
             if wordless(before) != wordless(after) {
                 let message =
@@ -116,6 +121,31 @@ impl<'g> Comparer<'g> {
             }
         }
     }
+}
+
+/// The schemes of all documents.
+fn declared(contract: &Version) -> Vec<&(String, Json)> {
+    contract.apis.iter().flat_map(|api| &api.security_schemes).collect()
+}
+
+/// Schemes that only got another name, old to new: what is gone is what the one new scheme is that says
+/// the same.
+pub(super) fn renamed<'g>(old: &'g Version, new: &'g Version) -> BTreeMap<&'g str, &'g str> {
+    let (old, new) = (declared(old), declared(new));
+    let alone = |own: &[&'g (String, Json)], other: &[&'g (String, Json)]| {
+        let all = own.iter().filter(|(name, _)| !other.iter().any(|(known, _)| known == name));
+        all.map(|(name, scheme)| (name.as_str(), wordless(scheme))).collect::<Vec<_>>()
+    };
+    let (gone, added) = (alone(&old, &new), alone(&new, &old));
+    let only = |all: &[(&'g str, Json)], scheme: &Json| {
+        let mut same = all.iter().filter(|(_, other)| other == scheme);
+        same.next().map(|(name, _)| *name).filter(|_| same.next().is_none())
+    };
+    let pairs = gone.iter().filter_map(|(name, scheme)| {
+        only(&gone, scheme)?;
+        Some((*name, only(&added, scheme)?))
+    });
+    pairs.collect()
 }
 
 /// Without what is only read by people: descriptions, also those of scopes.
@@ -149,18 +179,23 @@ fn schemes<'g>(needs: &Needs<'g>) -> BTreeSet<&'g str> {
     needs.iter().map(|(scheme, _)| *scheme).collect()
 }
 
-fn alternatives(security: &[Vec<(String, Vec<String>)>]) -> Vec<Needs<'_>> {
+/// What suffices, the schemes by what they are called now.
+fn alternatives<'g>(
+    security: &'g [Vec<(String, Vec<String>)>],
+    renamed: &BTreeMap<&'g str, &'g str>,
+) -> Vec<Needs<'g>> {
     if security.is_empty() {
         return vec![Needs::new()];
     }
-    security.iter().map(|alternative| needs(alternative)).collect()
+    security.iter().map(|alternative| needs(alternative, renamed)).collect()
 }
 
-fn needs(alternative: &[(String, Vec<String>)]) -> Needs<'_> {
+fn needs<'g>(alternative: &'g [(String, Vec<String>)], renamed: &BTreeMap<&'g str, &'g str>) -> Needs<'g> {
     let mut needs = Needs::new();
     for (scheme, scopes) in alternative {
-        needs.insert((scheme.as_str(), None));
-        needs.extend(scopes.iter().map(|scope| (scheme.as_str(), Some(scope.as_str()))));
+        let scheme = renamed.get(scheme.as_str()).copied().unwrap_or(scheme);
+        needs.insert((scheme, None));
+        needs.extend(scopes.iter().map(|scope| (scheme, Some(scope.as_str()))));
     }
     needs
 }

@@ -8,6 +8,7 @@ use super::{
     enumerations::short,
     finding::{Comparer, Facet, Pair},
     flat::Flat,
+    proof::Side,
     rules,
 };
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
         PatternError,
         inclusion::{Inclusion, Program, Texts, included},
     },
-    schema::keywords::Keyword,
+    schema::{SchemaId, keywords::Keyword},
 };
 
 const TEXTS: &[Keyword] = &[Keyword::Pattern, Keyword::MinLength, Keyword::MaxLength];
@@ -130,11 +131,18 @@ impl<'g> Comparer<'g> {
         let lost = self.prover.texts(&pair.old, &pair.new, &[Keyword::Pattern]);
         let gained = self.prover.texts(&pair.new, &pair.old, &[Keyword::Pattern]);
         let mut tries = Vec::new();
-        for (decided, words) in [(&gained, "is valid now"), (&lost, "no longer is")] {
+        let (before, after) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
+        for (decided, words, giving, refusing) in
+            [(&gained, "is valid now", after, before), (&lost, "no longer is", before, after)]
+        {
             match decided {
                 Decided::Fails(text) => {
                     let value = Json::String(text.clone());
-                    message.push_str(&format!(", {} {words}", short(&value)));
+                    let valid = |(side, ids): (Side, &[SchemaId])| self.prover.accepts(side, ids, &value);
+                    // Something else may refuse it on both sides.
+                    if valid((giving.0, giving.1)) && !valid((refusing.0, refusing.1)) {
+                        message.push_str(&format!(", {} {words}", short(&value)));
+                    }
                     tries.push(value);
                 }
                 Decided::Unknown(reason) => {

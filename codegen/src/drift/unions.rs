@@ -4,7 +4,7 @@ use contract_runtime::Json;
 
 use super::{
     enumerations::{Listed, short},
-    finding::{Comparer, Facet, Pair, Use, place},
+    finding::{Comparer, Facet, Pair, place},
     flat::{Flat, Listing, Union, type_names},
     proof::Side,
     rules,
@@ -64,25 +64,6 @@ impl<'g> Comparer<'g> {
             if added { (&pair.old_ids, &[branch]) } else { (&[branch], &pair.new_ids) };
         self.pair(old, new, &pair.at);
         true
-    }
-
-    /// What fits two forms of a `oneOf` is not valid, but was, or will be, without it.
-    fn overlap(&mut self, pair: &Pair<'g>, side: Side, union: Union<'g>) {
-        let (rule, usage, message) = match side {
-            Side::New => (rules::UNION_NARROWED, Use::Write, "what fits two forms of `oneOf` is not valid"),
-            Side::Old => (rules::UNION_WIDENED, Use::Read, "what fits two forms is valid without `oneOf`"),
-        };
-        if !union.one || pair.at.usage != usage || !self.options.proofs {
-            return;
-        }
-        let (old, new) = ((Side::Old, pair.old_ids.as_slice()), (Side::New, pair.new_ids.as_slice()));
-        let (giving, refusing) = if side == Side::New { (old, new) } else { (new, old) };
-        let barrier = [union.holder];
-        let facet = Facet::of(&[Keyword::OneOf]);
-        let verdict = self.prover.judge(giving, (refusing.0, &barrier), Types::ALL, &facet);
-        if verdict != Some(Ok(())) {
-            self.set(rule, pair, message.to_owned(), facet);
-        }
     }
 
     fn alternatives_of(&mut self, pair: &Pair<'g>) -> Option<Alternatives<'g>> {
@@ -195,6 +176,10 @@ impl<'g> Comparer<'g> {
         more.retain(|id| !matched.iter().any(|(_, after, _)| after == id));
         for (before, after, label) in &matched {
             self.pair(&[*before], &[*after], &pair.at.step(label));
+        }
+        // What is gone is judged by the union as a whole.
+        if holder.one && gone.is_empty() && tags.is_none() {
+            self.overlap_more(pair, other, &matched, &more);
         }
         if gone.is_empty() && more.is_empty() || (tags.is_none() && self.alike(pair)) {
             return;
@@ -334,7 +319,7 @@ fn annotated(flat: &Flat<'_>) -> bool {
 }
 
 /// The name of the type behind a branch.
-fn name(graph: &Graph, id: SchemaId) -> Option<String> {
+pub(super) fn name(graph: &Graph, id: SchemaId) -> Option<String> {
     let schema = graph.schema(id);
     let behind = schema.reference.map_or(schema, |target| graph.schema(target));
     match &behind.origin {

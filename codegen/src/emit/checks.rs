@@ -183,6 +183,14 @@ impl Emitter<'_> {
                 let (format, text) = (ident(&format!("{format:?}")), text_arg(text));
                 quote!(::contract_runtime::format::Format::#format.is_match(#text))
             }
+            Test::Parses(Text::Formatted(at, own), name, _) if own == name => {
+                let at = recv(at);
+                quote!(#at.get().is_some())
+            }
+            Test::Parses(text, name, _) => {
+                let (name, text) = (ident(name), text_arg(text));
+                quote!(super::formats::#name::is_match(#text))
+            }
             Test::IntIn(at, values) => {
                 let (at, values) = (copy(at), values.iter().copied().map(Literal::i128_unsuffixed));
                 match values.len() {
@@ -373,7 +381,7 @@ fn text_arg(text: &Text) -> TokenStream {
             let at = recv(at);
             quote!(#at.expose())
         }
-        Text::Listed(at) => {
+        Text::Listed(at) | Text::Formatted(at, _) => {
             let at = recv(at);
             quote!(#at.as_str())
         }

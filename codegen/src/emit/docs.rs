@@ -1,5 +1,7 @@
 //! Documentation of generated items: descriptions, limits in words, the schema's place.
 
+use std::collections::BTreeSet;
+
 use contract_runtime::Json;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,8 +11,8 @@ use super::{
     markdown::{markdown, sentence},
 };
 use crate::{
-    schema::{Schema, SchemaId},
-    shape::{Body, Field, TypeDef, TypeRef},
+    schema::{Graph, Schema, SchemaId},
+    shape::{Body, Field, Shapes, TypeDef, TypeRef},
     together::{Conj, Facts},
     words::limits,
 };
@@ -40,7 +42,21 @@ impl Emitter<'_> {
         paragraphs.extend(default(&schemas));
         let from: Vec<String> = def.conj.ids.iter().map(|&id| self.place(id)).collect();
         paragraphs.push(format!("Schema: {}.", from.join(", ")));
-        doc_lines(&paragraphs)
+        let docs = doc_lines(&paragraphs);
+        let deprecated = is_deprecated(self.graph, def).then(deprecated);
+        let everywhere = self.options.map_or(&[][..], |options| &options.everywhere);
+        let mut ids: BTreeSet<SchemaId> = def.conj.ids.iter().copied().collect();
+        ids.extend(def.schema);
+        let own = self.attributes(ids);
+        let everywhere = everywhere.iter().filter_map(|text| text.parse::<TokenStream>().ok());
+        quote!(#docs #deprecated #(#everywhere)* #own)
+    }
+
+    /// The attributes that the owner gives.
+    fn attributes(&self, ids: impl IntoIterator<Item = SchemaId>) -> TokenStream {
+        let of = |id: SchemaId| self.options.and_then(|options| options.attributes.get(&id));
+        let texts = ids.into_iter().filter_map(of).flatten();
+        texts.filter_map(|text| text.parse::<TokenStream>().ok()).collect()
     }
 
     /// The documentation of a field: what describes it there, else what its schema says.
@@ -69,7 +85,12 @@ impl Emitter<'_> {
             }
         }
         paragraphs.extend(default(&schemas));
-        doc_lines(&paragraphs)
+        let docs = doc_lines(&paragraphs);
+        let deprecated = field.describe.is_some_and(|id| self.graph.schema(id).deprecated).then(deprecated);
+        // A type of its own has them already.
+        let own = field.describe.filter(|_| !is_named(&field.ty)).into_iter();
+        let own = self.attributes(own);
+        quote!(#docs #deprecated #own)
     }
 
     /// The limits of a place in words, those of its elements among them, unless a named type
@@ -110,6 +131,26 @@ impl Emitter<'_> {
             if schema.location.is_empty() { String::new() } else { format!("#{}", schema.location) };
         format!("`{file}{pointer}`")
     }
+}
+
+/// What the compiler says to whoever uses it.
+fn deprecated() -> TokenStream {
+    quote!(#[deprecated = "the contract says so"])
+}
+
+/// Whether the contract calls a type deprecated.
+fn is_deprecated(graph: &Graph, def: &TypeDef) -> bool {
+    def.conj.ids.iter().chain(&def.schema).any(|id| graph.schema(*id).deprecated)
+}
+
+/// Whether the contract calls a type or a field deprecated: what is generated uses it all the same.
+pub(crate) fn any_deprecated(graph: &Graph, shapes: &Shapes) -> bool {
+    shapes.types.iter().any(|def| {
+        is_deprecated(graph, def)
+            || matches!(&def.body, Body::Struct(body) if body.fields.iter().any(|field| {
+                field.describe.is_some_and(|id| graph.schema(id).deprecated)
+            }))
+    })
 }
 
 /// Whether a type of its own stands at a place, `null` aside.

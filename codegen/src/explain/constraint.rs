@@ -1,7 +1,6 @@
 //! Every constraint of a place, and what enforces it: the type, its check, or the tables.
 //!
-//! What enforces a constraint is asked of the code that writes the checks; which engine drops
-//! what comes from trying them (typify 0.8, progenitor 0.15 on OpenAPI 3.0.3).
+//! What enforces a constraint is asked of the code that writes the checks.
 
 use contract_runtime::Json;
 
@@ -29,34 +28,6 @@ pub struct Constraint {
     pub how: How,
     /// The schema that says it.
     pub schema: SchemaId,
-}
-
-impl Constraint {
-    /// The engines that do not carry the keyword.
-    #[must_use]
-    pub fn dropped_by(&self) -> &'static [&'static str] {
-        dropped_by(self.keyword, &self.value)
-    }
-}
-
-/// The engines that do not carry a keyword: typify's types, progenitor's OpenAPI 3.0.3.
-#[must_use]
-pub fn dropped_by(keyword: &str, value: &str) -> &'static [&'static str] {
-    match keyword {
-        // Patterns run without the flag `u` there.
-        "pattern" if value.contains("\\p") || value.contains("\\P") => &["progenitor", "typify"],
-        "type"
-        | "required"
-        | "enum"
-        | "minLength"
-        | "maxLength"
-        | "pattern"
-        | "oneOf"
-        | "anyOf"
-        | "additionalProperties" => &[],
-        "const" => &["progenitor"],
-        _ => &["progenitor", "typify"],
-    }
 }
 
 /// Lists the constraints of a contract's places.
@@ -96,6 +67,12 @@ impl<'a> Constraints<'a> {
                     say(keyword, value);
                 }
             });
+            // Of a format with a type of its own the type keeps every text; the check asks for it.
+            let mapped = self.contract.options.formats.of(schema).filter(|_| schema.asserted.is_none());
+            if let Some(mapped) = mapped {
+                let value = mapped.format.clone();
+                out.push(Constraint { keyword: "format", value, how: How::Check, schema: id });
+            }
         }
         out
     }

@@ -17,7 +17,7 @@ impl Explanation {
     #[must_use]
     pub fn json(&self) -> Value {
         let rules = |rules: &[Rule]| -> Vec<Value> {
-            let each = |rule: &Rule| json!({ "rule": rule.text, "enforced": rule.how.map(How::words), "droppedBy": rule.dropped_by });
+            let each = |rule: &Rule| json!({ "rule": rule.text, "enforced": rule.how.map(How::words) });
             rules.iter().map(each).collect()
         };
         let part = |part: &Part| {
@@ -73,11 +73,7 @@ fn part(part: &Part, out: &mut String) {
 
 fn rules(rules: &[Rule], indent: &str, out: &mut String) {
     for rule in rules {
-        let dropped = match rule.dropped_by {
-            [] => String::new(),
-            engines => format!(" (dropped by {})", engines.join(" and ")),
-        };
-        let _ = writeln!(out, "{indent}- {}: {}{dropped}", rule.text, rule.how.map_or(TOLD, How::words));
+        let _ = writeln!(out, "{indent}- {}: {}", rule.text, rule.how.map_or(TOLD, How::words));
     }
 }
 

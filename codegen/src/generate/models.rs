@@ -1,7 +1,16 @@
 //! The modules of types, and of the tables that check them.
 
 use super::lines;
-use crate::{config::Config, emit::Emitter, render::Module, tables::TableSet};
+use proc_macro2::TokenStream;
+
+use crate::{
+    config::Config,
+    emit::{Emitter, Text},
+    formats::{Formats, Mapped},
+    render::{Module, Part},
+    schema::SchemaId,
+    tables::TableSet,
+};
 
 /// One for each area, with what the owner says of it.
 pub(super) fn areas(config: &Config, emitter: &Emitter<'_>) -> Vec<Module> {
@@ -21,4 +30,21 @@ pub(super) fn shared(emitter: &Emitter<'_>, tables: &TableSet<'_>) -> Vec<Module
         Module::new("types", types, &emitter.reexports()),
         Module::new("schemas", schemas, &tables.tokens()).followed_by(tables.text()).hidden(),
     ]
+}
+
+/// The types of formats, when there are any.
+pub(super) fn formats(formats: &Formats) -> Option<Module> {
+    if formats.is_empty() {
+        return None;
+    }
+    let items: Vec<String> = formats.iter().map(Mapped::item).collect();
+    let doc = lines("The formats of the contract that are types.");
+    Some(Module::new("formats", doc, &TokenStream::new()).followed_by(items.join("\n")))
+}
+
+/// The schemas of the types as `schemars` wants them.
+pub(super) fn json_schemas(emitter: &Emitter<'_>, replaced: &[(SchemaId, String)], texts: &[Text]) -> Module {
+    let doc = lines("The schemas of the types, for `schemars`.");
+    let (tokens, text) = emitter.json_schemas(replaced, texts);
+    Module::new("json_schemas", doc, &tokens).followed_by(text).behind(&[Part::Schemars]).hidden()
 }

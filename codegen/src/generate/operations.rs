@@ -5,10 +5,11 @@ use crate::{
     calls,
     client::client,
     config::Config,
+    credentials::credentials,
     diagnostics::Diagnostics,
     emit::Emitter,
     operations,
-    plan::{Plan, Side},
+    plan::{Plan, Side, check_streams},
     render::{Gate, Module, Part},
     schema::Graph,
     server::server,
@@ -32,6 +33,9 @@ pub(super) fn modules(
         Side::Paths => "The operations of the contract.",
         Side::Webhooks => "The webhooks and callbacks of the contract.",
     };
+    if side == Side::Paths {
+        check_streams(plan, config, diagnostics);
+    }
     let table = operations::operations(plan, graph, types);
     let mut out = vec![Module::new(side.table().0, lines(about), &table)];
     if let Some(tokens) = operations::bodies(plan, graph, types) {
@@ -60,6 +64,12 @@ pub(super) fn modules(
         };
         let tokens = client(plan, graph, types, &config.client, diagnostics);
         out.push(Module::new(name, lines(about), &tokens).behind(&[Part::Client]));
+        let wanted = config.client.credentials && side == Side::Paths;
+        if let Some(tokens) = wanted.then(|| credentials(plan)).flatten() {
+            let about =
+                lines("Credentials: what operations ask a caller for, and a transport that shows it.");
+            out.push(Module::new("credentials", about, &tokens).behind(&[Part::Client]));
+        }
     }
     out
 }

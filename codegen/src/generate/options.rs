@@ -3,16 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Project;
+use syn::{Attribute, parse::Parser as _};
+
+use super::{Project, vendor};
 use crate::{
     api::Api,
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
+    formats::Formats,
     names,
     options::Options,
     prune::{reach, seeds},
     resolve::nullable::or_null,
     schema::{Graph, SchemaId, Types},
+    shape::{Body, Shapes},
     together::{Conj, Facts, finite},
 };
 
@@ -20,11 +24,14 @@ use crate::{
 pub(crate) const RESERVED: &[&str] = &[
     "types",
     "schemas",
+    "json_schemas",
+    "formats",
     "operations",
     "bodies",
     "calls",
     "answers",
     "client",
+    "credentials",
     "server",
     "webhooks",
     "webhook_bodies",
@@ -71,6 +78,21 @@ impl Project {
         for selector in &config.types.unchecked {
             options.unchecked.extend(find(selector, "types.unchecked"));
         }
+        options.everywhere.extend(config.derives.get(EVERY).map(|paths| derive(paths)));
+        for (selector, paths) in config.derives.iter().filter(|(selector, _)| *selector != EVERY) {
+            for id in find(selector, "derives") {
+                options.attributes.entry(id).or_default().push(derive(paths));
+            }
+        }
+        for (selector, attributes) in &config.attributes {
+            for id in find(selector, "attributes") {
+                options.attributes.entry(id).or_default().extend(attributes.iter().cloned());
+            }
+        }
+        attributes(config, &mut problems.borrow_mut());
+        vendor::types(config, graph, &mut options.replace, &mut problems.borrow_mut());
+        vendor::enumerations(graph, &mut problems.borrow_mut());
+        options.formats = formats(config, graph, &mut problems.borrow_mut());
         for view in &config.views {
             let found = view.types.iter().flat_map(|selector| find(selector, "view.types"));
             options.views.push(found.collect());
@@ -102,6 +124,59 @@ impl Project {
         tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
     }
+}
+
+/// What stands for every type in `derives`.
+const EVERY: &str = "*";
+
+fn derive(paths: &[String]) -> String {
+    format!("#[derive({})]", paths.join(", "))
+}
+
+/// Whether what `derives` and `attributes` hold is Rust.
+fn attributes(config: &Config, diagnostics: &mut Diagnostics) {
+    let derives =
+        config.derives.values().flatten().map(|path| ("derives", path, derive(std::slice::from_ref(path))));
+    let attributes = config.attributes.values().flatten().map(|text| ("attributes", text, text.clone()));
+    for (option, text, attribute) in derives.chain(attributes) {
+        let is_path = option != "derives" || syn::parse_str::<syn::Path>(text).is_ok();
+        if !is_path
+            || !matches!(Attribute::parse_outer.parse_str(&attribute), Ok(parsed) if parsed.len() == 1)
+        {
+            let help =
+                if option == "derives" { "write a path: `serde::Deserialize`" } else { "write `#[…]`" };
+            diagnostics.push(
+                Diagnostic::error("config", format!("`{option}` holds what is none of Rust: `{text}`"))
+                    .maybe_at(config.place(option, text))
+                    .help(help),
+            );
+        }
+    }
+}
+
+/// The types of formats; one that no text of the contract has is an error.
+fn formats(config: &Config, graph: &Graph, diagnostics: &mut Diagnostics) -> Formats {
+    const OPTION: &str = "types.formats";
+    let (formats, unknown) = Formats::settle(&config.types.formats);
+    for (format, help) in unknown {
+        diagnostics.push(
+            Diagnostic::error("config", format!("`{OPTION}` has no type for `{format}`"))
+                .maybe_at(config.place(OPTION, &format))
+                .help(help),
+        );
+    }
+    for mapped in formats.iter() {
+        if !graph.ids().any(|id| formats.of(graph.schema(id)) == Some(mapped)) {
+            let format = &mapped.format;
+            let message = format!("`{OPTION}` does nothing for `{format}`: no schema has this format");
+            diagnostics.push(
+                Diagnostic::error("config", message)
+                    .maybe_at(config.place(OPTION, format))
+                    .help("correct its name, or remove it"),
+            );
+        }
+    }
+    formats
 }
 
 /// The schemas of a selector; one that names none is an error.
@@ -163,6 +238,9 @@ pub(super) fn allow_null(config: &Config, graph: &mut Graph, diagnostics: &mut D
         }
         all.extend(refusing);
     }
+    all.extend(graph.ids().filter(|id| {
+        vendor::is_nullable(graph.schema(*id)) && !Facts::stated(graph, &Conj::one(*id)).contains(Types::NULL)
+    }));
     for id in all {
         let place = graph.schema(id).place.clone();
         or_null(graph, id, &place);
@@ -176,9 +254,9 @@ fn requests(graph: &Graph, api: &Api) -> BTreeSet<SchemaId> {
     let mut others = Vec::new();
     for operation in &api.operations {
         asked.extend(operation.parameters.iter().filter_map(|p| p.schema));
-        asked.extend(operation.request_body.iter().flat_map(|b| &b.content).filter_map(|m| m.schema));
+        asked.extend(operation.request_body.iter().flat_map(|b| &b.content).flat_map(|m| m.schemas()));
         for response in &operation.responses {
-            others.extend(response.content.iter().filter_map(|m| m.schema));
+            others.extend(response.content.iter().flat_map(|m| m.schemas()));
             others.extend(response.headers.iter().filter_map(|h| h.schema));
         }
     }
@@ -187,13 +265,41 @@ fn requests(graph: &Graph, api: &Api) -> BTreeSet<SchemaId> {
     reach(graph, asked).into_iter().filter(|id| !others.contains(id)).collect()
 }
 
+/// Every selector of `derives` that names no type, and of `attributes` that names no field either, is
+/// an error.
+fn dressed(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
+    let mut types: BTreeSet<SchemaId> = BTreeSet::new();
+    let mut fields: BTreeSet<SchemaId> = BTreeSet::new();
+    for def in &shapes.types {
+        types.extend(def.schema.iter().chain(&def.conj.ids));
+        if let Body::Struct(body) = &def.body {
+            fields
+                .extend(body.fields.iter().filter(|field| !field.omitted).filter_map(|field| field.describe));
+        }
+    }
+    let derives = config.derives.keys().filter(|selector| *selector != EVERY);
+    let derives = derives.map(|selector| ("derives", selector));
+    for (option, selector) in derives.chain(config.attributes.keys().map(|selector| ("attributes", selector)))
+    {
+        let found = select(graph, selector);
+        let is_met = |id: &SchemaId| types.contains(id) || (option == "attributes" && fields.contains(id));
+        if let Some(first) = found.first()
+            && !found.iter().any(is_met)
+        {
+            diagnostics.push(
+                Diagnostic::error("config", format!("`{option}` does nothing for `{selector}`"))
+                    .maybe_at(config.place(option, selector))
+                    .label(graph.schema(*first).place.clone(), "this is what it names")
+                    .help("no type is made of it, and no field; remove the option"),
+            );
+        }
+    }
+}
+
 /// Every selector of `open` and `closed` that changes no type is an error.
-pub(super) fn idle(
-    config: &Config,
-    graph: &Graph,
-    decided: &BTreeSet<SchemaId>,
-    diagnostics: &mut Diagnostics,
-) {
+pub(super) fn idle(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
+    dressed(config, graph, shapes, diagnostics);
+    let decided = &shapes.decided;
     let open = config.open.iter().map(|selector| {
         (selector, "open", "answers hold it: unknown values are kept there without being asked for")
     });
@@ -290,11 +396,11 @@ pub fn selector(graph: &Graph, id: SchemaId) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::Body;
     use crate::{
         config::Config,
         generate::{Project, Reading},
         load::Sources,
-        shape::Body,
     };
 
     const API: &str = "
@@ -358,9 +464,28 @@ components:
             "closed = ['#/components/schemas/Ship/properties/armed']",
             "nullable = ['#/components/schemas/Ship/properties/rest']",
             "types.implied-otherwise = ['#/components/schemas/Kind']",
+            "types.formats = { uuid = 'uuid' }",
+            "types.rust-types = ['fleet']",
+            "attributes = { '#/components/schemas/Base' = ['#[doc(hidden)]'] }",
+            "derives = { '#/components/schemas/Ship/properties/armed' = ['Default'] }",
         ] {
             let error = read(options).unwrap_err();
             assert!(error.contains("does nothing for"), "{options}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_none_of_rust_is_refused() {
+        for options in [
+            "attributes = { '#/components/schemas/Ship' = ['Default'] }",
+            "derives = { '*' = ['a b'] }",
+            "types.formats = { uuid = 'jiff' }",
+        ] {
+            let error = read(options).unwrap_err();
+            assert!(
+                error.contains("none of Rust") || error.contains("has no type for"),
+                "{options}: {error}"
+            );
         }
     }
 

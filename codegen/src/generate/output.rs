@@ -9,7 +9,7 @@ use super::{Project, modules::Modules};
 use crate::{
     config::Layout,
     diagnostics::{Diagnostic, Diagnostics},
-    emit::ident,
+    emit::{any_deprecated, ident},
     reading::Reading,
     render::{self, Files, Gate, Module, Part},
     shape::{Body, Shapes},
@@ -34,6 +34,11 @@ pub(super) fn print(
     let foreign = foreign(contract, output.layout, diagnostics);
     let about = about(contract);
     let mut modules = modules.into_modules();
+    if any_deprecated(&contract.graph, &contract.shapes) {
+        // The tables name no types.
+        let of_types = modules.iter_mut().filter(|module| module.name != "schemas");
+        of_types.for_each(Module::allow_deprecated);
+    }
     let parts: BTreeSet<Part> = modules.iter().flat_map(|module| module.gate).copied().collect();
     if !output.gated() {
         modules.iter_mut().for_each(|module| module.gate = &[]);
@@ -61,7 +66,8 @@ pub(super) fn print(
             texts
                 .into_iter()
                 .for_each(|(module, text)| files.insert(format!("src/{}.rs", module.name), text));
-            crate::package::add(&project.config, &contract.api.title, &parts, &mut files);
+            let formats = &contract.options.formats;
+            crate::package::add(&project.config, &contract.api.title, &parts, formats, &mut files);
         }
     }
     files

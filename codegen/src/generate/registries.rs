@@ -7,11 +7,14 @@ use crate::{
     api::Api,
     config::{Config, Table},
     diagnostics::Diagnostics,
+    emit::Text,
     load::{Sources, load},
     names::table_module,
+    options::Options,
     plan::{SCOPE, scopes},
     registry::registry,
     render::Module,
+    schema::SchemaId,
     tree::SourceId,
 };
 
@@ -58,9 +61,29 @@ fn module(
 
 /// The enums of all tables, as the models name them.
 pub(super) fn types(config: &Config) -> BTreeSet<String> {
-    config
-        .tables
-        .iter()
-        .map(|table| format!("super::{}::{}", table_module(&table.name), table.name))
-        .collect()
+    config.tables.iter().map(|table| path(table, &table.name)).collect()
+}
+
+fn path(table: &Table, name: &str) -> String {
+    format!("super::{}::{name}", table_module(&table.name))
+}
+
+/// The schemas that an enum of a table stands for, with its path.
+pub(super) fn replaced(config: &Config, options: &Options) -> Vec<(SchemaId, String)> {
+    let types = types(config);
+    let replaced = options.replace.iter().filter(|(_, path)| types.contains(*path));
+    replaced.map(|(id, path)| (*id, path.clone())).collect()
+}
+
+/// The enums of all tables that stand for no schema, those of their columns among them.
+pub(super) fn texts(config: &Config) -> Vec<Text> {
+    let bound: BTreeSet<&String> = config.replace.values().collect();
+    let mut texts = Vec::new();
+    for table in &config.tables {
+        let rows = Text { path: path(table, &table.name), name: table.name.clone(), open: table.open };
+        texts.extend((!bound.contains(&rows.path)).then_some(rows));
+        let columns = table.enums.values();
+        texts.extend(columns.map(|name| Text { path: path(table, name), name: name.clone(), open: false }));
+    }
+    texts
 }

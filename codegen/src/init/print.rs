@@ -104,6 +104,8 @@ fn output(page: &mut Page, found: &Findings) {
         page.say("Whether client and server stand behind features of these names.");
         page.say("features = true");
     }
+    page.say("Whether the types have schemas for `schemars`, behind a feature of that name.");
+    page.say("schemars = true");
     page.say("Path of contract-runtime; without it the runtime is written into the package.");
     page.say("runtime = \"../runtime\"");
 }
@@ -147,6 +149,8 @@ fn types(page: &mut Page, found: &Findings) {
         "\"deny\", or \"keep\" to leave all of them unchecked with a warning; as faults are by default.",
     );
     page.say("unsupported = \"deny\"");
+    page.say("Formats whose texts become types; what does not parse is then a violation.");
+    page.say("formats = { date-time = \"jiff\", uuid = \"uuid\" }");
     if !found.patterns.is_empty() {
         page.say("The patterns that are left unchecked; write them otherwise if you can.");
         page.line("unchecked = [");
@@ -178,6 +182,8 @@ fn operations(page: &mut Page, found: &Findings) {
     page.table("client");
     page.say("Header parameters that the transport supplies.");
     page.say(&format!("transport-headers = [{}]", quoted(&found.transport).join(", ")));
+    page.say("Whether there are credentials: a setter for each of `securitySchemes`, and a transport.");
+    page.say("credentials = false");
     if found.refused.is_empty() {
         page.say("Whether operations that no client can call are left out with a warning.");
         page.say("skip-unsupported = false");
@@ -191,6 +197,13 @@ fn operations(page: &mut Page, found: &Findings) {
         page.say("The contract's servers, which `Client::new` takes:");
         page.some(&found.servers, |server| format!("  {}", one_line(server)));
     }
+    page.part("Events, lines of JSON and named bytes are handed on as they come, with this table alone.");
+    page.say("[streams]");
+    page.say("Texts of events that end a stream, and names of events behind which nothing comes.");
+    page.say("ends = [\"[DONE]\"]");
+    page.say("last-events = []");
+    page.say("downloads = []");
+    page.say("uploads = []");
 }
 
 fn areas(page: &mut Page, found: &Findings) {

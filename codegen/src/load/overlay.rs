@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
 };
 
 use serde_json_path::JsonPath;
@@ -36,6 +36,9 @@ pub(super) struct Overlay<'a> {
     pub(super) tree: &'a Tree,
 }
 
+/// Where what a document holds came from, by its pointer, as far as that is an overlay.
+pub(super) type Origins = BTreeMap<String, Place>;
+
 /// Members that an overlay may have (Overlay 1.1, 4.4.1).
 const FIELDS: [&str; 4] = ["overlay", "info", "extends", "actions"];
 
@@ -49,8 +52,14 @@ pub(super) fn extends(overlay: &Tree) -> Option<&str> {
 }
 
 impl Overlay<'_> {
-    /// Mends a document.
-    pub(super) fn apply(&self, id: SourceId, document: &mut Tree, problems: &mut Diagnostics) -> Vec<Mend> {
+    /// Mends a document, and notes in `origins` what is the overlay's.
+    pub(super) fn apply(
+        &self,
+        id: SourceId,
+        document: &mut Tree,
+        origins: &mut Origins,
+        problems: &mut Diagnostics,
+    ) -> Vec<Mend> {
         if !self.tree.is_object() {
             let message = format!("an overlay or a merge patch must be an object, not {}", self.tree.kind());
             let help = match self.tree.value {
@@ -64,7 +73,7 @@ impl Overlay<'_> {
         }
         if self.tree.get("overlay").is_none() {
             let Some(actions) = self.tree.get("actions") else {
-                return self.patch(id, document, problems).into_iter().collect();
+                return self.patch(id, document, origins, problems).into_iter().collect();
             };
             let problem = self.problem("`actions` without the version of the overlay", "/actions", actions);
             problems.push(problem.help("add `overlay: 1.0.0`"));
@@ -91,7 +100,7 @@ impl Overlay<'_> {
         for (at, action) in actions.iter().enumerate() {
             let pointer = format!("/actions/{at}");
             self.check_fields(action, &pointer, "an action", &ACTION, problems);
-            match self.act(id, document, &mut mirror, action) {
+            match self.act(id, (document, &mut mirror), (action, &pointer), origins) {
                 Ok(mend) => mends.push(mend),
                 Err(message) => problems.push(self.problem(message, &pointer, action)),
             }
@@ -136,9 +145,9 @@ impl Overlay<'_> {
     fn act(
         &self,
         id: SourceId,
-        document: &mut Tree,
-        mirror: &mut serde_json::Value,
-        action: &Tree,
+        (document, mirror): (&mut Tree, &mut serde_json::Value),
+        (action, at): (&Tree, &str),
+        origins: &mut Origins,
     ) -> Result<Mend, String> {
         let target = action.get("target").and_then(Tree::as_str).ok_or("an action must have a `target`")?;
         let pointers = select(mirror, target)?;
@@ -156,21 +165,30 @@ impl Overlay<'_> {
                 "" => format!("`{target}` is the whole document, which cannot be removed"),
                 pointer => format!("`{target}`: nothing could be removed at `{pointer}`"),
             })?;
+            // What follows in a list has another place now.
+            let moved: Vec<&str> =
+                pointers.iter().filter_map(|pointer| last_of(pointer)).map(|(around, _)| around).collect();
+            origins.retain(|pointer, _| !moved.iter().any(|around| pointer.starts_with(around)));
         } else {
             let value = match (action.get("update"), action.get("copy").and_then(Tree::as_str)) {
                 (Some(value), _) => value.clone(),
                 (None, Some(source)) => copied(document, mirror, source)?,
                 (None, None) => return Err("an action must have `update`, `copy` or `remove`".to_owned()),
             };
-            let mut changed = false;
+            let (mut changed, own) = (false, join(at, "update"));
+            let mut hear = |pointer: &str, own: &str, placed: &Tree| {
+                // What is copied is the document's.
+                if action.get("update").is_some() {
+                    self.note(pointer, own, placed, origins);
+                }
+            };
             for pointer in &pointers {
-                if let Some(node) = node(document, pointer) {
-                    let span = node.span;
-                    if update(node, spanned(value.clone(), span), true) {
-                        changed = true;
-                        if let Some(copy) = mirror.pointer_mut(pointer) {
-                            *copy = node.to_json().to_value();
-                        }
+                if let Some(node) = node(document, pointer)
+                    && update(node, &value, true, (pointer, &own), &mut hear)
+                {
+                    changed = true;
+                    if let Some(copy) = mirror.pointer_mut(pointer) {
+                        *copy = node.to_json().to_value();
                     }
                 }
             }
@@ -183,13 +201,37 @@ impl Overlay<'_> {
         Ok(Mend { file: self.name.to_owned(), what, how, places: spots })
     }
 
-    fn patch(&self, id: SourceId, document: &mut Tree, problems: &mut Diagnostics) -> Option<Mend> {
+    /// Notes where a value of the overlay stands in the document, and all that it holds.
+    fn note(&self, pointer: &str, own: &str, placed: &Tree, origins: &mut Origins) {
+        let place = Place { source: self.source, pointer: own.to_owned(), span: placed.span };
+        origins.insert(pointer.to_owned(), place);
+        for member in placed.members() {
+            self.note(&join(pointer, &member.key), &join(own, &member.key), &member.value, origins);
+        }
+        for (at, element) in placed.elements().iter().enumerate() {
+            let at = at.to_string();
+            self.note(&join(pointer, &at), &join(own, &at), element, origins);
+        }
+    }
+
+    fn patch(
+        &self,
+        id: SourceId,
+        document: &mut Tree,
+        origins: &mut Origins,
+        problems: &mut Diagnostics,
+    ) -> Option<Mend> {
         let mut places = Vec::new();
         let mut idle = Vec::new();
         merge(document, self.tree, String::new(), &mut |pointer, span, applies| {
             let place = Place { source: if applies { id } else { self.source }, pointer, span };
             if applies { places.push(place) } else { idle.push(place) }
         });
+        for place in &places {
+            if let Some(placed) = self.tree.at(&place.pointer) {
+                self.note(&place.pointer, &place.pointer, placed, origins);
+            }
+        }
         for place in idle {
             let message = "a merge patch that changes nothing here any more";
             problems.push(Diagnostic::error("overlay", message).at(place).help("remove it from the patch"));
@@ -305,39 +347,55 @@ fn last_of(pointer: &str) -> Option<(&str, Cow<'_, str>)> {
 }
 
 /// Overlay 1.1, 4.4.3: objects are merged, arrays get more at their end, anything else is replaced.
-/// Whether that changes anything.
-fn update(target: &mut Tree, value: Tree, is_target: bool) -> bool {
-    match (&mut target.value, value.value) {
+/// Whether that changes anything. `hear` gets what is put somewhere, with the pointers of both.
+fn update(
+    target: &mut Tree,
+    value: &Tree,
+    is_target: bool,
+    (pointer, own): (&str, &str),
+    hear: &mut dyn FnMut(&str, &str, &Tree),
+) -> bool {
+    let span = target.span;
+    match (&mut target.value, &value.value) {
         (Value::Object(members), Value::Object(more)) => {
             let at: HashMap<String, usize> =
                 members.iter().enumerate().map(|(at, known)| (known.key.clone(), at)).collect();
             let mut changed = false;
             for member in more {
+                let (pointer, own) = (join(pointer, &member.key), join(own, &member.key));
                 match at.get(&member.key).and_then(|at| members.get_mut(*at)) {
-                    Some(known) => changed |= update(&mut known.value, member.value, false),
+                    Some(known) => {
+                        changed |= update(&mut known.value, &member.value, false, (&pointer, &own), hear);
+                    }
                     None => {
                         changed = true;
-                        members.push(member);
+                        hear(&pointer, &own, &member.value);
+                        let value = spanned(member.value.clone(), span);
+                        members.push(Member { key: member.key.clone(), key_span: span, value });
                     }
                 }
             }
             changed
         }
         (Value::Array(elements), Value::Array(more)) => {
-            let changed = !more.is_empty();
-            elements.extend(more);
-            changed
+            for (at, element) in more.iter().enumerate() {
+                hear(&join(pointer, &elements.len().to_string()), &join(own, &at.to_string()), element);
+                elements.push(spanned(element.clone(), span));
+            }
+            !more.is_empty()
         }
         // Overlay 1.0: what is given for a selected array is one more entry.
-        (Value::Array(elements), value) if is_target => {
-            elements.push(Tree { value, span: target.span });
+        (Value::Array(elements), _) if is_target => {
+            hear(&join(pointer, &elements.len().to_string()), own, value);
+            elements.push(spanned(value.clone(), span));
             true
         }
-        (held, value) => {
-            let value = Tree { value, span: target.span };
-            let before = Tree { value: std::mem::replace(held, Value::Null), span: target.span };
-            let changed = before.to_json() != value.to_json();
-            *held = value.value;
+        _ => {
+            let changed = target.to_json() != value.to_json();
+            if changed {
+                hear(pointer, own, value);
+            }
+            *target = spanned(value.clone(), span);
             changed
         }
     }

@@ -242,6 +242,10 @@ fn brackets_that_are_too_far_out() {
         ("a:\n  b: {\n  x: [1,\n  2], # why\n  y: 'it''s' }\n", r#"{"a":{"b":{"x":[1,2],"y":"it's"}}}"#, 1),
         ("a:\n  b: [ # why\n  don't, isn't\n  ]\n", r#"{"a":{"b":["don't","isn't"]}}"#, 1),
         ("a:\n  b: [\n  x\n  ]\n  c: [\n  y\n  ]\n", r#"{"a":{"b":["x"],"c":["y"]}}"#, 2),
+        // What is no comment within quotes.
+        ("a:\n  b: [\"x #1\",\n\"y\"]\n", r#"{"a":{"b":["x #1","y"]}}"#, 1),
+        ("a:\n  - 'k #': ['x # y', # why\n    z\n  ]\n", r##"{"a":[{"k #":["x # y","z"]}]}"##, 1),
+        ("a:\n  b: [\n  x\n  ]\n  'c #': [\n  y\n  ]\n", r##"{"a":{"b":["x"],"c #":["y"]}}"##, 2),
     ] {
         let (found, problems) = mended(text);
         assert_eq!((found.as_str(), problems.len()), (value, lines), "{text}\n{problems:?}");
@@ -273,20 +277,48 @@ fn brackets_in_texts_are_left_alone() {
     assert_eq!(problems.len(), 2, "{problems:?}");
 }
 
-/// What is no bracket is said once, and nothing else is said with it.
+/// YAML 1.2.2, 6.5 and 7.3: what a quoted text is does not depend on how far in its lines begin.
 #[test]
-fn quoted_texts_that_are_too_far_out_are_refused_at_once() {
-    for text in [
-        "tags: [one]\na:\n  b: \"text\n continued\"\n  c: 1\n",
-        "a:\n  key: [\"x\n  y\"]\n",
-        "a:\n  b: [\n  \"never ends,\n  \"nor this\n  ]\n",
+fn quoted_texts_that_are_too_far_out() {
+    for (text, value) in [
+        ("a:\n  b: \"text\ncontinued\"\n  c: 1\n", r#"{"a":{"b":"text continued","c":1}}"#),
+        ("a:\n    b: 'it''s  \n  so'\n    c: \"x\n y\"\n", r#"{"a":{"b":"it's so","c":"x y"}}"#),
+        ("a:\n  b: \"one\n\n  \n two\n three\"\n", r#"{"a":{"b":"one\n\ntwo three"}}"#),
+        ("a:\n  b: \"on\\\n e \\ \r\n two \\\\\r\nö\"\n", r#"{"a":{"b":"one   two \\ ö"}}"#),
+        ("a:\n  key: [\"x\n  y\"]\n", r#"{"a":{"key":["x y"]}}"#),
+        ("a:\n  b: \"\n  text\n  \"\n  c: 'further\n    in'\n", r#"{"a":{"b":" text ","c":"further in"}}"#),
     ] {
+        let (found, problems) = mended(text);
+        assert_eq!(found, value, "{text}\n{problems:?}");
+        let says =
+            problems.iter().all(|each| each.ends_with("a quoted text must go on further in than its key"));
+        assert!(says, "{problems:?}");
+    }
+    let (_, problems) = mended("tags: [one]\na:\n  b: \"text\n continued\"\n");
+    assert_eq!(problems, ["3 /a/b: a quoted text must go on further in than its key"]);
+}
+
+/// The same text further in, as the parser folds it itself.
+#[test]
+fn quoted_texts_fold_as_the_parser_folds_them() {
+    for quote in ['"', '\''] {
+        for gap in ["\n", " \n", "\n\n", " \n \n\t\n", "\r\n", "\r\n\r\n", "\n \\\\\n"] {
+            let text = |blanks: &str| format!("a:\n  b: {quote}one{gap}{blanks}two{gap}{blanks}{quote}\n");
+            let (in_place, problems) = mended(&text("      "));
+            let (too_far_out, faults) = mended(&text(""));
+            assert_eq!(in_place, too_far_out, "{:?}: {problems:?}, {faults:?}", text(""));
+        }
+    }
+}
+
+/// What has no end is said once, and nothing else is said with it.
+#[test]
+fn quoted_texts_without_an_end_are_refused_at_once() {
+    for text in ["a:\n  b: [\n  \"never ends,\n  \"nor this\n  ]\n", "a:\n  b: 'never\nends\n"] {
         let (found, problems) = mended(text);
         assert_eq!(found, "", "{text}");
         assert!(problems.len() <= 2, "{problems:?}");
     }
-    let (_, problems) = mended("tags: [one]\na:\n  b: \"text\n continued\"\n");
-    assert_eq!(problems, ["3 /a/b: invalid indentation in quoted scalar"]);
 }
 
 /// Keys that come again, and members that merge keys bring, are found without a search.
@@ -434,6 +466,10 @@ fn overlays_find_their_document() {
     assert_eq!(mended(Some("deep/v1/api.json")), ("v2/deep/v1/api.json".to_owned(), true));
     let several = "more than one input is `api.json`, which the overlay is for".to_owned();
     assert_eq!(mended(Some("api.json")), (several, true));
+    // By a file's name alone where nothing else was said.
+    for other in ["v3/api.json", "https://x.y/v3/api.json"] {
+        assert_eq!(mended(Some(other)).0, format!("no input is `{other}`, which the overlay is for"));
+    }
     assert_eq!(mended(None).0, "it is not said which document the overlay is for");
     assert_eq!(mended(Some("c.json")).0, "no input is `c.json`, which the overlay is for");
     fs::remove_dir_all(&root).unwrap();

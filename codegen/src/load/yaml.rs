@@ -5,6 +5,7 @@
 //! (`resolve::lenient`); `<<` as its members; tags as what they stand before.
 
 mod brackets;
+mod fold;
 
 use std::collections::HashMap;
 
@@ -15,7 +16,10 @@ use crate::{
     tree::{Member, Place, SourceId, Span, Tree, Value, join},
 };
 
-use self::brackets::{Ahead, By, Joined};
+use self::{
+    brackets::{Ahead, By, Joined},
+    fold::unfilled,
+};
 
 use super::{MAX_DEPTH, Seen, put};
 
@@ -26,9 +30,10 @@ const MAX_EXPANDED: usize = 200_000;
 const MAX_READINGS: usize = 1_000;
 const MAX_AGAIN: usize = 256 << 20;
 
-/// What the parser says where a line within brackets begins too far out, and nowhere else. Quoted
-/// texts that go on too far out are no such place: nobody could say how many blanks they hold.
+/// What the parser says where a line within brackets begins too far out, and nowhere else.
 const SHALLOW: [&str; 2] = ["invalid indentation", "invalid indentation in flow construct"];
+/// And what it says of a quoted text with such a line, at its first quote.
+const SHALLOW_TEXT: &str = "invalid indentation in quoted scalar";
 
 /// Reads a whole document; as [`super::json::parse`].
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>) {
@@ -45,11 +50,20 @@ fn read(source: SourceId, text: &str, ahead: Ahead) -> Option<(Option<Tree>, Vec
         if is_spoilt {
             return None;
         }
-        if shallow.filter(|_| left > 0).is_some_and(|at| joined.join(at, ahead)) {
+        let changes = |shallow: Shallow| match shallow {
+            Shallow::Brackets(at) => joined.join(at, ahead),
+            Shallow::Text(at) => joined.fold(at),
+        };
+        if shallow.filter(|_| left > 0).is_some_and(changes) {
             continue;
         }
-        let message = "what stands in brackets must be further in than its key";
-        let fault = |place| Diagnostic::error("syntax", message).at(place).mended("it is read as if it were");
+        let fault = |(place, by)| {
+            let message = match by {
+                By::Fold => "a quoted text must go on further in than its key",
+                By::Parser | By::Look => "what stands in brackets must be further in than its key",
+            };
+            Diagnostic::error("syntax", message).at(place).mended("it is read as if it were")
+        };
         return Some((tree, places.into_iter().map(fault).chain(problems).collect()));
     }
     None
@@ -61,11 +75,19 @@ struct Attempt {
     tree: Option<Tree>,
     problems: Vec<Diagnostic>,
     /// Where lines stand that were joined.
-    places: Vec<Place>,
-    /// Where a line within brackets begins too far out for the parser.
-    shallow: Option<usize>,
+    places: Vec<(Place, By)>,
+    shallow: Option<Shallow>,
     /// Whether a line that was joined unasked stands in a text.
     is_spoilt: bool,
+}
+
+/// Where a line begins too far out for the parser.
+#[derive(Clone, Copy, Debug)]
+enum Shallow {
+    /// Within brackets: the line.
+    Brackets(usize),
+    /// In a quoted text, which begins here.
+    Text(usize),
 }
 
 fn attempt(source: SourceId, joined: &Joined) -> Attempt {
@@ -89,7 +111,10 @@ fn attempt(source: SourceId, joined: &Joined) -> Attempt {
             Err(error) => {
                 let at = builder.offsets.byte(error.marker());
                 let message = error.info().to_owned();
-                found.shallow = SHALLOW.contains(&message.as_str()).then_some(at);
+                found.shallow = match message.as_str() {
+                    SHALLOW_TEXT => Some(Shallow::Text(at)),
+                    message => SHALLOW.contains(&message).then_some(Shallow::Brackets(at)),
+                };
                 Err(Box::new(Diagnostic::error("syntax", message).at(builder.place(super::span(at, at)))))
             }
             Ok((Event::StreamEnd, _)) => break,
@@ -109,7 +134,7 @@ fn attempt(source: SourceId, joined: &Joined) -> Attempt {
                 while let Some((&at, by)) = waiting.next_if(|(at, _)| **at < end.max(start + 1)) {
                     let is_text = matches!(event, Event::Scalar(..));
                     found.is_spoilt |= *by == By::Look && is_text && (start + 1..end).contains(&at);
-                    found.places.push(builder.place(super::span(at, at + 1)));
+                    found.places.push((builder.place(super::span(at, at + 1)), *by));
                 }
                 builder.event(event, span)
             }
@@ -210,6 +235,7 @@ impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) -> Outcome<()> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
+                let text = unfilled(text);
                 let is_text = tag.as_deref().is_some_and(|tag| tag.suffix == "str");
                 self.leave_tag(tag.as_deref(), span, is_text);
                 let plain = matches!(style, ScalarStyle::Plain) && !is_text;

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use heck::ToSnakeCase;
 use serde_json::{Value, json};
 
-use super::{Lowering, TRANSPORT, exceed, reference};
+use super::{Lowering, TRANSPORT, exceed};
 use crate::{
     api::ParameterIn,
-    names,
     plan::{Call, Parameter},
     schema::Types,
     shape::{Body, Shapes, TypeRef},
     together::{Conj, Facts},
-    words::limits_of,
 };
 
 /// A parameter of a lowered operation.
@@ -20,7 +19,7 @@ use crate::{
 pub struct Argument {
     /// Its row.
     pub row: usize,
-    /// Its lowered name.
+    /// What progenitor calls it.
     pub name: String,
 }
 
@@ -31,10 +30,11 @@ impl Lowering<'_> {
         call: &Call<'_>,
         beyond: &mut Option<String>,
     ) -> (String, Vec<Argument>, Vec<Value>) {
-        // progenitor names an argument after its parameter, wherever that stands, and drops
-        // the first of two with one name.
-        let mut seen = BTreeSet::from(["body".to_owned()]);
-        let mut path = call.operation.path.clone();
+        // progenitor names an argument after its parameter, wherever that stands, and the body `body`.
+        let mut seen = BTreeSet::new();
+        if call.body.is_some() {
+            seen.insert("body".to_owned());
+        }
         let mut arguments = Vec::new();
         let mut lowered = Vec::new();
         for (row, parameter) in call.parameters.iter().enumerate() {
@@ -43,18 +43,11 @@ impl Lowering<'_> {
                 self.lose(&parameter.parameter.place, what, TRANSPORT);
                 continue;
             }
-            let prefix = match parameter.row.location {
-                ParameterIn::Path => "path",
-                ParameterIn::Query => "query",
-                ParameterIn::Header => "header",
-                ParameterIn::Cookie => "cookie",
-            };
-            let wire = &parameter.row.name;
-            let name = distinct(wire, &mut seen, prefix);
-            if parameter.row.location == ParameterIn::Path {
-                path = path.replace(&format!("{{{wire}}}"), &format!("{{{name}}}"));
+            let name = argument_name(&parameter.row.name);
+            if !seen.insert(name.clone()) {
+                exceed(beyond, format!("two of its arguments are called `{name}`"));
             }
-            lowered.push(self.argument(parameter, &name, beyond));
+            lowered.push(self.argument(parameter, beyond));
             arguments.push(Argument { row, name });
         }
         let listed: Vec<&str> = call.parameters.iter().map(|parameter| parameter.row.name.as_str()).collect();
@@ -62,10 +55,10 @@ impl Lowering<'_> {
             let what = format!("parameter `{}`", hidden.name);
             self.lose(&hidden.place, what, TRANSPORT);
         }
-        (path, arguments, lowered)
+        (call.operation.path.clone(), arguments, lowered)
     }
 
-    fn argument(&mut self, parameter: &Parameter<'_>, name: &str, beyond: &mut Option<String>) -> Value {
+    fn argument(&mut self, parameter: &Parameter<'_>, beyond: &mut Option<String>) -> Value {
         let row = &parameter.row;
         let place = &parameter.parameter.place;
         let wire = &row.name;
@@ -103,18 +96,19 @@ impl Lowering<'_> {
             let what = format!("`allowReserved` of parameter `{wire}`");
             self.lose(place, what, "the client sends reserved characters as they are");
         }
-        let limits = row.schema.map(|schema| limits_of(self.graph, schema)).unwrap_or_default();
-        if !limits.is_empty() {
-            let what = format!("limits of parameter `{wire}`: {limits}");
-            self.lose(place, what, "checked before it is sent, by its schema");
+        let mut schema = match row.schema {
+            Some(schema) => self.schemas(&[schema]),
+            None => json!({ "type": "string" }),
+        };
+        if let Some(members) = schema.as_object_mut().filter(|_| null) {
+            members.remove("nullable");
         }
-        let key = self.component(element.filter(|_| query).unwrap_or(&parameter.ty));
         let location = match row.location {
             ParameterIn::Path => "path",
             ParameterIn::Query => "query",
             ParameterIn::Header | ParameterIn::Cookie => "header",
         };
-        json!({ "name": name, "in": location, "required": row.required, "schema": reference(&key) })
+        json!({ "name": wire, "in": location, "required": row.required, "schema": schema })
     }
 }
 
@@ -131,17 +125,27 @@ fn is_scalar(shapes: &Shapes, ty: &TypeRef) -> bool {
     }
 }
 
-/// A name that is no keyword and has not been given before, and that progenitor's own
-/// conversion to snake case leaves as it is.
-pub(super) fn distinct(wire: &str, seen: &mut BTreeSet<String>, prefix: &str) -> String {
-    let name = names::field_name(wire);
-    let base = name.trim_end_matches('_').to_owned();
-    let base = if syn::parse_str::<syn::Ident>(&base).is_ok() { base } else { format!("{prefix}_{base}") };
+/// What progenitor calls the argument for a parameter: its name in snake case, made an identifier.
+pub(crate) fn argument_name(wire: &str) -> String {
+    let plain = wire.replace('\'', "").replace(|c| !unicode_ident::is_xid_continue(c), "-");
+    let name = match wire {
+        "+1" => "plus1".to_owned(),
+        "-1" => "minus1".to_owned(),
+        _ => plain.to_snake_case(),
+    };
+    let starts = name.chars().next().is_some_and(unicode_ident::is_xid_start);
+    let name = if starts { name } else { format!("x{name}") };
+    if syn::parse_str::<syn::Ident>(&name).is_ok() && name != "gen" { name } else { format!("{name}_") }
+}
+
+/// A method's name that has not been given before.
+pub(super) fn distinct(id: &str, seen: &mut BTreeSet<String>) -> String {
+    let base = argument_name(id);
     let mut name = base.clone();
     let mut number = 1;
     while !seen.insert(name.clone()) {
         number += 1;
-        name = if number == 2 { format!("{prefix}_{base}") } else { format!("{prefix}_{base}_{number}") };
+        name = format!("{base}_{number}");
     }
     name
 }

@@ -1,4 +1,5 @@
-//! The components of the lowered document: one for each type that operations mention.
+//! The components of the lowered document: one for each type that operations mention, and for each
+//! schema that those refer to.
 //!
 //! Keyed by type and not by schema: progenitor allows one type for all refusals of an
 //! operation and compares components, so that the same type under two names would be two.
@@ -6,10 +7,11 @@
 use std::collections::BTreeMap;
 
 use heck::ToPascalCase;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     rust_types::text,
+    schema::{Graph, Origin, SchemaId},
     shape::{Shapes, TypeRef},
 };
 
@@ -20,13 +22,20 @@ pub struct Component {
     pub key: String,
     /// Our type, as people write it.
     pub rust_type: String,
+    /// What it is written for.
+    pub(super) of: Subject,
+    /// Its schema.
+    pub(super) schema: Value,
 }
+
+/// What a component stands for: a type, or a schema that has none to itself.
+pub(super) type Subject = (TypeRef, Option<SchemaId>);
 
 /// All components, in the order of their first mention.
 #[derive(Clone, Debug, Default)]
 pub struct Components {
     list: Vec<Component>,
-    by_type: BTreeMap<TypeRef, usize>,
+    by_subject: BTreeMap<Subject, usize>,
 }
 
 impl Components {
@@ -42,21 +51,36 @@ impl Components {
         format!("Lowered{index}")
     }
 
-    pub(super) fn key(&mut self, shapes: &Shapes, ty: &TypeRef) -> String {
-        if let Some(&index) = self.by_type.get(ty) {
+    pub(super) fn key(&mut self, graph: &Graph, shapes: &Shapes, of: Subject) -> String {
+        if let Some(&index) = self.by_subject.get(&of) {
             return self.list[index].key.clone();
         }
-        let rust_type = text(shapes, ty);
-        let key = self.free(&rust_type);
-        self.by_type.insert(ty.clone(), self.list.len());
-        self.list.push(Component { key: key.clone(), rust_type });
+        let rust_type = text(shapes, &of.0);
+        let named = of.1.and_then(|id| match &graph.schema(id).origin {
+            Origin::Root(name) | Origin::Definition(name) | Origin::Component(name) => {
+                Some(name.to_pascal_case())
+            }
+            Origin::Inline => None,
+        });
+        let key = self.free(named.as_deref().unwrap_or(&rust_type));
+        self.by_subject.insert(of.clone(), self.list.len());
+        self.list.push(Component { key: key.clone(), rust_type, of, schema: Value::Null });
         key
     }
 
+    /// What the component at an index stands for; `None` behind the last.
+    pub(super) fn subject(&self, index: usize) -> Option<&Subject> {
+        self.list.get(index).map(|component| &component.of)
+    }
+
+    pub(super) fn write(&mut self, index: usize, schema: Value) {
+        if let Some(component) = self.list.get_mut(index) {
+            component.schema = schema;
+        }
+    }
+
     pub(super) fn document(&self) -> Value {
-        let described =
-            |component: &Component| json!({ "description": format!("`{}`", component.rust_type) });
-        let members = self.list.iter().map(|component| (component.key.clone(), described(component)));
+        let members = self.list.iter().map(|component| (component.key.clone(), component.schema.clone()));
         Value::Object(members.collect::<Map<_, _>>())
     }
 

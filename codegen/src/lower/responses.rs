@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Lowering, exceed, reference};
 use crate::{
-    api::Status,
+    api::{Operation, Response, Status},
     plan::{Answers, Call, Payload},
     shape::TypeRef,
 };
@@ -54,7 +54,8 @@ impl Lowering<'_> {
                 Status::Default => "2XX".to_owned(),
                 status => status.key(),
             };
-            document.insert(status, self.entry(&success));
+            let entry = self.entry(&success, described_by(operation, case.status));
+            document.insert(status, entry);
         }
         // An explicit `2XX` covers its codes; both would be an unreachable pattern.
         if document.contains_key("2XX") {
@@ -72,7 +73,9 @@ impl Lowering<'_> {
         for status in &statuses {
             let class = format!("{}XX", &status[..1]);
             if *status == class || !statuses.contains(&class) {
-                document.insert(status.clone(), self.entry(&refusal));
+                let own = operation.responses.iter().find(|response| response.status.key() == *status);
+                let own = own.or_else(|| described_by(operation, Status::Default));
+                document.insert(status.clone(), self.entry(&refusal, own));
             }
         }
         self.unsaid(call);
@@ -91,25 +94,31 @@ impl Lowering<'_> {
                 let what = format!("response media type `{name}`, carried as `application/json`");
                 self.lose(&response.place, what, "`Accept` names it, and every `+json` is read");
             }
-            for header in &response.headers {
-                let what = format!("type of response header `{}`", header.name);
-                self.lose(&response.place, what, "its text, in the `headers` of answers and errors");
-            }
         }
     }
 
-    fn entry(&mut self, payload: &Payload) -> Value {
+    /// A response with a body, and with what else the contract says of it.
+    fn entry(&mut self, payload: &Payload, response: Option<&Response>) -> Value {
+        let mut entry = json!({ "description": response.map_or("", |own| own.description.as_str()) });
         match payload {
             Payload::Json(ty) => {
                 let schema = reference(&self.component(ty));
-                json!({ "description": "", "content": { "application/json": { "schema": schema } } })
+                entry["content"] = json!({ "application/json": { "schema": schema } });
             }
-            Payload::Text | Payload::Bytes => {
-                json!({ "description": "", "content": { "application/octet-stream": {} } })
-            }
-            Payload::Nothing => json!({ "description": "" }),
+            Payload::Text | Payload::Bytes => entry["content"] = json!({ "application/octet-stream": {} }),
+            Payload::Nothing => {}
         }
+        for header in response.iter().flat_map(|response| &response.headers) {
+            let schema = header.schema.map_or_else(|| json!({ "type": "string" }), |id| self.schemas(&[id]));
+            entry["headers"][&header.name] = json!({ "required": header.required, "schema": schema });
+        }
+        entry
     }
+}
+
+/// What the contract says of a status.
+fn described_by(operation: &Operation, status: Status) -> Option<&Response> {
+    operation.responses.iter().find(|response| response.status == status)
 }
 
 /// What progenitor is shown of answers: their type, or any JSON for several types of it.

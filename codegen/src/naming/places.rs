@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{Names, PlaceName};
 use crate::{
-    api::{Api, Operation, Status},
+    api::{Api, MediaType, Operation, Status},
     names,
     schema::{Graph, Schema, SchemaId, Types},
 };
@@ -29,7 +29,7 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
         }
     }
     if let Some(body) = &operation.request_body {
-        out.extend(body.content.iter().filter_map(|m| Some((m.schema?, format!("{base}Body")))));
+        body.content.iter().for_each(|media| content(media, &format!("{base}Body"), out));
     }
     for response in &operation.responses {
         let status = match response.status {
@@ -37,9 +37,7 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
             Status::Range(digit) => format!("{digit}xx"),
             Status::Default => "Default".to_owned(),
         };
-        out.extend(
-            response.content.iter().filter_map(|m| Some((m.schema?, format!("{base}Answer{status}")))),
-        );
+        response.content.iter().for_each(|media| content(media, &format!("{base}Answer{status}"), out));
         out.extend(
             response
                 .headers
@@ -47,6 +45,14 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
                 .filter_map(|h| Some((h.schema?, format!("{base}{}", names::variant_name(&h.name))))),
         );
     }
+}
+
+/// A media type is called after its body, an item of it after that.
+fn content(media: &MediaType, name: &str, out: &mut Vec<(SchemaId, String)>) {
+    out.extend(media.schema.map(|schema| (schema, name.to_owned())));
+    // Where JSON stands in the `data` of an event, the event around it is no type.
+    let item = media.data_schema.or(media.item_schema);
+    out.extend(item.map(|schema| (schema, format!("{name}Item"))));
 }
 
 impl Names {

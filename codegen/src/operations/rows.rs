@@ -1,13 +1,15 @@
 //! Rows of the table as expressions of the runtime's types: what differs from the usual.
 
+use contract_runtime::operation::Framing;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::Used;
 use crate::{
     api::ParameterIn,
+    config::StreamConfig,
     emit::ident,
-    plan::{Body, Content, Format, Part, PartCount, PartForm, Row, Scalar, Shape},
+    plan::{Body, Content, Format, Part, PartCount, PartForm, Row, Scalar, Shape, Streamed, StreamedBody},
     rust_types::RustTypes,
     schema::{Graph, SchemaId, Types},
 };
@@ -16,6 +18,7 @@ use crate::{
 pub(super) struct Rows<'a> {
     pub(super) graph: &'a Graph,
     pub(super) types: &'a dyn RustTypes,
+    pub(super) streams: Option<&'a StreamConfig>,
     pub(super) used: Used,
 }
 
@@ -64,10 +67,15 @@ impl Rows<'_> {
         self.types.validator(schema)
     }
 
-    pub(super) fn body(&mut self, body: &Body<'_>) -> TokenStream {
+    pub(super) fn body(&mut self, body: &Body<'_>, streamed: Option<&StreamedBody>) -> TokenStream {
         self.used.operation.insert("Body");
         let required = body.body.required;
-        let contents = body.contents.iter().map(|content| self.body_content(content));
+        let contents = body.contents.iter().enumerate().map(|(at, content)| {
+            match streamed.filter(|streamed| streamed.content_index == at) {
+                Some(streamed) => self.streamed(&content.media.name, &streamed.content),
+                None => self.body_content(content),
+            }
+        });
         let contents: Vec<TokenStream> = contents.collect();
         quote!(Body { required: #required, content: &[#(#contents),*] })
     }
@@ -88,6 +96,28 @@ impl Rows<'_> {
             }
         };
         self.content(&content.media.name, &format, content.media.schema)
+    }
+
+    /// One media type that is handed on as it comes.
+    pub(super) fn streamed(&mut self, media_type: &str, streamed: &Streamed) -> TokenStream {
+        let Streamed::Items(item) = streamed else {
+            return self.content(media_type, &quote!(Pieces), None);
+        };
+        self.used.operation.extend(["Framing", "ItemForm", "Items"]);
+        let framing = ident(&format!("{:?}", item.framing));
+        let form = ident(&format!("{:?}", item.form));
+        let events = self.streams.filter(|_| item.framing == Framing::Events);
+        let ends = events.map(|streams| streams.ends.as_slice()).unwrap_or_default();
+        let last = events.map(|streams| streams.last_events.as_slice()).unwrap_or_default();
+        let format = quote! {
+            Items(Items {
+                framing: Framing::#framing,
+                form: ItemForm::#form,
+                ends: &[#(#ends),*],
+                last: &[#(#last),*],
+            })
+        };
+        self.content(media_type, &format, item.schema)
     }
 
     /// One media type of a body or an answer.

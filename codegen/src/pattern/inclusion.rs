@@ -38,6 +38,11 @@ impl Program {
         let program = assemble::instructions(&hir)?;
         Ok(Self { compiled: Compiled { source: source.to_owned(), program } })
     }
+
+    /// Whether the pattern is found in a text.
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        self.compiled.is_match(text)
+    }
 }
 
 /// Texts that all of some patterns take, of a length within bounds.
@@ -106,11 +111,13 @@ fn search(given: &Texts<'_>, taken: &Texts<'_>) -> Inclusion {
         let program = Running { start: *start, instructions, alphabet: &alphabet, looks_at_words };
         Automaton { states: Determined::new(program), rows: Vec::new() }
     });
+    // No text is longer than can be counted.
+    let bounds = |texts: &Texts<'_>| (texts.least, texts.most.filter(|most| *most < u64::MAX));
     let search = Search {
         automata: automata.collect(),
         givers: given.patterns.len(),
-        given: (given.least, given.most),
-        taken: (taken.least, taken.most),
+        given: bounds(given),
+        taken: bounds(taken),
         letters: letters(&alphabet),
         effort: EFFORT,
     };
@@ -311,6 +318,9 @@ mod tests {
         assert_eq!(bounded(("^[a-z]{1,5}$", 0, None), ("", 1, Some(4))), fails("aaaaa"));
         assert_eq!(bounded(("^[a-z]*$", 3, None), ("^[a-y]*$", 0, None)), fails("aaz"));
         assert_eq!(bounded(("", 2, Some(1)), ("^never$", 0, None)), Inclusion::Holds);
+        let all = u64::MAX;
+        assert_eq!(bounded(("^[a-z]*$", 0, None), ("^[a-z]*$", 0, Some(all))), Inclusion::Holds);
+        assert_eq!(bounded(("^[a-z]*$", 3, Some(all)), ("^[a-y]*$", 0, None)), fails("aaz"));
     }
 
     #[test]

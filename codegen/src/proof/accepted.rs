@@ -3,7 +3,7 @@
 //! This follows `emit` and the runtime's `read`: extra members are kept, an absent optional
 //! member is fine and `null` is not unless the type says so, integers may be written `1.0`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use contract_runtime::schema::Certainty;
 use serde_json::{Map, Value, json};
@@ -54,28 +54,23 @@ fn link(id: TypeId) -> String {
 struct Writer<'a> {
     shapes: &'a Shapes,
     assumed: bool,
-    /// Per type: the types that stand at the very value that it stands at, however deep.
-    within: BTreeMap<TypeId, BTreeSet<TypeId>>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(shapes: &'a Shapes, assumed: bool) -> Self {
-        let within = shapes.ids().map(|id| {
-            let mut seen = BTreeSet::new();
-            let mut waiting = vec![id];
-            while let Some(next) = waiting.pop() {
-                waiting.extend(
-                    same_value(&shapes.get(next).body).into_iter().filter(|&inner| seen.insert(inner)),
-                );
-            }
-            (id, seen)
-        });
-        Self { shapes, assumed, within: within.collect() }
+    const fn new(shapes: &'a Shapes, assumed: bool) -> Self {
+        Self { shapes, assumed }
     }
 
-    /// Whether reading a type would have to read itself first, without end.
+    /// Whether reading a type would have to read itself first, without end: whether it is one of the
+    /// types that stand at the very value that it stands at, however deep.
     fn is_endless(&self, id: TypeId) -> bool {
-        self.within.get(&id).is_some_and(|inner| inner.contains(&id))
+        let mut seen = BTreeSet::new();
+        let mut waiting = vec![id];
+        while let Some(next) = waiting.pop() {
+            let inside = same_value(&self.shapes.get(next).body);
+            waiting.extend(inside.into_iter().filter(|&inner| seen.insert(inner)));
+        }
+        seen.contains(&id)
     }
 
     fn definition(&self, id: TypeId) -> Value {

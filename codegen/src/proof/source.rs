@@ -1,10 +1,12 @@
 //! The schemas that a type was made for, as one document.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::{
     reading::Reading,
-    schema::{Graph, Types, document::Writer},
+    schema::{Graph, SchemaId, Types, document::Writer},
     shape::TypeDef,
     together::{Conj, Facts},
 };
@@ -13,7 +15,7 @@ use crate::{
 ///
 /// `assumed` writes out what `implied-objects` reads between the lines.
 pub(super) fn document(contract: &Reading, def: &TypeDef, assumed: bool) -> Option<Value> {
-    let writer = Writer { graph: &contract.graph, prefix: 's' };
+    let writer = writer(contract);
     let mut document = writer.whole(&def.conj.ids)?;
     if def.conj.within != Types::ALL {
         document["type"] = names(def.conj.within);
@@ -32,6 +34,15 @@ pub(super) fn document(contract: &Reading, def: &TypeDef, assumed: bool) -> Opti
         }
     }
     Some(document)
+}
+
+/// Whether a document of a type's schemas is worth a proof; `large` has what is known not to be.
+pub(super) fn is_worth_it(contract: &Reading, def: &TypeDef, large: &mut BTreeSet<SchemaId>) -> bool {
+    writer(contract).is_worth_it(&def.conj.ids, large)
+}
+
+fn writer(contract: &Reading) -> Writer<'_> {
+    Writer { graph: &contract.graph, prefix: 's' }
 }
 
 /// The types that keywords imply and no `type` states.

@@ -11,37 +11,37 @@ use syn::{
 
 /// The decisions of a method.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+pub(crate) struct Reading {
     /// `get`, `post`, …
-    pub(super) verb: String,
+    pub(crate) verb: String,
     /// The path with its arguments in braces.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Names of the query's arguments.
-    pub(super) queries: Vec<String>,
+    pub(crate) queries: Vec<String>,
     /// Names of the headers' arguments.
-    pub(super) headers: Vec<String>,
+    pub(crate) headers: Vec<String>,
     /// The call that adds the body.
-    pub(super) body: Option<String>,
+    pub(crate) body: Option<String>,
     /// Statuses that are results.
-    pub(super) results: Vec<Arm>,
+    pub(crate) results: Vec<Arm>,
     /// Statuses that are refusals.
-    pub(super) refusals: Vec<Arm>,
+    pub(crate) refusals: Vec<Arm>,
 }
 
 /// A range of statuses and what comes with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arm {
+pub(crate) struct Arm {
     /// First.
-    pub(super) from: u16,
+    pub(crate) from: u16,
     /// Last.
-    pub(super) to: u16,
+    pub(crate) to: u16,
     /// Form of the body.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
 }
 
 /// Form of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// JSON of a type.
     Json,
     /// Bytes.
@@ -52,7 +52,7 @@ pub(super) enum Kind {
 
 impl Reading {
     /// Reads a method.
-    pub(super) fn of(item: &syn::ImplItemFn) -> Result<Self, String> {
+    pub(crate) fn of(item: &syn::ImplItemFn) -> Result<Self, String> {
         let mut reader = Reader::default();
         reader.visit_block(&item.block);
         match reader.problem {

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::carried;
 use crate::{
-    explain::{How, constraint::only},
+    explain::{How, carried, constraint::only},
     reading::Reading,
     schema::{Graph, Schema, SchemaId},
 };

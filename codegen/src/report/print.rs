@@ -3,6 +3,8 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::Report;
+#[cfg(feature = "engines")]
+use crate::engines::Opinion;
 use crate::{explain::How, proof::Proof};
 
 pub(super) fn text(report: &Report, markdown: bool) -> String {
@@ -55,24 +57,33 @@ pub(super) fn text(report: &Report, markdown: bool) -> String {
         page.detail(&each.place);
     }
 
-    if let Some(losses) = &report.losses {
-        page.heading(2, "What engines do not carry");
-        if losses.is_empty() {
-            page.line("Nothing.");
-        }
-    }
-    for lost in report.losses.iter().flatten() {
-        let count = lost.places.len();
-        let times = if count > 1 { format!(" ({count} places)") } else { String::new() };
-        page.item(&format!("{}: {}{times} → {}", lost.engine, lost.what, lost.enforced));
-        if let Some(place) = lost.places.first() {
-            page.detail(place);
-        }
+    #[cfg(feature = "engines")]
+    for opinion in report.engines.iter().flatten() {
+        engine(opinion, &mut page);
     }
 
     page.heading(2, "Whether each type holds all that its schema accepts");
     proofs(report, &mut page);
     page.out
+}
+
+#[cfg(feature = "engines")]
+fn engine(opinion: &Opinion, page: &mut Page) {
+    page.heading(2, &format!("What {} makes of it", opinion.engine));
+    let count = |count: usize| if count == 0 { String::new() } else { count.to_string() };
+    let rows = opinion.rows.iter().map(|row| {
+        let counts = [row.kept, row.dropped, row.refused, row.unasked].map(count);
+        std::iter::once(row.construct.clone()).chain(counts).collect()
+    });
+    page.table(&["construct", "kept", "dropped", "refused", "not asked"], rows.collect());
+    for row in opinion.rows.iter().filter(|row| row.dropped > 0) {
+        page.item(&format!("{} is dropped.", page.code(&row.construct)));
+        row.places.iter().for_each(|place| page.detail(place));
+    }
+    for each in &opinion.refusals {
+        page.item(&format!("refused: {}", each.reason));
+        page.detail(&each.place);
+    }
 }
 
 fn proofs(report: &Report, page: &mut Page) {

@@ -105,6 +105,12 @@ pub(crate) enum Choice {
     Unknown(String),
 }
 
+/// Whether a dialect is that of a version of OpenAPI, whatever its date.
+fn is_openapi(path: &str, version: &str) -> bool {
+    let rest = path.strip_prefix("spec.openapis.org/oas/").and_then(|rest| rest.strip_prefix(version));
+    rest.is_some_and(|rest| rest.starts_with("/dialect/"))
+}
+
 /// The dialect that a `$schema` (or `jsonSchemaDialect`) names.
 pub(crate) fn choose(sources: &Sources, name: &str) -> Choice {
     let bare = name.strip_suffix('#').unwrap_or(name);
@@ -119,7 +125,7 @@ pub(crate) fn choose(sources: &Sources, name: &str) -> Choice {
         _ if is_early(name) => return Choice::Known(Dialect::EARLY),
         // Nobody means anything else by the place without a version (draft-04, 6).
         "json-schema.org/schema" => return Choice::Known(Dialect::json(Draft::Latest)),
-        _ if path.starts_with("spec.openapis.org/oas/3.1/dialect/") => {
+        _ if ["3.1", "3.2"].iter().any(|version| is_openapi(path, version)) => {
             return Choice::Known(Dialect::OPENAPI_31);
         }
         _ if path.starts_with("json-schema.org/") => {
@@ -171,7 +177,12 @@ fn custom(sources: &Sources, name: &str, meta: &Tree) -> Choice {
             "unevaluated" if known => vocabulary::UNEVALUATED,
             "validation" if known => vocabulary::VALIDATION,
             "meta-data" if known => vocabulary::META,
-            "format" | "format-annotation" if known => vocabulary::FORMAT,
+            // 2019-09 asserts where everybody has to know it (2019-09 Validation 7.2.2).
+            "format" if known => {
+                dialect.asserts |= required;
+                vocabulary::FORMAT
+            }
+            "format-annotation" if known => vocabulary::FORMAT,
             // Who knows it asserts, whether or not others have to know it, too.
             "format-assertion" if known => {
                 dialect.asserts = true;
@@ -189,4 +200,30 @@ fn custom(sources: &Sources, name: &str, meta: &Tree) -> Choice {
         };
     }
     Choice::Known(dialect)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::tests::clean;
+
+    /// Validation 7.2.2 of 2020-12; of 2019-09 the same section, where one vocabulary has both readings.
+    #[test]
+    fn formats_are_asserted_where_the_vocabulary_says_so() {
+        for (draft, vocabulary, value, asserts) in [
+            ("2019-09", "format", true, true),
+            ("2019-09", "format", false, false),
+            ("2020-12", "format-annotation", true, false),
+            ("2020-12", "format-assertion", true, true),
+            ("2020-12", "format-assertion", false, true),
+        ] {
+            let base = format!("https://json-schema.org/draft/{draft}");
+            let meta = format!(
+                r#"{{"$id": "https://own/meta", "$schema": "{base}/schema", "$vocabulary": {{"{base}/vocab/core": true, "{base}/vocab/{vocabulary}": {value}}}}}"#
+            );
+            let schema = ("a.json", r#"{"$schema": "https://own/meta", "format": "date"}"#);
+            let found = clean(&[schema, ("meta.json", &meta)]);
+            let asserted = found.schemas.iter().any(|schema| schema.asserted.is_some());
+            assert_eq!(asserted, asserts, "{draft} {vocabulary}: {value}");
+        }
+    }
 }

@@ -17,9 +17,10 @@ use crate::{
         Origin,
         keywords::{Draft, Holds, Keyword},
     },
-    tree::{Member, Place, SourceId, Tree, join},
+    tree::{Member, Place, SourceId, Span, Tree, join},
 };
 
+use self::reach::Asked;
 use super::dialect::{Choice, Dialect, choose};
 
 /// A schema position.
@@ -67,6 +68,8 @@ pub(crate) struct Resource<'t> {
     pub(crate) tree: &'t Tree,
     pub(crate) root: Option<usize>,
     pub(crate) dialect: Option<Dialect>,
+    /// The pointer of what names its dialect: its own `$schema`, or that of what holds it.
+    pub(crate) dialect_at: Option<String>,
     pub(crate) dynamic: Vec<(String, usize)>,
 }
 
@@ -133,6 +136,7 @@ pub(crate) struct Discovery<'t> {
     pub(crate) dangling: HashMap<usize, &'t str>,
     /// Per node: whether it is of the contract, since an input holds it or something leads to it.
     pub(crate) reached: Vec<bool>,
+    pub(crate) asked: Asked,
     walked: Vec<bool>,
     queue: Vec<Job<'t>>,
     pending: Vec<Pending<'t>>,
@@ -155,6 +159,7 @@ impl<'t> Discovery<'t> {
             lost: Vec::new(),
             dangling: HashMap::new(),
             reached: Vec::new(),
+            asked: Asked::default(),
             walked: vec![false; sources.sources.len()],
             queue: Vec::new(),
             pending: Vec::new(),
@@ -189,6 +194,7 @@ impl<'t> Discovery<'t> {
                 tree,
                 root: None,
                 dialect: None,
+                dialect_at: None,
                 dynamic: Vec::new(),
             });
             self.register(&source.uri, index);
@@ -296,7 +302,7 @@ impl<'t> Discovery<'t> {
             }
         }
         if root {
-            dialect = self.dialect(tree, source, &pointer, dialect);
+            dialect = self.dialect(tree, resource, &pointer, dialect);
             if let Some(held) = self.resources.get_mut(resource) {
                 held.root = Some(index);
                 held.dialect = Some(dialect);
@@ -360,6 +366,7 @@ impl<'t> Discovery<'t> {
                     tree,
                     root: None,
                     dialect: None,
+                    dialect_at: self.resources.get(resource).and_then(|held| held.dialect_at.clone()),
                     dynamic: Vec::new(),
                 });
                 self.register(&absolute.uri, index);
@@ -375,15 +382,23 @@ impl<'t> Discovery<'t> {
     }
 
     /// The dialect of a resource root.
-    fn dialect(&mut self, tree: &Tree, source: SourceId, pointer: &str, inherited: Dialect) -> Dialect {
+    fn dialect(&mut self, tree: &Tree, resource: usize, pointer: &str, inherited: Dialect) -> Dialect {
         let Some(member) = tree.member("$schema") else { return inherited };
         let Some(name) = member.value.as_str() else { return inherited };
-        let place = Place { source, pointer: join(pointer, "$schema"), span: member.value.span };
-        self.choose(name, &place).unwrap_or(inherited)
+        self.choose(name, resource, join(pointer, "$schema"), member.value.span).unwrap_or(inherited)
     }
 
-    /// The dialect of a name, or a problem.
-    pub(crate) fn choose(&mut self, name: &str, place: &Place) -> Option<Dialect> {
+    /// The dialect of a resource by the name at a pointer, or a problem.
+    pub(crate) fn choose(
+        &mut self,
+        name: &str,
+        resource: usize,
+        pointer: String,
+        span: Span,
+    ) -> Option<Dialect> {
+        let held = self.resources.get_mut(resource)?;
+        held.dialect_at = Some(pointer.clone());
+        let place = &Place { source: held.source, pointer, span };
         match choose(self.sources, name) {
             Choice::Known(dialect) => return Some(dialect),
             Choice::Missing(uri) => {

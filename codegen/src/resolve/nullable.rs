@@ -90,6 +90,11 @@ fn placed(graph: &Graph, lone: &BTreeSet<SchemaId>) -> (BTreeSet<SchemaId>, BTre
 /// Makes a schema accept `null` beside what it accepts; whether the letter would not.
 pub(crate) fn or_null(graph: &mut Graph, id: SchemaId, place: &Place) -> bool {
     let schema = own(graph, id);
+    if schema.boolean == Some(false) {
+        schema.boolean = None;
+        schema.types = Some(Types::NULL);
+        return true;
+    }
     if let Some(types) = &mut schema.types {
         *types = types.or(Types::NULL);
     }
@@ -153,4 +158,22 @@ fn own(graph: &mut Graph, id: SchemaId) -> &mut Schema {
 /// Schemas that no document has stand behind those that one has.
 fn added(graph: &mut Graph, schema: Schema) -> SchemaId {
     graph.schemas.push(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::resolve::tests::clean;
+
+    /// Nothing or null is null.
+    #[test]
+    fn what_nothing_satisfies_is_null_then() {
+        let mut graph = clean(&[("a.json", "false")]);
+        let id = graph.ids().next().unwrap();
+        let place = graph.schema(id).place.clone();
+        assert!(or_null(&mut graph, id, &place));
+        assert_eq!((graph.schema(id).boolean, graph.schema(id).types), (None, Some(Types::NULL)));
+    }
 }

@@ -11,19 +11,30 @@ pub(crate) mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use contract_runtime::{Json, Map};
+use contract_runtime::{Json, Map, media};
 
 use self::security::Requirements;
 
 use crate::{
-    api::{Api, Header, MediaType, Operation, RequestBody, Response, Status},
+    api::{Api, Header, MediaType, Operation, RequestBody, Response, Status, Tag},
     diagnostics::{Diagnostic, Diagnostics},
     resolve::{discover::Discovery, lenient},
     schema::SchemaId,
     tree::{Member, Place, SourceId, Tree, Value, join},
 };
 
-const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+
+/// The operations of a path item with their methods: those that have a field of their own, then
+/// the `additionalOperations` of OpenAPI 3.2, whose methods stand in capitals as they are sent.
+fn operations<'t>(item: &Spot<'t>) -> Vec<(&'t str, Spot<'t>)> {
+    let own = item.members().filter(|(key, _)| METHODS.contains(key));
+    let more = item.get("additionalOperations");
+    let more = more.iter().flat_map(Spot::members);
+    let mut all: Vec<(&str, Spot<'t>)> = own.collect();
+    all.extend(more);
+    all
+}
 
 /// Reads every OpenAPI document among the inputs, in the order of their URIs.
 pub(crate) fn read(
@@ -117,8 +128,7 @@ impl<'t> Reader<'_, 't> {
             api.servers = addresses(&servers);
         }
         if let Some(tags) = root.get("tags") {
-            let tag = |tag: Spot<'t>| Some((tag.text("name")?, tag.text("description")));
-            api.tags = tags.elements().filter_map(tag).collect();
+            self.tags(&tags, &mut api);
         }
         if let Some(schemes) = components.and_then(|components| components.get("securitySchemes")) {
             for (name, scheme) in schemes.members() {
@@ -144,6 +154,31 @@ impl<'t> Reader<'_, 't> {
         }
         self.unique_ids(&mut api);
         api
+    }
+
+    /// OpenAPI 3.2, 4.22: a `parent` is a tag of the document, and none stands below itself.
+    fn tags(&mut self, tags: &Spot<'t>, api: &mut Api) {
+        let mut places = Vec::new();
+        for spot in tags.elements() {
+            let Some(name) = spot.text("name") else { continue };
+            let (summary, description) = (spot.text("summary"), spot.text("description"));
+            let (parent, kind) = (spot.text("parent"), spot.text("kind"));
+            places.push(spot.get("parent").unwrap_or(spot).place());
+            api.tags.push(Tag { name, summary, description, parent, kind });
+        }
+        for (at, place) in places.into_iter().enumerate() {
+            let Tag { name, parent: Some(parent), .. } = &api.tags[at] else { continue };
+            let message = if !api.tags.iter().any(|tag| tag.name == *parent) {
+                format!("the parent of the tag `{name}` is `{parent}`, which is no tag of the document")
+            } else if api.lineage(parent).any(|above| above == name) {
+                format!("the tag `{name}` stands below itself")
+            } else {
+                continue;
+            };
+            let problem = Diagnostic::error("invalid-openapi", message).at(place);
+            self.problems.push(problem.mended("it stands by itself"));
+            api.tags[at].parent = None;
+        }
     }
 
     /// OpenAPI 3.1, 4.8.8: templates that differ in the names of placeholders only are the same path.
@@ -173,7 +208,7 @@ impl<'t> Reader<'_, 't> {
     ) {
         let Some(item) = self.behind(item) else { return };
         let shared = item.get("parameters");
-        for (method, operation) in item.members().filter(|(key, _)| METHODS.contains(key)) {
+        for (method, operation) in operations(&item) {
             let Some(operation) = self.behind(&operation) else { continue };
             let read = self.operation(path, method, &operation, shared.as_ref(), security);
             let read = if templated { self.template(read) } else { Some(read) };
@@ -189,7 +224,7 @@ impl<'t> Reader<'_, 't> {
     /// webhooks are. Each is named after its operation and itself.
     fn callbacks(&mut self, item: &Spot<'t>, security: &Requirements, out: &mut Vec<Operation>) {
         let Some(item) = self.behind(item) else { return };
-        for (method, operation) in item.members().filter(|(key, _)| METHODS.contains(key)) {
+        for (method, operation) in operations(&item) {
             let Some(operation) = self.behind(&operation) else { continue };
             let Some(callbacks) = operation.get("callbacks") else { continue };
             let caller = operation.text("operationId").unwrap_or_else(|| make_id(method, &item.pointer));
@@ -226,8 +261,12 @@ impl<'t> Reader<'_, 't> {
     ) -> Operation {
         let mut operation = Operation {
             place: spot.place(),
-            id: spot.text("operationId").filter(|id| !id.is_empty()).unwrap_or_else(|| make_id(method, path)),
-            method: method.to_ascii_uppercase(),
+            id: spot
+                .text("operationId")
+                .filter(|id| !id.is_empty())
+                .unwrap_or_else(|| make_id(&method.to_ascii_lowercase(), path)),
+            // Methods are told apart by case (RFC 9110, 9.1): `additionalOperations` has them as they are.
+            method: if METHODS.contains(&method) { method.to_ascii_uppercase() } else { method.to_owned() },
             path: path.to_owned(),
             tags: spot.get("tags").map(|tags| texts(tags.tree)).unwrap_or_default(),
             summary: spot.text("summary"),
@@ -279,7 +318,9 @@ impl<'t> Reader<'_, 't> {
     }
 
     fn content(&mut self, spot: &Spot<'t>) -> Vec<MediaType> {
-        let Some(content) = spot.get("content") else { return Vec::new() };
+        let Some(content) = spot.get("content").and_then(|content| self.behind(&content)) else {
+            return Vec::new();
+        };
         let mut out: Vec<MediaType> = Vec::new();
         for (name, media) in content.members() {
             if !name.contains('/') {
@@ -302,10 +343,23 @@ impl<'t> Reader<'_, 't> {
             out.push(MediaType {
                 name: name.to_owned(),
                 schema: media.get("schema").and_then(|schema| self.schema(&schema)),
+                item_schema: media.get("itemSchema").and_then(|schema| self.schema(&schema)),
+                data_schema: media.get("itemSchema").and_then(|item| self.event_data(&item)),
                 encoding: encoding.unwrap_or_default(),
             });
         }
         out
+    }
+
+    /// The JSON in the `data` of an event that an `itemSchema` describes by itself; of one whose
+    /// branches differ, the event is read as a whole.
+    fn event_data(&self, item: &Spot<'t>) -> Option<SchemaId> {
+        if ["oneOf", "anyOf", "allOf", "if"].iter().any(|key| item.get(key).is_some()) {
+            return None;
+        }
+        let data = item.get("properties")?.get("data")?;
+        let json = data.text("contentMediaType").is_none_or(|name| media::MediaType::of(&name).is_json());
+        self.schema(&data.get("contentSchema").filter(|_| json)?)
     }
 
     fn headers(&mut self, spot: &Spot<'t>) -> Vec<Header> {
@@ -395,7 +449,13 @@ fn addresses(servers: &Spot<'_>) -> Vec<String> {
 
 /// What is known of a response whose reference leads nowhere: any body.
 fn unknown_response(spot: &Spot<'_>, status: Status) -> Response {
-    let any = MediaType { name: "*/*".to_owned(), schema: None, encoding: Vec::new() };
+    let any = MediaType {
+        name: "*/*".to_owned(),
+        schema: None,
+        item_schema: None,
+        data_schema: None,
+        encoding: Vec::new(),
+    };
     Response {
         place: spot.place(),
         status,

@@ -33,6 +33,23 @@ impl Writer<'_> {
         self.finish(if all.is_empty() { json!({}) } else { json!({ "allOf": all }) }, ids)
     }
 
+    /// Whether a document of some schemas would hold so few that it is worth a proof. `large` has
+    /// schemas that are known to reach too many.
+    pub(crate) fn is_worth_it(&self, ids: &[SchemaId], large: &mut BTreeSet<SchemaId>) -> bool {
+        let mut waiting: Vec<SchemaId> = ids.to_vec();
+        let mut seen: BTreeSet<SchemaId> = waiting.iter().copied().collect();
+        while let Some(id) = waiting.pop() {
+            if seen.len() > LIMIT || large.contains(&id) {
+                if let [one] = ids {
+                    large.insert(*one);
+                }
+                return false;
+            }
+            waiting.extend(self.graph.schema(id).children().filter(|child| seen.insert(*child)));
+        }
+        true
+    }
+
     fn finish(&self, mut root: Value, ids: &[SchemaId]) -> Option<Value> {
         let mut definitions = Map::new();
         let mut waiting: Vec<SchemaId> = ids.to_vec();

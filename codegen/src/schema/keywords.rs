@@ -294,7 +294,7 @@ keywords! {
     "writeOnly" WriteOnly Nothing All META Annotation write_only;
     // Two words of one name: what it says, and what it demands where the dialect asserts it.
     "format" Format Nothing All FORMAT Annotation format;
-    "format" AssertedFormat Nothing From2020 FORMAT Assertion asserted;
+    "format" AssertedFormat Nothing From2019 FORMAT Assertion asserted;
     "contentEncoding" ContentEncoding Nothing Json CONTENT Annotation content_encoding;
     "contentMediaType" ContentMediaType Nothing Json CONTENT Annotation content_media_type;
     "contentSchema" ContentSchema One From2019 CONTENT Annotation content_schema;

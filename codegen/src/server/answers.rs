@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::Writer;
 use crate::{
-    calls::{answers_type, choice_type},
+    calls::{answers_type, choice_type, written_type},
     emit::ident,
     plan::{Answers, Call, Case, Outcome, Payload},
 };
@@ -13,14 +13,27 @@ use crate::{
 impl Writer<'_> {
     /// What a method returns when it succeeds: the body, with status and headers where the
     /// contract leaves a say in them.
-    pub(super) fn success_type(&self, answers: &Answers) -> TokenStream {
-        let ty = answers_type(self.plan.side, answers, self.types);
+    pub(super) fn success_type(&self, call: &Call<'_>) -> TokenStream {
+        let answers = &call.answers;
+        let whole = || answers_type(self.plan.side, answers, self.types);
+        let ty = match &call.streams.answer {
+            None => whole(),
+            Some(streamed) => {
+                let stream = written_type(&streamed.content, self.types);
+                if streamed.beside_whole {
+                    let whole = whole();
+                    quote!(runtime::Either<#whole, #stream>)
+                } else {
+                    stream
+                }
+            }
+        };
         if answers.reply { quote!(Reply<#ty>) } else { ty }
     }
 
     /// The arms that write successes and refusals.
     pub(super) fn arms(&self, call: &Call<'_>) -> TokenStream {
-        let success = self.success(&call.answers);
+        let success = self.success(call);
         let refusal = match (&call.refusals.choice, call.refusals.cases.first()) {
             (Some(name), _) => {
                 let written = self.choices(&call.refusals, name, Outcome::Refusal);
@@ -35,7 +48,50 @@ impl Writer<'_> {
         quote!(#success Err(refusal) => #refusal,)
     }
 
-    fn success(&self, answers: &Answers) -> TokenStream {
+    fn success(&self, call: &Call<'_>) -> TokenStream {
+        let answers = &call.answers;
+        let Some(streamed) = &call.streams.answer else {
+            return match self.whole(answers) {
+                Some((binding, written)) => quote!(Ok(#binding) => #written,),
+                None => TokenStream::new(),
+            };
+        };
+        let (status, media_type) = (Literal::u16_unsuffixed(streamed.usual_status()), &streamed.media_type);
+        let pieces = |reply: TokenStream| quote!(call.answer_pieces(#status, #media_type, #reply));
+        let whole = self.whole(answers).filter(|_| streamed.beside_whole);
+        match (whole, answers.reply) {
+            (None, true) => {
+                let written = pieces(quote!(reply));
+                quote!(Ok(reply) => #written,)
+            }
+            (None, false) => {
+                let written = pieces(quote!(Reply::new(body)));
+                quote!(Ok(body) => #written,)
+            }
+            (Some((binding, whole)), false) => {
+                let written = pieces(quote!(Reply::new(body)));
+                quote! {
+                    Ok(runtime::Either::Whole(#binding)) => #whole,
+                    Ok(runtime::Either::Stream(body)) => #written,
+                }
+            }
+            (Some((_, whole)), true) => {
+                let written = pieces(quote!(reply.map(|()| body)));
+                quote! {
+                    Ok(reply) => match reply.split() {
+                        (reply, runtime::Either::Whole(body)) => {
+                            let reply = reply.map(|()| body);
+                            #whole
+                        }
+                        (reply, runtime::Either::Stream(body)) => #written,
+                    },
+                }
+            }
+        }
+    }
+
+    /// What a whole success is bound to, and how it is written.
+    fn whole(&self, answers: &Answers) -> Option<(TokenStream, TokenStream)> {
         let (binding, reply) = match (answers.reply, &answers.one) {
             (true, _) => (quote!(reply), quote!(reply)),
             (false, Some(Payload::Nothing)) => (quote!(()), quote!(Reply::new(()))),
@@ -43,26 +99,26 @@ impl Writer<'_> {
         };
         if let Some(name) = &answers.choice {
             let written = self.choices(answers, name, Outcome::Success);
-            return match answers.reply {
-                true => quote!(Ok(reply) => #written,),
-                false => quote!(Ok(body) => { let reply = Reply::new(body); #written }),
-            };
+            return Some(match answers.reply {
+                true => (quote!(reply), written),
+                false => (quote!(body), quote!({ let reply = Reply::new(body); #written })),
+            });
         }
         if answers.optional {
             let nothing = |case: &&Case| case.payload == Payload::Nothing;
             let empty = answers.cases.iter().find(nothing).map(|case| case.usual_status(Outcome::Success));
             let full = answers.cases.iter().find(|case| !nothing(case));
-            let (Some(empty), Some(full)) = (empty, full) else { return TokenStream::new() };
+            let (Some(empty), Some(full)) = (empty, full) else { return None };
             let (empty, status) = (
                 Literal::u16_unsuffixed(empty),
                 Literal::u16_unsuffixed(full.usual_status(Outcome::Success)),
             );
             let media_type = &full.media_type;
-            return quote!(Ok(#binding) => call.answer_json_or_nothing(#status, #media_type, #empty, #reply),);
+            let written = quote!(call.answer_json_or_nothing(#status, #media_type, #empty, #reply));
+            return Some((binding, written));
         }
-        let Some(case) = answers.cases.first() else { return TokenStream::new() };
-        let written = write(case, Outcome::Success, &reply);
-        quote!(Ok(#binding) => #written,)
+        let written = write(answers.cases.first()?, Outcome::Success, &reply);
+        Some((binding, written))
     }
 
     /// By variant; the first case of each gives the status that is usual.

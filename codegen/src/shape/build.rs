@@ -6,6 +6,7 @@ use contract_runtime::{Json, Number};
 
 use super::{
     Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes, sweep,
+    values::Said,
 };
 use crate::{
     api::Api,
@@ -392,7 +393,15 @@ impl Shaper<'_> {
         } else {
             TypeRef::String
         };
-        let Some(values) = facts.literals(self.graph) else { return plain };
+        let Some(values) = facts.literals(self.graph) else {
+            if plain == TypeRef::String
+                && let Some(values) = self.extensible(conj).filter(|values| values.len() <= ENUM_LIMIT)
+            {
+                let values = values.into_iter().map(|value| (value, None)).collect();
+                return self.string_enum(conj, values, true, hint, slot);
+            }
+            return self.formatted(facts).filter(|_| plain == TypeRef::String).unwrap_or(plain);
+        };
         let values: Vec<&str> = values.into_iter().filter_map(Json::as_str).collect();
         if values.is_empty() || values.len() > ENUM_LIMIT {
             return plain;
@@ -414,10 +423,14 @@ impl Shaper<'_> {
         let mut seen = BTreeSet::new();
         let values: Vec<_> = values.into_iter().filter(|(v, _)| seen.insert(v.clone())).collect();
         let wires: Vec<&str> = values.iter().map(|(v, _)| v.as_str()).collect();
-        let mut rust: Vec<String> = wires.iter().map(|w| names::variant_name(w)).collect();
+        let said: Vec<_> = wires.iter().map(|wire| self.said(conj, wire)).collect();
+        let name = |(wire, said): (&&str, &Said)| names::variant_name(said.name.as_deref().unwrap_or(wire));
+        let mut rust: Vec<String> = wires.iter().zip(&said).map(name).collect();
         names::reserve_unknown(&mut rust);
         names::make_distinct(&wires, &mut rust);
-        let values = values.iter().zip(rust).map(|((w, d), r)| (w.clone(), r, d.clone())).collect();
+        let documented = values.iter().zip(rust).zip(said);
+        let values =
+            documented.map(|(((w, d), r), said)| (w.clone(), r, d.clone().or(said.description))).collect();
         self.shapes.types[id].body = Body::Enum(StringEnum { values, open });
         TypeRef::Named(id)
     }
@@ -432,6 +445,14 @@ impl Shaper<'_> {
         let other = !decided.is_empty();
         self.shapes.decided.extend(decided);
         by_default != other
+    }
+
+    /// The type of a text's format.
+    fn formatted(&self, facts: &Facts) -> Option<TypeRef> {
+        let formats = &self.options.formats;
+        let mapped = |id: &SchemaId| Some((formats.of(self.graph.schema(*id))?, *id));
+        let (mapped, id) = facts.members.iter().find_map(mapped)?;
+        Some(TypeRef::Replaced(mapped.path(), id))
     }
 
     fn array(&mut self, facts: &Facts, hint: &str) -> TypeRef {

@@ -6,12 +6,9 @@ use contract_runtime::{Json, schema::Certainty};
 use super::unions::Branch;
 use crate::{
     options::Options,
-    schema::{Discriminator, Graph, Origin, SchemaId},
-    together::{Conj, Facts},
+    schema::{Discriminator, Graph, SchemaId},
+    together::{Conj, Facts, meaning},
 };
-
-/// How many references in a row are followed to the schema that a mapping names.
-const FOLLOWED: usize = 16;
 
 /// A member, and the values of it that mean each branch.
 pub(super) struct Tag<'g> {
@@ -87,28 +84,18 @@ fn constants<'g>(graph: &'g Graph, options: &Options, name: &str, branch: &Branc
     Facts::of(graph, &Conj::all(always), options.implied_objects).literals(graph)
 }
 
-/// The tag of a `discriminator`, when a value of it means each branch: those of the mapping, and of
-/// a branch that the mapping leaves out its own name.
+/// The tag of a `discriminator`, when a value of it means each branch.
 fn meant<'g>(
     graph: &Graph,
     options: &Options,
     discriminator: &'g Discriminator,
     branches: &[Branch],
 ) -> Option<Tag<'g>> {
-    let Discriminator { tag, mapping } = discriminator;
+    let tag = &discriminator.tag;
     let mut literals = Vec::new();
     for branch in branches {
-        let targets = targets(graph, branch.id);
-        let mapped = mapping.iter().filter(|(_, id)| targets.contains(id)).map(|(value, _)| value);
-        let mut values: Vec<Json> = mapped.map(|value| Json::String(value.clone())).collect();
-        if values.is_empty() {
-            let own = targets.iter().find_map(|id| match &graph.schema(*id).origin {
-                Origin::Component(name) | Origin::Definition(name) => Some(name),
-                Origin::Root(_) | Origin::Inline => None,
-            });
-            let own = own.filter(|own| mapping.iter().all(|(value, _)| value != *own))?;
-            values.push(Json::String(own.clone()));
-        }
+        let values = meaning::meant(graph, discriminator, branch.id).into_iter();
+        let mut values: Vec<Json> = values.map(|value| Json::String(value.to_owned())).collect();
         // Where a branch lists values, no other one is of that branch.
         if let Some(listed) = constants(graph, options, tag, branch) {
             values.retain(|value| listed.contains(&value));
@@ -120,21 +107,4 @@ fn meant<'g>(
         literals.push(values);
     }
     Some(Tag { name: tag, certainty: Certainty::Meant, literals })
-}
-
-/// A branch and what it is only another name for.
-fn targets(graph: &Graph, branch: SchemaId) -> Vec<SchemaId> {
-    let mut all = vec![branch];
-    let mut here = graph.schema(branch);
-    while all.len() < FOLLOWED
-        && here.is_bare()
-        && let Some(next) = here.reference.or(match here.all_of.as_slice() {
-            [only] => Some(*only),
-            _ => None,
-        })
-    {
-        all.push(next);
-        here = graph.schema(next);
-    }
-    all
 }

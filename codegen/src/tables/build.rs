@@ -7,13 +7,14 @@ use contract_runtime::{
     Json,
     pattern::{Atom, Class, Pattern},
     schema::{
-        Choice, Keyword, Literal, Resource, ResourceId as RowResource, Schema as Row, SchemaId as RowId,
-        Tables, Types as RowTypes, required,
+        Choice, Keyword, Literal, Parse, Resource, ResourceId as RowResource, Schema as Row,
+        SchemaId as RowId, Tables, Types as RowTypes, required,
     },
 };
 
 use super::{TablePlan, TableSet, Tags, rows::Content};
 use crate::{
+    formats::judge,
     schema::{Graph, Schema, SchemaId, Types},
     shelf::Shelf,
 };
@@ -110,6 +111,11 @@ impl<'t> Builder<'t> {
             s.pattern.as_ref().and_then(|p| self.patterns.get(p.as_str())).map(|p| Keyword::Pattern(p)),
         );
         out.extend(s.asserted.map(Keyword::Format));
+        out.extend(
+            self.plan.formats.of(s).map(|mapped| {
+                Keyword::Parse(Parse { format: &mapped.format, is_match: judge(&mapped.format) })
+            }),
+        );
         out.extend(s.min_items.map(Keyword::MinItems));
         out.extend(s.max_items.map(Keyword::MaxItems));
         out.extend(s.unique_items.then_some(Keyword::UniqueItems));

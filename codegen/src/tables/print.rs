@@ -41,6 +41,7 @@ pub(super) fn tokens(set: &TableSet<'_>) -> TokenStream {
     })
     .then(|| quote!(Literal,));
     let format = uses(&|k| matches!(k, Keyword::Format(_))).then(|| quote!(format::Format,));
+    let parse = uses(&|k| matches!(k, Keyword::Parse(_))).then(|| quote!(Parse,));
     let types = uses(&|k| matches!(k, Keyword::Type(_))).then(|| quote!(Types,));
     let keyword = set.tables.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
     let schema = (!set.tables.schemas.is_empty()).then(|| quote!(Schema,));
@@ -49,7 +50,7 @@ pub(super) fn tokens(set: &TableSet<'_>) -> TokenStream {
     quote! {
         use ::contract_runtime::{
             #number #format #pattern
-            schema::{#choice #keyword #literal #named #schema SchemaId, Tables, #types Validator},
+            schema::{#choice #keyword #literal #parse #named #schema SchemaId, Tables, #types Validator},
         };
         /// The validator of a schema, by its row in [`TABLES`].
         #[must_use]
@@ -161,6 +162,11 @@ impl Printer<'_> {
             Keyword::MaxLength(n) => format!("MaxLength({n})"),
             Keyword::Pattern(p) => format!("Pattern({})", self.pattern(p)),
             Keyword::Format(format) => format!("Format(Format::{format:?})"),
+            Keyword::Parse(parse) => {
+                let mapped = self.set.plan.formats.iter().find(|mapped| mapped.format == parse.format);
+                let path = mapped.map_or_else(|| UNKNOWN.to_owned(), |mapped| mapped.path());
+                format!("Parse(Parse {{ format: {:?}, is_match: {path}::is_match }})", parse.format)
+            }
             Keyword::MinItems(n) => format!("MinItems({n})"),
             Keyword::MaxItems(n) => format!("MaxItems({n})"),
             Keyword::UniqueItems => "UniqueItems".to_owned(),

@@ -65,6 +65,28 @@ const SCHEMAS: &[Case] = &[
         A,
         B,
     ),
+    // What is no object meets the condition, too.
+    (
+        "condition-added",
+        r#"{"type":["object","string"],"properties":{"b":{}}}"#,
+        r#"{"type":["object","string"],"properties":{"a":{},"b":{}},"if":{"required":["a"]},"then":{"maxLength":3}}"#,
+        A,
+        B,
+    ),
+    (
+        "condition-added",
+        r#"{"type":"object","properties":{"p":{"type":["object","string"]},"b":{}}}"#,
+        r#"{"type":"object","properties":{"p":{"type":["object","string"],"properties":{"a":{}}},"b":{}},"if":{"required":["p"],"properties":{"p":{"required":["a"]}}},"then":{"required":["b"]}}"#,
+        A,
+        B,
+    ),
+    (
+        "condition-added-new-member",
+        r#"{"type":["object","string"],"properties":{"b":{}}}"#,
+        r#"{"type":["object","string"],"properties":{"a":{},"b":{}},"if":{"required":["a"]},"then":{"required":["b"]}}"#,
+        A,
+        A,
+    ),
     // A branch declared it.
     (
         "condition-added",
@@ -184,6 +206,50 @@ const OPERATIONS: &[Case] = &[
         A,
         S,
     ),
+    // What the old success became reads as well, and so does what offers more than it.
+    (
+        "response-added",
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"object","properties":{"a":{}}}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"object","properties":{"a":{},"b":{}}}}}},"201":{"description":"","content":{"a/json":{"schema":{"type":"object","properties":{"a":{},"b":{}}}}}}}"#,
+        A,
+        S,
+    ),
+    (
+        "response-added",
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}},"201":{"description":"","content":{"a/json":{"schema":{"type":"string","maxLength":5}},"a/xml":{"schema":{"type":"integer"}}}}}"#,
+        A,
+        S,
+    ),
+    (
+        "response-added-success",
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}},"201":{"description":"","content":{"a/xml":{"schema":{"type":"string"}}}}}"#,
+        B,
+        S,
+    ),
+    (
+        "response-added-success",
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string","maxLength":5}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string","maxLength":5}}}},"201":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}}}"#,
+        B,
+        S,
+    ),
+    // Whoever reads every success reads the one that is left.
+    (
+        "response-narrowed",
+        r#""responses":{"2XX":{"description":""}}"#,
+        r#""responses":{"200":{"description":""}}"#,
+        A,
+        S,
+    ),
+    (
+        "response-removed",
+        r#""responses":{"2XX":{"description":""}}"#,
+        r#""responses":{"302":{"description":""}}"#,
+        B,
+        S,
+    ),
 ];
 
 #[test]
@@ -191,10 +257,90 @@ fn operations() {
     check(operation, OPERATIONS);
 }
 
-/// Every case of this page, and the rule that needs two files.
+/// The wire has routes: an id that moved on to another operation takes nothing with it.
+#[test]
+fn operations_are_known_by_their_route_first() {
+    let read = |all: &[(&str, &str)]| {
+        let one = |(path, id): &(&str, &str)| {
+            format!(
+                r#""{path}":{{"get":{{"operationId":"{id}","responses":{{"200":{{"description":""}}}}}}}}"#
+            )
+        };
+        document(&format!(r#""paths":{{{}}}"#, all.iter().map(one).collect::<Vec<_>>().join(",")))
+    };
+    let words = |old: &[(&str, &str)], new: &[(&str, &str)]| {
+        let all = changes(&read(old), &read(new), true);
+        all.into_iter().map(|change| (change.rule, change.level())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        words(&[("/v1/a", "list")], &[("/v1/a", "listOld"), ("/v2/a", "list")]),
+        [("operation-renamed", R), ("operation-added", A)]
+    );
+    assert_eq!(
+        words(&[("/a", "one"), ("/b", "two")], &[("/a", "two"), ("/b", "one")]),
+        [("operation-renamed", R), ("operation-renamed", R)]
+    );
+    assert_eq!(words(&[("/a", "one")], &[("/b", "one")]), [("operation-moved", B)]);
+}
+
+/// A path has places, and the names of its placeholders are not sent.
+#[test]
+fn placeholders_are_known_by_their_place() {
+    let words = |old: [(&str, &str); 2], new: [(&str, &str); 2]| {
+        let read = |both: [(&str, &str); 2]| {
+            let one = |(name, kind): (&str, &str)| {
+                format!(r#"{{"name":"{name}","in":"path","required":true,"schema":{{"type":"{kind}"}}}}"#)
+            };
+            let [first, second] = both;
+            document(&format!(
+                r#""paths":{{"/x/{{{}}}/{{{}}}":{{"get":{{"operationId":"x","parameters":[{},{}],"responses":{{}}}}}}}}"#,
+                first.0,
+                second.0,
+                one(first),
+                one(second)
+            ))
+        };
+        let all = changes(&read(old), &read(new), true);
+        all.into_iter().map(|change| (change.rule, change.level())).collect::<Vec<_>>()
+    };
+    let (a, b) = (("a", "integer"), ("b", "string"));
+    let renamed = ("path-parameter-renamed", R);
+    // What was `a`, an integer, is a text that is called `b`, and the other way round.
+    let swapped = words([a, b], [b, a]);
+    assert!(swapped.iter().any(|(rule, level)| *rule == "type-changed" && *level == B), "{swapped:?}");
+    assert_eq!(words([a, b], [("b", "integer"), ("c", "string")]), [renamed, renamed]);
+    assert_eq!(words([a, b], [a, ("c", "string")]), [renamed]);
+}
+
+/// An operation without servers of its own is called where its own document says.
+#[test]
+fn servers_are_those_of_the_document_that_holds_the_operation() {
+    let read = |servers: &str| {
+        let text = |paths: &str, server: &str| {
+            format!(
+                r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1"}},"servers":[{{"url":"{server}"}}],"paths":{{{paths}}}}}"#
+            )
+        };
+        let first = text("", "https://a.example");
+        let second = text(&format!(r#""/x":{{"get":{{{servers}"responses":{{}}}}}}"#), "https://b.example");
+        Version::from_texts(&[("a.json", "", &first), ("b.json", "", &second)]).unwrap()
+    };
+    let own = read(r#""servers":[{"url":"https://b.example"}],"#);
+    let all = compare(&read(""), &own, &Options::default()).changes;
+    assert_eq!(all, [], "the same server, named where it is called");
+}
+
+/// Every case of this page, and the rules that need more than a snippet.
 pub(crate) fn all() -> Vec<Case> {
-    let renamed = ("schema-renamed", "", "", R, R);
-    [SCHEMAS, DOCUMENTS, OPERATIONS, &[renamed]].concat()
+    let named = [
+        ("schema-renamed", "", "", R, R),
+        ("security-scheme-renamed", "", "", R, R),
+        ("discriminator-added", "", "", A, B),
+        ("discriminator-removed", "", "", B, A),
+        ("discriminator-changed", "", "", B, B),
+        ("discriminator-value-added", "", "", B, A),
+    ];
+    [SCHEMAS, DOCUMENTS, OPERATIONS, &named].concat()
 }
 
 /// Rule and verdicts of every change of a schema that is written and read.
@@ -210,6 +356,18 @@ fn the_shortest_texts_are_shown_either_way() {
     assert_eq!((change.rule, change.readers, change.writers, change.proven), ("pattern-changed", B, B, true));
     let message = "the pattern is `^[bc]+$`, was `^[ab]{2}$`, `\"b\"` is valid now, `\"aa\"` no longer is";
     assert!(change.message.starts_with(message), "{}", change.message);
+}
+
+/// A text is shown only where it is what the words say: something else may refuse it before and after.
+#[test]
+fn no_text_is_shown_that_something_else_refuses() {
+    let text = |pattern: &str| format!(r#"{{"type":"string","pattern":"{pattern}","not":{{"const":"c"}}}}"#);
+    for (old, new) in [("^[ab]$", "^[abc]$"), ("^[abc]$", "^[ab]$")] {
+        let all = found(&text(old), &text(new));
+        let [change] = all.as_slice() else { panic!("{all:#?}") };
+        let said = ["is valid now", "no longer is", r#""c""#];
+        assert!(said.iter().all(|words| !change.message.contains(words)), "{}", change.message);
+    }
 }
 
 #[test]
@@ -277,6 +435,15 @@ fn names_are_compared_as_texts() {
     assert_eq!((change.rule, change.witness.as_deref()), ("pattern-added", Some("\"\"")));
 }
 
+/// Whatever the names of members are compared with says nothing of members of names.
+#[test]
+fn names_have_no_members() {
+    let names = |more: &str| {
+        format!(r#"{{"type":"object","propertyNames":{{"properties":{{"a":{{"maxLength":{more}}}}}}}}}"#)
+    };
+    assert_eq!(found(&names("2"), &names("3")), []);
+}
+
 /// `A` to `anyOf: [A, B]`: writers lose nothing, readers meet a form that they do not know.
 #[test]
 fn one_form_becomes_one_of_several() {
@@ -328,6 +495,114 @@ fn one_form_becomes_one_of_several() {
     assert_eq!(rules(r#"{"type":"string"}"#, longer).0, [("branch-added", B, A), ("length-narrowed", A, B)]);
 }
 
+/// What fits two forms of a `oneOf` is refused: a form that takes more takes it from the others.
+#[test]
+fn forms_of_one_of_take_from_each_other() {
+    let words = |old: &str, new: &str| {
+        let one_of = |forms: &str| format!(r#"{{"oneOf":[{forms}]}}"#);
+        let all = found(&one_of(old), &one_of(new));
+        let worst = all.iter().map(|change| change.writers).max();
+        let narrowed = all.into_iter().find(|change| change.rule == "union-narrowed");
+        (worst, narrowed.map(|change| (change.writers, change.proven, change.witness.unwrap_or_default())))
+    };
+    let form = |name: &str| {
+        format!(r#"{{"type":"object","required":["{name}"],"properties":{{"{name}":{{"const":1}}}}}}"#)
+    };
+    let (a, b, c) = (form("a"), form("b"), form("c"));
+    let (old, new) = (format!("{a},{b}"), format!("{a},{b},{c}"));
+    let both = r#"{"a":1,"c":1}"#.to_owned();
+    assert_eq!(words(&old, &new), (Some(B), Some((B, true, both))));
+    let (worst, narrowed) = words(
+        r#"{"type":"string","maxLength":5},{"type":"string","minLength":6}"#,
+        r#"{"type":"string","maxLength":8},{"type":"string","minLength":6}"#,
+    );
+    assert!(worst == Some(B) && narrowed.is_some_and(|(_, proven, witness)| proven && witness.len() == 8));
+    // Of another type, with another tag, or closed: nothing fits both.
+    for more in [
+        r#"{"type":"integer"}"#,
+        r#"{"type":"object","required":["c"],"properties":{"c":{}},"additionalProperties":false}"#,
+        r#"{"type":"object","required":["a"],"properties":{"a":{"const":2},"b":false}}"#,
+    ] {
+        assert_eq!(words(&old, &format!("{old},{more}")), (Some(A), None), "{more}");
+    }
+    // A form that takes less takes nothing from others: an optional member more.
+    let less = a.replacen(r#""properties":{"#, r#""properties":{"x":{"type":"integer"},"#, 1);
+    assert_eq!(words(&old, &format!("{less},{b}")), (Some(A), None));
+    // A tag in all of them keeps them apart.
+    let tagged = |tag: &str, more: &str| {
+        format!(
+            r#"{{"type":"object","required":["kind"],"properties":{{"kind":{{"const":"{tag}"}}{more}}}}}"#
+        )
+    };
+    let (old, new) = (tagged("a", ""), tagged("b", r#","x":{}"#));
+    let third = format!("{old},{new},{}", tagged("c", ""));
+    assert_eq!(words(&format!("{old},{new}"), &third), (Some(A), None));
+}
+
+/// Which values of a tag mean which form decides how a union is read, and nothing that is valid says so.
+#[test]
+fn what_the_values_of_a_discriminator_mean_is_compared() {
+    let text = |schemas: [&str; 2], discriminator: &str| {
+        let form = |name: &str| {
+            let own = name[..1].to_lowercase();
+            format!(
+                r#""{name}":{{"type":"object","required":["kind"],"properties":{{"kind":{{"type":"string"}},"{own}":{{}}}}}}"#
+            )
+        };
+        let [one, other] = schemas;
+        let link = |name: &str| format!(r##"{{"$ref":"#/components/schemas/{name}"}}"##);
+        format!(
+            r##"{{"openapi":"3.1.0","info":{{"title":"t","version":"1"}},"paths":{{"/x":{{"post":{{
+            "requestBody":{{"content":{{"a/json":{{"schema":{{"$ref":"#/components/schemas/U"}}}}}}}},
+            "responses":{{"200":{{"description":"","content":{{"a/json":{{"schema":{{"$ref":"#/components/schemas/U"}}}}}}}}}}}}}}}},
+            "components":{{"schemas":{{"U":{{"anyOf":[{},{}]{discriminator}}},{},{}}}}}}}"##,
+            link(one),
+            link(other),
+            form(one),
+            form(other)
+        )
+    };
+    let pets = |discriminator: &str| text(["Dog", "Cat"], discriminator);
+    let by = |tag: &str, mapping: &str| {
+        format!(r#","discriminator":{{"propertyName":"{tag}","mapping":{{{mapping}}}}}"#)
+    };
+    let words = |old: &str, new: &str| {
+        let all = changes(old, new, true).into_iter().filter(|change| change.level() > S);
+        all.map(|change| (change.rule, change.readers, change.writers)).collect::<Vec<_>>()
+    };
+    let (dog, cat) = (r#""dog":"Dog","#, r#""cat":"Cat""#);
+    let old = pets(&by("kind", &format!("{dog}{cat}")));
+    let hound = pets(&by("kind", &format!(r#""hound":"Dog",{cat}"#)));
+    let changed = ("discriminator-changed", B, B);
+    let value = ("discriminator-value-added", B, A);
+    assert_eq!(words(&old, &hound), [changed, value]);
+    assert_eq!(words(&old, &pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#)))), [value]);
+    assert_eq!(words(&old, &pets(&by("kind", r#""dog":"Cat","cat":"Dog""#))), [changed, changed]);
+    assert_eq!(words(&old, &pets(&by("type", &format!("{dog}{cat}")))), [changed]);
+    assert_eq!(words(&old, &pets("")), [("discriminator-removed", B, A)]);
+    assert_eq!(words(&pets(""), &old), [("discriminator-added", A, B)]);
+    // What a value leads to may be said in other words.
+    let links = r##""dog":"#/components/schemas/Dog","cat":"#/components/schemas/Cat""##;
+    assert_eq!(words(&old, &pets(&by("kind", links))), []);
+    // A form that no mapping names is meant by its own name, and by another one when it has one.
+    assert_eq!(words(&pets(&by("kind", "")), &pets(&by("kind", r#""Dog":"Dog","Cat":"Cat""#))), []);
+    let renamed = words(&pets(&by("kind", "")), &text(["Hound", "Cat"], &by("kind", "")));
+    assert!(renamed.contains(&changed), "{renamed:?}");
+}
+
+/// Where constants of the branches tell them apart, nobody asks the `discriminator`.
+#[test]
+fn constants_say_what_is_meant_themselves() {
+    let of = |more: &str| {
+        let form = |tag: &str| {
+            format!(r#"{{"type":"object","required":["k"],"properties":{{"k":{{"const":"{tag}"}}}}}}"#)
+        };
+        format!(r#"{{"oneOf":[{},{}]{more}}}"#, form("a"), form("b"))
+    };
+    let all = found(&of(r#","discriminator":{"propertyName":"k"}"#), &of(""));
+    assert_eq!(all, []);
+}
+
 #[test]
 fn it_is_said_which_tokens_stop_working() {
     let said = |old: &str, new: &str| {
@@ -350,6 +625,33 @@ fn it_is_said_which_tokens_stop_working() {
     );
     assert_eq!(said("[]", r#"[{"k":[]}]"#), ["calls without credentials are refused: `k` is needed"]);
     assert_eq!(said(r#"[{"k":[]}]"#, r#"[{"k":[]},{"s":["a"]}]"#), Vec::<String>::new());
+}
+
+/// A scheme is what it says: another name for it costs no token.
+#[test]
+fn a_scheme_with_another_name_is_what_it_was() {
+    let text = |schemes: &[(&str, &str)]| {
+        let one = |(name, scheme): &(&str, &str)| {
+            format!(r#""{name}":{{"type":"http","scheme":"{scheme}","description":"{name}"}}"#)
+        };
+        let all: Vec<String> = schemes.iter().map(one).collect();
+        let first = schemes[0].0;
+        format!(
+            r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1"}},"components":{{"securitySchemes":{{{}}}}},
+            "paths":{{"/x":{{"get":{{"security":[{{"{first}":[]}}],"responses":{{}}}}}}}}}}"#,
+            all.join(",")
+        )
+    };
+    let words = |old: &[(&str, &str)], new: &[(&str, &str)]| {
+        let all = changes(&text(old), &text(new), true).into_iter();
+        all.map(|change| (change.rule, change.level())).filter(|(_, level)| *level > A).collect::<Vec<_>>()
+    };
+    assert_eq!(words(&[("bearerAuth", "bearer")], &[("bearer", "bearer")]), [("security-scheme-renamed", R)]);
+    assert_eq!(words(&[("one", "bearer")], &[("other", "basic")]), [("security-changed", B)]);
+    // Which of them it is now, nobody says.
+    let several = [("b", "bearer"), ("c", "bearer")];
+    assert_eq!(words(&[("a", "bearer")], &several), [("security-changed", B)]);
+    assert_eq!(words(&several, &[("a", "bearer")]), [("security-changed", B)]);
 }
 
 #[test]

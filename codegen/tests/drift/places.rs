@@ -194,7 +194,19 @@ fn sarif_says_what_the_other_reports_say() {
     assert!(words.contains("Proven: only one version accepts \"aaaaaa\"."), "{words}");
     // Lines may move, the finding stays the same one.
     let fingerprint = &result["partialFingerprints"]["contractDrift/v1"];
-    assert_eq!(fingerprint, "length-widened GET /b 200 body /name");
+    assert_eq!(fingerprint, "length-widened GET /b 200 body /name: `maxLength` is 6, was 5");
+}
+
+/// What reads the log takes two results of one fingerprint for one finding.
+#[test]
+fn each_finding_of_a_place_has_a_fingerprint_of_its_own() {
+    let read = |values: &str| text("s.json", &format!(r#"{{"enum":[{values}]}}"#));
+    let found = drift(&read(r#""a","b","c""#), &read(r#""c""#));
+    let log: Value = serde_json::from_str(&report::sarif(&found, &View::default())).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let prints: std::collections::BTreeSet<_> =
+        results.iter().map(|result| result["partialFingerprints"].to_string()).collect();
+    assert_eq!((results.len(), prints.len()), (2, 2), "{prints:?}");
 }
 
 /// What changed is compared once, not once for each operation that reaches it.

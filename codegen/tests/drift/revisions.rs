@@ -116,6 +116,30 @@ fn a_configuration_is_read_as_it_was() {
     assert_eq!((code, out.contains("length-widened")), (1, true), "{out}{err}");
 }
 
+/// What a configuration names is there whatever it is called, and where it lies outside of the repository.
+#[test]
+fn what_a_configuration_names_is_found() {
+    let repository = Repository::new("named");
+    let outside = Repository::new("named-outside");
+    outside.put("part.json", r#"{"type":"string"}"#);
+    let away = outside.0.file_name().unwrap().to_str().unwrap();
+    let root = r#"{"$id":"https://x.example/root","type":"object","properties":{"p":{"$ref":"https://away.example/part.json"}}}"#;
+    repository.put("api/root.contract", root);
+    repository.put("vendor.overlay", r#"{"title":"Root"}"#);
+    repository.put(
+        "codegen.toml",
+        &format!(
+            "inputs = [\"api/root.contract\"]\n[input]\noverlays = [\"vendor.overlay\"]\n\
+             [mounts]\n\"https://away.example/\" = \"../{away}\"\n"
+        ),
+    );
+    repository.commit("v1.0.0");
+    repository.put("api/root.contract", &root.replace("\"p\"", "\"q\""));
+    let (code, out, err) = repository.drift(&["--against", "v1.0.0", "codegen.toml"]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("property-removed") && out.contains("property-added"), "{out}{err}");
+}
+
 #[test]
 fn a_contract_that_stood_elsewhere_is_named() {
     let repository = Repository::new("elsewhere");
@@ -200,8 +224,7 @@ fn the_hook_of_the_book_refuses_what_breaks() {
     let hook = repository.0.join(".git/hooks/pre-commit");
     repository.put(".git/hooks/pre-commit", &book("pre-commit"));
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    let commit = || {
-        repository.git(&["add", "--all"]);
+    let staged = || {
         let author = ["-c", "user.name=T", "-c", "user.email=t@x.example", "-c", "commit.gpgsign=false"];
         let output = Command::new("git")
             .arg("-C")
@@ -213,11 +236,19 @@ fn the_hook_of_the_book_refuses_what_breaks() {
             .unwrap();
         (output.status.success(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
     };
+    let commit = || {
+        repository.git(&["add", "--all"]);
+        staged()
+    };
     let released = book("released/shelf.yaml");
     repository.put("shelf.yaml", &released);
     assert!(commit().0, "the first has nothing to be compared with");
     repository.put("shelf.yaml", &released.replace("{3,60}", "{4,60}"));
     let (done, said) = commit();
+    assert!(!done && said.contains("pattern-narrowed"), "{said}");
+    // What is committed is judged, whatever the file says by now.
+    repository.put("shelf.yaml", &released);
+    let (done, said) = staged();
     assert!(!done && said.contains("pattern-narrowed"), "{said}");
     // Words may change.
     repository.put("shelf.yaml", &released.replace("The item.", "The stored item."));

@@ -6,6 +6,17 @@
 #![allow(clippy::duplicate_mod, reason = "the case is compiled without them as well")]
 #![allow(dead_code, reason = "what a test does not ask for is part of the output all the same")]
 
+#[path = "../cases/credentials/expected"]
+pub mod credentials {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod types;
+}
+
 #[path = "../cases/faults_operations/expected"]
 pub mod faults_operations {
     pub mod answers;
@@ -40,6 +51,19 @@ pub mod faults_yaml {
     pub mod types;
 }
 
+#[path = "../cases/formats/expected"]
+pub mod formats {
+    pub mod calls;
+    pub mod client;
+    pub mod formats;
+    pub mod json_schemas;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/hangar/expected"]
 pub mod hangar {
     pub mod answers;
@@ -54,6 +78,17 @@ pub mod hangar {
 
 #[path = "../cases/openapi_30/expected"]
 pub mod openapi_30 {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
+#[path = "../cases/openapi_32/expected"]
+pub mod openapi_32 {
     pub mod calls;
     pub mod client;
     pub mod models;
@@ -127,6 +162,19 @@ pub mod operations_unsendable {
 
 #[path = "../cases/overlays/expected"]
 pub mod overlays {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
+#[path = "../cases/streams/expected"]
+pub mod streams {
+    pub mod answers;
+    pub mod bodies;
     pub mod calls;
     pub mod client;
     pub mod models;

@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "what a case does not ask for is part of the output all the same")]
 #![allow(clippy::redundant_comparisons, clippy::module_inception, reason = "the contracts are like that")]
 #![allow(unexpected_cfgs, reason = "features of the crate that output usually belongs to")]
+#![allow(deprecated, reason = "what a contract calls deprecated is asked for all the same")]
 
 use crate::model::{Model, models};
 
@@ -20,6 +21,8 @@ pub mod annotations;
 pub mod areas;
 #[path = "../cases/array_limits/expected/root.rs"]
 pub mod array_limits;
+#[path = "../cases/attributes/expected/root.rs"]
+pub mod attributes;
 #[path = "../cases/boolean_schemas/expected/root.rs"]
 pub mod boolean_schemas;
 #[path = "../cases/combined_types/expected/root.rs"]
@@ -34,12 +37,16 @@ pub mod contains;
 pub mod content_annotations;
 #[path = "../cases/counts_settled/expected/root.rs"]
 pub mod counts_settled;
+#[path = "../cases/credentials/expected/root.rs"]
+pub mod credentials;
 #[path = "../cases/defaults/expected/root.rs"]
 pub mod defaults;
 #[path = "../cases/dependent_required/expected/root.rs"]
 pub mod dependent_required;
 #[path = "../cases/dependent_schemas/expected/root.rs"]
 pub mod dependent_schemas;
+#[path = "../cases/deprecated/expected/root.rs"]
+pub mod deprecated;
 #[path = "../cases/discriminator/expected/root.rs"]
 pub mod discriminator;
 #[path = "../cases/docs_odd_signs/expected/root.rs"]
@@ -82,6 +89,12 @@ pub mod faults_yaml;
 pub mod format_annotation;
 #[path = "../cases/format_assertion/expected/root.rs"]
 pub mod format_assertion;
+#[path = "../cases/formats/expected/root.rs"]
+pub mod formats;
+#[path = "../cases/formats_chrono/expected/root.rs"]
+pub mod formats_chrono;
+#[path = "../cases/formats_time/expected/root.rs"]
+pub mod formats_time;
 #[path = "../cases/hangar/expected/root.rs"]
 pub mod hangar;
 #[path = "../cases/if_then_else/expected/root.rs"]
@@ -104,6 +117,8 @@ pub mod names_fields;
 pub mod names_foreign;
 #[path = "../cases/names_kept/expected/root.rs"]
 pub mod names_kept;
+#[path = "../cases/names_long/expected/root.rs"]
+pub mod names_long;
 #[path = "../cases/names_problem/expected/root.rs"]
 pub mod names_problem;
 #[path = "../cases/names_types/expected/root.rs"]
@@ -136,6 +151,8 @@ pub mod number_whole;
 pub mod openapi_30;
 #[path = "../cases/openapi_30_nullable/expected/root.rs"]
 pub mod openapi_30_nullable;
+#[path = "../cases/openapi_32/expected/root.rs"]
+pub mod openapi_32;
 #[path = "../cases/openapi_files/expected/root.rs"]
 pub mod openapi_files;
 #[path = "../cases/operations/expected/root.rs"]
@@ -192,6 +209,8 @@ pub mod refine_base;
 pub mod replaced;
 #[path = "../cases/secrets/expected/root.rs"]
 pub mod secrets;
+#[path = "../cases/streams/expected/root.rs"]
+pub mod streams;
 #[path = "../cases/string_limits/expected/root.rs"]
 pub mod string_limits;
 #[path = "../cases/string_patterns/expected/root.rs"]
@@ -252,6 +271,8 @@ pub mod union_wider_branch;
 pub mod unique_items;
 #[path = "../cases/unknown_kept/expected/root.rs"]
 pub mod unknown_kept;
+#[path = "../cases/vendor/expected/root.rs"]
+pub mod vendor;
 #[path = "../cases/views/expected/root.rs"]
 pub mod views;
 #[path = "../cases/vocabulary/expected/root.rs"]
@@ -268,6 +289,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "annotations" => models!(annotations: Input),
         "areas" => models!(areas: Id, Level, Org, Shared, Ship),
         "array_limits" => models!(array_limits: Input, Matrix, Row),
+        "attributes" => models!(attributes: Input, Size),
         "boolean_schemas" => models!(boolean_schemas: Input, Open),
         "combined_types" => models!(combined_types: Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Shape, ShapeBox, ShapeDot),
         "const_members" => models!(const_members: Input, InputVersion, KindValue),
@@ -275,9 +297,11 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "contains" => models!(contains: Input),
         "content_annotations" => models!(content_annotations: Input),
         "counts_settled" => models!(counts_settled: Input, InputAny, InputNever, InputNone, InputOne),
+        "credentials" => models!(credentials: Refused),
         "defaults" => models!(defaults: Input, InputNested, InputUnit),
         "dependent_required" => models!(dependent_required: Input),
         "dependent_schemas" => models!(dependent_schemas: Input),
+        "deprecated" => models!(deprecated: Input, InputEither, KindValue, Part, Whole),
         "discriminator" => models!(discriminator: Cat, Derived, Dog, Pet),
         "docs_odd_signs" => models!(docs_odd_signs: BothD, Input, InputTurn),
         "draft_04" => models!(draft_04: Part, Placed, Root, RootPart),
@@ -299,6 +323,9 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "faults_yaml" => models!(faults_yaml: Base, Derived, ReadPhone),
         "format_annotation" => models!(format_annotation: Input, Link, Moment),
         "format_assertion" => models!(format_assertion: Booking, BookingKind, Id, Meta, Told),
+        "formats" => models!(formats: Booking, BookingAny, BookingKind, Id),
+        "formats_chrono" => models!(formats_chrono: Input),
+        "formats_time" => models!(formats_time: Input),
         "hangar" => models!(hangar: IdempotencyKey, ManualRange, Other, Problem, Ship, ShipChangeSet, ShipPage),
         "if_then_else" => models!(if_then_else: Input, InputUnit),
         "implied_objects" => models!(implied_objects: Input),
@@ -310,6 +337,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "names_fields" => models!(names_fields: Input, InputAt, InputExtra, InputFoundItem),
         "names_foreign" => models!(names_foreign: Input, InputUnit),
         "names_kept" => models!(names_kept: Input, Part, Size),
+        "names_long" => models!(names_long: Input, TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsMapInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince),
         "names_problem" => models!(names_problem: Error, Input),
         "names_types" => models!(names_types: ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue, PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY, UndeclaredValue, ValidatorValue, ViolationsValue),
         "never_text" => models!(never_text: Input),
@@ -326,6 +354,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_whole" => models!(number_whole: Input, InputKind),
         "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Problem),
         "openapi_30_nullable" => models!(openapi_30_nullable: Berth, BerthCargo, BerthLoad, BerthState, Boxes, Bulk, Maybe, MaybeValue, Ship),
+        "openapi_32" => models!(openapi_32: Book, Filter),
         "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
@@ -354,6 +383,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "refine_base" => models!(refine_base: NotedPage, Ship, ShipPage, Thing),
         "replaced" => models!(replaced: Input),
         "secrets" => models!(secrets: Input, NullableToken, Token),
+        "streams" => models!(streams: Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply, WatchThreadAnswer200Item),
         "string_limits" => models!(string_limits: Input, Two),
         "string_patterns" => models!(string_patterns: Input, Slug),
         "tri_state" => models!(tri_state: Input, InputInner, InputLevel, Maybe, Name),
@@ -384,6 +414,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_wider_branch" => models!(union_wider_branch: Input, List, Object, Tagged, TaggedX, TaggedY),
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
+        "vendor" => models!(vendor: Input, InputBy, InputKind, InputState),
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
         "webhooks_only" => models!(webhooks_only: Event),

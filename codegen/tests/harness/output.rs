@@ -255,7 +255,8 @@ fn list(problems: &mut String) {
          #![deny(warnings, clippy::all)]\n\
          #![allow(dead_code, reason = \"what a case does not ask for is part of the output all the same\")]\n\
          #![allow(clippy::redundant_comparisons, clippy::module_inception, reason = \"the contracts are like that\")]\n\
-         #![allow(unexpected_cfgs, reason = \"features of the crate that output usually belongs to\")]\n\n\
+         #![allow(unexpected_cfgs, reason = \"features of the crate that output usually belongs to\")]\n\
+         #![allow(deprecated, reason = \"what a contract calls deprecated is asked for all the same\")]\n\n\
          use crate::model::{Model, models};\n\n",
     );
     let cases: Vec<Case> = Case::all().into_iter().filter(|case| !case.is_refused()).collect();

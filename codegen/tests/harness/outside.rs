@@ -13,3 +13,23 @@ impl<'de> Read<'de> for Temperature {
         String::read(deserializer).map(Self)
     }
 }
+
+/// A number that is written with a prefix, for the case `formats`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sku(pub u32);
+
+impl Sku {
+    /// `S-17`
+    ///
+    /// # Errors
+    /// When the text is another one.
+    pub fn read(text: &str) -> Result<Self, std::num::ParseIntError> {
+        text.strip_prefix("S-").unwrap_or("no number").parse().map(Self)
+    }
+
+    /// The same.
+    #[must_use]
+    pub fn write(&self) -> String {
+        format!("S-{}", self.0)
+    }
+}

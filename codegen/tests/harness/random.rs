@@ -8,9 +8,22 @@ const NAMES: [&str; 5] = ["kind", "a", "b", "c", "type"];
 /// Values of tags.
 const TAGS: [&str; 4] = ["x", "y", "zz", "w-1"];
 
+/// The meta-schema of contracts that assert formats.
+pub(crate) const META: &str = r#"{"$vocabulary":{
+    "https://json-schema.org/draft/2020-12/vocab/core":true,
+    "https://json-schema.org/draft/2020-12/vocab/applicator":true,
+    "https://json-schema.org/draft/2020-12/vocab/unevaluated":true,
+    "https://json-schema.org/draft/2020-12/vocab/validation":true,
+    "https://json-schema.org/draft/2020-12/vocab/meta-data":true,
+    "https://json-schema.org/draft/2020-12/vocab/format-assertion":true}}"#;
+/// Where it is.
+pub(crate) const META_URI: &str = "https://meta.example/with-formats";
+
 /// A source of documents.
 pub(crate) struct Random {
     state: u64,
+    /// Whether formats are asserted, for which the dialect has no words of OpenAPI.
+    asserts: bool,
     /// Where definitions stand: `#/$defs/`.
     prefix: &'static str,
     definitions: usize,
@@ -24,12 +37,19 @@ pub(crate) struct Document {
     pub(crate) definitions: Vec<String>,
     /// The operation that a part of it is left with, where it has operations.
     pub(crate) part: Option<String>,
+    /// Whether its dialect asserts formats.
+    pub(crate) asserts: bool,
 }
 
-/// The document of a number; every third one has operations.
+/// The document of a number; every third one has operations, every fourth asserts formats.
 pub(crate) fn document(number: u64) -> Document {
     let prefix = if number % 3 == 2 { "#/components/schemas/" } else { "#/$defs/" };
-    let mut random = Random { state: number, prefix, definitions: 0 };
+    let asserts = number % 4 == 1;
+    let dialect = |keyword: &str| match asserts {
+        true => format!("\"{keyword}\":\"{META_URI}\","),
+        false => String::new(),
+    };
+    let mut random = Random { state: number, asserts, prefix, definitions: 0 };
     random.definitions = 2 + random.below(4);
     let definitions: Vec<String> =
         (0..random.definitions).map(|at| format!("\"D{at}\":{}", random.definition(at))).collect();
@@ -37,9 +57,10 @@ pub(crate) fn document(number: u64) -> Document {
     let definitions = definitions.join(",");
     if number % 3 != 2 {
         return Document {
-            text: format!("{{\"$defs\":{{{definitions}}}}}"),
+            text: format!("{{{}\"$defs\":{{{definitions}}}}}", dialect("$schema")),
             definitions: pointers,
             part: None,
+            asserts,
         };
     }
     let paths: Vec<String> = (0..random.definitions)
@@ -51,10 +72,11 @@ pub(crate) fn document(number: u64) -> Document {
         .collect();
     let part = random.chance(2).then(|| format!("d{}", random.below(random.definitions)));
     let text = format!(
-        r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1"}},"paths":{{{}}},"components":{{"schemas":{{{definitions}}}}}}}"#,
+        r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1"}},{}"paths":{{{}}},"components":{{"schemas":{{{definitions}}}}}}}"#,
+        dialect("jsonSchemaDialect"),
         paths.join(",")
     );
-    Document { text, definitions: pointers, part }
+    Document { text, definitions: pointers, part, asserts }
 }
 
 impl Random {
@@ -167,6 +189,7 @@ impl Random {
         let keyword = self.pick(&["oneOf", "oneOf", "anyOf"]);
         let outside = self.chance(3).then(|| self.reference(before));
         let mut branches = Vec::new();
+        let mut mapping = Vec::new();
         for tag in TAGS.into_iter().take(1 + self.below(3)) {
             let literal = match self.below(3) {
                 0 => format!("{{\"enum\":[\"{tag}\"]}}"),
@@ -176,6 +199,9 @@ impl Random {
             let required = if self.chance(4) { "" } else { ",\"required\":[\"kind\"]" };
             let said = format!("\"properties\":{{\"kind\":{literal}}}{required}");
             let base = self.reference(before);
+            if self.chance(2) {
+                mapping.push(base.replacen("$ref", tag, 1));
+            }
             branches.push(match self.below(6) {
                 0 => format!("{{\"allOf\":[{{{base}}},{{{said}}}]}}"),
                 1 => format!("{{{base},{said}}}"),
@@ -205,6 +231,10 @@ impl Random {
             out.push(format!("\"properties\":{{\"kind\":{rule}}}"));
         }
         out.push(format!("\"{keyword}\":[{}]", branches.join(",")));
+        if !self.asserts && self.chance(4) {
+            let mapping = mapping.join(",");
+            out.push(format!("\"discriminator\":{{\"propertyName\":\"kind\",\"mapping\":{{{mapping}}}}}"));
+        }
         if self.chance(8) {
             out.push(format!("\"unevaluatedProperties\":{}", self.pick(&["false", "{\"type\":\"string\"}"])));
         }
@@ -272,6 +302,16 @@ impl Random {
     }
 
     fn scalar(&mut self) -> String {
+        if self.asserts && self.chance(3) {
+            let asserted = [
+                "{\"type\":\"string\",\"format\":\"date\"}",
+                "{\"format\":\"ipv4\"}",
+                "{\"type\":[\"string\",\"null\"],\"format\":\"uuid\"}",
+                "{\"type\":\"string\",\"not\":{\"format\":\"email\"}}",
+                "{\"enum\":[\"127.0.0.1\",\"x\",1],\"format\":\"ipv4\"}",
+            ];
+            return self.pick(&asserted).to_owned();
+        }
         let number = self.pick(&["0", "3", "1.25e1", "-2", "1e1", "2.5", "1e19", "-1E0", "30e-1"]);
         match self.below(12) {
             0 => "{\"type\":\"string\"}".to_owned(),

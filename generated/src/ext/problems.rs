@@ -40,6 +40,7 @@ impl Problem {
             correlation_id,
             errors: None,
             confirmation_url: None,
+            #[allow(deprecated, reason = "every field is said, also one that nobody fills any more")]
             retry_after_seconds: None,
             extra: Map::new(),
         }

@@ -2,6 +2,11 @@
 
 //! Answers and refusals of several types.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 /// What `GET /exchange/v1/openapi.json` answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContractOpenapiAnswer {

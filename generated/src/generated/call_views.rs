@@ -2,6 +2,11 @@
 
 //! Traits over calls that take the same parameters.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 use ::contract_runtime::client::Call;
 
 /// A call that reads a page of a feed.

@@ -2,6 +2,11 @@
 
 //! What each operation is asked, in types that client and server share.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 /// What `GET /exchange/v1` is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceDocumentCall;

@@ -2,6 +2,11 @@
 
 //! The codes of problems (ERR-05 to ERR-41).
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 ::contract_runtime::open_enum! {
     /// The codes of problems (ERR-05 to ERR-41).
     ///

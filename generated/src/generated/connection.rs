@@ -2,6 +2,11 @@
 
 //! The service document, the installation, the account check.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, contract, read::is_apart, schema::Validator,

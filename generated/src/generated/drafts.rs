@@ -2,6 +2,11 @@
 
 //! Drafts that the member confirms in a browser, and the offline file.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
     Contract, Json, Map, Number, Secret, read::is_apart, schema::Validator,

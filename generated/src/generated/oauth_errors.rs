@@ -2,6 +2,11 @@
 
 //! Errors of the identity provider (ERR-43 to ERR-50, and those that its grants need).
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 ::contract_runtime::open_enum! {
     /// Errors of the identity provider (ERR-43 to ERR-50, and those that its grants need).
     ///

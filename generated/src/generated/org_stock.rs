@@ -2,6 +2,11 @@
 
 //! The pools of the member's org units, their entries, rosters and change sets.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
     Contract, Json, Map, contract, read::is_apart, schema::Validator,

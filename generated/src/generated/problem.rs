@@ -2,6 +2,11 @@
 
 //! Refusals: RFC 9457 problems.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
     Contract, Json, Map, Secret, contract, read::is_apart, schema::Validator,
@@ -125,6 +130,7 @@ pub struct Problem {
     /// Reserved and never sent: read the `Retry-After` header.
     ///
     /// Limits: at least 0; format `int64`.
+    #[deprecated = "the contract says so"]
     pub retry_after_seconds: Option<i64>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,

@@ -2,6 +2,11 @@
 
 //! Why an op of a change set was not applied (WRT-09).
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 ::contract_runtime::open_enum! {
     /// Why an op of a change set was not applied (WRT-09).
     ///

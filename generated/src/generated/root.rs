@@ -94,6 +94,11 @@ pub mod codes;
 pub mod connection;
 pub mod demand;
 pub mod drafts;
+
+#[cfg(feature = "schemars")]
+#[doc(hidden)]
+pub mod json_schemas;
+
 pub mod oauth_errors;
 pub mod operations;
 pub mod org_stock;

@@ -2,6 +2,11 @@
 
 //! The scopes of the exchange, their areas and the line of the consent page (CON-13, WEB-03).
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 ::contract_runtime::open_enum! {
     /// The scopes of the exchange, their areas and the line of the consent page (CON-13, WEB-03).
     ///

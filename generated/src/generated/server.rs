@@ -2,6 +2,11 @@
 
 //! The server interface: a trait, and the router that calls it.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{

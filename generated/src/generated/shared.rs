@@ -2,6 +2,11 @@
 
 //! Types that several areas use: references, amounts, places, pages, results.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
     Contract, Json, Map, Number, contract, read::is_apart, schema::Validator,
@@ -156,6 +161,7 @@ pub struct ChangeResult {
     /// Limits: at least 0; format `int64`.
     pub offers_removed: Option<i64>,
     /// Reserved and never sent: read the feed.
+    #[deprecated = "the contract says so"]
     pub cursor: Option<Cursor>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,

@@ -2,6 +2,11 @@
 
 //! The member's stock lots and their change sets.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
     Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,

@@ -2,6 +2,11 @@
 
 //! Every type of the contract by its own name.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 pub use super::blueprints::{
     AddBlueprint, Blueprint, BlueprintChangeSet, BlueprintKey, BlueprintOp,
     BlueprintPage, RemoveBlueprint,

@@ -2,6 +2,11 @@
 
 //! Traits over types that have members in common.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 use ::core::fmt::Debug;
 use ::contract_runtime::Contract;
 

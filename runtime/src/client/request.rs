@@ -25,15 +25,18 @@ use crate::{
 #[must_use]
 pub struct Request {
     operation: &'static Operation,
-    checks: RequestChecks,
+    pub(super) checks: RequestChecks,
     path: String,
     query: String,
-    headers: HeaderMap,
+    pub(super) headers: HeaderMap,
     cookies: String,
     /// What the contract gives the operation, and before that what the caller says.
     server: Option<&'static str>,
     address: Option<String>,
     body: Bytes,
+    /// In the place of the body.
+    #[cfg(feature = "stream")]
+    pub(super) pieces: Option<crate::transport::ByteStream>,
     extensions: Extensions,
     violations: Vec<Violation>,
 }
@@ -55,6 +58,8 @@ impl Request {
             server,
             address: None,
             body: Bytes::new(),
+            #[cfg(feature = "stream")]
+            pieces: None,
             extensions: Extensions::new(),
             violations: Vec::new(),
         }
@@ -309,7 +314,7 @@ impl Request {
     }
 
     /// What the contract says of a media type.
-    fn content(&self, media_type: &str) -> Option<&'static Content> {
+    pub(super) fn content(&self, media_type: &str) -> Option<&'static Content> {
         let content = self.operation.body?.content;
         content.iter().find(|content| content.media_type == media_type)
     }
@@ -344,6 +349,12 @@ impl Request {
     ) -> Result<(&'static Operation, http::Request<Bytes>), SendError> {
         Violations::check(self.violations).map_err(SendError::InvalidRequest)?;
         let cannot = || TransportError::new(TransportFault::Request, Delivery::NotSent);
+        #[cfg(feature = "stream")]
+        if self.pieces.is_some() {
+            return Err(cannot()
+                .with_source("a body in pieces goes through `Core::upload` or `Core::open`")
+                .into());
+        }
         // The address of a webhook is whole, and may have a query.
         let whole = self.operation.is_webhook();
         let address = self.address.as_deref().or(self.server);

@@ -1,5 +1,8 @@
 //! A plain transport, for contracts that need no signatures of their own.
 
+#[cfg(feature = "stream")]
+mod pieces;
+
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -15,34 +18,38 @@ use crate::{
 pub struct ReqwestTransport {
     client: reqwest::Client,
     max_body: usize,
+    /// For a whole call; none where the client has its own.
+    timeout: Option<Duration>,
 }
 
 impl ReqwestTransport {
     /// Largest body that is read unless told otherwise: 64 MiB.
     pub const MAX_BODY: usize = 64 << 20;
 
-    /// Ten seconds to connect, sixty for a whole call.
+    /// Ten seconds to connect, sixty for a whole call. A stream has no such end: of it, sixty for
+    /// the head, and between two pieces.
     ///
     /// # Errors
     /// When the platform's TLS cannot be set up.
     pub fn new() -> Result<Self, TransportError> {
         let client = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
-            .timeout(Duration::from_secs(60))
+            .read_timeout(Duration::from_secs(60))
             .redirect(reqwest::redirect::Policy::none())
             // reqwest would resend refused streams unchanged, which is wrong for requests
             // that carry anything used once.
             .retry(reqwest::retry::never())
             .build()
             .map_err(|error| failed(error, TransportFault::Request, Delivery::NotSent))?;
-        Ok(Self::from_client(client))
+        Ok(Self { timeout: Some(Duration::from_secs(60)), ..Self::from_client(client) })
     }
 
     /// Sends through a client that was set up elsewhere (headers, proxies, time limits). Its
-    /// redirects, retries and cookies are whatever they were set to.
+    /// redirects, retries and cookies are whatever they were set to. A time limit for whole calls
+    /// ends streams too; a client for those has one for each read instead.
     #[must_use]
     pub const fn from_client(client: reqwest::Client) -> Self {
-        Self { client, max_body: Self::MAX_BODY }
+        Self { client, max_body: Self::MAX_BODY, timeout: None }
     }
 
     /// Reads bodies up to so many bytes.
@@ -53,26 +60,13 @@ impl ReqwestTransport {
     }
 
     async fn exchange(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, TransportError> {
-        let request = reqwest::Request::try_from(request)
+        let mut request = reqwest::Request::try_from(request)
             .map_err(|error| failed(error, TransportFault::Request, Delivery::NotSent))?;
-        let mut response = self.client.execute(request).await.map_err(|error| {
-            if error.is_builder() {
-                failed(error, TransportFault::Request, Delivery::NotSent)
-            } else if error.is_connect() {
-                failed(error, TransportFault::Connect, Delivery::NotSent)
-            } else if error.is_timeout() {
-                failed(error, TransportFault::Timeout, Delivery::Unknown)
-            } else {
-                failed(error, TransportFault::Interrupted, Delivery::Unknown)
-            }
-        })?;
+        *request.timeout_mut() = self.timeout;
+        let mut response = self.client.execute(request).await.map_err(unanswered)?;
         let too_large = || TransportError::new(TransportFault::TooLarge, Delivery::Unknown);
         let mut body = BytesMut::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| {
-            let timeout = error.is_timeout();
-            let fault = if timeout { TransportFault::Timeout } else { TransportFault::Interrupted };
-            failed(error, fault, Delivery::Unknown)
-        })? {
+        while let Some(chunk) = response.chunk().await.map_err(cut)? {
             if chunk.len() > self.max_body - body.len() {
                 return Err(too_large());
             }
@@ -89,6 +83,30 @@ impl Transport for ReqwestTransport {
     fn send<'a>(&'a self, _operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
         Box::pin(self.exchange(request))
     }
+
+    #[cfg(feature = "stream")]
+    fn streams(&self) -> Option<&dyn crate::transport::StreamTransport> {
+        Some(self)
+    }
+}
+
+/// Before there is an answer.
+fn unanswered(error: reqwest::Error) -> TransportError {
+    if error.is_builder() {
+        failed(error, TransportFault::Request, Delivery::NotSent)
+    } else if error.is_connect() {
+        failed(error, TransportFault::Connect, Delivery::NotSent)
+    } else if error.is_timeout() {
+        failed(error, TransportFault::Timeout, Delivery::Unknown)
+    } else {
+        failed(error, TransportFault::Interrupted, Delivery::Unknown)
+    }
+}
+
+/// In the middle of an answer.
+fn cut(error: reqwest::Error) -> TransportError {
+    let fault = if error.is_timeout() { TransportFault::Timeout } else { TransportFault::Interrupted };
+    failed(error, fault, Delivery::Unknown)
 }
 
 /// Without the address: queries may hold what no log may show.

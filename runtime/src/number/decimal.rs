@@ -124,6 +124,17 @@ impl<'a> Decimal<'a> {
         Canonical::Long { negative, digits: self.digits().collect(), point: self.point.clone() }
     }
 
+    /// The value as a coefficient, not divisible by ten, and the power of ten that it is multiplied
+    /// by; `None` when either does not fit.
+    #[cfg(feature = "rust_decimal")]
+    pub(super) fn coefficient(&self) -> Option<(i128, i128)> {
+        let Exponent::Near(point) = self.point else { return None };
+        let digits =
+            self.digits().try_fold(0_i128, |sum, digit| sum.checked_mul(10)?.checked_add(digit.into()))?;
+        let exponent = point.checked_sub(i128::try_from(self.len()).ok()?)?;
+        Some((if self.negative { -digits } else { digits }, exponent))
+    }
+
     /// Zeros to append to the digits to get a whole number; `None` when there is a fraction.
     fn trailing_zeros(&self, shift: u8) -> Option<Exponent> {
         if self.is_zero() {

@@ -275,7 +275,7 @@ const fn is_nested(value: &Json) -> bool {
 
 /// Percent-encodes everything but unreserved characters (RFC 3986, 2.3), and of those the
 /// ones that are reserved here.
-fn encoded(text: &str, reserved: &[u8]) -> String {
+pub(crate) fn encoded(text: &str, reserved: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

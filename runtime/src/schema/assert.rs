@@ -51,6 +51,7 @@ pub(super) fn of_text(keyword: &Keyword<'_>, value: &Json, text: &str) -> Said {
         Keyword::MinLength(least) => ("minLength", text::char_count_at_least(text, size(*least))),
         Keyword::Pattern(pattern) => ("pattern", pattern.is_match(text)),
         Keyword::Format(format) => ("format", format.is_match(text)),
+        Keyword::Parse(parse) => ("format", (parse.is_match)(text)),
         _ => return of_any(keyword, value),
     })
 }
@@ -97,6 +98,7 @@ pub(super) fn of_any(keyword: &Keyword<'_>, value: &Json) -> Said {
         | Keyword::MinLength(_)
         | Keyword::Pattern(_)
         | Keyword::Format(_)
+        | Keyword::Parse(_)
         | Keyword::MaxItems(_)
         | Keyword::MinItems(_)
         | Keyword::MaxProperties(_)

@@ -361,7 +361,13 @@ impl Call {
         Ok(self.answer(status, "", reply, Bytes::new()))
     }
 
-    fn answer(&self, status: u16, media_type: &'static str, reply: Reply<()>, body: Bytes) -> Answer {
+    pub(super) fn answer(
+        &self,
+        status: u16,
+        media_type: &'static str,
+        reply: Reply<()>,
+        body: Bytes,
+    ) -> Answer {
         let declared = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let Reply { status, mut headers, .. } = reply;
         let status = status.unwrap_or(declared);

@@ -194,7 +194,7 @@ impl Call {
     }
 
     /// What the contract says of the body's media type.
-    fn content(&self) -> Option<&'static Content> {
+    pub(super) fn content(&self) -> Option<&'static Content> {
         let body = self.operation.body?;
         let named = self.context.header(CONTENT_TYPE.as_str()).and_then(|line| body.of(line));
         named.or(body.content.first())

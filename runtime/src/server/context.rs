@@ -16,6 +16,8 @@ pub struct Context {
     parts: Arc<Parts>,
     operation: Option<&'static Operation>,
     body: Bytes,
+    #[cfg(feature = "stream")]
+    beside: super::pieces::Beside,
 }
 
 impl Context {
@@ -23,7 +25,18 @@ impl Context {
     /// as it was not read.
     #[must_use]
     pub fn new(parts: Arc<Parts>, operation: Option<&'static Operation>, body: Bytes) -> Self {
-        Self { parts, operation, body }
+        Self {
+            parts,
+            operation,
+            body,
+            #[cfg(feature = "stream")]
+            beside: super::pieces::Beside::default(),
+        }
+    }
+
+    #[cfg(feature = "stream")]
+    pub(super) const fn beside(&self) -> &super::pieces::Beside {
+        &self.beside
     }
 
     pub(super) fn routed(&self, operation: &'static Operation) -> Self {

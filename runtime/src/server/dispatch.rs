@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http::{Method, StatusCode, header, request::Parts};
 
-use super::{Answer, BrokenAnswer, Call, Context, Outcome, Rejection, Router, media};
+use super::{BrokenAnswer, Call, Context, Outcome, Rejection, Router, media};
 use crate::operation::{Lookup, Operation, Operations};
 
 /// What a router needs to know beside its service.
@@ -23,6 +23,9 @@ pub struct RouterOptions {
     /// Which answers are checked by the contract as well; one that breaks it is not sent, the
     /// caller gets [`Rejection::BrokenAnswer`]. Costs time: default in debug builds only.
     pub check_answers: CheckAnswers,
+    /// Largest body in bytes of an operation that takes it in pieces. Default 1 GiB.
+    #[cfg(feature = "stream")]
+    pub stream_limit: u64,
     /// Told what the caller is not told.
     pub on_event: Option<Hook>,
 }
@@ -30,18 +33,23 @@ pub struct RouterOptions {
 impl Default for RouterOptions {
     fn default() -> Self {
         let check_answers = if cfg!(debug_assertions) { CheckAnswers::All } else { CheckAnswers::None };
-        Self { body_limit: 2 * 1024 * 1024, check_answers, on_event: None }
+        Self {
+            body_limit: 2 * 1024 * 1024,
+            check_answers,
+            #[cfg(feature = "stream")]
+            stream_limit: 1 << 30,
+            on_event: None,
+        }
     }
 }
 
 impl fmt::Debug for RouterOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { body_limit, check_answers, on_event } = self;
         f.debug_struct("RouterOptions")
-            .field("body_limit", body_limit)
-            .field("check_answers", check_answers)
-            .field("on_event", &on_event.is_some())
-            .finish()
+            .field("body_limit", &self.body_limit)
+            .field("check_answers", &self.check_answers)
+            .field("on_event", &self.on_event.is_some())
+            .finish_non_exhaustive()
     }
 }
 
@@ -87,6 +95,9 @@ pub enum Event<'a> {
     Panicked,
     /// An answer broke the contract and was not sent.
     BrokenAnswer(&'a BrokenAnswer),
+    /// An item of an answer in pieces broke the contract; the answer ended with those before it.
+    #[cfg(feature = "stream")]
+    BrokenItem(&'a crate::stream::BrokenItem),
 }
 
 /// A call on its way.
@@ -174,11 +185,41 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     async fn handle(&self, context: &mut Context, body: Body) -> Result<Response, Rejection> {
         let operation = self.route(context.parts())?;
         *context = context.routed(operation);
-        let bytes = self.body(operation, context.parts(), body).await?;
+        let bytes = self.bytes(operation, context, body).await?;
         *context = context.with_body(bytes);
         let call = Call::new(operation, context.clone())?;
         let handling = catch_unwind(AssertUnwindSafe(|| (self.handler)(&self.service, &call))).ok();
-        self.answer(context, handling).await.map(Answer::into_response)
+        let answer = self.answer(context, handling).await?;
+        #[cfg(feature = "stream")]
+        if let Some(body) = context.take_answer(self.broken_items(context)) {
+            return Ok(answer.into_response_of(body));
+        }
+        Ok(answer.into_response())
+    }
+
+    /// The bytes of a body; of one that the operation reads in pieces none, and the body passes
+    /// beside them.
+    async fn bytes(&self, operation: &Operation, context: &Context, body: Body) -> Result<Bytes, Rejection> {
+        #[cfg(feature = "stream")]
+        if operation.body.is_some_and(|expected| super::pieces::reads_pieces(&expected, context.headers())) {
+            let empty = self.body(operation, context.parts(), Body::empty()).await?;
+            context.pass_body(body, self.options.stream_limit);
+            return Ok(empty);
+        }
+        self.body(operation, context.parts(), body).await
+    }
+
+    #[cfg(feature = "stream")]
+    fn broken_items(&self, context: &Context) -> Option<super::BrokenItems> {
+        if !self.options.check_answers.of(context) {
+            return None;
+        }
+        let (hook, context) = (self.options.on_event.clone(), context.clone());
+        Some(Box::new(move |broken| {
+            if let Some(hook) = &hook {
+                hook(&context, Event::BrokenItem(broken));
+            }
+        }))
     }
 
     /// The answer of a call that is on its way: a panic is [`Rejection::Internal`], an answer that

@@ -14,7 +14,7 @@ pub fn accepts(body: &Body, headers: &HeaderMap) -> bool {
     let (Some(line), None) = (lines.next(), lines.next()) else { return false };
     let Ok(line) = line.to_str() else { return false };
     let Some(content) = body.of(line) else { return false };
-    if matches!(content.format, Format::Bytes | Format::Multipart(_)) {
+    if matches!(content.format, Format::Bytes | Format::Multipart(_) | Format::Pieces) {
         return true;
     }
     let charset = MediaType::of(line).parameter("charset");

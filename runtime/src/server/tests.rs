@@ -279,7 +279,8 @@ fn write(body: &str) -> HttpRequest<Body> {
 }
 
 async fn ask(request: HttpRequest<Body>) -> String {
-    let options = RouterOptions { body_limit: 100, check_answers: CheckAnswers::All, on_event: None };
+    let options =
+        RouterOptions { body_limit: 100, check_answers: CheckAnswers::All, ..RouterOptions::default() };
     let response = router(options).oneshot(request).await.unwrap();
     let status = response.status().as_u16();
     let media = response.headers().get("content-type").map(|v| v.to_str().unwrap().to_owned());
@@ -440,6 +441,7 @@ async fn the_hook_hears_what_the_caller_does_not() {
                 }
                 Event::BrokenAnswer(other) => format!("{other:?}"),
                 Event::Panicked => "panic".to_owned(),
+                other => format!("{other:?}"),
             });
         })),
         check_answers: CheckAnswers::All,

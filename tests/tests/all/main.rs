@@ -6,5 +6,6 @@
 mod fuzz;
 mod hostile;
 mod oracle;
+mod published;
 mod round_trip;
 mod rows;

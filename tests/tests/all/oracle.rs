@@ -11,17 +11,22 @@ use exchange_tests::{fixtures, models, schemas};
 use jsonschema::{Registry, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
-/// The `jsonschema` crate's validators for every type, by fixture folder.
-fn validators() -> BTreeMap<String, Validator> {
+/// The contract's own files, by their URIs.
+pub(crate) fn files() -> Vec<(String, Value)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(schemas().join("exchange/v1")).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         let schema: Value = serde_json::from_str(&text).unwrap();
         files.push((schema["$id"].as_str().unwrap().to_owned(), schema));
     }
+    files
+}
+
+/// The `jsonschema` crate's validators for every type, by fixture folder.
+pub(crate) fn validators() -> BTreeMap<String, Validator> {
     let mut registry = Registry::new();
-    for (uri, schema) in &files {
-        registry = registry.add(uri.clone(), schema.clone()).unwrap();
+    for (uri, schema) in files() {
+        registry = registry.add(uri, schema).unwrap();
     }
     let registry = registry.prepare().unwrap();
     models()
@@ -179,7 +184,7 @@ fn is_below(pointer: &str, place: &str) -> bool {
 }
 
 /// Whether every number of a document is the same after a trip through `f64`.
-fn survives_binary(json: &Json) -> bool {
+pub(crate) fn survives_binary(json: &Json) -> bool {
     match json {
         Json::Number(n) => Number::try_from(n.to_f64()).is_ok_and(|back| back == *n),
         Json::Array(items) => items.iter().all(survives_binary),

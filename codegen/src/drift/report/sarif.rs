@@ -71,6 +71,9 @@ fn result(change: &Change, view: &View, rules: &[&Rule]) -> Value {
             "logicalLocations": [{ "fullyQualifiedName": change.subject }],
         })
     };
+    // Three values that are gone from one enumeration are three findings; what follows from each is not
+    // what tells them apart.
+    let what = change.message.split("; ").next().unwrap_or_default();
     let mut out = json!({
         "ruleId": change.rule,
         "ruleIndex": rules.iter().position(|rule| rule.id == change.rule),
@@ -78,7 +81,7 @@ fn result(change: &Change, view: &View, rules: &[&Rule]) -> Value {
         "message": { "text": spoken(change) },
         "locations": spots.iter().take(1).map(at).collect::<Vec<_>>(),
         // The same change is the same finding, wherever its lines went.
-        "partialFingerprints": { "contractDrift/v1": format!("{} {}", change.rule, change.subject) },
+        "partialFingerprints": { "contractDrift/v1": format!("{} {}: {what}", change.rule, change.subject) },
         "properties": {
             "readers": change.readers.word(),
             "writers": change.writers.word(),

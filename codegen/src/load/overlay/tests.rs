@@ -11,7 +11,7 @@ fn mended(document: &str, overlay: &str) -> (String, Vec<String>) {
     let (mut document, tree) = (parse(document), parse(overlay));
     let mut problems = Diagnostics::new();
     let overlay = Overlay { name: "mend.yaml", source: SourceId::overlay(0), tree: &tree };
-    let mends = overlay.apply(SourceId(0), &mut document, &mut problems);
+    let mends = overlay.apply(SourceId(0), &mut document, &mut Origins::new(), &mut problems);
     let places = mends.iter().flat_map(|mend| &mend.places).map(|place| place.pointer.clone());
     let problems = problems.iter().map(|problem| {
         let pointer = problem.place.as_ref().map(|place| place.pointer.as_str());

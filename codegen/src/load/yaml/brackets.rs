@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::fold::fold;
+
 /// A text with lines that were joined.
 #[derive(Clone, Debug)]
 pub(super) struct Joined {
@@ -18,6 +20,8 @@ pub(super) enum By {
     Parser,
     /// Its look: it may stand in a text.
     Look,
+    /// The parser again: a quoted text with such lines begins here.
+    Fold,
 }
 
 impl Joined {
@@ -41,6 +45,18 @@ impl Joined {
         self.text = String::from_utf8(bytes).unwrap_or_default();
         joined.is_some()
     }
+
+    /// Folds the quoted text at `at`, where the parser stopped. Whether anything changed.
+    pub(super) fn fold(&mut self, at: usize) -> bool {
+        let mut bytes = std::mem::take(&mut self.text).into_bytes();
+        let is_new = !self.at.contains_key(&at) && fold(&mut bytes, at);
+        if is_new {
+            self.at.insert(at, By::Fold);
+        }
+        // Line ends and blanks are blanks and fillers now: what was UTF-8 is.
+        self.text = String::from_utf8(bytes).unwrap_or_default();
+        is_new
+    }
 }
 
 /// Whether more is joined than the parser asks for.
@@ -59,8 +75,7 @@ fn flatten(bytes: &mut [u8], at: usize) -> Option<usize> {
     let end = before.trim_ascii_end().len();
     let line = before.get(..end)?.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     // A comment would take what follows with it.
-    let last = before.get(line..end)?;
-    let bare = last.windows(2).position(|pair| pair == b" #").map_or(end, |comment| line + comment);
+    let bare = line + comment(before.get(line..end)?).unwrap_or(end - line);
     let mut changed = blank(bytes.get_mut(bare..at)?);
     let mut walk = Walk::new(at);
     while let Some(step) = walk.next(bytes) {
@@ -161,14 +176,8 @@ impl Line {
         if line.get(indent) == Some(&b'#') {
             return None;
         }
-        let comment = line.windows(2).position(|pair| pair == b" #");
-        let line = line.get(..comment.unwrap_or(line.len()))?.trim_ascii_end();
-        let mut key = indent;
-        let mut dash = indent;
-        while line.get(key) == Some(&b'-') && line.get(key + 1) == Some(&b' ') {
-            dash = key;
-            key += 1 + line.get(key + 1..)?.iter().take_while(|byte| **byte == b' ').count();
-        }
+        let line = line.get(..comment(line).unwrap_or(line.len()))?.trim_ascii_end();
+        let (dash, key) = behind_dashes(line);
         let rest = line.get(key..).filter(|rest| !rest.is_empty())?;
         let value = rest.windows(2).rposition(|pair| pair == b": ").map_or(0, |colon| colon + 2);
         let word = rest.get(value..)?.trim_ascii_start();
@@ -177,6 +186,32 @@ impl Line {
         let key = if value == 0 { dash } else { key };
         Some(Self { indent, key, is_text, open: is_open.then(|| line.len() - 1) })
     }
+}
+
+/// The column of the last dash of a list that a line begins with, and of what stands behind it; that of
+/// the line's first word where there is none.
+fn behind_dashes(line: &[u8]) -> (usize, usize) {
+    let blanks = |from: usize| line.iter().skip(from).take_while(|byte| **byte == b' ').count();
+    let mut key = blanks(0);
+    let mut dash = key;
+    while line.get(key) == Some(&b'-') && line.get(key + 1) == Some(&b' ') {
+        dash = key;
+        key += 1 + blanks(key + 1);
+    }
+    (dash, key)
+}
+
+/// Where the comment of a line begins, which is none within quotes.
+fn comment(line: &[u8]) -> Option<usize> {
+    let mut walk = Walk::new(behind_dashes(line).1);
+    while let Some(step) = walk.next(line) {
+        match step {
+            Step::Comment(at, _) => return Some(at),
+            Step::Close(end) => walk = Walk::new(end),
+            Step::LineEnd(_) => {}
+        }
+    }
+    None
 }
 
 /// What is met on the way to the end of a bracket.

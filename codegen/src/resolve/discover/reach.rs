@@ -1,7 +1,7 @@
 //! What of the documents is the contract: all that the inputs hold, and of others what something
 //! leads to. What is wrong with the rest of a document that somebody else wrote costs nobody anything.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
@@ -11,6 +11,15 @@ use crate::{
 
 use super::{Discovery, children};
 
+/// What leads into the documents that are no inputs.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    /// Objects of OpenAPI: per document, by pointer.
+    objects: HashMap<SourceId, Vec<String>>,
+    /// Where the dialects of the schemas that are reached are named.
+    dialects: HashSet<(SourceId, String)>,
+}
+
 impl Discovery<'_> {
     /// Notes which schemas are of the contract, and forgets what was said about all others.
     pub(super) fn leave_unreached(&mut self) {
@@ -18,19 +27,19 @@ impl Discovery<'_> {
             self.reached = vec![true; self.nodes.len()];
             return;
         }
-        let objects = self.objects_asked_for();
-        self.reached = self.reach(&objects);
+        self.asked.objects = self.objects_asked_for();
+        self.reached = self.reach();
+        self.asked.dialects = self.dialects_in_use();
         let stays = |problem: &Diagnostic| {
             // How a whole document is read, and which names it has, is part of what it says.
             let whole = |place: &Place| matches!(place.pointer.as_str(), "/openapi" | "/swagger");
             problem.code == "duplicate-id"
-                || problem.place.as_ref().is_none_or(|place| whole(place) || self.counts(&objects, place))
+                || problem.place.as_ref().is_none_or(|place| whole(place) || self.counts(place))
         };
         let mut problems = Diagnostics::new();
         problems.extend(self.problems.iter().filter(|problem| stays(problem)).cloned());
         let lost = self.lost.iter().filter(|problem| stays(problem)).cloned().collect();
-        let missing =
-            self.missing.iter().filter(|(_, place)| self.counts(&objects, place)).cloned().collect();
+        let missing = self.missing.iter().filter(|(_, place)| self.counts(place)).cloned().collect();
         (self.problems, self.lost, self.missing) = (problems, lost, missing);
     }
 
@@ -54,7 +63,8 @@ impl Discovery<'_> {
         }
     }
 
-    fn reach(&self, objects: &HashMap<SourceId, Vec<String>>) -> Vec<bool> {
+    fn reach(&self) -> Vec<bool> {
+        let objects = &self.asked.objects;
         let mut reached = vec![false; self.nodes.len()];
         let roots = self.nodes.iter().enumerate().filter(|(_, node)| {
             self.sources.is_input(node.source) || is_within(objects, node.source, &node.pointer)
@@ -81,9 +91,22 @@ impl Discovery<'_> {
         reached
     }
 
+    /// The dialect of a schema counts with it, though it is named at the root that nothing leads to.
+    fn dialects_in_use(&self) -> HashSet<(SourceId, String)> {
+        let reached = self.nodes.iter().zip(&self.reached).filter(|(_, reached)| **reached);
+        let named = reached.filter_map(|(node, _)| {
+            let resource = self.resources.get(node.resource)?;
+            Some((node.source, resource.dialect_at.clone()?))
+        });
+        named.collect()
+    }
+
     /// Whether what stands at a place is of the contract.
-    fn counts(&self, objects: &HashMap<SourceId, Vec<String>>, place: &Place) -> bool {
-        if self.sources.is_input(place.source) || is_within(objects, place.source, &place.pointer) {
+    pub(crate) fn counts(&self, place: &Place) -> bool {
+        if self.sources.is_input(place.source)
+            || is_within(&self.asked.objects, place.source, &place.pointer)
+            || self.asked.dialects.contains(&(place.source, place.pointer.clone()))
+        {
             return true;
         }
         let known = self.schemas.get(place.source.0 as usize);
@@ -157,6 +180,58 @@ mod tests {
         assert_eq!(problems.len(), 6, "{problems}");
     }
 
+    /// How a schema is read is said at the root of its document, or of the resource around it, though
+    /// nothing leads there.
+    #[test]
+    fn the_dialect_of_what_is_reached_is_asked_for() {
+        let at = "{ $ref: 'b.json#/$defs/used' }";
+        let other = r#"{ "$schema": "https://x.y/meta.json", "$defs": {
+            "used": { "type": "string", "format": "email" },
+            "own": { "$id": "own.json", "$schema": "https://json-schema.org/draft/2020-12/schema" },
+            "same": { "$id": "same.json" } } }"#;
+        let meta = |vocabulary: &str| {
+            let core = "https://json-schema.org/draft/2020-12/vocab/core";
+            format!(r#"{{ "$vocabulary": {{ "{core}": true, "{vocabulary}": true }} }}"#)
+        };
+        let asserting = meta("https://json-schema.org/draft/2020-12/vocab/format-assertion");
+        let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", at)]).unwrap();
+        sources.offer("b.json", "https://x.y/b.json", other);
+        sources.offer("meta.json", "https://x.y/meta.json", &asserting);
+        let (graph, _, problems) = resolve(&mut sources, &ResolveOptions::default());
+        assert_eq!(shown(&problems), "");
+        assert!(graph.schemas.iter().any(|schema| schema.asserted.is_some()));
+        // Nobody may read it in another way.
+        let unknown = meta("https://x.y/vocab");
+        for (input, said) in [
+            (at, "unsupported /$schema"),
+            ("{ $ref: 'b.json#/$defs/same' }", "unsupported /$schema"),
+            ("{ $ref: 'b.json#/$defs/own' }", ""),
+        ] {
+            assert_eq!(read(input, &[("b.json", other)]).1, said, "{input}");
+            let offers = [("b.json", other), ("meta.json", &unknown)];
+            assert_eq!(read(input, &offers).1, said, "{input}");
+        }
+        let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", at)]).unwrap();
+        sources.offer("b.json", "https://x.y/b.json", other);
+        sources.offer("meta.json", "https://x.y/meta.json", &unknown);
+        assert!(resolve(&mut sources, &ResolveOptions::default()).2.has_fatal());
+    }
+
+    #[test]
+    fn the_dialect_of_a_document_that_is_referred_to_is_asked_for() {
+        let other = "
+openapi: 3.1.0
+info: { title: B, version: '1' }
+jsonSchemaDialect: https://x.y/meta.json
+paths: {}
+components: { schemas: { P: { type: string, format: email } } }
+";
+        let (_, problems) = read("{ $ref: 'b.yaml#/components/schemas/P' }", &[("b.yaml", other)]);
+        assert_eq!(problems, "unsupported /jsonSchemaDialect");
+        let (_, problems) = read("{ $ref: 'c.json' }", &[("b.yaml", other), ("c.json", "{}")]);
+        assert_eq!(problems, "");
+    }
+
     /// Where a `$dynamicRef` leads depends on who asks: all that may be meant is there.
     #[test]
     fn what_a_dynamic_reference_may_mean_is_reached() {
@@ -185,6 +260,8 @@ info: { title: B, version: '1' }
 paths:
   /b: { get: { parameters: [{ $ref: '#/components/parameters/p' }], responses: { '200': { description: '' } } } }
   /c: { get: { parameters: [{ name: q, in: nowhere }], responses: { '200': { $ref: gone.yaml } } } }
+  /x: { $ref: '#/paths/~1y' }
+  /y: { $ref: '#/paths/~1x' }
 components:
   parameters:
     p: { name: p, in: query, schema: { $ref: '#/components/schemas/P' } }

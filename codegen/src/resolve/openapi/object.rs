@@ -1,4 +1,4 @@
-//! The objects of OpenAPI 3.0 and 3.1 as tables: which fields each has, what they hold.
+//! The objects of OpenAPI 3.0, 3.1 and 3.2 as tables: which fields each has, what they hold.
 
 /// A kind of object (OpenAPI 3.1, 4.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,6 +15,7 @@ pub(crate) enum Kind {
     Parameter,
     Header,
     RequestBody,
+    Content,
     MediaType,
     Encoding,
     Responses,
@@ -75,24 +76,36 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) form: Form,
     pub(crate) need: Need,
-    /// Not in 3.0.
-    pub(crate) since_31: bool,
+    /// The version that brought it.
+    pub(crate) since: Version,
+}
+
+/// A version of OpenAPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Version {
+    V30,
+    V31,
+    V32,
 }
 
 const fn may(name: &'static str, form: Form) -> Field {
-    Field { name, form, need: Need::May, since_31: false }
+    Field { name, form, need: Need::May, since: Version::V30 }
 }
 
 const fn must(name: &'static str, form: Form) -> Field {
-    Field { name, form, need: Need::Must, since_31: false }
+    Field { name, form, need: Need::Must, since: Version::V30 }
 }
 
 const fn should(name: &'static str, form: Form) -> Field {
-    Field { name, form, need: Need::Should, since_31: false }
+    Field { name, form, need: Need::Should, since: Version::V30 }
 }
 
 const fn new(name: &'static str, form: Form) -> Field {
-    Field { name, form, need: Need::May, since_31: true }
+    Field { name, form, need: Need::May, since: Version::V31 }
+}
+
+const fn since_32(name: &'static str, form: Form) -> Field {
+    Field { name, form, need: Need::May, since: Version::V32 }
 }
 
 use Form::{Any, Flag, List, Map, One, Schema, Schemas, Security, Text, TextMap, Texts};
@@ -100,6 +113,7 @@ use Form::{Any, Flag, List, Map, One, Schema, Schemas, Security, Text, TextMap, 
 const DOCUMENT: &[Field] = &[
     must("openapi", Text),
     must("info", One(Kind::Info)),
+    since_32("$self", Text),
     new("jsonSchemaDialect", Text),
     may("servers", List(Kind::Server)),
     may("paths", One(Kind::Paths)),
@@ -120,8 +134,12 @@ const INFO: &[Field] = &[
 ];
 const CONTACT: &[Field] = &[may("name", Text), may("url", Text), may("email", Text)];
 const LICENSE: &[Field] = &[must("name", Text), new("identifier", Text), may("url", Text)];
-const SERVER: &[Field] =
-    &[must("url", Text), may("description", Text), may("variables", Map(Kind::ServerVariable))];
+const SERVER: &[Field] = &[
+    must("url", Text),
+    since_32("name", Text),
+    may("description", Text),
+    may("variables", Map(Kind::ServerVariable)),
+];
 const SERVER_VARIABLE: &[Field] = &[may("enum", Texts), must("default", Text), may("description", Text)];
 const PATH_ITEM: &[Field] = &[
     may("$ref", Text),
@@ -135,6 +153,8 @@ const PATH_ITEM: &[Field] = &[
     may("head", One(Kind::Operation)),
     may("patch", One(Kind::Operation)),
     may("trace", One(Kind::Operation)),
+    since_32("query", One(Kind::Operation)),
+    since_32("additionalOperations", Map(Kind::Operation)),
     may("servers", List(Kind::Server)),
     may("parameters", List(Kind::Parameter)),
 ];
@@ -165,7 +185,7 @@ const PARAMETER: &[Field] = &[
     may("schema", Schema),
     may("example", Any),
     may("examples", Map(Kind::Example)),
-    may("content", Map(Kind::MediaType)),
+    may("content", One(Kind::Content)),
 ];
 const HEADER: &[Field] = &[
     may("description", Text),
@@ -176,17 +196,23 @@ const HEADER: &[Field] = &[
     may("schema", Schema),
     may("example", Any),
     may("examples", Map(Kind::Example)),
-    may("content", Map(Kind::MediaType)),
+    may("content", One(Kind::Content)),
 ];
 const REQUEST_BODY: &[Field] =
-    &[may("description", Text), must("content", Map(Kind::MediaType)), may("required", Flag)];
+    &[may("description", Text), must("content", One(Kind::Content)), may("required", Flag)];
 const MEDIA_TYPE: &[Field] = &[
     may("schema", Schema),
+    since_32("itemSchema", Schema),
     may("example", Any),
     may("examples", Map(Kind::Example)),
     may("encoding", Map(Kind::Encoding)),
+    since_32("prefixEncoding", List(Kind::Encoding)),
+    since_32("itemEncoding", One(Kind::Encoding)),
 ];
 const ENCODING: &[Field] = &[
+    since_32("encoding", Map(Kind::Encoding)),
+    since_32("prefixEncoding", List(Kind::Encoding)),
+    since_32("itemEncoding", One(Kind::Encoding)),
     may("contentType", Text),
     may("headers", Map(Kind::Header)),
     may("style", Text),
@@ -194,9 +220,10 @@ const ENCODING: &[Field] = &[
     may("allowReserved", Flag),
 ];
 const RESPONSE: &[Field] = &[
+    since_32("summary", Text),
     should("description", Text),
     may("headers", Map(Kind::Header)),
-    may("content", Map(Kind::MediaType)),
+    may("content", One(Kind::Content)),
     may("links", Map(Kind::Link)),
 ];
 const COMPONENTS: &[Field] = &[
@@ -210,6 +237,7 @@ const COMPONENTS: &[Field] = &[
     may("links", Map(Kind::Link)),
     may("callbacks", Map(Kind::Callback)),
     new("pathItems", Map(Kind::PathItem)),
+    since_32("mediaTypes", Map(Kind::MediaType)),
 ];
 const LINK: &[Field] = &[
     may("operationRef", Text),
@@ -219,10 +247,22 @@ const LINK: &[Field] = &[
     may("description", Text),
     may("server", One(Kind::Server)),
 ];
-const EXAMPLE: &[Field] =
-    &[may("summary", Text), may("description", Text), may("value", Any), may("externalValue", Text)];
-const TAG: &[Field] =
-    &[must("name", Text), may("description", Text), may("externalDocs", One(Kind::ExternalDocs))];
+const EXAMPLE: &[Field] = &[
+    may("summary", Text),
+    may("description", Text),
+    since_32("dataValue", Any),
+    since_32("serializedValue", Text),
+    may("value", Any),
+    may("externalValue", Text),
+];
+const TAG: &[Field] = &[
+    must("name", Text),
+    since_32("summary", Text),
+    may("description", Text),
+    may("externalDocs", One(Kind::ExternalDocs)),
+    since_32("parent", Text),
+    since_32("kind", Text),
+];
 const EXTERNAL_DOCS: &[Field] = &[may("description", Text), must("url", Text)];
 const SECURITY_SCHEME: &[Field] = &[
     must("type", Text),
@@ -233,15 +273,23 @@ const SECURITY_SCHEME: &[Field] = &[
     may("bearerFormat", Text),
     may("flows", One(Kind::Flows)),
     may("openIdConnectUrl", Text),
+    since_32("oauth2MetadataUrl", Text),
+    since_32("deprecated", Flag),
 ];
 const FLOWS: &[Field] = &[
     may("implicit", One(Kind::Flow)),
     may("password", One(Kind::Flow)),
     may("clientCredentials", One(Kind::Flow)),
     may("authorizationCode", One(Kind::Flow)),
+    since_32("deviceAuthorization", One(Kind::Flow)),
 ];
-const FLOW: &[Field] =
-    &[may("authorizationUrl", Text), may("tokenUrl", Text), may("refreshUrl", Text), must("scopes", TextMap)];
+const FLOW: &[Field] = &[
+    may("authorizationUrl", Text),
+    since_32("deviceAuthorizationUrl", Text),
+    may("tokenUrl", Text),
+    may("refreshUrl", Text),
+    must("scopes", TextMap),
+];
 
 impl Kind {
     /// Its fixed fields.
@@ -269,7 +317,7 @@ impl Kind {
             Self::SecurityScheme => SECURITY_SCHEME,
             Self::Flows => FLOWS,
             Self::Flow => FLOW,
-            Self::Paths | Self::Responses | Self::Callback | Self::SecurityRequirement => &[],
+            Self::Paths | Self::Content | Self::Responses | Self::Callback | Self::SecurityRequirement => &[],
         }
     }
 
@@ -277,6 +325,7 @@ impl Kind {
     pub(crate) const fn others(self) -> Option<Form> {
         match self {
             Self::Paths | Self::Callback => Some(One(Self::PathItem)),
+            Self::Content => Some(One(Self::MediaType)),
             Self::Responses => Some(One(Self::Response)),
             Self::SecurityRequirement => Some(Texts),
             _ => None,
@@ -336,6 +385,7 @@ impl Kind {
             Self::Link => Some("links"),
             Self::Callback => Some("callbacks"),
             Self::PathItem => Some("pathItems"),
+            Self::MediaType => Some("mediaTypes"),
             _ => None,
         }
     }
@@ -355,6 +405,7 @@ impl Kind {
             Self::Parameter => "a parameter",
             Self::Header => "a header",
             Self::RequestBody => "a request body",
+            Self::Content => "the `content`",
             Self::MediaType => "a media type",
             Self::Encoding => "an encoding",
             Self::Responses => "the `responses`",

@@ -114,7 +114,7 @@ impl<'t> Reader<'_, 't> {
     /// `schema`, or the one entry of `content`: its schema and media type.
     pub(super) fn typed(&mut self, spot: &Spot<'t>, what: &str) -> (Option<SchemaId>, Option<String>) {
         let schema = spot.get("schema");
-        let content = spot.get("content");
+        let content = spot.get("content").and_then(|content| self.behind(&content));
         let mut fault = |at: &Spot<'t>, message: String, mend: &str| {
             self.problems.push(Diagnostic::error("invalid-openapi", message).at(at.place()).mended(mend));
         };

@@ -5,7 +5,7 @@
 use contract_runtime::Json;
 
 use crate::{
-    api::{Api, ParameterIn, Status},
+    api::{Api, ParameterIn, Status, Tag},
     diagnostics::Diagnostics,
     resolve::{
         Nullable, ResolveOptions, UnknownKeywords,
@@ -78,7 +78,12 @@ fn whole_document() {
     assert!(apis.is_empty());
     assert_eq!((api.title.as_str(), api.version.as_str(), api.description.as_deref()), ("T", "2", Some("D")));
     assert_eq!(api.servers, ["https://a", "/b"]);
-    assert_eq!(api.tags, [("t".to_owned(), Some("x".to_owned())), ("u".to_owned(), None)]);
+    let tag = |name: &str, description: Option<&str>| Tag {
+        name: name.to_owned(),
+        description: description.map(str::to_owned),
+        ..Tag::default()
+    };
+    assert_eq!(api.tags, [tag("t", Some("x")), tag("u", None)]);
     assert_eq!(api.security_schemes.len(), 3);
     assert_eq!(api.security_schemes[1].1.to_string(), r#"{"type":"apiKey","in":"header","name":"K"}"#);
     let list: Vec<_> = api
@@ -224,7 +229,7 @@ fn versions() {
             "openapi: 3.0.4\ninfo: {title: a, version: '1'}\npaths: {}\nwebhooks: {}",
             "?unknown-field /webhooks",
         ),
-        ("openapi: 3.2.0\ninfo: {title: a, version: '1'}\npaths: {}", "unsupported /openapi"),
+        ("openapi: 3.3.0\ninfo: {title: a, version: '1'}\npaths: {}", "unsupported /openapi"),
         ("openapi: '3'\ninfo: {title: a, version: '1'}\npaths: {}", "unsupported /openapi"),
         ("openapi: 4.0.0\ninfo: {title: a, version: '1'}", "unsupported /openapi"),
         ("swagger: '2.0'\ninfo: {title: a, version: '1'}", "unsupported /swagger"),
@@ -481,4 +486,44 @@ fn merged_parameters() {
         .map(|each| (each.name.as_str(), each.required, each.explode))
         .collect();
     assert_eq!(list, [("x-a", true, false), ("q", false, true), ("r", false, false)]);
+}
+
+/// OpenAPI 3.2, 4.8 and 4.9: `query` has a field of its own, other methods stand by their names.
+#[test]
+fn methods_of_openapi_32() {
+    let (_, api) = good(
+        "paths:\n  /a:\n    query: {responses: {}}\n    additionalOperations:\n      COPY: {responses: {}}\n      link: {responses: {}}\n",
+    );
+    let all: Vec<(&str, &str)> = api.operations.iter().map(|o| (o.method.as_str(), o.id.as_str())).collect();
+    assert_eq!(all, [("QUERY", "queryA"), ("COPY", "copyA"), ("link", "linkA")]);
+}
+
+/// OpenAPI 3.2, 4.22.
+#[test]
+fn tags_stand_below_others() {
+    let (_, api) =
+        good("paths: {}\ntags: [{name: a}, {name: b, parent: a, kind: nav}, {name: c, parent: b}]\n");
+    assert_eq!(api.lineage("c").collect::<Vec<_>>(), ["c", "b", "a"]);
+    assert_eq!(api.lineage("unknown").collect::<Vec<_>>(), ["unknown"]);
+    for (tags, expected) in [
+        ("[{name: a, parent: b}]", "invalid-openapi /tags/0/parent"),
+        ("[{name: a, parent: a}]", "invalid-openapi /tags/0/parent"),
+        ("[{name: a, parent: b}, {name: b, parent: a}]", "invalid-openapi /tags/0/parent"),
+    ] {
+        let (_, api, problems) = read(&format!("paths: {{}}\ntags: {tags}\n"));
+        assert_eq!(shown(&problems), expected, "{tags}");
+        assert_eq!(api.lineage("a").collect::<Vec<_>>(), ["a"]);
+    }
+}
+
+/// OpenAPI 3.2, 4.14: the JSON in an event's `data` is found where it is said by itself.
+#[test]
+fn items_of_a_media_type() {
+    let (graph, api) = good(
+        "paths:\n  /a:\n    get:\n      responses:\n        200:\n          description: d\n          content:\n            text/event-stream:\n              itemSchema: {properties: {data: {type: string, contentSchema: {type: integer}}}}\n            application/jsonl: {itemSchema: {type: boolean}}\n",
+    );
+    let [events, lines] = &api.operations[0].responses[0].content[..] else { panic!("two") };
+    assert_eq!(graph.schema(events.data_schema.unwrap()).types, Some(Types::INTEGER));
+    assert_eq!(graph.schema(lines.item_schema.unwrap()).types, Some(Types::BOOLEAN));
+    assert_eq!((lines.data_schema, lines.schema), (None, None));
 }

@@ -14,7 +14,7 @@ use crate::{
     tree::{Member, Place, SourceId, Tree, Value, join},
 };
 
-use super::object::{Field, Form, Kind, Need};
+use super::object::{Field, Form, Kind, Need, Version};
 
 impl<'t> Discovery<'t> {
     /// Visits an object, once per kind that it is used as.
@@ -51,7 +51,7 @@ impl<'t> Discovery<'t> {
                 continue;
             }
             let field = kind.fields().iter().find(|field| field.name == member.key);
-            let field = field.filter(|field| !(old && field.since_31));
+            let field = field.filter(|field| !(old && field.since > Version::V30));
             match field.map(|field| field.form).or_else(|| kind.others()) {
                 Some(form) => {
                     self.key(kind, &job, member);
@@ -79,16 +79,17 @@ impl<'t> Discovery<'t> {
         let place = place(job, member);
         let version = version(job.tree)?;
         let dialect = match version.split('.').take(2).collect::<Vec<_>>().as_slice() {
-            ["3", "1"] => Dialect::OPENAPI_31,
+            // What 3.2 brings is read in 3.1 too: nobody writes it there and means nothing by it.
+            ["3", "1" | "2"] => Dialect::OPENAPI_31,
             ["3", "0"] => Dialect::OPENAPI_30,
             found => {
-                let message = format!("OpenAPI `{version}`: versions 3.0 and 3.1 are read");
+                let message = format!("OpenAPI `{version}`: versions 3.0, 3.1 and 3.2 are read");
                 let problem = Diagnostic::error("unsupported", message).at(place.clone());
                 if found.first() != Some(&"3") {
                     self.problems.push(problem);
                     return None;
                 }
-                self.problems.push(problem.mended("it is read as 3.1"));
+                self.problems.push(problem.mended("it is read as 3.2"));
                 Dialect::OPENAPI_31
             }
         };
@@ -96,8 +97,8 @@ impl<'t> Discovery<'t> {
         if let Some(member) = named
             && let Some(name) = member.value.as_str()
         {
-            let at = Place { pointer: join(&job.pointer, &member.key), span: member.value.span, ..place };
-            return Some(self.choose(name, &at).unwrap_or(dialect));
+            let at = join(&job.pointer, &member.key);
+            return Some(self.choose(name, job.resource, at, member.value.span).unwrap_or(dialect));
         }
         Some(dialect)
     }
@@ -282,10 +283,13 @@ impl<'t> Discovery<'t> {
         let message = format!("{} has no field `{}`", kind.name(), member.key);
         let at = Place { span: member.key_span, ..place(job, member) };
         let mut problem = Diagnostic::warning("unknown-field", message).at(at);
-        let later = kind.fields().iter().any(|field| field.name == member.key && field.since_31);
+        let later = kind.fields().iter().find(|field| field.name == member.key && field.since > Version::V30);
         let near = nearest(&member.key, kind.fields().iter().map(|field| field.name));
-        if old && later {
-            problem = problem.help("OpenAPI 3.1 has it");
+        if let Some(later) = later.filter(|_| old) {
+            problem = problem.help(match later.since {
+                Version::V30 | Version::V31 => "OpenAPI 3.1 has it",
+                Version::V32 => "OpenAPI 3.2 has it",
+            });
         } else if let Some(near) = near {
             problem = problem.help(format!("did you mean `{near}`?"));
         }
@@ -293,6 +297,11 @@ impl<'t> Discovery<'t> {
     }
 
     fn absent(&mut self, kind: Kind, field: Field, job: &Job<'t>) {
+        // OpenAPI 3.2, 4.17: a response need not be described any more.
+        let root = self.sources.get(job.source).and_then(|source| version(&source.tree));
+        if kind == Kind::Response && root.is_some_and(|version| version.starts_with("3.2")) {
+            return;
+        }
         let message = format!("{} must have `{}`", kind.name(), field.name);
         let problem = match field.need {
             Need::Must => Diagnostic::error("invalid-openapi", message).mended(kind.without()),
@@ -333,6 +342,9 @@ impl<'t> Discovery<'t> {
             let Some(tree) = root.tree.at(pointer) else { continue };
             if matches!(self.behind(*source, pointer, tree), Err(Dead::Loop)) {
                 let place = Place { source: *source, pointer: pointer.clone(), span: tree.span };
+                if !self.counts(&place) {
+                    continue;
+                }
                 let message = "references that lead in a circle and never to an object";
                 let problem = Diagnostic::error("reference-cycle", message).at(place);
                 let response = (*source, pointer.clone(), Kind::Response);

@@ -30,6 +30,12 @@ impl Writer<'_> {
         self.finish(json!({ "allOf": all }), &reached)
     }
 
+    /// That not all of some schemas are satisfied.
+    pub(crate) fn never_together(&self, ids: &[SchemaId]) -> Option<Value> {
+        let all: Vec<Value> = ids.iter().map(|id| self.link(*id)).collect();
+        self.finish(json!({ "not": { "allOf": all } }), ids)
+    }
+
     /// Whether a schema has keywords that depend on those beside it.
     pub(crate) fn looks_around(&self, id: SchemaId) -> bool {
         let mut keywords = self.graph.schema(id).keywords();

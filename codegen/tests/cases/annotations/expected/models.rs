@@ -2,6 +2,11 @@
 
 //! The types of the contract.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
 use super::schemas;
@@ -24,6 +29,7 @@ pub struct Input {
     /// Never sent back.
     pub password: Option<String>,
     /// `old`
+    #[deprecated = "the contract says so"]
     pub old: Option<String>,
     /// `size`
     ///

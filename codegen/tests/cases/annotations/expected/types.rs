@@ -2,4 +2,9 @@
 
 //! Every type of the contract by its own name.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 pub use super::models::Input;

@@ -13,6 +13,8 @@ pub enum BodiesAnswer {
     Accepted,
     /// `203`: The contract does not say what this holds.
     NonAuthoritative(::contract_runtime::multipart::Bytes),
+    /// `205`: Shared.
+    ResetContent(super::types::Name),
     /// `206`: A type without a schema.
     PartialContent(::contract_runtime::Json),
 }

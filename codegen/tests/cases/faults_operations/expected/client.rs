@@ -226,6 +226,9 @@ impl Call for super::calls::BodiesCall {
                     .read_bytes()
                     .result(super::answers::BodiesAnswer::NonAuthoritative)
             }
+            205 => {
+                response.read_json().result(super::answers::BodiesAnswer::ResetContent)
+            }
             206 => {
                 response.read_json().result(super::answers::BodiesAnswer::PartialContent)
             }

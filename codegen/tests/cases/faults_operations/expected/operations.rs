@@ -172,6 +172,18 @@ pub static OPERATIONS: &[Operation] = &[
                 ],
             },
             Response {
+                statuses: Statuses::Code(205),
+                outcome: Outcome::Success,
+                content: &[
+                    Content {
+                        media_type: "application/json",
+                        format: Format::Json,
+                        schema: "file:///api.yaml#/x-content/application~1json/schema",
+                        validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)),
+                    },
+                ],
+            },
+            Response {
                 statuses: Statuses::Code(206),
                 outcome: Outcome::Success,
                 content: &[

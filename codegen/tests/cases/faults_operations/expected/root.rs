@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `api.yaml` sha256 c45743b229b9e47e
+//! * `api.yaml` sha256 771f2cb4cadb993f
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod answers;

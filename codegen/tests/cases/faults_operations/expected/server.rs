@@ -207,6 +207,13 @@ impl Incoming {
                                 super::answers::BodiesAnswer::NonAuthoritative(body) => {
                                     call.answer_bytes(203, "*/*", reply.map(|()| body))
                                 }
+                                super::answers::BodiesAnswer::ResetContent(body) => {
+                                    call.answer_json(
+                                        205,
+                                        "application/json",
+                                        reply.map(|()| body),
+                                    )
+                                }
                                 super::answers::BodiesAnswer::PartialContent(body) => {
                                     call.answer_json(
                                         206,

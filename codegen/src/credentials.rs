@@ -1,0 +1,211 @@
+//! The generated module `credentials`: a setter for each of the contract's `securitySchemes`, and the
+//! tables by which the runtime shows them.
+
+use contract_runtime::Json;
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::{
+    api::Operation,
+    emit::{ident, markdown},
+    names,
+    operations::doc,
+    plan::Plan,
+};
+
+/// How a request shows that it knows the secret of a scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Header(String),
+    Query(String),
+    Cookie(String),
+    Basic,
+    Token { token_url: String },
+    Authorization(String),
+    Connection,
+}
+
+/// A scheme that operations ask for.
+struct Scheme<'a> {
+    name: &'a str,
+    kind: Kind,
+    description: Option<&'a str>,
+}
+
+/// Methods that the struct has beside its setters.
+const METHODS: &[&str] = &["new", "over", "clone", "fmt", "default"];
+
+/// Writes the module, or nothing for a contract that asks for no credentials.
+pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
+    let asked = |name: &str| {
+        let all = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
+        all.into_iter().any(|(scheme, _)| scheme == name)
+    };
+    let schemes = plan.api.security_schemes.iter().filter(|(name, _)| asked(name));
+    let schemes: Vec<Scheme<'_>> = schemes.map(|(name, raw)| scheme(name, raw)).collect();
+    if schemes.is_empty() {
+        return None;
+    }
+    let wires: Vec<&str> = schemes.iter().map(|scheme| scheme.name).collect();
+    let mut setters: Vec<String> = wires.iter().map(|wire| names::field_name(wire)).collect();
+    for setter in setters.iter_mut().filter(|setter| METHODS.contains(&setter.as_str())) {
+        setter.push_str("_key");
+    }
+    names::make_distinct(&wires, &mut setters);
+    let rows = schemes.iter().map(row);
+    let security = plan.calls.iter().map(|call| requirements(call.operation, &schemes));
+    let setters =
+        schemes.iter().zip(&setters).enumerate().map(|(at, (scheme, name))| setter(at, scheme, name));
+    let (table, id) = plan.side.table();
+    let (table, id) = (ident(table), ident(id));
+    Some(quote! {
+        use ::contract_runtime::client::credentials::{Authorized, Keyring, Requirement, Scheme, SchemeKind, Security};
+        use ::contract_runtime::operation::Operation;
+        use ::contract_runtime::transport::Transport;
+
+        use super::#table::#id;
+
+        pub use ::contract_runtime::client::credentials::{ClientAuthentication, ClientCredentials, Missing};
+
+        /// What operations ask a caller for, by the names of the contract. Prints none of it.
+        ///
+        /// Of several alternatives of an operation the first is shown for which everything is here.
+        #[derive(Clone, Debug)]
+        pub struct Credentials(Keyring);
+
+        impl Credentials {
+            /// None.
+            #[must_use]
+            pub fn new() -> Self {
+                Self(Keyring::new(SECURITY))
+            }
+
+            #(#setters)*
+
+            /// A transport that adds to each request what its operation asks for. What is not here
+            /// is an error before anything is sent.
+            #[must_use]
+            pub fn over<T: Transport>(self, transport: T) -> Authorized<T> {
+                self.0.over(transport)
+            }
+        }
+
+        impl Default for Credentials {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+
+        /// What the contract says of credentials.
+        pub const SECURITY: Security = Security { schemes: SCHEMES, of };
+
+        const SCHEMES: &[Scheme] = &[#(#rows),*];
+
+        fn of(operation: &Operation) -> &'static [Requirement] {
+            #id::of(operation).and_then(|id| REQUIREMENTS.get(id as usize).copied()).unwrap_or_default()
+        }
+
+        /// Alternatives for each operation, in the order of the table.
+        static REQUIREMENTS: &[&[Requirement]] = &[#(#security),*];
+    })
+}
+
+fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {
+    let text = |pointer: &str| raw.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
+    let own = || text("/name").to_owned();
+    let kind = match (text("/type"), text("/in"), text("/scheme").to_ascii_lowercase().as_str()) {
+        ("apiKey", "query", _) => Kind::Query(own()),
+        ("apiKey", "cookie", _) => Kind::Cookie(own()),
+        ("apiKey", ..) => Kind::Header(own()),
+        ("http", _, "basic") => Kind::Basic,
+        ("http", _, "bearer") => Kind::Token { token_url: String::new() },
+        ("http", ..) => Kind::Authorization(text("/scheme").to_owned()),
+        ("mutualTLS", ..) => Kind::Connection,
+        _ => Kind::Token { token_url: text("/flows/clientCredentials/tokenUrl").to_owned() },
+    };
+    let description = raw.pointer("/description").and_then(Json::as_str);
+    Scheme { name, kind, description }
+}
+
+fn row(scheme: &Scheme<'_>) -> TokenStream {
+    let name = scheme.name;
+    let kind = match &scheme.kind {
+        Kind::Header(own) => quote!(Header(#own)),
+        Kind::Query(own) => quote!(Query(#own)),
+        Kind::Cookie(own) => quote!(Cookie(#own)),
+        Kind::Basic => quote!(Basic),
+        Kind::Token { token_url } => quote!(Bearer { token_url: #token_url }),
+        Kind::Authorization(word) => quote!(Authorization(#word)),
+        Kind::Connection => quote!(Connection),
+    };
+    quote!(Scheme { name: #name, kind: SchemeKind::#kind })
+}
+
+/// Alternatives as lists of indices; one that names a scheme that nobody declares is met by nobody.
+fn requirements(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
+    let alternatives = operation.security.iter().map(|alternative| {
+        let indices = alternative.iter().map(|(name, _)| {
+            let at = schemes.iter().position(|scheme| scheme.name == name);
+            Literal::usize_unsuffixed(at.unwrap_or(schemes.len()))
+        });
+        quote!(&[#(#indices),*])
+    });
+    quote!(&[#(#alternatives),*])
+}
+
+fn setter(at: usize, scheme: &Scheme<'_>, name: &str) -> Option<TokenStream> {
+    let (at, name) = (Literal::usize_unsuffixed(at), ident(name));
+    let what = match &scheme.kind {
+        Kind::Header(own) => format!("`{}`: a key in the header `{own}`.", scheme.name),
+        Kind::Query(own) => format!("`{}`: a key as the parameter `{own}` of the query.", scheme.name),
+        Kind::Cookie(own) => format!("`{}`: a key as the cookie `{own}`.", scheme.name),
+        Kind::Basic => format!("`{}`: a name, which has no colon, and a password.", scheme.name),
+        Kind::Token { .. } => format!("`{}`: a token.", scheme.name),
+        Kind::Authorization(word) => {
+            format!("`{}`: what stands behind `{word}` in `Authorization`.", scheme.name)
+        }
+        Kind::Connection => return None,
+    };
+    let about =
+        |what: String| doc(&[what].into_iter().chain(scheme.description.map(markdown)).collect::<Vec<_>>());
+    let first = about(what);
+    let plain = match scheme.kind {
+        Kind::Basic => quote! {
+            #first
+            #[must_use]
+            pub fn #name(self, name: &str, password: &str) -> Self {
+                Self(self.0.basic(#at, name, password))
+            }
+        },
+        _ => quote! {
+            #first
+            #[must_use]
+            pub fn #name(self, secret: impl Into<String>) -> Self {
+                Self(self.0.secret(#at, secret))
+            }
+        },
+    };
+    let fetched = match &scheme.kind {
+        Kind::Token { token_url } => {
+            let from = if token_url.is_empty() {
+                "from where the client's credentials say".to_owned()
+            } else {
+                format!("from `{token_url}`")
+            };
+            let second = about(format!(
+                "`{}`: tokens for a client's own credentials, fetched {from} when they are needed.",
+                scheme.name
+            ));
+            let name = ident(&format!("{name}_client").replace("r#", ""));
+            Some(quote! {
+                #second
+                #[must_use]
+                pub fn #name(self, client: ClientCredentials) -> Self {
+                    Self(self.0.client(#at, client))
+                }
+            })
+        }
+        _ => None,
+    };
+    Some(quote!(#plain #fetched))
+}

@@ -1,0 +1,91 @@
+//! `format`: what a text means, and what it must be where the dialect asserts it.
+
+use contract_runtime::{Json, format::Format};
+
+use super::{
+    finding::{Comparer, Facet, Pair},
+    flat::Flat,
+    rules,
+};
+use crate::{
+    schema::{Types, keywords::Keyword},
+    together::sample,
+};
+
+/// The keyword that alone decides by formats.
+pub(super) const FORMATS: &[Keyword] = &[Keyword::AssertedFormat];
+
+/// Texts without any format.
+const FORMLESS: [&str; 2] = ["", "\u{7f} "];
+
+impl<'g> Comparer<'g> {
+    /// Compares formats, as what they refuse or as what they say.
+    pub(super) fn formats(&mut self, pair: &Pair<'g>) {
+        if self.asserted_formats(pair) {
+            return;
+        }
+        let pick = |flat: &Flat<'g>| flat.texts(|schema| schema.format.as_ref());
+        let (old, new) = (pick(&pair.old), pick(&pair.new));
+        if old == new {
+            return;
+        }
+        let (is, was) = (words(new.iter().copied()), words(old.iter().copied()));
+        let (rule, message) = match (old.is_empty(), new.is_empty()) {
+            (true, _) => (rules::FORMAT_ADDED, format!("the format is {is}, there was none")),
+            (_, true) => (rules::FORMAT_REMOVED, format!("there is no format, was {was}")),
+            _ => (rules::FORMAT_CHANGED, format!("the format is {is}, was {was}")),
+        };
+        self.note(rule, pair, message);
+    }
+
+    /// Whether other texts are valid than before, which is said then.
+    fn asserted_formats(&mut self, pair: &Pair<'g>) -> bool {
+        let (old, new) = (asserted(&pair.old), asserted(&pair.new));
+        if old == new || !pair.old.types().and(pair.new.types()).contains(Types::STRING) {
+            return false;
+        }
+        let rule = match (within(&old, &new), within(&new, &old)) {
+            (true, true) => return false,
+            (true, false) => rules::FORMAT_WIDENED,
+            (false, true) => rules::FORMAT_NARROWED,
+            (false, false) => rules::FORMAT_REPLACED,
+        };
+        let names = |formats: &[Format]| words(formats.iter().map(|format| format.name()));
+        let message = match (old.is_empty(), new.is_empty()) {
+            (true, _) => format!("a text must have the format {}, any was valid", names(&new)),
+            (_, true) => format!("a text need not have the format {}", names(&old)),
+            _ => format!("a text must have the format {}, was {}", names(&new), names(&old)),
+        };
+        let tries = old.iter().chain(&new).map(|format| sample::formatted(*format)).chain(FORMLESS);
+        let tries = tries.map(|text| Json::String(text.to_owned()));
+        self.set(rule, pair, message, Facet::of(FORMATS).tries(tries));
+        true
+    }
+}
+
+/// Whether all texts of one side have the formats that the other asserts.
+pub(super) fn holds(given: &Flat<'_>, taken: &Flat<'_>) -> bool {
+    within(&asserted(given), &asserted(taken))
+}
+
+fn asserted(flat: &Flat<'_>) -> Vec<Format> {
+    let mut all: Vec<Format> = flat.schemas().filter_map(|schema| schema.asserted).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Whether texts of all the first formats have all the others.
+fn within(given: &[Format], taken: &[Format]) -> bool {
+    taken.iter().all(|format| given.iter().any(|own| own == format || is_kind_of(*own, *format)))
+}
+
+/// RFC 3986, 4.1: a URI is a URI reference; RFC 3987, 1.2: every URI is an IRI.
+const fn is_kind_of(one: Format, other: Format) -> bool {
+    use Format::{Iri, IriReference, Uri, UriReference};
+    matches!((one, other), (Uri, UriReference | Iri | IriReference) | (UriReference | Iri, IriReference))
+}
+
+fn words<'a>(formats: impl Iterator<Item = &'a str>) -> String {
+    formats.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
+}

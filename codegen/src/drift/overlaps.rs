@@ -1,0 +1,113 @@
+//! What fits two forms of a `oneOf`, which refuses it.
+
+use super::{
+    finding::{Comparer, Facet, Pair, Use},
+    flat::{Flat, Union},
+    proof::Side,
+    rules::{self, Rule},
+};
+use crate::schema::{Graph, SchemaId, Types, keywords::Keyword};
+
+/// More pairs of forms than this are not looked into.
+const MOST: usize = 200;
+
+impl<'g> Comparer<'g> {
+    /// One schema became one form of a `oneOf`, or was: what fits two forms is not valid there.
+    pub(super) fn overlap(&mut self, pair: &Pair<'g>, side: Side, union: Union<'g>) {
+        let (rule, usage, message) = match side {
+            Side::New => (rules::UNION_NARROWED, Use::Write, "what fits two forms of `oneOf` is not valid"),
+            Side::Old => (rules::UNION_WIDENED, Use::Read, "what fits two forms is valid without `oneOf`"),
+        };
+        if union.one && pair.at.usage == usage {
+            self.overlapping(rule, pair, side, (union, union.branches), message);
+        }
+    }
+
+    /// Forms of a `oneOf` that take more than they did, or are new, take from the others what fitted one
+    /// of them alone.
+    pub(super) fn overlap_more(
+        &mut self,
+        pair: &Pair<'g>,
+        union: Union<'g>,
+        matched: &[(SchemaId, SchemaId, String)],
+        more: &[SchemaId],
+    ) {
+        if !union.one || pair.at.usage != Use::Write {
+            return;
+        }
+        let mut grown = more.to_vec();
+        for (before, after, _) in matched {
+            if self.grows(*before, *after) {
+                grown.push(*after);
+            }
+        }
+        let message = "what fits two forms of `oneOf` is not valid, and more fits two";
+        self.overlapping(rules::UNION_NARROWED, pair, Side::New, (union, &grown), message);
+    }
+
+    /// Whether a form may take what it refused.
+    fn grows(&mut self, before: SchemaId, after: SchemaId) -> bool {
+        if self.identity.same(&[before], &[after]) {
+            return false;
+        }
+        let (new, old) = ((Side::New, &[after][..]), (Side::Old, &[before][..]));
+        let judge = || self.prover.judge(new, old, Types::ALL, &Facet::of(Keyword::ALL));
+        match self.options.proofs.then(judge).flatten() {
+            Some(verdict) => verdict.is_err(),
+            // Whoever reads it would meet what was refused.
+            None => !self.reads(&[before], &[after]),
+        }
+    }
+
+    /// Looks for what the other side takes and fits two forms, one of them among some.
+    fn overlapping(
+        &mut self,
+        rule: &'static Rule,
+        pair: &Pair<'g>,
+        side: Side,
+        (union, some): (Union<'g>, &[SchemaId]),
+        message: &str,
+    ) {
+        let (graph, giving) = match side {
+            Side::New => (pair.new.graph, (Side::Old, pair.old_ids.as_slice())),
+            Side::Old => (pair.old.graph, (Side::New, pair.new_ids.as_slice())),
+        };
+        let forms = union.branches.iter().enumerate();
+        let pairs =
+            forms.flat_map(|(at, one)| union.branches.iter().skip(at + 1).map(move |other| [*one, *other]));
+        let asked = pairs.filter(|pair| pair.iter().any(|form| some.contains(form)));
+        let asked: Vec<[SchemaId; 2]> = asked.filter(|[one, other]| !apart(graph, *one, *other)).collect();
+        if asked.is_empty() {
+            return;
+        }
+        let verdict = match self.options.proofs && asked.len() <= MOST {
+            true => self.prover.fits_two(giving, side, &asked),
+            false => None,
+        };
+        if verdict == Some(Ok(())) || verdict.is_none() && self.alike(pair) {
+            return;
+        }
+        self.set_by(rule, pair, message.to_owned(), &Facet::of(&[Keyword::OneOf]), verdict);
+    }
+}
+
+/// Whether it is plain that nothing fits two forms: by their types, their values, a member whose values
+/// tell them apart, or one that the one asks for and the other forbids.
+fn apart(graph: &Graph, one: SchemaId, other: SchemaId) -> bool {
+    let (one, other) = (Flat::of(graph, &[one]), Flat::of(graph, &[other]));
+    let common = one.types().and(other.types());
+    let disjoint = |one: &Flat<'_>, other: &Flat<'_>| match (one.values(), other.values()) {
+        (Some(some), Some(others)) => !some.iter().any(|value| others.contains(value)),
+        _ => false,
+    };
+    let member = |flat: &Flat<'_>, name: &str| Flat::of(graph, &flat.applicable(name));
+    let tells = |name: &&str| {
+        other.requires(name) && one.requires(name) && disjoint(&member(&one, name), &member(&other, name))
+    };
+    let forbids = |one: &Flat<'_>, other: &Flat<'_>| {
+        let mut required = one.schemas().flat_map(|schema| &schema.required);
+        required.any(|name| other.applicable(name).iter().any(|id| graph.schema(*id).boolean == Some(false)))
+    };
+    let by_member = || one.declared().iter().any(tells) || forbids(&one, &other) || forbids(&other, &one);
+    common.is_empty() || disjoint(&one, &other) || common == Types::OBJECT && by_member()
+}

@@ -1,0 +1,215 @@
+//! The schemas of types for `schemars`: what the tables hold, with names for what is referred to and
+//! what else the contract says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use contract_runtime::schema::SchemaId as RowId;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Emitter;
+use crate::schema::{Schema, SchemaId};
+
+/// An enumeration of texts that no schema lists.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    /// Its path beside the models.
+    pub(crate) path: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// Whether it keeps texts that it does not list.
+    pub(crate) open: bool,
+}
+
+/// A type and the row that is its schema.
+struct Typed {
+    path: String,
+    name: String,
+    row: RowId,
+}
+
+impl Emitter<'_> {
+    /// The module `json_schemas`: its imports, and what follows them in print.
+    ///
+    /// `replaced` are generated types that are no models and stand for a schema, by their paths.
+    pub(crate) fn json_schemas(
+        &self,
+        replaced: &[(SchemaId, String)],
+        texts: &[Text],
+    ) -> (TokenStream, String) {
+        let typed = self.typed(replaced);
+        let mut named: BTreeMap<RowId, String> = BTreeMap::new();
+        for typed in &typed {
+            named.entry(typed.row).or_insert_with(|| typed.path.clone());
+        }
+        let shared = self.tables.shared();
+        let unnamed: Vec<RowId> = shared.into_iter().filter(|row| !named.contains_key(row)).collect();
+        for row in &unnamed {
+            named.insert(*row, self.marker(*row));
+        }
+        let annotations = self.annotations();
+        let members = self.described();
+        let types = (!typed.iter().any(|typed| typed.path.starts_with("types::"))).then(TokenStream::new);
+        let types = types.unwrap_or_else(|| quote!(types));
+        let annotated = (!annotations.is_empty()).then(|| quote!(Annotations,));
+        let described = (!members.is_empty()).then(|| quote!(Described,));
+        let generator = (!named.is_empty()).then(|| quote!(SchemaGenerator,));
+        let uses = quote! {
+            use ::contract_runtime::json_schema::{#annotated #described Published, #generator};
+            use super::{schemas, #types};
+        };
+        let mut out =
+            String::from("static PUBLISHED: Published = Published {\n    tables: &schemas::TABLES,\n");
+        let row = |row: &RowId| self.tables.row_text(*row);
+        let of =
+            named.iter().map(|(id, path)| format!("({}, SchemaGenerator::subschema_for::<{path}>)", row(id)));
+        list(&mut out, "named", of);
+        list(&mut out, "annotations", annotations.into_iter());
+        list(&mut out, "members", members.into_iter());
+        list(&mut out, "dynamic", self.tables.dynamic().iter().map(row));
+        out.push_str("};\n");
+        out.insert_str(0, "#[rustfmt::skip]\n");
+        for id in &unnamed {
+            let (file, pointer) = self.tables.row_place(*id).unwrap_or_default();
+            let (name, place) = (self.marker(*id), format!("{file}#{pointer}"));
+            out.push_str(&format!(
+                "\n/// {place:?}\n#[allow(non_camel_case_types, reason = \"named as the row is\")]\nenum {name} {{}}\n"
+            ));
+        }
+        let mut impls = Vec::new();
+        for Typed { path, name, row: id } in &typed {
+            impls.push(format!("{path} as {name:?} = {}", row(id)));
+        }
+        let mut names = BTreeSet::new();
+        for id in &unnamed {
+            impls.push(format!(
+                "{} as {:?} = {}",
+                self.marker(*id),
+                self.published(*id, &mut names),
+                row(id)
+            ));
+        }
+        call(&mut out, "json_schemas", "PUBLISHED", &impls);
+        let formats = self.tables.formats();
+        let formats: Vec<String> =
+            formats.map(|mapped| format!("{} as {:?}", mapped.path(), mapped.format)).collect();
+        call(&mut out, "format_schemas", "formats", &formats);
+        for (word, open) in [("closed", false), ("open", true)] {
+            let of = texts.iter().filter(|text| text.open == open);
+            let of: Vec<String> = of.map(|text| format!("{} as {:?}", text.path, text.name)).collect();
+            call(&mut out, "text_schemas", word, &of);
+        }
+        (uses, out)
+    }
+
+    fn typed(&self, replaced: &[(SchemaId, String)]) -> Vec<Typed> {
+        let mut typed = Vec::new();
+        for def in &self.shapes.types {
+            let Some(row) = self.tables.row_id(&def.conj.ids) else { continue };
+            let name = def.name.trim_start_matches("r#").to_owned();
+            typed.push(Typed { path: format!("types::{}", def.name), name, row });
+        }
+        typed.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut seen = BTreeSet::new();
+        for (id, path) in replaced {
+            let Some(row) = self.tables.row_id(&[*id]) else { continue };
+            if seen.insert(path) {
+                let name = path.rsplit("::").next().unwrap_or(path).to_owned();
+                typed.push(Typed { path: path.clone(), name, row });
+            }
+        }
+        typed
+    }
+
+    /// A type that stands for a row which is none's.
+    fn marker(&self, row: RowId) -> String {
+        let text = self.tables.row_text(row);
+        text.trim_start_matches("schemas::").replace(".plus(", "_plus_").replace(')', "")
+    }
+
+    /// What a row without a type is called where it is published: `ship.shipId`.
+    fn published(&self, row: RowId, taken: &mut BTreeSet<String>) -> String {
+        let (file, pointer) = self.tables.row_place(row).unwrap_or_default();
+        let stem = file.split('.').next().unwrap_or(file);
+        let steps =
+            pointer.split('/').filter(|step| !matches!(*step, "" | "$defs" | "components" | "schemas"));
+        let plain: Vec<String> = std::iter::once(stem)
+            .chain(steps)
+            .map(|step| {
+                step.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect()
+            })
+            .collect();
+        // The dot tells it from a type.
+        let plain = if plain.len() > 1 { plain.join(".") } else { format!("{}.root", plain.join(".")) };
+        let mut name = plain.clone();
+        let mut number = 1_u32;
+        while !taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{plain}.{number}");
+        }
+        name
+    }
+
+    fn annotations(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for (row, id) in self.tables.own_rows() {
+            let (texts, flags) = said(self.graph.schema(id));
+            if !(texts.is_empty() && flags.is_empty()) {
+                let row = self.tables.row_text(row);
+                out.push(format!("Annotations {{ schema: {row}, texts: &{texts:?}, flags: &{flags:?} }}"));
+            }
+        }
+        out
+    }
+
+    /// Members that refer to another schema and are described where they do.
+    fn described(&self) -> Vec<String> {
+        let own: BTreeSet<SchemaId> = self.tables.own_rows().map(|(_, id)| id).collect();
+        let mut out = Vec::new();
+        for (row, id) in self.tables.own_rows() {
+            let mut members: Vec<&(String, SchemaId)> = self.graph.schema(id).properties.iter().collect();
+            members.sort_unstable();
+            for (member, id) in members.into_iter().filter(|(_, id)| !own.contains(id)) {
+                if let Some(text) = &self.graph.schema(*id).description {
+                    let row = self.tables.row_text(row);
+                    out.push(format!(
+                        "Described {{ schema: {row}, member: {member:?}, description: {text:?} }}"
+                    ));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// What a schema says beside its rules.
+fn said(schema: &Schema) -> (Vec<(&str, &str)>, Vec<&'static str>) {
+    let texts = [
+        ("title", &schema.title),
+        ("description", &schema.description),
+        ("format", &schema.format),
+        ("contentEncoding", &schema.content_encoding),
+        ("contentMediaType", &schema.content_media_type),
+    ];
+    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?)));
+    let flags =
+        [("deprecated", schema.deprecated), ("readOnly", schema.read_only), ("writeOnly", schema.write_only)];
+    (texts.collect(), flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect())
+}
+
+fn list(out: &mut String, field: &str, entries: impl Iterator<Item = String>) {
+    let entries: Vec<String> = entries.map(|entry| format!("        {entry},\n")).collect();
+    if entries.is_empty() {
+        out.push_str(&format!("    {field}: &[],\n"));
+    } else {
+        out.push_str(&format!("    {field}: &[\n{}    ],\n", entries.concat()));
+    }
+}
+
+fn call(out: &mut String, name: &str, head: &str, entries: &[String]) {
+    if !entries.is_empty() {
+        out.push_str(&format!("\n::contract_runtime::{name}! {{\n    {head} {{\n"));
+        entries.iter().for_each(|entry| out.push_str(&format!("        {entry},\n")));
+        out.push_str("    }\n}\n");
+    }
+}

@@ -1,0 +1,74 @@
+//! The names that schemas have in the documents that others are asked with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use heck::ToPascalCase;
+
+use crate::{
+    api::{Api, Operation},
+    schema::{Graph, Origin, SchemaId},
+};
+
+/// Every schema that has a name, or is referred to, or stands by itself in an operation.
+#[derive(Debug)]
+pub(super) struct Names(BTreeMap<SchemaId, String>);
+
+impl Names {
+    pub(super) fn of(graph: &Graph, api: &Api) -> Self {
+        let mut ids: BTreeSet<SchemaId> = BTreeSet::new();
+        for id in graph.ids() {
+            let schema = graph.schema(id);
+            if schema.origin != Origin::Inline {
+                ids.insert(id);
+            }
+            ids.extend(schema.reference);
+            ids.extend(schema.dynamic_reference.as_ref().map(|dynamic| dynamic.initial));
+            ids.extend(schema.discriminator.iter().flat_map(|each| &each.mapping).map(|(_, id)| *id));
+        }
+        let bare = |id: &SchemaId| graph.schema(*id).reference.is_none();
+        ids.extend(api.operations.iter().chain(&api.webhooks).flat_map(roots).filter(bare));
+        let mut taken = BTreeSet::new();
+        let mut name = |id: SchemaId| {
+            let schema = graph.schema(id);
+            let words = match &schema.origin {
+                Origin::Root(name) | Origin::Definition(name) | Origin::Component(name) => name.as_str(),
+                Origin::Inline => {
+                    schema.place.pointer.rsplit('/').find(|word| *word != "schema").unwrap_or("")
+                }
+            };
+            let plain: String = words.chars().filter(char::is_ascii).collect();
+            let plain = plain.to_pascal_case();
+            let base = if plain.starts_with(|first: char| first.is_ascii_alphabetic()) {
+                plain
+            } else {
+                format!("X{plain}")
+            };
+            let mut name = base.clone();
+            let mut number = 1;
+            while !taken.insert(name.to_lowercase()) {
+                number += 1;
+                name = format!("{base}{number}");
+            }
+            (id, name)
+        };
+        Self(ids.into_iter().map(&mut name).collect())
+    }
+
+    /// Each schema with its name.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SchemaId, &str)> {
+        self.0.iter().map(|(id, name)| (*id, name.as_str()))
+    }
+
+    pub(super) fn get(&self, id: SchemaId) -> &str {
+        self.0.get(&id).map_or("", String::as_str)
+    }
+}
+
+fn roots(operation: &Operation) -> Vec<SchemaId> {
+    let parameters = operation.parameters.iter().map(|parameter| parameter.schema);
+    let body = operation.request_body.iter().flat_map(|body| &body.content).map(|media| media.schema);
+    let responses = || operation.responses.iter();
+    let answers = responses().flat_map(|response| &response.content).map(|media| media.schema);
+    let headers = responses().flat_map(|response| &response.headers).map(|header| header.schema);
+    parameters.chain(body).chain(answers).chain(headers).flatten().collect()
+}

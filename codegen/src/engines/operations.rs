@@ -1,0 +1,285 @@
+//! progenitor, run for real on the operations of a contract: which it refuses, and what of the others
+//! stands in the methods that it makes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use contract_runtime::media::MediaType;
+use quote::ToTokens;
+use serde_json::{Map, Value, json};
+
+use super::{Opinion, Refusal, Row, names::Names, process::Engines};
+use crate::{
+    api::{self, Operation, ParameterIn, Response, Status},
+    explain::whereabouts,
+    lower::{
+        arguments::argument_name,
+        schemas::{Dialect, Schemas, Written},
+    },
+    reading::Reading,
+    refine::{
+        methods,
+        reading::{Kind, Reading as Method},
+    },
+    schema::SchemaId,
+};
+
+/// Operations that are asked about together, until one fails.
+const TOGETHER: usize = 32;
+
+/// Asks progenitor about every operation.
+pub(super) fn ask(contract: &Reading, engines: &Engines, names: &Names) -> Opinion {
+    let schemas = Schemas::new(&contract.graph, Dialect::OpenApi30);
+    let asking = Asking { contract, engines, names, schemas };
+    let operations: Vec<(usize, &Operation)> = contract.api.operations.iter().enumerate().collect();
+    let mut rows = BTreeMap::new();
+    let mut refusals = Vec::new();
+    for chunk in operations.chunks(TOGETHER) {
+        for ((_, operation), made) in asking.made(chunk) {
+            match made {
+                Ok(method) => look(contract, operation, method.as_ref(), &mut rows),
+                Err(reason) => {
+                    each(operation, &mut |construct, _| Row::of(&mut rows, construct).refused += 1);
+                    refusals.push(Refusal { place: whereabouts(contract, &operation.place), reason });
+                }
+            }
+        }
+    }
+    Opinion { engine: "progenitor", rows: rows.into_values().collect(), refusals }
+}
+
+struct Asking<'a> {
+    contract: &'a Reading,
+    engines: &'a Engines,
+    names: &'a Names,
+    schemas: Schemas<'a>,
+}
+
+/// An operation with its index, and its method if it has one, or why it has none.
+type Asked<'o> = ((usize, &'o Operation), Result<Option<syn::ImplItemFn>, String>);
+
+impl Asking<'_> {
+    /// What is made of some operations: of all together, or of halves where that fails.
+    fn made<'o>(&self, group: &[(usize, &'o Operation)]) -> Vec<Asked<'o>> {
+        match (self.run(group), group) {
+            (Ok(mut methods), _) => {
+                let own = |each: &(usize, &'o Operation)| {
+                    let at = methods.iter().position(|method| method.sig.ident == method_name(each.0));
+                    (*each, Ok(at.map(|at| methods.swap_remove(at))))
+                };
+                group.iter().map(own).collect()
+            }
+            (Err(reason), [one]) => vec![(*one, Err(reason))],
+            (Err(_), several) => {
+                let (left, right) = several.split_at(several.len() / 2);
+                let mut all = self.made(left);
+                all.extend(self.made(right));
+                all
+            }
+        }
+    }
+
+    fn run(&self, group: &[(usize, &Operation)]) -> Result<Vec<syn::ImplItemFn>, String> {
+        let mut used: BTreeSet<String> = BTreeSet::new();
+        let mut paths = Map::new();
+        for (index, operation) in group {
+            let item = self.operation(*index, operation, &mut used);
+            let path = paths.entry(operation.path.clone()).or_insert_with(|| json!({}));
+            path[operation.method.to_ascii_lowercase()] = item;
+        }
+        // They are replaced: what types become of them typify is asked.
+        let components: Map<String, Value> = used.iter().map(|key| (key.clone(), json!({}))).collect();
+        let document = json!({
+            "openapi": "3.0.3",
+            "info": { "title": self.contract.api.title, "version": self.contract.api.version },
+            "paths": paths,
+            "components": { "schemas": components },
+        });
+        let code = self.engines.progenitor(&document, &used.into_iter().collect::<Vec<_>>())?;
+        let file = syn::parse_str(&code).map_err(|error| format!("its output is no Rust: {error}"))?;
+        Ok(methods(file))
+    }
+
+    /// The operation in the words of OpenAPI 3.0, nothing left out that these have.
+    fn operation(&self, index: usize, operation: &Operation, used: &mut BTreeSet<String>) -> Value {
+        let mut link = |id: SchemaId| {
+            let name = self.names.get(id).to_owned();
+            let link = format!("#/components/schemas/{name}");
+            used.insert(name);
+            link
+        };
+        let mut schema = |id: Option<SchemaId>| {
+            let Some(id) = id else { return json!({}) };
+            let mut written = Written { link: &mut link, lost: BTreeSet::new() };
+            self.schemas.write(id, &mut written)
+        };
+        let content = |all: &[api::MediaType], schema: &mut dyn FnMut(Option<SchemaId>) -> Value| {
+            let media = |media: &api::MediaType| {
+                let mut out = Map::new();
+                if media.schema.is_some() {
+                    out.insert("schema".to_owned(), schema(media.schema));
+                }
+                let encoding = media.encoding.iter().map(|(name, value)| (name.clone(), value.to_value()));
+                let encoding: Map<String, Value> = encoding.collect();
+                if !encoding.is_empty() {
+                    out.insert("encoding".to_owned(), Value::Object(encoding));
+                }
+                (media.name.clone(), Value::Object(out))
+            };
+            Value::Object(all.iter().map(media).collect())
+        };
+        let mut out = json!({ "operationId": method_name(index), "responses": {} });
+        let parameters = operation.parameters.iter().map(|parameter| {
+            let mut own = json!({
+                "name": parameter.name,
+                "in": place_word(parameter.location),
+                "required": parameter.required,
+            });
+            match &parameter.content {
+                Some(name) => own["content"] = json!({ name: { "schema": schema(parameter.schema) } }),
+                None => {
+                    own["style"] = json!(parameter.style);
+                    own["explode"] = json!(parameter.explode);
+                    own["schema"] = schema(parameter.schema);
+                }
+            }
+            own
+        });
+        out["parameters"] = parameters.collect();
+        if let Some(body) = &operation.request_body {
+            out["requestBody"] =
+                json!({ "required": body.required, "content": content(&body.content, &mut schema) });
+        }
+        for response in &operation.responses {
+            let mut own = json!({ "description": response.description });
+            if !response.content.is_empty() {
+                own["content"] = content(&response.content, &mut schema);
+            }
+            for header in &response.headers {
+                own["headers"][&header.name] =
+                    json!({ "required": header.required, "schema": schema(header.schema) });
+            }
+            out["responses"][response.status.key()] = own;
+        }
+        out
+    }
+}
+
+fn method_name(index: usize) -> String {
+    format!("operation{index}")
+}
+
+const fn place_word(location: ParameterIn) -> &'static str {
+    match location {
+        ParameterIn::Path => "path",
+        ParameterIn::Query => "query",
+        ParameterIn::Header => "header",
+        ParameterIn::Cookie => "cookie",
+    }
+}
+
+/// A construct of an operation.
+enum Part<'o> {
+    Parameter(&'o api::Parameter),
+    Body(&'o api::MediaType),
+    Response(&'o Response),
+    Answer(&'o Response, &'o api::MediaType),
+    Header(&'o str),
+}
+
+impl Part<'_> {
+    /// What it is called.
+    fn words(&self) -> String {
+        match self {
+            Self::Parameter(parameter) => parameter.name.clone(),
+            Self::Body(media) | Self::Answer(_, media) => media.name.clone(),
+            Self::Response(response) => response.status.key(),
+            Self::Header(name) => (*name).to_owned(),
+        }
+    }
+}
+
+/// Everything that an operation says which a method can carry.
+fn each<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'static str, Part<'o>)) {
+    for parameter in &operation.parameters {
+        let construct = match parameter.location {
+            ParameterIn::Path => "parameter in the path",
+            ParameterIn::Query => "parameter in the query",
+            ParameterIn::Header => "parameter in a header",
+            ParameterIn::Cookie => "parameter in a cookie",
+        };
+        see(construct, Part::Parameter(parameter));
+    }
+    for media in operation.request_body.iter().flat_map(|body| &body.content) {
+        see("media type of a request", Part::Body(media));
+    }
+    for response in &operation.responses {
+        see("status", Part::Response(response));
+        for media in &response.content {
+            see("media type of an answer", Part::Answer(response, media));
+        }
+        for header in &response.headers {
+            see("header of an answer", Part::Header(&header.name));
+        }
+    }
+}
+
+/// Holds an operation against its method.
+fn look(
+    contract: &Reading,
+    operation: &Operation,
+    method: Option<&syn::ImplItemFn>,
+    rows: &mut BTreeMap<String, Row>,
+) {
+    let read = method.map(Method::of);
+    let Some(Ok(reading)) = read else {
+        each(operation, &mut |construct, _| Row::of(rows, construct).unasked += 1);
+        return;
+    };
+    let words = method.map(|method| method.to_token_stream().to_string().to_ascii_lowercase());
+    let words = words.unwrap_or_default();
+    let covered = |status: Status| {
+        let of_class = |class: u16| class * 100..=class * 100 + 99;
+        let arms = || reading.results.iter().chain(&reading.refusals);
+        match status {
+            Status::Code(code) => arms().find(|arm| (arm.from..=arm.to).contains(&code)),
+            Status::Range(class) => arms().find(|arm| of_class(class.into()).contains(&arm.from)),
+            // What no other status takes: any that is beyond a class will do.
+            Status::Default => arms().find(|arm| arm.to >= 500 && arm.from <= 400 || arm.to == u16::MAX),
+        }
+    };
+    each(operation, &mut |construct, part| {
+        let kept = match &part {
+            Part::Parameter(parameter) => match parameter.location {
+                ParameterIn::Path => {
+                    reading.path.contains(&format!("{{{}}}", argument_name(&parameter.name)))
+                }
+                ParameterIn::Query => reading.queries.contains(&parameter.name),
+                ParameterIn::Header => reading.headers.contains(&parameter.name),
+                ParameterIn::Cookie => {
+                    words.contains(&format!("\"{}\"", parameter.name.to_ascii_lowercase()))
+                }
+            },
+            Part::Body(media) => {
+                let media = MediaType::of(&media.name);
+                match reading.body.as_deref() {
+                    Some("json") => media.is_json(),
+                    Some("form_urlencoded") => media.is_form(),
+                    Some(_) => !media.is_json() && !media.is_form(),
+                    None => false,
+                }
+            }
+            Part::Response(response) => covered(response.status).is_some(),
+            Part::Answer(response, media) => covered(response.status).is_some_and(|arm| {
+                let due = if MediaType::of(&media.name).is_json() { Kind::Json } else { Kind::Raw };
+                arm.kind == due
+            }),
+            Part::Header(name) => words.contains(&format!("\"{}\"", name.to_ascii_lowercase())),
+        };
+        let row = Row::of(rows, construct);
+        if kept {
+            row.kept += 1;
+        } else {
+            row.drop_at(format!("{} `{}`", whereabouts(contract, &operation.place), part.words()));
+        }
+    });
+}

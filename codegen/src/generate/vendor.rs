@@ -1,0 +1,83 @@
+//! What other tools write into contracts as `x-` members and everybody means alike: `x-nullable`,
+//! `x-enum-varnames`, `x-enum-descriptions`, `x-extensible-enum`, `x-rust-type`.
+
+use std::collections::BTreeMap;
+
+use contract_runtime::Json;
+
+use crate::{
+    config::Config,
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::{Graph, Schema, SchemaId},
+};
+
+/// Swagger's word for what OpenAPI 3.0 calls `nullable`.
+pub(super) fn is_nullable(schema: &Schema) -> bool {
+    schema.extensions.get("x-nullable") == Some(&Json::Bool(true))
+}
+
+/// Types that the contract names for its schemas, of the crates that the owner lets it name.
+pub(super) fn types(
+    config: &Config,
+    graph: &Graph,
+    replace: &mut BTreeMap<SchemaId, String>,
+    diagnostics: &mut Diagnostics,
+) {
+    const OPTION: &str = "types.rust-types";
+    let mut met = vec![false; config.types.rust_types.len()];
+    for id in graph.ids() {
+        let Some(path) = graph.schema(id).extensions.get("x-rust-type").and_then(named) else { continue };
+        let first = path.trim_start_matches("::").split("::").next().unwrap_or(path);
+        let Some(at) = config.types.rust_types.iter().position(|known| known == first) else { continue };
+        met[at] = true;
+        if syn::parse_str::<syn::Type>(path).is_err() {
+            let message = format!("`x-rust-type` is no path of a type: `{path}`");
+            let place = graph.schema(id).place.clone();
+            diagnostics.push(
+                Diagnostic::error("config", message)
+                    .at(place)
+                    .help("correct it, or take its crate out of `rust-types`"),
+            );
+            continue;
+        }
+        replace.entry(id).or_insert_with(|| path.to_owned());
+    }
+    for (name, _) in config.types.rust_types.iter().zip(met).filter(|(_, met)| !met) {
+        diagnostics.push(
+            Diagnostic::error(
+                "config",
+                format!("`{OPTION}` does nothing for `{name}`: no `x-rust-type` names a type of it"),
+            )
+            .maybe_at(config.place(OPTION, name))
+            .help("correct the name of the crate, or remove it"),
+        );
+    }
+}
+
+/// `"crate::Ship"`, or typify's `{ "crate": "fleet", "version": "1", "path": "fleet::Ship" }`.
+fn named(value: &Json) -> Option<&str> {
+    value.as_str().or_else(|| value.as_object()?.get("path")?.as_str())
+}
+
+/// Says of names and descriptions of values that there are more or fewer of them than values.
+pub(super) fn enumerations(graph: &Graph, diagnostics: &mut Diagnostics) {
+    for id in graph.ids() {
+        let schema = graph.schema(id);
+        let Some(values) = &schema.enumeration else { continue };
+        for name in crate::shape::VALUE_WORDS {
+            let Some(words) = schema.extensions.get(name).and_then(Json::as_array) else { continue };
+            if words.len() != values.len() {
+                let message = format!(
+                    "`{name}` has {} entries for {} values, and is passed over",
+                    words.len(),
+                    values.len()
+                );
+                diagnostics.push(
+                    Diagnostic::warning("ignored", message)
+                        .at(schema.place.clone())
+                        .help("give each value of `enum` its entry, in the same order"),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Other generators, run for real: what they keep and refuse, or never come back from, is told.
+#![cfg(feature = "engines")]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+
+use std::path::{Path, PathBuf};
+
+use contract_codegen::{
+    engines::{Engines, Opinion, Row, opinions},
+    generate::Project,
+    load::Sources,
+    reading::Reading,
+};
+
+/// Each run as a process of the command itself.
+fn engines() -> Engines {
+    Engines::of(PathBuf::from(env!("CARGO_BIN_EXE_contract-codegen")))
+}
+
+fn of_text(text: &str) -> Reading {
+    let sources = Sources::from_texts(&[("a.json", "https://a.example/a.json", text)]).unwrap();
+    Project::default().understand(sources).unwrap()
+}
+
+#[track_caller]
+fn row<'o>(opinions: &'o [Opinion], engine: &str, construct: &str) -> &'o Row {
+    let opinion = opinions.iter().find(|opinion| opinion.engine == engine).unwrap();
+    let found = opinion.rows.iter().find(|row| row.construct == construct);
+    found.unwrap_or_else(|| panic!("{construct} is not among {:?}", opinion.rows))
+}
+
+/// Each keyword is judged by documents that break it alone.
+#[test]
+fn rules_are_measured_on_types() {
+    let contract = of_text(
+        r#"{"$id": "https://a.example/a.json", "type": "object", "required": ["name"], "properties": {
+            "name": {"type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$"},
+            "seat": {"type": "integer", "minimum": 1, "maximum": 99},
+            "price": {"type": "number", "multipleOf": 0.01},
+            "tags": {"type": "array", "items": {"enum": ["A", "B"]}, "uniqueItems": true},
+            "list": {"type": "array", "items": {"type": "integer"}, "maxItems": 3},
+            "open": {"type": "boolean", "default": true},
+            "note": {"type": ["string", "null"]}
+        }}"#,
+    );
+    let opinions = opinions(&contract, &engines());
+    let counts = |construct: &str| {
+        let row = row(&opinions, "typify", construct);
+        (row.kept, row.dropped)
+    };
+    for kept in ["minLength", "maxLength", "pattern", "required", "enum", "default"] {
+        assert_eq!(counts(kept), (1, 0), "{kept}");
+    }
+    for dropped in ["maximum", "multipleOf", "uniqueItems", "maxItems"] {
+        assert_eq!(counts(dropped), (0, 1), "{dropped}");
+    }
+    assert!(row(&opinions, "typify", "maximum").places[0].contains("a.json:3"), "{opinions:?}");
+    assert!(counts("valid documents: `null` against absent").1 > 0);
+    assert!(counts("valid documents: members without a field").1 > 0);
+}
+
+/// What panics in there is one refusal here, and costs nothing else.
+#[test]
+fn a_panic_is_a_refusal_of_one_schema() {
+    let contract = of_text(
+        r##"{"$id": "https://a.example/a.json", "$defs": {
+            "odd": {"type": "string", "enum": ["a", "A"]},
+            "even": {"type": "object", "properties": {"odd": {"$ref": "#/$defs/odd"}, "n": {"type": "string", "maxLength": 3}}}
+        }}"##,
+    );
+    let opinions = opinions(&contract, &engines());
+    let refusals = &opinions[0].refusals;
+    assert!(
+        refusals
+            .iter()
+            .any(|each| each.place.ends_with("#/$defs/odd") && each.reason.starts_with("it panics"))
+    );
+    assert_eq!(row(&opinions, "typify", "maxLength").kept, 1, "{opinions:?}");
+    // It is taken in fewer words then, without its list.
+    assert_eq!(row(&opinions, "typify", "enum").dropped, 1, "{opinions:?}");
+}
+
+/// progenitor's methods are held against the operations.
+#[test]
+fn operations_are_measured_on_methods() {
+    let contract = of_text(
+        r#"{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {
+            "/a/{id}": {"get": {"operationId": "a", "parameters": [
+                {"name": "id", "in": "path", "required": true, "schema": {"type": "string"}},
+                {"name": "Page-Size", "in": "query", "schema": {"type": "integer"}},
+                {"name": "X-Note", "in": "header", "schema": {"type": "string"}}
+            ], "responses": {"200": {"description": "", "headers": {"ETag": {"schema": {"type": "string"}}},
+                "content": {"application/json": {"schema": {"type": "string"}}}}}}},
+            "/b": {"post": {"operationId": "b", "requestBody": {"content": {
+                "application/json": {"schema": {"type": "string"}}, "text/plain": {"schema": {"type": "string"}}
+            }}, "responses": {"204": {"description": ""}}}}
+        }}"#,
+    );
+    let opinions = opinions(&contract, &engines());
+    for kept in [
+        "parameter in the path",
+        "parameter in the query",
+        "parameter in a header",
+        "media type of an answer",
+    ] {
+        let row = row(&opinions, "progenitor", kept);
+        assert_eq!((row.kept, row.dropped), (1, 0), "{kept}: {:?}", row.places);
+    }
+    assert_eq!(row(&opinions, "progenitor", "header of an answer").dropped, 1);
+    assert_eq!(row(&opinions, "progenitor", "media type of a request").refused, 2);
+    assert!(opinions[0].refusals[0].reason.contains("more media types than expected"), "{opinions:?}");
+}
+
+/// A run without an end is ended.
+#[cfg(unix)]
+#[test]
+fn a_run_without_an_end_is_ended() {
+    use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
+
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("endless-engine");
+    fs::write(&program, "#!/bin/sh\nexec sleep 600\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let engines = Engines::of(program).within(Duration::from_millis(50));
+    let contract = of_text(r#"{"$id": "https://a.example/a.json", "type": "string", "maxLength": 3}"#);
+    let opinions = opinions(&contract, &engines);
+    assert!(opinions[0].refusals[0].reason.starts_with("no end after"), "{opinions:?}");
+    assert_eq!(row(&opinions, "typify", "maxLength").refused, 1);
+}

@@ -1,0 +1,79 @@
+//! Formats as types: the case `formats`, compiled.
+
+use contract_runtime::{
+    Contract,
+    json_schema::SchemaGenerator,
+    parameters::{Query, Sources},
+};
+
+use crate::{
+    apis::formats::{
+        formats::{Byte, DateTime, Uuid, XSku},
+        operations::OperationId,
+        types::Booking,
+    },
+    outside::Sku,
+};
+
+const ODD: &str = r#"{"id":"none","at":"2026-01-01t12:00:00.500+02:00"}"#;
+
+/// A text that means nothing is kept, told by its pointer, and costs nothing else.
+#[test]
+fn what_does_not_parse_is_a_violation_and_no_loss() {
+    let booking = Booking::parse(ODD.as_bytes()).unwrap();
+    assert_eq!(booking.id.0.get(), None);
+    assert_eq!(booking.id.0.as_str(), "none");
+    assert_eq!(booking.at.get().unwrap().to_string(), "2026-01-01T10:00:00.5Z");
+    assert_eq!(booking.to_json().unwrap().to_string(), ODD);
+    assert!(!booking.is_valid());
+    let violations = booking.validate().unwrap_err().into_vec();
+    let found: Vec<_> = violations.iter().map(|each| (each.pointer.as_str(), each.keyword)).collect();
+    assert_eq!(found, [("/id", "format")]);
+}
+
+#[test]
+fn values_and_texts_make_each_other() {
+    let id = uuid::Uuid::from_u128(7);
+    assert_eq!(Uuid::from(id).as_str(), "00000000-0000-0000-0000-000000000007");
+    assert_eq!(Uuid::new(&id).into_value(), Some(id));
+    assert_eq!("00000000-0000-0000-0000-000000000007".parse::<Uuid>().unwrap(), Uuid::new(&id));
+    assert!("7".parse::<Uuid>().is_err());
+    assert_eq!(Byte::new(&b"foob".to_vec()), "Zm9vYg==");
+    assert_eq!(XSku::new(&Sku(17)), "S-17");
+    // One moment, two texts.
+    let (one, other) =
+        (DateTime::parse("2026-01-01T00:00:00Z"), DateTime::parse("2026-01-01T01:00:00+01:00"));
+    assert!(one != other && one.get() == other.get());
+    assert_eq!(format!("{one:?} {one}"), "DateTime(\"2026-01-01T00:00:00Z\") 2026-01-01T00:00:00Z");
+}
+
+#[test]
+fn types_and_formats_publish_their_schemas() {
+    let schema = SchemaGenerator::default().into_root_schema_for::<Booking>().to_value();
+    assert_eq!(schema["properties"]["at"]["format"], "date-time");
+    assert_eq!(schema["properties"]["id"]["$ref"], "#/$defs/Id");
+    assert_eq!(schema["$defs"]["Id"]["description"], "Which booking.");
+    let format = SchemaGenerator::default().subschema_for::<Uuid>().to_value();
+    assert_eq!(format.to_string(), r#"{"format":"uuid","type":"string"}"#);
+}
+
+/// Parameters are asked by the same tables, before anything typed is made of them.
+#[test]
+fn parameters_are_refused_by_their_format() {
+    let check = |uri: &str, expected: &[(&str, &str)]| {
+        let operation = OperationId::BookingsRead.operation();
+        let (parts, ()) = http::Request::get(uri).body(()).unwrap().into_parts();
+        let query = Query::parse(parts.uri.query().unwrap_or_default()).unwrap();
+        let sources =
+            Sources { path: operation.path, parameters: operation.parameters, parts: &parts, query: &query };
+        let faults = sources.read().err().unwrap_or_default();
+        let found: Vec<_> = faults.iter().map(|fault| (fault.pointer.as_str(), fault.keyword)).collect();
+        assert_eq!(found, expected, "{uri}");
+    };
+    let id = "2eb8aa08-aa98-11ea-b4aa-73b441d16380";
+    check(&format!("/bookings/{id}?since=2026-01-01T00:00:00Z&from=192.0.2.1"), &[]);
+    check(
+        "/bookings/7?since=2026-01-01&from=192.0.2.1&from=x",
+        &[("/id", "format"), ("/since", "format"), ("/from/1", "format")],
+    );
+}

@@ -1,0 +1,75 @@
+//! Typed streams of the case `streams`: its client against a server that says byte for byte what it
+//! was told to, over a connection, and against its own server in one process.
+
+#![deny(warnings)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+
+#[path = "streams_run/both_sides.rs"]
+mod both_sides;
+#[path = "streams_run/over_tcp.rs"]
+mod over_tcp;
+
+#[rustfmt::skip]
+#[path = "cases/streams/expected/answers.rs"]
+pub mod answers;
+#[rustfmt::skip]
+#[path = "cases/streams/expected/bodies.rs"]
+pub mod bodies;
+#[rustfmt::skip]
+#[path = "cases/streams/expected/calls.rs"]
+pub mod calls;
+#[rustfmt::skip]
+#[path = "cases/streams/expected/client.rs"]
+pub mod client;
+#[rustfmt::skip]
+#[path = "cases/streams/expected/models.rs"]
+pub mod models;
+#[rustfmt::skip]
+#[path = "cases/streams/expected/operations.rs"]
+pub mod operations;
+#[rustfmt::skip]
+#[path = "cases/streams/expected/schemas.rs"]
+pub mod schemas;
+#[rustfmt::skip]
+#[path = "cases/streams/expected/server.rs"]
+pub mod server;
+#[rustfmt::skip]
+#[path = "cases/streams/expected/types.rs"]
+pub mod types;
+
+use contract_runtime::Map;
+use types::{Ask, Chunk, Day, Move, MoveEvent, Problem, Reply, WatchThreadAnswer200Item};
+
+fn ask(prompt: &str) -> Ask {
+    Ask { prompt: prompt.to_owned(), stream: None, extra: Map::new() }
+}
+
+/// The same, whose answer is to come in pieces.
+fn ask_in_pieces(prompt: &str) -> Ask {
+    Ask { stream: Some(true), ..ask(prompt) }
+}
+
+fn chunk(index: i64, delta: &str) -> Chunk {
+    Chunk { index, delta: delta.to_owned(), finish: None, extra: Map::new() }
+}
+
+fn day(day: &str, asked: i64) -> Day {
+    Day { day: day.to_owned(), asked, extra: Map::new() }
+}
+
+fn moved(event: MoveEvent, data: &str) -> Move {
+    Move { event, data: data.to_owned(), extra: Map::new() }
+}
+
+fn problem(title: &str) -> Problem {
+    Problem { title: title.to_owned(), extra: Map::new() }
+}
+
+fn reply(text: &str) -> Reply {
+    Reply { text: text.to_owned(), extra: Map::new() }
+}
+
+fn happened(text: &str) -> WatchThreadAnswer200Item {
+    WatchThreadAnswer200Item { text: text.to_owned(), by: None, extra: Map::new() }
+}

@@ -1,0 +1,91 @@
+//! Where a secret stands in a request.
+
+use http::{
+    HeaderName, HeaderValue, Uri,
+    header::{AUTHORIZATION, COOKIE},
+    uri::{InvalidUri, PathAndQuery},
+};
+
+use super::{Scheme, SchemeKind};
+use crate::parameters::write::encoded;
+
+/// A request that cannot hold its credential. Does not print it.
+pub(super) type Unfit = &'static str;
+
+const UNFIT: Unfit = "a credential has characters that its place cannot hold";
+
+/// Adds a secret where its scheme has it.
+pub(super) fn attach<B>(scheme: &Scheme, secret: &str, request: &mut http::Request<B>) -> Result<(), Unfit> {
+    match scheme.kind {
+        SchemeKind::Header(name) => {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| UNFIT)?;
+            let value = header(secret)?;
+            request.headers_mut().insert(name, value);
+        }
+        SchemeKind::Query(name) => {
+            let pair = format!("{}={}", encoded(name, &[]), encoded(secret, &[]));
+            *request.uri_mut() = with_pair(request.uri(), &pair).map_err(|_| UNFIT)?;
+        }
+        SchemeKind::Cookie(name) => cookie(name, secret, request)?,
+        SchemeKind::Basic => authorization(&format!("Basic {}", base64(secret.as_bytes())), request)?,
+        SchemeKind::Bearer { .. } => authorization(&format!("Bearer {secret}"), request)?,
+        SchemeKind::Authorization(word) => authorization(&format!("{word} {secret}"), request)?,
+        SchemeKind::Connection => {}
+    }
+    Ok(())
+}
+
+/// A value that no HTTP library prints or compresses.
+fn header(text: &str) -> Result<HeaderValue, Unfit> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| UNFIT)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn authorization<B>(text: &str, request: &mut http::Request<B>) -> Result<(), Unfit> {
+    let value = header(text)?;
+    request.headers_mut().insert(AUTHORIZATION, value);
+    Ok(())
+}
+
+/// RFC 6265, 4.2.1: one header, pairs between `; `. What no cookie can hold is refused, since
+/// nobody says how it would be encoded (4.1.1).
+fn cookie<B>(name: &str, secret: &str, request: &mut http::Request<B>) -> Result<(), Unfit> {
+    let fits = |byte: u8| matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e);
+    if !secret.bytes().all(fits) {
+        return Err(UNFIT);
+    }
+    let known = request.headers().get(COOKIE).and_then(|value| value.to_str().ok());
+    let text = known.map_or_else(|| format!("{name}={secret}"), |known| format!("{known}; {name}={secret}"));
+    let value = header(&text)?;
+    request.headers_mut().insert(COOKIE, value);
+    Ok(())
+}
+
+fn with_pair(uri: &Uri, pair: &str) -> Result<Uri, InvalidUri> {
+    let text = match uri.path_and_query() {
+        Some(own) if own.query().is_some_and(|query| !query.is_empty()) => format!("{own}&{pair}"),
+        Some(own) => format!("{}?{pair}", own.path()),
+        None => format!("/?{pair}"),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(text)?);
+    // The other parts are those of an address that was whole.
+    Ok(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
+}
+
+/// RFC 4648, 4.
+pub(super) fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let at = |index: usize| u32::from(three.get(index).copied().unwrap_or(0));
+        let group = at(0) << 16 | at(1) << 8 | at(2);
+        for digit in 0..4 {
+            let here = digit <= three.len();
+            let index = (group >> (18 - 6 * digit)) & 0x3f;
+            out.push(if here { char::from(DIGITS[index as usize]) } else { '=' });
+        }
+    }
+    out
+}

@@ -1,0 +1,252 @@
+//! Credentials against a transport that checks them.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Waker},
+    time::{Duration, Instant},
+};
+
+use http::{Request, Response};
+
+use super::{attach::base64, *};
+
+const SCHEMES: &[Scheme] = &[
+    Scheme { name: "header", kind: SchemeKind::Header("X-Key") },
+    Scheme { name: "query", kind: SchemeKind::Query("a key") },
+    Scheme { name: "cookie", kind: SchemeKind::Cookie("sid") },
+    Scheme { name: "basic", kind: SchemeKind::Basic },
+    Scheme { name: "oauth", kind: SchemeKind::Bearer { token_url: "http://id.example/token" } },
+    Scheme { name: "tls", kind: SchemeKind::Connection },
+    Scheme { name: "hoba", kind: SchemeKind::Authorization("HOBA") },
+];
+
+static OPEN: Operation = Operation { id: "open", ..Operation::NONE };
+static MAYBE: Operation = Operation { id: "maybe", ..Operation::NONE };
+static BOTH: Operation = Operation { id: "both", ..Operation::NONE };
+static EITHER: Operation = Operation { id: "either", ..Operation::NONE };
+static OAUTH: Operation = Operation { id: "oauth", ..Operation::NONE };
+static HOBA: Operation = Operation { id: "hoba", ..Operation::NONE };
+
+fn of(operation: &Operation) -> &'static [Requirement] {
+    match operation.id {
+        "maybe" => &[&[], &[0]],
+        "both" => &[&[1, 2, 5]],
+        "either" => &[&[0, 2], &[3]],
+        "oauth" => &[&[4]],
+        "hoba" => &[&[6]],
+        _ => &[],
+    }
+}
+
+const SECURITY: Security = Security { schemes: SCHEMES, of };
+
+type Answer = Arc<dyn Fn(&Request<Bytes>) -> (u16, String) + Send + Sync>;
+
+/// Keeps what was sent, answers as told.
+#[derive(Clone)]
+struct Fake(Arc<Mutex<Vec<String>>>, Answer);
+
+impl Fake {
+    fn new(answer: impl Fn(&Request<Bytes>) -> (u16, String) + Send + Sync + 'static) -> Self {
+        Self(Arc::default(), Arc::new(answer))
+    }
+
+    fn sent(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+fn shown(request: &Request<Bytes>) -> String {
+    let mut text = format!("{} {}", request.method(), request.uri());
+    for name in ["x-key", "cookie", "authorization"] {
+        if let Some(value) = request.headers().get(name) {
+            assert!(value.is_sensitive(), "{name}");
+            text.push_str(&format!(" {name}={}", value.to_str().unwrap()));
+        }
+    }
+    if !request.body().is_empty() {
+        text.push_str(&format!(" {}", String::from_utf8_lossy(request.body())));
+    }
+    text
+}
+
+impl Transport for Fake {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+        self.0.lock().unwrap().push(shown(&request));
+        let (status, body) = (self.1)(&request);
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            Ok(Response::builder().status(status).body(body.into()).unwrap())
+        })
+    }
+}
+
+fn request(uri: &str) -> Request<Bytes> {
+    Request::builder().uri(uri).body(Bytes::new()).unwrap()
+}
+
+fn ok(_: &Request<Bytes>) -> (u16, String) {
+    (200, String::new())
+}
+
+async fn sends(keyring: Keyring, operation: &'static Operation, uri: &str) -> Result<String, String> {
+    let fake = Fake::new(ok);
+    let transport = keyring.over(fake.clone());
+    match transport.send(operation, request(uri)).await {
+        Ok(_) => Ok(fake.sent().remove(0)),
+        Err(error) => {
+            assert!(fake.sent().is_empty());
+            assert_eq!((error.fault(), error.delivery()), (TransportFault::Declined, Delivery::NotSent));
+            Err(error.to_string())
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_kind_has_its_place() {
+    let all = || {
+        Keyring::new(SECURITY)
+            .secret(0, "k1")
+            .secret(1, "k 2&")
+            .secret(2, "k3")
+            .basic(3, "Aladdin", "open sesame")
+            .secret(6, "r")
+    };
+    let check = async |operation, uri, expect: &str| {
+        assert_eq!(sends(all(), operation, uri).await.unwrap(), expect);
+    };
+    check(&OPEN, "http://a/", "GET http://a/").await;
+    check(&MAYBE, "http://a/", "GET http://a/ x-key=k1").await;
+    check(&BOTH, "http://a/b", "GET http://a/b?a%20key=k%202%26 cookie=sid=k3").await;
+    check(&BOTH, "http://a/b?c=d", "GET http://a/b?c=d&a%20key=k%202%26 cookie=sid=k3").await;
+    check(&EITHER, "http://a/", "GET http://a/ x-key=k1 cookie=sid=k3").await;
+    check(&HOBA, "http://a/", "GET http://a/ authorization=HOBA r").await;
+    let mut own = request("http://a/");
+    own.headers_mut().insert("cookie", "own=1".parse().unwrap());
+    let fake = Fake::new(ok);
+    all().over(fake.clone()).send(&BOTH, own).await.unwrap();
+    assert!(fake.sent()[0].ends_with("cookie=own=1; sid=k3"));
+}
+
+#[tokio::test]
+async fn the_first_alternative_that_is_met_is_shown() {
+    let basic = || Keyring::new(SECURITY).basic(3, "Aladdin", "open sesame");
+    let sent = sends(basic(), &EITHER, "http://a/").await.unwrap();
+    assert_eq!(sent, "GET http://a/ authorization=Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+    assert_eq!(sends(Keyring::new(SECURITY), &MAYBE, "http://a/").await.unwrap(), "GET http://a/");
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named_and_nothing_is_sent() {
+    let keyring = || Keyring::new(SECURITY).secret(0, "secret-key");
+    let error = sends(keyring(), &EITHER, "http://a/").await.unwrap_err();
+    assert_eq!(
+        error,
+        "the request was not sent: `either` needs credentials that are not set: `cookie`, or `basic`"
+    );
+    let error = sends(keyring(), &BOTH, "http://a/").await.unwrap_err();
+    assert!(error.ends_with("`query` and `cookie`"), "{error}");
+    // A name with a colon would give away a part of the password as the name.
+    assert!(sends(keyring().basic(3, "a:b", "c"), &EITHER, "http://a/").await.is_err());
+    // What a header cannot hold is not cut.
+    let transport = Keyring::new(SECURITY).secret(6, "bad\nkey").over(Fake::new(ok));
+    let error = transport.send(&HOBA, request("http://a/")).await.unwrap_err();
+    assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
+    assert!(!format!("{error} {error:?}").contains("bad"), "{error:?}");
+}
+
+#[test]
+fn nothing_is_printed() {
+    let keyring = Keyring::new(SECURITY)
+        .secret(0, "hidden-key")
+        .basic(3, "hidden", "hidden")
+        .client(4, ClientCredentials::new("app", "hidden"));
+    let text = format!("{keyring:?} {:?}", keyring.clone().over(Fake::new(ok)));
+    assert!(text.contains("header") && text.contains("oauth"), "{text}");
+    assert!(!text.contains("hidden"), "{text}");
+    let text = format!("{:?}", ClientCredentials::new("app", "hidden"));
+    assert!(text.contains("app") && !text.contains("hidden"), "{text}");
+}
+
+/// Gives tokens `t7`, `t8` … and refuses those that end in `9`.
+fn server() -> impl Fn(&Request<Bytes>) -> (u16, String) + Send + Sync {
+    let next = AtomicU64::new(7);
+    move |request| {
+        if request.uri().host() == Some("id.example") {
+            let number = next.fetch_add(1, Ordering::SeqCst);
+            return (
+                200,
+                format!(r#"{{"access_token":"t{number}","token_type":"Bearer","expires_in":100}}"#),
+            );
+        }
+        let token = request.headers()["authorization"].to_str().unwrap();
+        (if token.ends_with('9') { 401 } else { 200 }, String::new())
+    }
+}
+
+/// RFC 6749, 4.4: one fetch for all who wait, another before the token expires or when it is refused.
+#[tokio::test]
+async fn tokens_are_fetched_once_and_in_time() {
+    let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    let clock = Arc::clone(&passed);
+    let client = ClientCredentials::new("my app", "s:ecret")
+        .with_scopes(["a", "b"])
+        .with_parameter("audience", "x y")
+        .with_clock(move || start + Duration::from_secs(clock.load(Ordering::SeqCst)));
+    let fake = Fake::new(server());
+    let transport = Keyring::new(SECURITY).client(4, client).over(fake.clone());
+    let call = || transport.send(&OAUTH, request("http://a/"));
+    let (one, two, three) = tokio::join!(call(), call(), call());
+    assert!([one, two, three].into_iter().all(|answer| answer.unwrap().status() == 200));
+    let token = format!(
+        "POST http://id.example/token authorization=Basic {} grant_type=client_credentials&scope=a%20b&audience=x%20y",
+        base64(b"my%20app:s%3Aecret")
+    );
+    let with = |token: &str| format!("GET http://a/ authorization=Bearer {token}");
+    assert_eq!(fake.sent(), [token.clone(), with("t7"), with("t7"), with("t7")]);
+    passed.store(69, Ordering::SeqCst);
+    call().await.unwrap();
+    passed.store(70, Ordering::SeqCst);
+    assert_eq!(call().await.unwrap().status(), 200);
+    assert_eq!(fake.sent()[4..], [with("t7"), token.clone(), with("t8")]);
+    // The next one is refused, and the one behind it is not; one refusal is answered by one fetch.
+    passed.store(200, Ordering::SeqCst);
+    assert_eq!(call().await.unwrap().status(), 200);
+    assert_eq!(fake.sent()[7..], [token.clone(), with("t9"), token, with("t10")]);
+}
+
+#[tokio::test]
+async fn who_gives_up_leaves_the_turn_to_the_next() {
+    let fake = Fake::new(server());
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake.clone());
+    let mut first = transport.send(&OAUTH, request("http://a/"));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    drop(first);
+    assert_eq!(transport.send(&OAUTH, request("http://a/")).await.unwrap().status().as_u16() / 100, 2);
+}
+
+#[tokio::test]
+async fn without_a_token_nothing_is_sent() {
+    let said = async |client: ClientCredentials, answer: fn(&Request<Bytes>) -> (u16, String)| {
+        let transport = Keyring::new(SECURITY).client(4, client).over(Fake::new(answer));
+        let error = transport.send(&OAUTH, request("http://a/")).await.unwrap_err();
+        assert_eq!((error.fault(), error.delivery()), (TransportFault::Declined, Delivery::NotSent));
+        error.to_string()
+    };
+    let client = || ClientCredentials::new("a", "hidden");
+    let text = said(client(), |_| (401, r#"{"error":"invalid_client"}"#.into())).await;
+    assert!(
+        text.ends_with("no token: the token endpoint answered 401 Unauthorized invalid_client"),
+        "{text}"
+    );
+    let text = said(client(), |_| (200, r#"{"access_token":"hidden","token_type":"mac"}"#.into())).await;
+    assert!(text.contains("bearer") && !text.contains("hidden"), "{text}");
+    let text = said(client(), |_| (500, "hidden".into())).await;
+    assert!(!text.contains("hidden"), "{text}");
+    let text = said(client().with_token_url(""), ok).await;
+    assert!(text.contains("with_token_url"), "{text}");
+}

@@ -1,0 +1,92 @@
+//! Base 64 as JSON carries bytes (RFC 4648, section 4): with padding, without line breaks.
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// The bytes of a text; nothing when it is none of the encoding, or is not what
+/// [`encode`] would write.
+#[must_use]
+pub fn decode(text: &str) -> Option<Vec<u8>> {
+    let text = text.as_bytes();
+    let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
+    if !text.len().is_multiple_of(4) || padding > 2 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for byte in &text[..text.len() - padding] {
+        bits = bits << 6 | value(*byte)?;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push(u8::try_from(bits >> held & 0xff).ok()?);
+            bits &= (1 << held) - 1;
+        }
+    }
+    // RFC 4648, 3.5: bits that mean nothing are zero, so that bytes have one text.
+    (bits == 0).then_some(bytes)
+}
+
+fn value(byte: u8) -> Option<u32> {
+    Some(match byte {
+        b'A'..=b'Z' => u32::from(byte - b'A'),
+        b'a'..=b'z' => u32::from(byte - b'a') + 26,
+        b'0'..=b'9' => u32::from(byte - b'0') + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    })
+}
+
+/// Bytes as text.
+#[must_use]
+pub fn encode(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits =
+            (0..3).fold(0_usize, |bits, at| bits << 8 | usize::from(group.get(at).copied().unwrap_or(0)));
+        for at in 0..4 {
+            text.push(match at <= group.len() {
+                true => char::from(ALPHABET[bits >> (18 - 6 * at) & 63]),
+                false => '=',
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4648, 10.
+    #[test]
+    fn the_examples_of_the_rfc() {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(encode(bytes.as_bytes()), text);
+            assert_eq!(decode(text).as_deref(), Some(bytes.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn every_byte_comes_back() {
+        let all: Vec<u8> = (0..=255).rev().collect();
+        for end in 0..all.len() {
+            assert_eq!(decode(&encode(&all[..end])).as_deref(), Some(&all[..end]));
+        }
+    }
+
+    #[test]
+    fn what_nobody_would_write_is_none() {
+        for text in ["Zg", "Zg=", "Zg===", "Zh==", "Zm9", "Z===", "====", "Zm 9", "Zm9v\n", "Zm-_"] {
+            assert_eq!(decode(text), None, "{text:?}");
+        }
+    }
+}

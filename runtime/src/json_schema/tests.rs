@@ -1,0 +1,141 @@
+//! Tables as schemas, row by row; that whole contracts come back as they are is tested with the
+//! generator's cases and with the exchange's types.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::schema::{Keyword, Literal, Resource, ResourceId, Schema as Row, Types};
+
+macro_rules! row {
+    ($resource:literal, $keywords:expr $(,)?) => {
+        Row { resource: ResourceId($resource), location: "", keywords: $keywords }
+    };
+}
+
+const A: SchemaId = SchemaId(0);
+const B: SchemaId = SchemaId(1);
+const C: SchemaId = SchemaId(2);
+
+static PLAIN: Tables<'static> = Tables {
+    schemas: &[
+        row!(
+            0,
+            &[
+                Keyword::Type(Types::OBJECT.or(Types::NULL)),
+                Keyword::Required(&["z"]),
+                Keyword::Properties(&[("a", B), ("b", C)], 0b10),
+                Keyword::Ref(C),
+            ],
+        ),
+        row!(0, &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::decimal(125, 2))]),
+        row!(0, &[Keyword::MaxProperties(3)]),
+    ],
+    resources: &[Resource { uri: "https://test.example/root.json", dynamic_anchors: &[] }],
+};
+
+struct Root;
+struct Named;
+
+static PUBLISHED: Published = Published {
+    tables: &PLAIN,
+    named: &[(B, SchemaGenerator::subschema_for::<Named>)],
+    annotations: &[Annotations { schema: B, texts: &[("description", "How much.")], flags: &["deprecated"] }],
+    members: &[Described { schema: A, member: "a", description: "Here." }],
+    dynamic: &[],
+};
+
+crate::json_schemas! { PUBLISHED { Root as "Root" = A, Named as "Named" = B } }
+
+fn root<T: JsonSchema>() -> Value {
+    let mut schema = SchemaGenerator::default().into_root_schema_for::<T>().to_value();
+    schema.as_object_mut().unwrap().remove("$schema");
+    schema
+}
+
+#[test]
+fn what_has_a_name_is_referred_to_and_the_rest_stands_in_place() {
+    assert_eq!(
+        root::<Root>(),
+        json!({
+            "title": "Root",
+            "type": ["null", "object"],
+            "required": ["z", "b"],
+            "properties": {
+                "a": { "$ref": "#/$defs/Named", "description": "Here." },
+                "b": { "maxProperties": 3 },
+            },
+            "allOf": [{ "maxProperties": 3 }],
+            "$defs": {
+                "Named": { "type": "number", "minimum": 1.25, "description": "How much.", "deprecated": true },
+            },
+        })
+    );
+}
+
+/// What `serde_json` cannot hold refuses nothing that the contract allows.
+#[test]
+fn a_number_that_cannot_be_written_widens_its_rule() {
+    let check = |keyword: Keyword<'static>, expected: Value| {
+        let keywords: &'static [Keyword<'static>] = vec![keyword].leak();
+        let schemas: &'static [Row<'static>] = vec![row!(0, keywords)].leak();
+        let tables: &'static Tables<'static> =
+            Box::leak(Box::new(Tables { schemas, resources: PLAIN.resources }));
+        let writer = Writer { tables, annotations: &[], members: &[] };
+        let mut found = writer.schema(A, &Meaning::default(), &mut |_, _| None);
+        let comment = found.as_object_mut().unwrap().remove("$comment");
+        assert_eq!(comment.is_some(), !matches!(keywords, [Keyword::Const(Literal::Bool(_))]));
+        assert_eq!(found, expected);
+    };
+    let long = || Number::literal("9007199254740993.5");
+    check(Keyword::Minimum(long()), json!({ "minimum": 9007199254740992.0 }));
+    check(Keyword::ExclusiveMaximum(long()), json!({ "exclusiveMaximum": 9007199254740994.0 }));
+    check(Keyword::Maximum(Number::literal("1e400")), json!({}));
+    check(Keyword::MultipleOf(long()), json!({}));
+    check(Keyword::Const(Literal::Number(long())), json!({}));
+    check(Keyword::Const(Literal::Bool(true)), json!({ "const": true }));
+}
+
+static TREE: Tables<'static> = Tables {
+    schemas: &[
+        // A tree of anything, and one of the same whose leaves are texts.
+        row!(0, &[Keyword::Properties(&[("below", C)], 0)]),
+        row!(1, &[Keyword::Type(Types::OBJECT), Keyword::Ref(A)]),
+        row!(0, &[Keyword::DynamicRef { anchor: "node", initial: A }]),
+    ],
+    resources: &[
+        Resource { uri: "https://test.example/tree.json", dynamic_anchors: &[("node", A)] },
+        Resource { uri: "https://test.example/strict.json", dynamic_anchors: &[("node", B)] },
+    ],
+};
+
+struct Tree;
+struct Strict;
+
+static TREES: Published = Published {
+    tables: &TREE,
+    named: &[(A, SchemaGenerator::subschema_for::<Tree>), (B, SchemaGenerator::subschema_for::<Strict>)],
+    annotations: &[],
+    members: &[],
+    dynamic: &[A, B, C],
+};
+
+crate::json_schemas! { TREES { Tree as "Tree" = A, Strict as "Strict" = B } }
+
+/// Core 8.2.3.2: who enters by another door looks for another anchor.
+#[test]
+fn a_dynamic_reference_means_what_the_way_there_says() {
+    let tree = root::<Tree>();
+    assert_eq!(tree["properties"]["below"], json!({ "$ref": "#" }));
+    let strict = root::<Strict>();
+    let name = strict["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap();
+    assert_eq!(strict["$defs"][name], json!({ "properties": { "below": { "$ref": "#" } } }));
+}
+
+#[test]
+fn values_of_the_runtime_have_schemas() {
+    assert_eq!(Number::json_schema(&mut SchemaGenerator::default()).to_value(), json!({ "type": "number" }));
+    let nullable = Nullable::<String>::json_schema(&mut SchemaGenerator::default());
+    assert_eq!(nullable.to_value(), json!({ "type": ["string", "null"] }));
+    let map = Map::<Number>::json_schema(&mut SchemaGenerator::default());
+    assert_eq!(map.to_value(), json!({ "type": "object", "additionalProperties": { "type": "number" } }));
+}

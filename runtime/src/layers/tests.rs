@@ -1,0 +1,232 @@
+//! Each layer over a transport that does what it is told.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+
+use super::*;
+use crate::{
+    operation::{Operation, Repeat},
+    transport::{Delivery, Sending, Sleeping, Timer, Transport, TransportError, TransportFault},
+};
+
+static READ: Operation = Operation { id: "read", repeat: Repeat::Safe, ..Operation::NONE };
+static KEYED: Operation = Operation { id: "keyed", repeat: Repeat::Keyed, ..Operation::NONE };
+static ONCE: Operation = Operation { id: "once", repeat: Repeat::Once, ..Operation::NONE };
+
+/// A status with its `Retry-After`, or a fault, or nothing ever.
+#[derive(Clone, Copy)]
+enum Told {
+    Status(u16, &'static str),
+    Fault(TransportFault, Delivery),
+    Never,
+}
+
+use Told::{Fault, Never, Status};
+
+#[derive(Clone, Default)]
+struct Fake(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    told: VecDeque<Told>,
+    bodies: Vec<Bytes>,
+    slept: Vec<u128>,
+}
+
+impl Fake {
+    fn new(told: &[Told]) -> Self {
+        let told = told.iter().copied().collect();
+        Self(Arc::new(Mutex::new(Inner { told, ..Inner::default() })))
+    }
+
+    fn sent(&self) -> usize {
+        self.0.lock().unwrap().bodies.len()
+    }
+
+    fn slept(&self) -> Vec<u128> {
+        self.0.lock().unwrap().slept.clone()
+    }
+}
+
+impl Transport for Fake {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+        Box::pin(async move {
+            let told = {
+                let mut inner = self.0.lock().unwrap();
+                inner.bodies.push(request.body().clone());
+                inner.told.pop_front().expect("an answer for each request")
+            };
+            match told {
+                Status(status, after) => {
+                    let answer = Response::builder().status(status);
+                    let answer = if after.is_empty() { answer } else { answer.header("retry-after", after) };
+                    Ok(answer.body(Bytes::new()).unwrap())
+                }
+                Fault(fault, delivery) => Err(TransportError::new(fault, delivery)),
+                Never => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// Does not wait, and remembers for how long.
+impl Timer for Fake {
+    fn sleep(&self, time: Duration) -> Sleeping {
+        self.0.lock().unwrap().slept.push(time.as_millis());
+        Box::pin(async {})
+    }
+}
+
+fn request() -> Request<Bytes> {
+    Request::new(Bytes::from_static(b"body"))
+}
+
+/// The status or fault of a call over retries, how often it was sent, and the waits.
+async fn retried(operation: &'static Operation, told: &[Told]) -> (String, usize, Vec<u128>) {
+    let fake = Fake::new(told);
+    let retry = Retry::new(fake.clone(), Retries::default(), fake.clone())
+        .with_random(|| 150_000)
+        .with_clock(|| SystemTime::UNIX_EPOCH);
+    let came = match retry.send(operation, request()).await {
+        Ok(answer) => {
+            assert_eq!(answer.extensions().get(), Some(&Attempts(u32::try_from(fake.sent()).unwrap())));
+            answer.status().as_u16().to_string()
+        }
+        Err(error) => format!("{:?}", error.fault()),
+    };
+    assert!(fake.0.lock().unwrap().bodies.iter().all(|body| body == "body"));
+    (came, fake.sent(), fake.slept())
+}
+
+const LOST: Told = Fault(TransportFault::Interrupted, Delivery::Unknown);
+const REFUSED: Told = Fault(TransportFault::Connect, Delivery::NotSent);
+
+#[tokio::test]
+async fn what_does_no_harm_is_sent_again() {
+    let ok = Status(200, "");
+    assert_eq!(retried(&READ, &[LOST, LOST, ok]).await, ("200".into(), 3, vec![150, 150]));
+    assert_eq!(retried(&KEYED, &[LOST, ok]).await, ("200".into(), 2, vec![150]));
+    assert_eq!(retried(&ONCE, &[REFUSED, ok]).await, ("200".into(), 2, vec![150]));
+    assert_eq!(retried(&ONCE, &[LOST]).await, ("Interrupted".into(), 1, vec![]));
+    assert_eq!(retried(&ONCE, &[Status(503, "1")]).await, ("503".into(), 1, vec![]));
+    assert_eq!(retried(&READ, &[LOST, LOST, LOST]).await, ("Interrupted".into(), 3, vec![150, 150]));
+    let declined = Fault(TransportFault::Declined, Delivery::NotSent);
+    assert_eq!(retried(&READ, &[declined]).await, ("Declined".into(), 1, vec![]));
+    assert_eq!(retried(&READ, &[Status(500, "")]).await, ("500".into(), 1, vec![]));
+}
+
+/// RFC 9110, 10.2.3.
+#[tokio::test]
+async fn the_server_says_when_to_come_back() {
+    let ok = Status(200, "");
+    assert_eq!(retried(&READ, &[Status(429, "7"), ok]).await, ("200".into(), 2, vec![7000]));
+    let date = Status(503, "Thu, 01 Jan 1970 00:00:05 GMT");
+    assert_eq!(retried(&READ, &[date, ok]).await, ("200".into(), 2, vec![5000]));
+    assert_eq!(retried(&READ, &[Status(503, ""), ok]).await, ("200".into(), 2, vec![150]));
+    // Longer than anybody here waits: the answer is the caller's.
+    assert_eq!(retried(&READ, &[Status(429, "31")]).await, ("429".into(), 1, vec![]));
+}
+
+#[tokio::test]
+async fn a_budget_bounds_all_calls_together() {
+    let fake = Fake::new(&[LOST; 40]);
+    let retries = Retries { attempts: 10, budget: 3, ..Retries::default() };
+    let retry = Retry::new(fake.clone(), retries, fake.clone());
+    retry.send(&READ, request()).await.unwrap_err();
+    assert_eq!(fake.sent(), 4);
+    retry.clone().send(&READ, request()).await.unwrap_err();
+    assert_eq!(fake.sent(), 5);
+    // Ten answers earn one retry.
+    fake.0.lock().unwrap().told = [Status(200, ""); 10].into();
+    for _ in 0..10 {
+        retry.send(&READ, request()).await.unwrap();
+    }
+    fake.0.lock().unwrap().told = [LOST; 5].into();
+    retry.send(&READ, request()).await.unwrap_err();
+    assert_eq!(fake.sent(), 17);
+}
+
+#[test]
+fn waits_double_up_to_the_longest() {
+    let drawn = |attempt| {
+        let retry = Retry::new((), Retries::default(), Fake::default()).with_random(|| u64::MAX);
+        let most = 200_000_u64.saturating_mul(1_u64 << (attempt - 1)).min(10_000_000);
+        assert!(retry.drawn(attempt) <= Duration::from_micros(most), "{attempt}");
+        assert_eq!(
+            Retry::new((), Retries::default(), Fake::default()).with_random(|| 0).drawn(attempt),
+            Duration::ZERO
+        );
+    };
+    (1..=12).for_each(drawn);
+}
+
+#[tokio::test]
+async fn a_call_ends_in_its_time() {
+    let fake = Fake::new(&[Never, Status(204, "")]);
+    let timed = Timeout::new(fake.clone(), Duration::from_secs(20), fake.clone());
+    let error = timed.send(&READ, request()).await.unwrap_err();
+    assert_eq!((error.fault(), error.delivery()), (TransportFault::Timeout, Delivery::Unknown));
+    assert_eq!(timed.send(&READ, request()).await.unwrap().status(), 204);
+    assert_eq!(fake.slept(), [20_000, 20_000]);
+}
+
+fn poll<T>(future: &mut Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Poll<T> {
+    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn so_many_at_a_time_in_the_order_in_which_they_came() {
+    let fake = Fake::new(&[Never, Never, Never, Status(200, ""), Status(200, "")]);
+    let limited = Concurrency::new(fake.clone(), 2);
+    let mut calls: Vec<_> = (0..5).map(|_| limited.send(&READ, request())).collect();
+    assert!(calls.iter_mut().all(|call| poll(call).is_pending()));
+    assert_eq!(fake.sent(), 2);
+    // The third gives up while it waits, and loses its turn; the fourth has it.
+    let third = calls.remove(2);
+    drop(third);
+    drop(calls.remove(0));
+    assert!(poll(&mut calls[2]).is_pending(), "the last one is not next");
+    assert_eq!(fake.sent(), 2);
+    assert!(poll(&mut calls[1]).is_pending());
+    assert_eq!(fake.sent(), 3);
+    // The place that was given to one that gives up before it looks goes to the next.
+    let mut last = limited.send(&READ, request());
+    assert!(poll(&mut last).is_pending());
+    drop(calls.remove(0));
+    drop(calls.remove(1));
+    assert!(poll(&mut last).is_ready());
+    drop(calls);
+    assert!(poll(&mut limited.send(&READ, request())).is_ready());
+}
+
+#[cfg(feature = "tower")]
+#[tokio::test]
+async fn any_service_is_a_transport() {
+    use ::tower::service_fn;
+
+    let echo = service_fn(|request: Request<Bytes>| async move {
+        let operation = request.extensions().get::<&'static Operation>().unwrap();
+        let body = axum::body::Body::from(format!("{} {:?}", operation.id, request.body()));
+        Ok::<_, TransportError>(Response::new(body))
+    });
+    let transport = TowerTransport::new(echo);
+    let answer = transport.send(&READ, request()).await.unwrap();
+    assert_eq!(answer.body(), "read b\"body\"");
+    let error = transport.with_max_body(3).send(&READ, request()).await.unwrap_err();
+    assert_eq!(error.fault(), TransportFault::TooLarge);
+    let fails = service_fn(|_: Request<Bytes>| async {
+        Err::<Response<axum::body::Body>, _>(std::io::Error::other("http://secret"))
+    });
+    let error = TowerTransport::new(fails).send(&READ, request()).await.unwrap_err();
+    assert_eq!((error.fault(), error.delivery()), (TransportFault::Other, Delivery::Unknown));
+    assert!(!format!("{error} {error:?}").contains("secret"));
+}

@@ -1,0 +1,229 @@
+//! Each vector whole, cut at every byte, cut at every two bytes, and byte by byte.
+
+use super::*;
+
+/// `event|data|id|retry` of an event, the data of anything else, what is wrong of a fault; then
+/// `>` and the last event id where there is one.
+fn shown(decoder: &mut Decoder) -> Vec<String> {
+    let mut out = Vec::new();
+    while let Some(item) = decoder.pop() {
+        out.push(match item {
+            Err(fault) => format!("! {fault}"),
+            Ok(Item { place, data, event, id, retry }) => {
+                let mut text = format!("{}+{} {}", place.index, place.offset, String::from_utf8_lossy(&data));
+                text.extend(event.map(|event| format!("|event {event}")));
+                text.extend(id.map(|id| format!("|id {id}")));
+                text.extend(retry.map(|retry| format!("|retry {retry}")));
+                text
+            }
+        });
+    }
+    out
+}
+
+fn decode(framing: Framing, limit: usize, pieces: &[&[u8]]) -> (Vec<String>, String, Option<Duration>) {
+    let mut decoder = Decoder::new(framing, limit);
+    pieces.iter().for_each(|piece| decoder.push(piece));
+    decoder.finish();
+    (shown(&mut decoder), decoder.last_event_id().to_owned(), decoder.retry())
+}
+
+#[track_caller]
+fn within(framing: Framing, limit: usize, input: &[u8], expect: &[&str]) {
+    let whole = decode(framing, limit, &[input]);
+    assert_eq!(whole.0, expect, "{}", String::from_utf8_lossy(input));
+    for one in 0..=input.len() {
+        for two in one..=input.len() {
+            let pieces = [&input[..one], &input[one..two], &input[two..]];
+            assert_eq!(decode(framing, limit, &pieces), whole, "cut at {one} and {two}");
+        }
+    }
+    let bytes: Vec<&[u8]> = input.chunks(1).collect();
+    assert_eq!(decode(framing, limit, &bytes), whole, "byte by byte");
+}
+
+#[track_caller]
+fn events(input: impl AsRef<[u8]>, expect: &[&str]) {
+    within(Framing::Events, 1000, input.as_ref(), expect);
+}
+
+/// The examples of WHATWG HTML, 9.2.6.
+#[test]
+fn examples_of_the_standard() {
+    events("data: YHOO\ndata: +2\ndata: 10\n\n", &["0+0 YHOO\n+2\n10"]);
+    events(
+        ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n",
+        &["0+15 first event|id 1", "1+40 second event|id ", "2+62  third event"],
+    );
+    // Two events, with nothing and with a line feed; the last block has no blank line behind it.
+    events("data\n\ndata\ndata\n\ndata:", &["0+0 ", "1+6 \n"]);
+    events("data:test\n\ndata: test\n\n", &["0+0 test", "1+11 test"]);
+}
+
+#[test]
+fn lines_end_in_three_ways() {
+    events("data: a\r\n\r\ndata: b\n\ndata: c\r\rdata: d\r\n\n", &["0+0 a", "1+11 b", "2+20 c", "3+29 d"]);
+    events("data: a\r\ndata: b\rdata: c\n\r\n", &["0+0 a\nb\nc"]);
+    // An LF behind a CR is no line of its own, so that this event is not over.
+    events("data: a\r\n", &[]);
+    events("data: a\n\r", &["0+0 a"]);
+}
+
+#[test]
+fn fields_are_read_as_the_standard_says() {
+    events("event: delta\ndata: {}\n\nevent:\ndata: 1\n\n", &["0+0 {}|event delta", "1+23 1"]);
+    // A name without data is dropped with its event.
+    events("event: lost\n\ndata: a\n\n", &["0+13 a"]);
+    events("event: a\nevent: b\ndata: x\n\n", &["0+0 x|event b"]);
+    events("DATA: a\nfoo: b\n data: c\ndata : d\n\n", &[]);
+    events("data: a: b\n\n", &["0+0 a: b"]);
+    events(":\n: data: no\ndata: a\n:data: no\ndata: b\n\n", &["0+13 a\nb"]);
+    events(
+        "retry: 1500\ndata: a\n\nretry: 1.5\nretry: -1\nretry:\ndata: b\n\n",
+        &["0+0 a|retry 1500", "1+21 b"],
+    );
+    events("\n\n\n", &[]);
+    events("", &[]);
+}
+
+#[test]
+fn an_id_stays_until_another_is_dispatched() {
+    let last = |input: &str| decode(Framing::Events, 100, &[input.as_bytes()]).1;
+    assert_eq!(last("id: 7\ndata: a\n\n"), "7");
+    assert_eq!(last("id: 7\ndata: a\n\ndata: b\n\n"), "7");
+    // Without data there is no event, and the id counts all the same.
+    assert_eq!(last("id: 8\n\n"), "8");
+    // Of an event that was cut off nothing counts.
+    assert_eq!(last("id: 7\ndata: a\n\nid: 9\ndata: b\n"), "7");
+    assert_eq!(last("id: 7\ndata: a\n\nid\ndata: b\n\n"), "");
+    // With NUL it is ignored.
+    assert_eq!(last("id: 7\ndata: a\n\nid: 1\0\ndata: b\n\n"), "7");
+    events("id: a\0b\ndata: x\n\n", &["0+0 x"]);
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_once_and_at_the_beginning() {
+    events("\u{feff}data: a\n\n", &["0+3 a"]);
+    events("\u{feff}\u{feff}data: a\n\ndata: b\n\n", &["0+15 b"]);
+    events(b"\xef\xbbdata: a\n\ndata: b\n\n", &["0+11 b"]);
+    events("data: a\n\n\u{feff}data: b\n\n", &["0+0 a"]);
+}
+
+/// Invalid UTF-8 decodes to U+FFFD, one for each maximal part (WHATWG Encoding, 4.1).
+#[test]
+fn invalid_bytes_are_replaced() {
+    events(b"data: \xff\xe2\x82\n\n", &["0+0 \u{fffd}\u{fffd}"]);
+    events("data: \u{20ac}\u{1f680}\n\n", &["0+0 \u{20ac}\u{1f680}"]);
+    events(b"data: \xe2\x82\ndata: \xac\n\n", &["0+0 \u{fffd}\n\u{fffd}"]);
+}
+
+#[test]
+fn what_is_too_large_is_skipped_to_its_end() {
+    let check = |input: &str, expect: &[&str]| within(Framing::Events, 10, input.as_bytes(), expect);
+    check("data: 12345678901\ndata: b\n\ndata: c\n\n", &["! item 0 at byte 0 is too large", "1+27 c"]);
+    check(
+        "data: 1234\n\ndata: 12345\ndata: 67\n\ndata: c\n\n",
+        &["0+0 1234", "! item 1 at byte 12 is too large", "2+34 c"],
+    );
+    // Comments are never kept, however long they are.
+    check(": a comment that is long\ndata: c\n\n", &["0+25 c"]);
+    let check = |framing, input: &str, expect: &[&str]| within(framing, 5, input.as_bytes(), expect);
+    check(
+        Framing::Lines,
+        "12345\n123456\n1234567890\n7\n",
+        &["0+0 12345", "! item 1 at byte 6 is too large", "! item 2 at byte 13 is too large", "3+24 7"],
+    );
+    check(
+        Framing::Sequence,
+        "\x1e[1,2]\n\x1e[1,2,3]\n\x1e[]\n",
+        &["0+1 [1,2]", "! item 1 at byte 8 is too large", "2+17 []"],
+    );
+}
+
+#[test]
+fn a_line_is_a_document() {
+    let check = |input: &[u8], expect: &[&str]| within(Framing::Lines, 100, input, expect);
+    check(b"{\"a\":1}\n[2]\r\n\n  \r\n 3 \n\"4\"", &["0+0 {\"a\":1}", "1+8 [2]", "2+18  3", "3+22 \"4\""]);
+    check(b"\xef\xbb\xbf1\n2\n", &["0+0 1", "1+5 2"]);
+    check(b"\xff\n1\n", &["0+0 \u{fffd}", "1+2 1"]);
+    check(b"", &[]);
+}
+
+/// RFC 7464, 2.
+#[test]
+fn a_sequence_separates_records() {
+    let check = |input: &str, expect: &[&str]| within(Framing::Sequence, 100, input.as_bytes(), expect);
+    check("\x1e{\"a\":1}\n\x1e[2]\n", &["0+1 {\"a\":1}", "1+10 [2]"]);
+    check("\x1e{\n}\n\x1e\x1e\n\x1e\"a\"", &["0+1 {\n}", "1+9 \"a\""]);
+    // 2.4: what could be a part of something longer is not taken for whole.
+    check(
+        "\x1e12\x1e12\n\x1etrue\x1enull\n",
+        &["! item 0 at byte 1 was cut off", "1+4 12", "! item 2 at byte 8 was cut off", "3+13 null"],
+    );
+    // What is cut off in the middle is an item that no reader can read; the next one is whole.
+    check("\x1e{\"a\":\x1e{}\n", &["0+1 {\"a\":", "1+7 {}"]);
+    check("garbage\x1e{}\n", &["! item 0 at byte 0 was cut off", "1+8 {}"]);
+}
+
+#[test]
+fn another_connection_continues_the_count() {
+    let mut decoder = Decoder::new(Framing::Events, 100);
+    decoder.push(b"retry: 20\nid: 4\ndata: a\n\nid: 5\ndata: lost");
+    decoder.restart();
+    decoder.push("\u{feff}data: b\n\n".as_bytes());
+    assert_eq!(shown(&mut decoder), ["0+0 a|id 4|retry 20", "1+44 b"]);
+    assert_eq!((decoder.last_event_id(), decoder.retry()), ("4", Some(Duration::from_millis(20))));
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let check = |framing, item: Outgoing<'_>, bytes: &str, expect: &str| {
+        let mut out = Vec::new();
+        write(framing, &item, &mut out).unwrap();
+        assert_eq!(String::from_utf8_lossy(&out), bytes);
+        within(framing, 1000, &out, &[expect]);
+    };
+    let item = Outgoing { data: "{}", event: "delta", id: Some("7"), retry: Some(3) };
+    check(
+        Framing::Events,
+        item,
+        "event: delta\nid: 7\nretry: 3\ndata: {}\n\n",
+        "0+0 {}|event delta|id 7|retry 3",
+    );
+    check(
+        Framing::Events,
+        Outgoing { data: "a\r\nb\rc\n", ..Outgoing::default() },
+        "data: a\ndata: b\ndata: c\ndata: \n\n",
+        "0+0 a\nb\nc\n",
+    );
+    check(Framing::Events, Outgoing::default(), "data: \n\n", "0+0 ");
+    check(Framing::Lines, item, "{}\n", "0+0 {}");
+    check(Framing::Sequence, Outgoing { data: "12", ..item }, "\x1e12\n", "0+1 12");
+}
+
+/// Nobody smuggles a field into an event by its name or its id.
+#[test]
+fn a_field_cannot_hold_the_end_of_a_line() {
+    for text in ["a\ndata: x", "a\r", "\0"] {
+        for item in [
+            Outgoing { event: text, ..Outgoing::default() },
+            Outgoing { id: Some(text), ..Outgoing::default() },
+        ] {
+            let mut out = Vec::new();
+            assert_eq!(write(Framing::Events, &item, &mut out), Err(Inexpressible));
+            assert!(out.is_empty());
+        }
+    }
+}
+
+#[test]
+fn media_types_say_how_items_follow_one_another() {
+    let check = |media_type: &str, expect| assert_eq!(Framing::of(&MediaType::of(media_type)), expect);
+    check("text/event-stream; charset=utf-8", Some(Framing::Events));
+    check("Application/X-NDJSON", Some(Framing::Lines));
+    check("application/jsonl", Some(Framing::Lines));
+    check("application/json-seq", Some(Framing::Sequence));
+    check("application/geo+json-seq", Some(Framing::Sequence));
+    check("application/json", None);
+    check("text/*", None);
+}

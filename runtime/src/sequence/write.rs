@@ -1,0 +1,71 @@
+//! Writes items as their framing has them.
+
+use std::fmt;
+
+use super::{Framing, lines::RECORD_SEPARATOR};
+
+/// An item to be written. Only events have more than the data.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outgoing<'a> {
+    /// The document, or the text of an event.
+    pub data: &'a str,
+    /// `event`; empty for `message`.
+    pub event: &'a str,
+    /// `id`; `None` leaves the reader's as it is.
+    pub id: Option<&'a str>,
+    /// `retry`, in milliseconds.
+    pub retry: Option<u64>,
+}
+
+/// An item that its framing has no place for: a line break or NUL in the name or id of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inexpressible;
+
+impl fmt::Display for Inexpressible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name or the id of an event has a line break or NUL")
+    }
+}
+
+impl std::error::Error for Inexpressible {}
+
+/// Writes an item behind what is there. A CR in the text of an event becomes the end of a line,
+/// as LF does; JSON has neither outside of white space.
+///
+/// # Errors
+/// When the name or the id of an event cannot be written; nothing is written then.
+pub fn write(framing: Framing, item: &Outgoing<'_>, out: &mut Vec<u8>) -> Result<(), Inexpressible> {
+    match framing {
+        Framing::Events => return event(item, out),
+        Framing::Lines => {}
+        Framing::Sequence => out.push(RECORD_SEPARATOR),
+    }
+    out.extend_from_slice(item.data.as_bytes());
+    out.push(b'\n');
+    Ok(())
+}
+
+fn event(item: &Outgoing<'_>, out: &mut Vec<u8>) -> Result<(), Inexpressible> {
+    let broken = |text: &str| text.contains(['\r', '\n', '\0']);
+    if broken(item.event) || item.id.is_some_and(broken) {
+        return Err(Inexpressible);
+    }
+    let mut line = |name: &str, value: &str| {
+        for part in [name, ": ", value, "\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+    };
+    if !matches!(item.event, "" | "message") {
+        line("event", item.event);
+    }
+    if let Some(id) = item.id {
+        line("id", id);
+    }
+    if let Some(retry) = item.retry {
+        line("retry", &retry.to_string());
+    }
+    let text = item.data.replace("\r\n", "\n");
+    text.split(['\r', '\n']).for_each(|data| line("data", data));
+    out.push(b'\n');
+    Ok(())
+}

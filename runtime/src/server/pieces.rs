@@ -1,0 +1,188 @@
+//! Bodies in pieces: what a handler reads while it comes, and what it answers while it makes it.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum::body::Body;
+use futures_core::Stream;
+use serde::Serialize;
+
+use super::{Answer, Call, Context, Outcome, Reply};
+use crate::{
+    operation::{Content, Format, Framing, Items},
+    stream::{BrokenItem, Checks, Event, Plain, Source, StreamLimits, Streamed, written},
+    transport::{ByteStream, Delivery, TransportError, TransportFault},
+};
+
+/// What a handler answers when it has the choice: a body that is whole, or one that is made while
+/// it is sent.
+#[derive(Debug)]
+pub enum Either<W, S> {
+    /// All of it.
+    Whole(W),
+    /// One after another.
+    Stream(S),
+}
+
+/// Events that a handler sends one after another. Dropped when the caller is gone.
+pub struct EventStream<T>(Pin<Box<dyn Stream<Item = Event<T>> + Send>>);
+
+impl<T> EventStream<T> {
+    /// Whatever gives events.
+    pub fn new(events: impl Stream<Item = Event<T>> + Send + 'static) -> Self {
+        Self(Box::pin(events))
+    }
+}
+
+/// Documents that a handler sends one after another. Dropped when the caller is gone.
+pub struct ItemStream<T>(Pin<Box<dyn Stream<Item = T> + Send>>);
+
+impl<T> ItemStream<T> {
+    /// Whatever gives documents.
+    pub fn new(items: impl Stream<Item = T> + Send + 'static) -> Self {
+        Self(Box::pin(items))
+    }
+}
+
+impl<T> fmt::Debug for EventStream<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EventStream")
+    }
+}
+
+impl<T> fmt::Debug for ItemStream<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ItemStream")
+    }
+}
+
+/// What becomes the body of an answer; see [`EventStream`], [`ItemStream`] and [`ByteStream`].
+pub trait Streaming: Send + 'static {
+    /// Begins to write it as the contract says; items that break it are told.
+    fn pieces(self, content: Option<&'static Content>, check: Option<BrokenItems>) -> ByteStream;
+}
+
+/// Told of the item that ended an answer. Without it, items are not checked.
+pub type BrokenItems = Box<dyn Fn(&BrokenItem) + Send>;
+
+impl Streaming for ByteStream {
+    fn pieces(self, _: Option<&'static Content>, _: Option<BrokenItems>) -> ByteStream {
+        self
+    }
+}
+
+impl<T: Serialize + 'static> Streaming for EventStream<T> {
+    fn pieces(self, content: Option<&'static Content>, check: Option<BrokenItems>) -> ByteStream {
+        let validator = content.and_then(|content| content.validator).filter(|_| check.is_some());
+        let told = move |broken: &BrokenItem| check.iter().for_each(|tell| tell(broken));
+        written(self.0, items(content), validator, told)
+    }
+}
+
+impl<T: Serialize + 'static> Streaming for ItemStream<T> {
+    fn pieces(self, content: Option<&'static Content>, check: Option<BrokenItems>) -> ByteStream {
+        EventStream(Box::pin(Plain(Box::pin(self.0)))).pieces(content, check)
+    }
+}
+
+fn items(content: Option<&Content>) -> Items {
+    match content.map(|content| content.format) {
+        Some(Format::Items(items)) => items,
+        _ => Items::new(Framing::Lines),
+    }
+}
+
+type Write = Box<dyn FnOnce(Option<BrokenItems>) -> ByteStream + Send>;
+
+/// What of a call does not fit in memory: it passes beside the call's bytes, once.
+#[derive(Clone, Default)]
+pub(super) struct Beside(Arc<Mutex<Passing>>);
+
+#[derive(Default)]
+struct Passing {
+    request: Option<ByteStream>,
+    answer: Option<Write>,
+}
+
+impl Beside {
+    fn with<T>(&self, take: impl FnOnce(&mut Passing) -> T) -> T {
+        take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Context {
+    /// The body of a request that the operation reads in pieces, once: what a handler of such an
+    /// operation is given, for whoever calls the steps by themselves.
+    #[must_use]
+    pub fn take_body(&self) -> Option<ByteStream> {
+        self.beside().with(|passing| passing.request.take())
+    }
+
+    pub(super) fn pass_body(&self, body: Body, limit: u64) {
+        let cut = |error: axum::Error| {
+            TransportError::new(TransportFault::Interrupted, Delivery::Unknown).with_source(error)
+        };
+        let body = ByteStream::of_body(body, cut).limited(limit);
+        self.beside().with(|passing| passing.request = Some(body));
+    }
+
+    /// The body of an answer in pieces, once; `None` for one that is whole. What is given is told
+    /// of the item that breaks the contract; without it items are not checked.
+    #[must_use]
+    pub fn take_answer(&self, check: Option<BrokenItems>) -> Option<ByteStream> {
+        let write = self.beside().with(|passing| passing.answer.take())?;
+        Some(write(check))
+    }
+}
+
+impl Call {
+    /// The body, read while it comes. What was taken before is empty.
+    pub fn pieces<S: Streamed>(&self) -> S {
+        let context = self.context();
+        let body = context.take_body().unwrap_or_else(|| ByteStream::from(super::Bytes::new()));
+        let content = self.content().unwrap_or(&NOTHING);
+        let (limits, checks) = (StreamLimits::default(), Checks::Strict);
+        S::start(Source { body, content, limits, checks, reopen: None })
+    }
+
+    /// Writes an answer in pieces: its head now, its body while the handler makes it.
+    ///
+    /// # Errors
+    /// Never; it reads like the others.
+    pub fn answer_pieces<S: Streaming>(
+        &self,
+        status: u16,
+        media_type: &'static str,
+        reply: Reply<S>,
+    ) -> Outcome {
+        let (reply, body) = reply.split();
+        let answer = self.answer(status, media_type, reply, super::Bytes::new());
+        let response = self.operation().response(answer.status.as_u16());
+        let content = response.and_then(|response| response.of(media_type));
+        let write: Write = Box::new(move |check| body.pieces(content, check));
+        self.context().beside().with(|passing| passing.answer = Some(write));
+        Ok(answer)
+    }
+}
+
+const NOTHING: Content = Content { media_type: "", format: Format::Pieces, schema: "", validator: None };
+
+impl Answer {
+    /// As the router sends it when its body is in pieces.
+    #[must_use]
+    pub fn into_response_of(self, body: ByteStream) -> super::Response {
+        let mut response = self.into_response();
+        *response.body_mut() = Body::from_stream(body);
+        response
+    }
+}
+
+/// Whether an operation reads a body of this type in pieces.
+pub(super) fn reads_pieces(body: &crate::operation::Body, headers: &http::HeaderMap) -> bool {
+    let named = headers.get(http::header::CONTENT_TYPE).and_then(|line| line.to_str().ok());
+    let content = named.and_then(|line| body.of(line)).or(body.content.first());
+    content.is_some_and(|content| matches!(content.format, Format::Pieces | Format::Items(_)))
+}

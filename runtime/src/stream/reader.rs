@@ -1,0 +1,275 @@
+//! Pieces become items, connections become one stream.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_core::Stream as _;
+use http::StatusCode;
+
+use super::{Checks, ItemFault, Reconnection, Source, StreamError};
+use crate::{
+    Json, Map, Number,
+    contract::Rejected,
+    depth,
+    operation::{Content, Format, Framing, ItemForm, Items},
+    read::{self, Read},
+    schema::Validator,
+    sequence::{Decoder, Item, Place},
+    transport::{ByteStream, Delivery, Sleeping, Timer, TransportError, TransportFault},
+};
+
+/// What [`Reopen::reopen`] gives.
+pub(crate) type Reopening =
+    Pin<Box<dyn Future<Output = Result<http::Response<ByteStream>, TransportError>> + Send>>;
+
+/// Connects again.
+pub(crate) trait Reopen: Send {
+    /// Sends the same request, with `Last-Event-ID` unless the id is empty.
+    fn reopen(&self, last_event_id: &str) -> Reopening;
+
+    /// Whether an answer is the stream.
+    fn continues(&self, answer: &http::Response<ByteStream>) -> bool;
+}
+
+pub(super) struct Reader {
+    state: State,
+    decoder: Decoder,
+    items: Items,
+    validator: Option<Validator<'static>>,
+    checks: Checks,
+    /// How many bytes may still come.
+    left: u64,
+    place: Place,
+    complete: bool,
+    reopen: Option<Box<dyn Reopen>>,
+    timer: Option<(Arc<dyn Timer>, Reconnection)>,
+    /// Connections in a row that gave nothing.
+    idle: u32,
+}
+
+enum State {
+    Reading(ByteStream),
+    Waiting(Sleeping),
+    Opening(Reopening),
+    Over,
+}
+
+impl Reader {
+    pub(super) fn new(source: Source) -> Self {
+        let Source { body, content, limits, checks, reopen } = source;
+        let items = match content.format {
+            Format::Items(items) => items,
+            _ => Items::new(Framing::Lines),
+        };
+        let decoder = Decoder::new(items.framing, limits.item);
+        Self {
+            state: State::Reading(body),
+            decoder,
+            items,
+            validator: content.validator,
+            checks,
+            left: limits.total,
+            place: Place::default(),
+            complete: false,
+            reopen,
+            timer: None,
+            idle: 0,
+        }
+    }
+
+    pub(super) fn reconnect(&mut self, timer: Arc<dyn Timer>, how: Reconnection) {
+        self.timer = Some((timer, how));
+    }
+
+    pub(super) fn last_event_id(&self) -> &str {
+        self.decoder.last_event_id()
+    }
+
+    pub(super) const fn place(&self) -> Place {
+        self.place
+    }
+
+    pub(super) const fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Item, StreamError>>> {
+        loop {
+            if self.complete {
+                return Poll::Ready(None);
+            }
+            if let Some(item) = self.decoder.pop() {
+                self.idle = 0;
+                match item {
+                    Ok(item) if self.is_end(&item) => self.complete(),
+                    Ok(item) => {
+                        self.place = item.place;
+                        let name = item.event.as_deref().unwrap_or("message");
+                        if self.items.last.contains(&name) {
+                            self.complete();
+                        }
+                        return Poll::Ready(Some(Ok(item)));
+                    }
+                    Err(fault) => {
+                        self.place = fault.place();
+                        return Poll::Ready(Some(Err(fault.into())));
+                    }
+                }
+                continue;
+            }
+            let error = match &mut self.state {
+                State::Over => return Poll::Ready(None),
+                State::Reading(body) => match Pin::new(body).poll_next(context) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Some(Ok(piece))) => self.take(&piece),
+                    Poll::Ready(Some(Err(error))) => self.lost(Some(error)),
+                    Poll::Ready(None) => {
+                        self.decoder.finish();
+                        self.lost(None)
+                    }
+                },
+                State::Waiting(sleeping) => match sleeping.as_mut().poll(context) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(()) => self.open(),
+                },
+                State::Opening(opening) => match opening.as_mut().poll(context) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(answer)) => self.opened(answer),
+                    Poll::Ready(Err(error)) => self.lost(Some(error)),
+                },
+            };
+            if let Some(error) = error {
+                self.state = State::Over;
+                return Poll::Ready(Some(Err(error)));
+            }
+        }
+    }
+
+    fn is_end(&self, item: &Item) -> bool {
+        self.items.ends.iter().any(|end| end.as_bytes() == item.data)
+    }
+
+    fn complete(&mut self) {
+        (self.complete, self.state) = (true, State::Over);
+    }
+
+    fn take(&mut self, piece: &[u8]) -> Option<StreamError> {
+        match self.left.checked_sub(piece.len() as u64) {
+            Some(left) => {
+                self.left = left;
+                self.decoder.push(piece);
+                None
+            }
+            None => Some(TransportError::new(TransportFault::TooLarge, Delivery::Unknown).into()),
+        }
+    }
+
+    /// The connection is gone: another one after a while, or the end, which only a lost
+    /// connection makes an error.
+    fn lost(&mut self, error: Option<TransportError>) -> Option<StreamError> {
+        let passing = error.as_ref().is_none_or(|error| {
+            let fault = error.fault();
+            matches!(fault, TransportFault::Connect | TransportFault::Timeout | TransportFault::Interrupted)
+        });
+        let again = self.timer.as_ref().filter(|_| passing && self.reopen.is_some());
+        let again = again.filter(|(_, how)| self.idle < how.attempts);
+        let Some((timer, how)) = again else {
+            self.state = State::Over;
+            return error.map(StreamError::Transport);
+        };
+        let wait = wait(self.decoder.retry(), how, self.idle);
+        self.idle += 1;
+        self.state = State::Waiting(timer.sleep(wait));
+        None
+    }
+
+    fn open(&mut self) -> Option<StreamError> {
+        self.state = match &self.reopen {
+            Some(reopen) => State::Opening(reopen.reopen(self.decoder.last_event_id())),
+            None => State::Over,
+        };
+        None
+    }
+
+    fn opened(&mut self, answer: http::Response<ByteStream>) -> Option<StreamError> {
+        let status = answer.status();
+        self.state = State::Over;
+        if status == StatusCode::NO_CONTENT {
+            return None;
+        }
+        if !self.reopen.as_ref().is_some_and(|reopen| reopen.continues(&answer)) {
+            return Some(StreamError::Answer(status));
+        }
+        self.decoder.restart();
+        self.state = State::Reading(answer.into_body());
+        None
+    }
+}
+
+/// The server's word or the usual wait, doubled for each connection that gave nothing.
+fn wait(retry: Option<Duration>, how: &Reconnection, idle: u32) -> Duration {
+    let first = retry.unwrap_or(how.wait);
+    let factor = 1_u32.checked_shl(idle).unwrap_or(u32::MAX);
+    first.saturating_mul(factor).min(how.longest.max(first))
+}
+
+/// Reads an item as its type.
+pub(super) fn read<T: for<'de> Read<'de> + Send>(reader: &Reader, item: &Item) -> Result<T, StreamError> {
+    let made;
+    let bytes = match reader.items.form {
+        ItemForm::Json => item.data.as_slice(),
+        ItemForm::Text => {
+            made = text(item).to_string();
+            made.as_bytes()
+        }
+        ItemForm::Event => {
+            made = object(item).to_string();
+            made.as_bytes()
+        }
+    };
+    document(bytes, reader.validator, reader.checks)
+        .map_err(|rejected| StreamError::Item { place: item.place, fault: ItemFault::Rejected(rejected) })
+}
+
+fn document<T: for<'de> Read<'de> + Send>(
+    bytes: &[u8],
+    validator: Option<Validator<'static>>,
+    checks: Checks,
+) -> Result<T, Rejected> {
+    if let (Checks::Strict, Some(validator)) = (checks, validator) {
+        let json = Json::parse(bytes).map_err(Rejected::of_text)?;
+        validator.validate(&json).map_err(Rejected::Invalid)?;
+    }
+    read::document(bytes, depth::DEFAULT)
+        .map_err(|error| Rejected::of(bytes, depth::DEFAULT, validator, &error))
+}
+
+fn text(item: &Item) -> Json {
+    Json::String(String::from_utf8_lossy(&item.data).into_owned())
+}
+
+/// The event as the schema of OpenAPI 3.2 sees it: an object of its fields.
+fn object(item: &Item) -> Json {
+    let mut members = Map::new();
+    members.insert("data".to_owned(), text(item));
+    for (name, value) in [("event", &item.event), ("id", &item.id)] {
+        if let Some(value) = value {
+            members.insert(name.to_owned(), Json::String(value.clone()));
+        }
+    }
+    if let Some(retry) = item.retry {
+        members.insert("retry".to_owned(), Json::Number(Number::from(retry)));
+    }
+    Json::Object(members)
+}
+
+/// The format of a content that is handed on as it comes.
+#[cfg(feature = "client")]
+pub(crate) fn is_streamed(content: &Content) -> bool {
+    matches!(content.format, Format::Pieces | Format::Items(_))
+}

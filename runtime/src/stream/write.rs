@@ -1,0 +1,139 @@
+//! Items become pieces.
+
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use serde::Serialize;
+
+use super::Event;
+use crate::{
+    Json,
+    contract::to_json,
+    operation::{ItemForm, Items},
+    schema::Validator,
+    sequence::{Outgoing, write},
+    transport::{ByteStream, Delivery, TransportError, TransportFault},
+    violation::Violations,
+};
+
+/// An item that was not written, which ends what it stands in. Prints no item.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct BrokenItem {
+    /// How many were written before it.
+    pub index: u64,
+    /// What the contract says of it; none where its framing has no place for it.
+    pub violations: Option<Violations>,
+}
+
+impl fmt::Display for BrokenItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.violations {
+            Some(violations) => write!(f, "item {} breaks its schema:\n{violations}", self.index),
+            None => write!(f, "item {} cannot be written", self.index),
+        }
+    }
+}
+
+impl std::error::Error for BrokenItem {}
+
+/// Writes events as a body. Each is checked by the validator, where there is one; the first that
+/// breaks it, or cannot be written, is told to `broken`, and ends the body with an error.
+pub(crate) fn written<T: Serialize + 'static>(
+    events: impl Stream<Item = Event<T>> + Send + 'static,
+    items: Items,
+    validator: Option<Validator<'static>>,
+    broken: impl Fn(&BrokenItem) + Send + 'static,
+) -> ByteStream {
+    ByteStream::new(Written {
+        events: Some(Box::pin(events)),
+        items,
+        validator,
+        index: 0,
+        broken: Box::new(broken),
+    })
+}
+
+struct Written<T> {
+    /// `None` behind an error.
+    events: Option<Pin<Box<dyn Stream<Item = Event<T>> + Send>>>,
+    items: Items,
+    validator: Option<Validator<'static>>,
+    index: u64,
+    broken: Box<dyn Fn(&BrokenItem) + Send>,
+}
+
+impl<T: Serialize> Stream for Written<T> {
+    type Item = Result<Bytes, TransportError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(events) = &mut self.events else { return Poll::Ready(None) };
+        let Some(event) = ready!(events.as_mut().poll_next(context)) else { return Poll::Ready(None) };
+        let bytes = bytes(&event, self.items, self.validator);
+        Poll::Ready(Some(match bytes {
+            Ok(bytes) => {
+                self.index += 1;
+                Ok(bytes.into())
+            }
+            Err(violations) => {
+                let broken = BrokenItem { index: self.index, violations };
+                (self.broken)(&broken);
+                self.events = None;
+                Err(TransportError::new(TransportFault::Request, Delivery::Unknown).with_source(broken))
+            }
+        }))
+    }
+}
+
+fn bytes<T: Serialize>(
+    event: &Event<T>,
+    items: Items,
+    validator: Option<Validator<'static>>,
+) -> Result<Vec<u8>, Option<Violations>> {
+    let json = to_json(&event.data).map_err(|_| None)?;
+    if let Some(validator) = validator {
+        validator.validate(&json).map_err(Some)?;
+    }
+    let mut out = Vec::new();
+    let own = Outgoing {
+        data: "",
+        event: &event.event,
+        id: event.id.as_deref(),
+        retry: event.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX)),
+    };
+    let result = match (items.form, &json) {
+        (ItemForm::Json, _) => write(items.framing, &Outgoing { data: &json.to_string(), ..own }, &mut out),
+        (ItemForm::Text, Json::String(text)) => {
+            write(items.framing, &Outgoing { data: text, ..own }, &mut out)
+        }
+        (ItemForm::Event, Json::Object(members)) => {
+            let member = |name: &str| members.get(name).and_then(Json::as_str);
+            let retry = members.get("retry").and_then(Json::as_number).and_then(|number| number.as_u64());
+            let item = Outgoing {
+                data: member("data").unwrap_or(""),
+                event: member("event").unwrap_or(""),
+                id: member("id"),
+                retry,
+            };
+            write(items.framing, &item, &mut out)
+        }
+        (ItemForm::Text | ItemForm::Event, _) => return Err(None),
+    };
+    result.map(|()| out).map_err(|_| None)
+}
+
+/// Documents as events that have nothing else.
+pub(crate) struct Plain<S>(pub(crate) Pin<Box<S>>);
+
+impl<T, S: Stream<Item = T>> Stream for Plain<S> {
+    type Item = Event<T>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<T>>> {
+        self.0.as_mut().poll_next(context).map(|item| item.map(Event::new))
+    }
+}
