@@ -1,9 +1,10 @@
 //! What types publish of their schemas (`schemars`) accepts exactly what the contract's files do: by
-//! proof.
+//! proof, and asked about documents.
 
-use std::{sync::mpsc, thread, time::Duration};
+use std::{collections::BTreeMap, sync::mpsc, thread, time::Duration};
 
-use exchange_tests::{Model, models};
+use contract_runtime::Json;
+use exchange_tests::{Fixture, Model, fixtures, models};
 use jsonschema::{
     Registry,
     canonical::{self, CanonicalSchema, Containment},
@@ -11,7 +12,7 @@ use jsonschema::{
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
-use crate::oracle::files;
+use crate::oracle::{files, survives_binary, validators};
 
 /// What a type publishes, as a document of its own.
 fn document(model: &Model) -> Option<Value> {
@@ -63,4 +64,71 @@ fn a_published_schema_is_proven_to_be_the_contracts() {
         if both == [Some(true); 2] { proven += 1 } else { open.push(model.name) }
     }
     assert!(proven > 100 && open.len() < 30, "{proven} proven; not decided: {open:?}");
+}
+
+/// Documents up to this many bytes are changed.
+const SMALL: usize = 700;
+
+/// A document with one change, at each of its values: a member less, or something else in its place.
+fn changed(document: &Value) -> Vec<Value> {
+    let mut pointers = vec![String::new()];
+    let mut at = 0;
+    while let Some(pointer) = pointers.get(at).cloned() {
+        at += 1;
+        let below: Vec<String> = match document.pointer(&pointer) {
+            Some(Value::Object(members)) => {
+                members.keys().map(|name| name.replace('~', "~0").replace('/', "~1")).collect()
+            }
+            Some(Value::Array(items)) => (0..items.len()).map(|index| index.to_string()).collect(),
+            _ => Vec::new(),
+        };
+        pointers.extend(below.into_iter().map(|name| format!("{pointer}/{name}")));
+    }
+    let others = [json!(null), json!(""), json!("x"), json!(-1), json!(1.5), json!([]), json!({})];
+    let mut out = Vec::new();
+    for pointer in &pointers {
+        for other in &others {
+            let mut one = document.clone();
+            one.pointer_mut(pointer).into_iter().for_each(|value| *value = other.clone());
+            out.push(one);
+        }
+        if let Some((above, name)) = pointer.rsplit_once('/') {
+            let mut one = document.clone();
+            if let Some(Value::Object(members)) = one.pointer_mut(above) {
+                members.remove(&name.replace("~1", "/").replace("~0", "~"));
+                out.push(one);
+            }
+        }
+    }
+    out
+}
+
+/// Every fixture, and each small one with one change.
+#[test]
+fn a_published_schema_judges_as_the_contract_does() {
+    let (theirs, models) = (validators(), models());
+    let mut by_folder: BTreeMap<String, Vec<Fixture>> = BTreeMap::new();
+    fixtures().into_iter().for_each(|each| by_folder.entry(each.folder.clone()).or_default().push(each));
+    let (mut judged, mut problems) = (0, Vec::new());
+    for (folder, fixtures) in by_folder {
+        let Some(document) = document(&models[&folder]) else { continue };
+        let ours = jsonschema::validator_for(&document).unwrap_or_else(|e| panic!("{folder}: {e}"));
+        for fixture in fixtures {
+            if !survives_binary(&Json::parse(&fixture.bytes).unwrap()) {
+                continue;
+            }
+            let value: Value = serde_json::from_slice(&fixture.bytes).unwrap();
+            let mut documents = if fixture.bytes.len() < SMALL { changed(&value) } else { Vec::new() };
+            documents.push(value);
+            for document in documents {
+                judged += 1;
+                let (own, source) = (ours.is_valid(&document), theirs[&folder].is_valid(&document));
+                if own != source {
+                    problems.push(format!("{}: {own} for {document}", fixture.name));
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+    assert!(judged > 20_000, "{judged} documents");
 }
