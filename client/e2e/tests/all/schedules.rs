@@ -160,6 +160,9 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
         let amounts = amounts(&others, Lane::Stock, planted.quality);
         assert!(amounts.is_empty(), "{seed}: {planted:?} was carried out for somebody else: {amounts:?}");
     }
+    // Nothing of a program stays when it has ended: no circle holds what it had open.
+    drop((both, others, time));
+    assert!(Arc::into_inner(sandbox).is_some(), "{seed}: something of a program is still there");
     tally
 }
 
