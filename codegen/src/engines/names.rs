@@ -6,6 +6,7 @@ use heck::ToPascalCase;
 
 use crate::{
     api::{Api, Operation},
+    lower::schemas::mentioned,
     schema::{Graph, Origin, SchemaId},
 };
 
@@ -25,6 +26,7 @@ impl Names {
             ids.extend(schema.dynamic_reference.as_ref().map(|dynamic| dynamic.initial));
             ids.extend(schema.discriminator.iter().flat_map(|each| &each.mapping).map(|(_, id)| *id));
         }
+        ids.extend(mentioned(graph));
         let bare = |id: &SchemaId| graph.schema(*id).reference.is_none();
         ids.extend(api.operations.iter().chain(&api.webhooks).flat_map(roots).filter(bare));
         let mut taken = BTreeSet::new();

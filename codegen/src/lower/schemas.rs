@@ -57,6 +57,7 @@ pub(crate) struct Schemas<'g> {
     dialect: Dialect,
     /// Whether a schema, written in the dialect, accepts more than it says.
     wider: ById<Schema, bool>,
+    mentioned: BTreeSet<SchemaId>,
 }
 
 /// Where references lead, and what was left out on the way.
@@ -89,10 +90,19 @@ impl<'g> Schemas<'g> {
                 }
             }
         }
-        Self { graph, dialect, wider }
+        Self { graph, dialect, wider, mentioned: mentioned(graph) }
     }
 
-    /// A schema; those inside it that have no name are written out.
+    /// A schema inside another: written out, or referred to where it stands elsewhere.
+    fn inside(&self, id: SchemaId, written: &mut Written<'_>) -> Value {
+        if self.mentioned.contains(&id) {
+            json!({ "$ref": (written.link)(id) })
+        } else {
+            self.write(id, written)
+        }
+    }
+
+    /// A schema; those that stand inside it are written out.
     pub(crate) fn write(&self, id: SchemaId, written: &mut Written<'_>) -> Value {
         let schema = self.graph.schema(id);
         match (schema.boolean, self.dialect) {
@@ -143,13 +153,13 @@ impl<'g> Schemas<'g> {
                 return;
             }
             (Keyword::AllOf, Held::List(ids)) => {
-                beside.extend(ids.iter().map(|id| self.write(*id, written)));
+                beside.extend(ids.iter().map(|id| self.inside(*id, written)));
                 return;
             }
             // One of several is any of them where a branch accepts more than it says.
             (Keyword::OneOf | Keyword::AnyOf, Held::List(ids)) => {
                 let any = keyword == Keyword::AnyOf || ids.iter().any(|id| self.wider[*id]);
-                let branches = ids.iter().map(|id| self.write(*id, written)).collect();
+                let branches = ids.iter().map(|id| self.inside(*id, written)).collect();
                 let name = if any { Keyword::AnyOf } else { Keyword::OneOf }.name();
                 if out.contains_key(name) {
                     beside.push(json!({ name: Value::Array(branches) }));
@@ -180,12 +190,12 @@ impl<'g> Schemas<'g> {
             (Keyword::AdditionalProperties, _) if plain && !schema.pattern_properties.is_empty() => return,
             (Keyword::Items, _) if plain && !schema.prefix_items.is_empty() => return,
             (Keyword::Items, Held::Schema(id)) if !schema.prefix_items.is_empty() => {
-                let value = self.write(id, written);
+                let value = self.inside(id, written);
                 out.insert("additionalItems".to_owned(), value);
                 return;
             }
             (Keyword::PrefixItems, Held::List(ids)) => {
-                let items = ids.iter().map(|id| self.write(*id, written)).collect();
+                let items = ids.iter().map(|id| self.inside(*id, written)).collect();
                 out.insert("items".to_owned(), Value::Array(items));
                 return;
             }
@@ -198,7 +208,7 @@ impl<'g> Schemas<'g> {
                 return extend(out, "dependencies", needs.collect());
             }
             (Keyword::DependentSchemas, Held::Map(named)) => {
-                let named = named.iter().map(|(name, id)| (name.clone(), self.write(*id, written)));
+                let named = named.iter().map(|(name, id)| (name.clone(), self.inside(*id, written)));
                 let named = named.collect();
                 return extend(out, "dependencies", named);
             }
@@ -216,11 +226,11 @@ impl<'g> Schemas<'g> {
             }
             (Keyword::Title | Keyword::Defs, _) => return,
             (Keyword::ContentEncoding | Keyword::ContentMediaType | Keyword::ContentSchema, _) => return,
-            (_, Held::Contains(contains)) => self.write(contains.schema, written),
-            (_, Held::Schema(id)) => self.write(id, written),
-            (_, Held::List(ids)) => ids.iter().map(|id| self.write(*id, written)).collect(),
+            (_, Held::Contains(contains)) => self.inside(contains.schema, written),
+            (_, Held::Schema(id)) => self.inside(id, written),
+            (_, Held::List(ids)) => ids.iter().map(|id| self.inside(*id, written)).collect(),
             (_, Held::Map(named)) => {
-                named.iter().map(|(name, id)| (name.clone(), self.write(*id, written))).collect()
+                named.iter().map(|(name, id)| (name.clone(), self.inside(*id, written))).collect()
             }
             (_, Held::Count(count)) => Value::from(count),
             (_, Held::Number(number)) => match exact(&Json::Number(number.clone())) {
@@ -300,6 +310,24 @@ impl<'g> Schemas<'g> {
             out.insert("items".to_owned(), json!({}));
         }
     }
+}
+
+/// Schemas that are part of one around which they do not stand: `nullable` beside a `$ref` makes what is referred to an
+/// alternative of its own, and that may be a schema around it.
+pub(crate) fn mentioned(graph: &Graph) -> BTreeSet<SchemaId> {
+    let mut out = BTreeSet::new();
+    for id in graph.ids() {
+        let schema = graph.schema(id);
+        let around = &schema.place;
+        out.extend(schema.children().filter(|child| {
+            let place = &graph.schema(*child).place;
+            let below = place.pointer.strip_prefix(around.pointer.as_str());
+            Some(*child) != schema.reference
+                && (place.source != around.source
+                    || below.is_none_or(|rest| !rest.is_empty() && !rest.starts_with('/')))
+        }));
+    }
+    out
 }
 
 fn extend(out: &mut Map<String, Value>, name: &str, more: Map<String, Value>) {
