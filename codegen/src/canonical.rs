@@ -14,14 +14,14 @@ use std::{
 use jsonschema::canonical::{self, CanonicalSchema, Containment};
 use serde_json::Value;
 
-/// How long one step may take.
+/// How long the first step may take; after each that takes too long the next ones have half of it.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How many steps may take too long before nothing more is asked.
+/// How many steps may take too long before nothing more is asked: what they left behind goes on.
 const MOST_LOST: u8 = 5;
 /// Recursion follows the depth of the schemas.
 const STACK: usize = 64 << 20;
 
-/// Asks, as long as there is patience.
+/// Asks, as long as there is patience: one for all that is asked about a contract.
 #[derive(Debug, Default)]
 pub(crate) struct Engine {
     lost: Cell<u8>,
@@ -62,7 +62,7 @@ impl Engine {
             let _ = answer.send(found);
         };
         thread::Builder::new().stack_size(STACK).spawn(ask).ok()?;
-        let found = waiting.recv_timeout(PATIENCE);
+        let found = waiting.recv_timeout(PATIENCE / (1 << self.lost.get()));
         if found.is_err() {
             self.lost.set(self.lost.get() + 1);
         }

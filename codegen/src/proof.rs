@@ -69,28 +69,30 @@ pub fn prove(contract: &Reading, mut seen: impl FnMut(usize) + Send) -> Vec<(Typ
     deep(|| {
         let shelves = Shelves::default();
         let tables = contract.tables(&shelves);
-        let mut large = BTreeSet::new();
+        let (engine, mut large) = (Engine::default(), BTreeSet::new());
         let count = contract.shapes.types.len();
         // Of very many types each is tried with fewer instances.
         let places = u32::try_from(PLACES / count.max(1)).unwrap_or(u32::MAX);
         let effort = if count > MANY { Effort::Within(places) } else { Effort::Thorough };
         let each = |(index, id)| {
             seen(index);
-            (id, judge(contract, &tables, id, effort, &mut large))
+            (id, judge(contract, &tables, &engine, (id, effort), &mut large))
         };
         contract.shapes.ids().enumerate().map(each).collect()
     })
 }
 
 #[cfg(feature = "proofs")]
-fn covers(wide: serde_json::Value, narrow: serde_json::Value) -> Option<bool> {
-    let engine = Engine::default();
+fn covers(engine: &Engine, wide: serde_json::Value, narrow: serde_json::Value) -> Option<bool> {
     engine.covers(&engine.read(wide)?, &engine.read(narrow)?)
 }
 
 /// Nobody is there to be asked: every type is tried with instances.
 #[cfg(not(feature = "proofs"))]
-fn covers(_: serde_json::Value, _: serde_json::Value) -> Option<bool> {
+type Engine = ();
+
+#[cfg(not(feature = "proofs"))]
+fn covers(_: &Engine, _: serde_json::Value, _: serde_json::Value) -> Option<bool> {
     None
 }
 
@@ -102,8 +104,8 @@ const MANY: usize = 2_000;
 fn judge(
     contract: &Reading,
     tables: &TableSet<'_>,
-    id: TypeId,
-    effort: Effort,
+    engine: &Engine,
+    (id, effort): (TypeId, Effort),
     large: &mut BTreeSet<SchemaId>,
 ) -> Proof {
     let def = contract.shapes.get(id);
@@ -116,11 +118,11 @@ fn judge(
         Some((accepted::document(&contract.shapes, id, assumed), source))
     };
     if let Some((wide, narrow)) = written(false)
-        && covers(wide, narrow) == Some(true)
+        && covers(engine, wide, narrow) == Some(true)
     {
         return Proof::Proven;
     }
-    let assumed = written(true).and_then(|(wide, narrow)| covers(wide, narrow));
+    let assumed = written(true).and_then(|(wide, narrow)| covers(engine, wide, narrow));
     if assumed == Some(true) {
         return Proof::Assumed;
     }

@@ -21,7 +21,6 @@ pub(crate) enum Dialect {
     /// The schema objects of OpenAPI 3.0.3.
     OpenApi30,
     /// JSON Schema draft-07.
-    #[cfg_attr(not(feature = "engines"), expect(dead_code, reason = "other engines read it"))]
     Draft7,
     /// What of draft-07 OpenAPI 3.0 has as well.
     #[cfg_attr(not(feature = "engines"), expect(dead_code, reason = "other engines read it"))]

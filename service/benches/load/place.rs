@@ -206,7 +206,7 @@ fn write_journal(connection: &Connection, rows: std::ops::Range<u32>) -> Result<
          removals) VALUES (?1, ?2, ?3, ?4, 'blueprints', ?5, 'client', ?6, 'planted', ?7)",
     )?;
     let entry = r#"{"acquired_at":1769970600000,"source":"log","note":null}"#;
-    let is_removal = |row: u32| row % 50 == 0;
+    let is_removal = |row: u32| row.is_multiple_of(50);
     let mut id = last;
     for first in rows.clone().step_by(SET as usize) {
         let of_set = first..rows.end.min(first + SET);
