@@ -84,3 +84,16 @@ fn schemas_are_published_where_there_are_types() {
     let text = text.unwrap();
     assert!(text.contains("format_schemas!") && !text.contains("PUBLISHED") && feature, "{text}");
 }
+
+/// What is deprecated at one place is not at another that has the same type.
+#[test]
+fn a_type_that_nobody_named_is_deprecated_where_its_place_is() {
+    let text = r#"{ "type": "object", "properties": {
+        "a": { "type": "object", "deprecated": true, "properties": { "x": { "type": "integer" } } },
+        "b": { "type": "object", "properties": { "x": { "type": "integer" } } }
+    } }"#;
+    let models = &package(text, &[])["src/models.rs"];
+    assert!(models.contains("pub b: Option<InputA>"), "{models}");
+    let deprecated: Vec<&str> = models.split("#[deprecated").skip(1).collect();
+    assert!(matches!(deprecated.as_slice(), [one] if one.contains("pub a:")), "{models}");
+}
