@@ -241,7 +241,7 @@ pub enum FormatType {
         path: String,
         /// The path of what makes it of a `&str`, a `Result`; `FromStr` unless it is said.
         read: Option<String>,
-        /// The path of what makes text of it, a `String` or `&str`; `Display` unless it is said.
+        /// The path of what makes text of a `&T`, a `String`; `Display` unless it is said.
         write: Option<String>,
     },
 }

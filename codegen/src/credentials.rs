@@ -1,6 +1,8 @@
 //! The generated module `credentials`: a setter for each of the contract's `securitySchemes`, and the
 //! tables by which the runtime shows them.
 
+use std::collections::BTreeSet;
+
 use contract_runtime::Json;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -52,10 +54,14 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
         setter.push_str("_key");
     }
     names::make_distinct(&wires, &mut setters);
+    let mut taken: BTreeSet<String> = setters.iter().cloned().collect();
     let rows = schemes.iter().map(row);
     let security = plan.calls.iter().map(|call| requirements(call.operation, &schemes));
-    let setters =
-        schemes.iter().zip(&setters).enumerate().map(|(at, (scheme, name))| setter(at, scheme, name));
+    let setters = schemes
+        .iter()
+        .zip(&setters)
+        .enumerate()
+        .map(|(at, (scheme, name))| setter(at, scheme, name, &mut taken));
     let (table, id) = plan.side.table();
     let (table, id) = (ident(table), ident(id));
     Some(quote! {
@@ -153,8 +159,8 @@ fn requirements(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
     quote!(&[#(#alternatives),*])
 }
 
-fn setter(at: usize, scheme: &Scheme<'_>, name: &str) -> Option<TokenStream> {
-    let (at, name) = (Literal::usize_unsuffixed(at), ident(name));
+fn setter(at: usize, scheme: &Scheme<'_>, setter: &str, taken: &mut BTreeSet<String>) -> Option<TokenStream> {
+    let (at, name) = (Literal::usize_unsuffixed(at), ident(setter));
     let what = match &scheme.kind {
         Kind::Header(own) => format!("`{}`: a key in the header `{own}`.", scheme.name),
         Kind::Query(own) => format!("`{}`: a key as the parameter `{own}` of the query.", scheme.name),
@@ -196,7 +202,11 @@ fn setter(at: usize, scheme: &Scheme<'_>, name: &str) -> Option<TokenStream> {
                 "`{}`: tokens for a client's own credentials, fetched {from} when they are needed.",
                 scheme.name
             ));
-            let name = ident(&format!("{name}_client").replace("r#", ""));
+            let mut name = format!("{}_client", setter.trim_end_matches('_'));
+            while !taken.insert(name.clone()) {
+                name.push_str("_credentials");
+            }
+            let name = ident(&name);
             Some(quote! {
                 #second
                 #[must_use]
@@ -208,4 +218,57 @@ fn setter(at: usize, scheme: &Scheme<'_>, name: &str) -> Option<TokenStream> {
         _ => None,
     };
     Some(quote!(#plain #fetched))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{generate::Project, load::Sources, plan::Side};
+
+    /// Two setters of one name do not compile, and nor would a lint let `type__client` pass.
+    #[test]
+    fn setters_are_named_apart() {
+        let schemes = [
+            ("oauth", r#""type": "http", "scheme": "bearer""#),
+            ("oauth_client", r#""type": "http", "scheme": "basic""#),
+            ("Type", r#""type": "openIdConnect", "openIdConnectUrl": "https://a.example/""#),
+            ("type", r#""type": "apiKey", "in": "header", "name": "X-Type""#),
+            ("yield", r#""type": "oauth2", "flows": {}"#),
+            ("over", r#""type": "apiKey", "in": "query", "name": "over""#),
+        ];
+        let declared = schemes.map(|(name, scheme)| format!(r#""{name}": {{{scheme}}}"#)).join(",");
+        let asked = schemes.map(|(name, _)| format!(r#"{{"{name}": []}}"#)).join(",");
+        let document = format!(
+            r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "security": [{asked}],
+                "components": {{"securitySchemes": {{{declared}}}}},
+                "paths": {{"/a": {{"get": {{"operationId": "a", "responses": {{"204": {{"description": ""}}}}}}}}}}}}"#
+        );
+        let project = Project::default();
+        let sources = Sources::from_texts(&[("a.json", "", &document)]).unwrap();
+        let contract = project.understand(sources).unwrap();
+        let module: syn::File =
+            syn::parse2(credentials(&project.plan(&contract, Side::Paths)).unwrap()).unwrap();
+        let block = module.items.iter().find_map(|item| match item {
+            syn::Item::Impl(block) if block.trait_.is_none() => Some(block),
+            _ => None,
+        });
+        let methods = block.unwrap().items.iter().filter_map(|item| match item {
+            syn::ImplItem::Fn(method) => Some(method.sig.ident.to_string()),
+            _ => None,
+        });
+        let expected = [
+            "new",
+            "oauth",
+            "oauth_client_credentials",
+            "oauth_client",
+            "type_",
+            "type_client",
+            "lower_type",
+            "yield_",
+            "yield_client",
+            "over_key",
+            "over",
+        ];
+        assert_eq!(methods.collect::<Vec<_>>(), expected);
+    }
 }

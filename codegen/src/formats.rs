@@ -112,16 +112,24 @@ impl Formats {
     /// Settles what the options say.
     ///
     /// # Errors
-    /// For each format without a ready mapping of that name: the format, and what there is.
+    /// For each format without a ready mapping of that name: the format, and what there is. For each
+    /// with a path that is none.
     pub fn settle(options: &BTreeMap<String, FormatType>) -> (Self, Vec<(String, String)>) {
-        let (mut all, mut problems) = (BTreeMap::new(), Vec::new());
+        let (mut wires, mut all, mut problems) = (Vec::new(), Vec::new(), Vec::new());
         for (format, chosen) in options {
             match mapped(format, chosen) {
-                Ok(mapped) => drop(all.insert(format.clone(), mapped)),
+                Ok(mapped) => {
+                    wires.push(format.as_str());
+                    all.push(mapped);
+                }
                 Err(problem) => problems.push((format.clone(), problem)),
             }
         }
-        (Self(all), problems)
+        let mut types: Vec<String> = all.iter().map(|mapped| mapped.name.clone()).collect();
+        names::make_distinct(&wires, &mut types);
+        let named = wires.into_iter().zip(all.into_iter().zip(types));
+        let named = named.map(|(format, (mapped, name))| (format.to_owned(), Mapped { name, ..mapped }));
+        (Self(named.collect()), problems)
     }
 
     /// The type of a schema's format.
@@ -174,7 +182,7 @@ const PATH: &str = "super::formats::";
 fn mapped(format: &str, chosen: &FormatType) -> Result<Mapped, String> {
     let base = |value: &str, read: String, write: String, dependency| Mapped {
         format: format.to_owned(),
-        name: names::type_name(format),
+        name: names::model_name(format),
         value: value.to_owned(),
         read,
         write,
@@ -198,12 +206,18 @@ fn mapped(format: &str, chosen: &FormatType) -> Result<Mapped, String> {
             Ok(base(found.value, written(found.read), written(found.write), dependency))
         }
         FormatType::Own { path, read, write } => {
+            let is_type = syn::parse_str::<syn::Type>(path).is_ok();
+            let functions = read.iter().chain(write);
+            let others = functions.filter(|path| syn::parse_str::<syn::ExprPath>(path).is_err());
+            if let Some(other) = (!is_type).then_some(path).into_iter().chain(others).next() {
+                return Err(format!("`{other}` is no path: write one like `crate::Sku`"));
+            }
             let read = match read {
                 Some(read) => format!("{read}(text).ok()"),
                 None => FROM_STR.to_owned(),
             };
             let write = match write {
-                Some(write) => format!("::std::string::String::from({write}(value))"),
+                Some(write) => format!("{write}(value)"),
                 None => DISPLAY.to_owned(),
             };
             Ok(base(path, read, write, None))
@@ -251,6 +265,27 @@ mod tests {
         };
         check("date-time", "moment", "`jiff`, `chrono`, `time`");
         check("x-sku", "jiff", "type =");
+    }
+
+    #[test]
+    fn types_of_formats_have_names_that_nothing_else_has() {
+        let own = |path: &str| FormatType::Own { path: path.to_owned(), read: None, write: None };
+        let options = ["date-time", "dateTime", "result", "tag"].map(|name| (name.to_owned(), own("At")));
+        let (formats, problems) = Formats::settle(&options.into());
+        let names: Vec<&str> = formats.iter().map(|mapped| mapped.name.as_str()).collect();
+        assert_eq!(names, ["LowerDateTime", "DateTime", "ResultValue", "TagValue"]);
+        assert!(problems.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused() {
+        let check = |path: &str, read: &str| {
+            let own = FormatType::Own { path: path.to_owned(), read: Some(read.to_owned()), write: None };
+            Formats::settle(&BTreeMap::from([("x".to_owned(), own)])).1.len()
+        };
+        assert_eq!(check("Vec<crate::At>", "<crate::At as crate::Read>::read"), 0);
+        assert_eq!(check("Vec<", "read"), 1);
+        assert_eq!(check("At", "read()"), 1);
     }
 
     #[test]

@@ -243,7 +243,7 @@ impl Project {
         if config.output.has_schemas() {
             let replaced = registries::replaced(config, &contract.options);
             let module = models::json_schemas(&emitter, &replaced, &registries::texts(config));
-            modules.add(vec![module], Source::Generator, config, &mut diagnostics);
+            modules.add(module.into_iter().collect(), Source::Generator, config, &mut diagnostics);
         }
         let plans = self.plans(&contract);
         let views = views::modules(config, &contract, &plans, &emitter, &mut diagnostics);

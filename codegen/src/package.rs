@@ -60,10 +60,8 @@ pub(crate) fn add(
         "[features]\n{features}# Exact conversions of numbers to and from these types.\n\
          bigdecimal = [\"contract-runtime/bigdecimal\"]\nrust_decimal = [\"contract-runtime/rust_decimal\"]\n"
     );
-    let always = parts.iter().flat_map(|part| std::iter::once(part.feature()).chain(more(config, *part)));
-    let mut seen = BTreeSet::new();
     let always: Vec<String> =
-        always.filter(|feature| seen.insert(*feature)).map(|feature| format!("{feature:?}")).collect();
+        needed(config, parts).into_iter().map(|feature| format!("{feature:?}")).collect();
     let always = match always.as_slice() {
         parts if !output.gated() && !parts.is_empty() => format!(", features = [{}]", parts.join(", ")),
         _ => String::new(),
@@ -87,9 +85,16 @@ pub(crate) fn add(
     files.insert("Cargo.toml", manifest);
 }
 
+/// The features of the runtime that the parts of an output need, each once.
+pub(crate) fn needed(config: &Config, parts: &BTreeSet<Part>) -> Vec<&'static str> {
+    let all = parts.iter().flat_map(|part| std::iter::once(part.feature()).chain(more(config, *part)));
+    let mut seen = BTreeSet::new();
+    all.filter(|feature| seen.insert(*feature)).collect()
+}
+
 /// What a part needs of the runtime beside itself, by what its owner asks for.
 fn more(config: &Config, part: Part) -> impl Iterator<Item = &'static str> {
-    let stream = config.streams.is_some().then_some("stream");
+    let stream = (config.streams.is_some() && part != Part::Schemars).then_some("stream");
     let credentials = (config.client.credentials && part == Part::Client).then_some("credentials");
     credentials.into_iter().chain(stream)
 }

@@ -7,6 +7,7 @@
 pub(crate) mod document;
 pub(crate) mod keywords;
 mod part;
+pub(crate) mod values;
 
 use contract_runtime::{Json, Map, Number, format::Format};
 

@@ -13,7 +13,6 @@ mod values;
 
 pub use build::shape;
 pub use unions::is_tagged;
-pub(crate) use values::WORDS as VALUE_WORDS;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -322,6 +322,23 @@ fn the_manifest_asks_for_what_is_used() {
     assert!(text.contains("package = \"tickets-runtime\", features = [\"client\", \"server\"] }"), "{text}");
     let root = fs::read_to_string(folder.0.join("api/src/lib.rs")).unwrap();
     assert!(root.contains("pub mod client;") && !root.contains("cfg("), "{root}");
+    // Each part asks for what it has itself.
+    let more = "[output]\npath = \"api\"\n[client]\ncredentials = true\n[streams]\n";
+    folder.put("codegen.toml", &format!("inputs = [\"tickets.yaml\"]\n{more}"));
+    folder.run(&["generate"]).ended(0);
+    let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
+    for (part, needed) in [
+        ("client", vec!["client", "credentials", "stream"]),
+        ("server", vec!["server", "stream"]),
+        ("schemars", vec!["schemars"]),
+    ] {
+        let needed = needed.into_iter().map(|name| format!("\"contract-runtime/{name}\""));
+        let line = format!("\n{part} = [{}]\n", needed.collect::<Vec<_>>().join(", "));
+        assert!(text.contains(&line), "{line}{text}");
+    }
+    folder.run(&["generate", "--output", "src/api.rs"]).ended(0);
+    let text = fs::read_to_string(folder.0.join("src/api.rs")).unwrap();
+    assert!(text.contains("`client` and `credentials` and `stream` and `server`, and `serde`."), "{text}");
 }
 
 #[test]

@@ -138,9 +138,10 @@ fn deprecated() -> TokenStream {
     quote!(#[deprecated = "the contract says so"])
 }
 
-/// Whether the contract calls a type deprecated.
+/// Whether the contract calls a type deprecated. Where nobody named it, the place is meant, whose
+/// field says so; other places may have the same type.
 fn is_deprecated(graph: &Graph, def: &TypeDef) -> bool {
-    def.conj.ids.iter().chain(&def.schema).any(|id| graph.schema(*id).deprecated)
+    def.schema.is_some_and(|id| graph.schema(id).deprecated)
 }
 
 /// Whether the contract calls a type or a field deprecated: what is generated uses it all the same.

@@ -29,17 +29,34 @@ struct Typed {
 }
 
 impl Emitter<'_> {
-    /// The module `json_schemas`: its imports, and what follows them in print.
+    /// The module `json_schemas`: its imports, and what follows them in print; nothing where there
+    /// is no type.
     ///
     /// `replaced` are generated types that are no models and stand for a schema, by their paths.
     pub(crate) fn json_schemas(
         &self,
         replaced: &[(SchemaId, String)],
         texts: &[Text],
-    ) -> (TokenStream, String) {
+    ) -> Option<(TokenStream, String)> {
         let typed = self.typed(replaced);
+        // Without a type nobody would ask for the tables.
+        let (uses, mut out) = if typed.is_empty() { Default::default() } else { self.published(&typed) };
+        let formats = self.tables.formats();
+        let formats: Vec<String> =
+            formats.map(|mapped| format!("{} as {:?}", mapped.path(), mapped.format)).collect();
+        call(&mut out, "format_schemas", "formats", &formats);
+        for (word, open) in [("closed", false), ("open", true)] {
+            let of = texts.iter().filter(|text| text.open == open);
+            let of: Vec<String> = of.map(|text| format!("{} as {:?}", text.path, text.name)).collect();
+            call(&mut out, "text_schemas", word, &of);
+        }
+        (!out.is_empty()).then_some((uses, out))
+    }
+
+    /// What the contract says of all schemas, and what each type is there.
+    fn published(&self, typed: &[Typed]) -> (TokenStream, String) {
         let mut named: BTreeMap<RowId, String> = BTreeMap::new();
-        for typed in &typed {
+        for typed in typed {
             named.entry(typed.row).or_insert_with(|| typed.path.clone());
         }
         let shared = self.tables.shared();
@@ -73,32 +90,18 @@ impl Emitter<'_> {
             let (file, pointer) = self.tables.row_place(*id).unwrap_or_default();
             let (name, place) = (self.marker(*id), format!("{file}#{pointer}"));
             out.push_str(&format!(
-                "\n/// {place:?}\n#[allow(non_camel_case_types, reason = \"named as the row is\")]\nenum {name} {{}}\n"
+                "\n/// {place:?}\n#[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = \"named as the row is\")]\nenum {name} {{}}\n"
             ));
         }
         let mut impls = Vec::new();
-        for Typed { path, name, row: id } in &typed {
+        for Typed { path, name, row: id } in typed {
             impls.push(format!("{path} as {name:?} = {}", row(id)));
         }
         let mut names = BTreeSet::new();
         for id in &unnamed {
-            impls.push(format!(
-                "{} as {:?} = {}",
-                self.marker(*id),
-                self.published(*id, &mut names),
-                row(id)
-            ));
+            impls.push(format!("{} as {:?} = {}", self.marker(*id), self.unnamed(*id, &mut names), row(id)));
         }
         call(&mut out, "json_schemas", "PUBLISHED", &impls);
-        let formats = self.tables.formats();
-        let formats: Vec<String> =
-            formats.map(|mapped| format!("{} as {:?}", mapped.path(), mapped.format)).collect();
-        call(&mut out, "format_schemas", "formats", &formats);
-        for (word, open) in [("closed", false), ("open", true)] {
-            let of = texts.iter().filter(|text| text.open == open);
-            let of: Vec<String> = of.map(|text| format!("{} as {:?}", text.path, text.name)).collect();
-            call(&mut out, "text_schemas", word, &of);
-        }
         (uses, out)
     }
 
@@ -128,7 +131,7 @@ impl Emitter<'_> {
     }
 
     /// What a row without a type is called where it is published: `ship.shipId`.
-    fn published(&self, row: RowId, taken: &mut BTreeSet<String>) -> String {
+    fn unnamed(&self, row: RowId, taken: &mut BTreeSet<String>) -> String {
         let (file, pointer) = self.tables.row_place(row).unwrap_or_default();
         let stem = file.split('.').next().unwrap_or(file);
         let steps =
@@ -208,7 +211,8 @@ fn list(out: &mut String, field: &str, entries: impl Iterator<Item = String>) {
 
 fn call(out: &mut String, name: &str, head: &str, entries: &[String]) {
     if !entries.is_empty() {
-        out.push_str(&format!("\n::contract_runtime::{name}! {{\n    {head} {{\n"));
+        let between = if out.is_empty() { "" } else { "\n" };
+        out.push_str(&format!("{between}::contract_runtime::{name}! {{\n    {head} {{\n"));
         entries.iter().for_each(|entry| out.push_str(&format!("        {entry},\n")));
         out.push_str("    }\n}\n");
     }

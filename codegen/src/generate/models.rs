@@ -42,9 +42,13 @@ pub(super) fn formats(formats: &Formats) -> Option<Module> {
     Some(Module::new("formats", doc, &TokenStream::new()).followed_by(items.join("\n")))
 }
 
-/// The schemas of the types as `schemars` wants them.
-pub(super) fn json_schemas(emitter: &Emitter<'_>, replaced: &[(SchemaId, String)], texts: &[Text]) -> Module {
+/// The schemas of the types as `schemars` wants them, when there are any.
+pub(super) fn json_schemas(
+    emitter: &Emitter<'_>,
+    replaced: &[(SchemaId, String)],
+    texts: &[Text],
+) -> Option<Module> {
     let doc = lines("The schemas of the types, for `schemars`.");
-    let (tokens, text) = emitter.json_schemas(replaced, texts);
-    Module::new("json_schemas", doc, &tokens).followed_by(text).behind(&[Part::Schemars]).hidden()
+    let (tokens, text) = emitter.json_schemas(replaced, texts)?;
+    Some(Module::new("json_schemas", doc, &tokens).followed_by(text).behind(&[Part::Schemars]).hidden())
 }

@@ -58,7 +58,9 @@ pub(super) fn print(
     }
     let mut files = Files::default();
     match output.layout {
-        Layout::File => files.insert(FILE, file(&about, &texts, &parts)),
+        Layout::File => {
+            files.insert(FILE, file(&about, &texts, &crate::package::needed(&project.config, &parts)));
+        }
         Layout::Modules => {
             texts.into_iter().for_each(|(module, text)| files.insert(format!("{}.rs", module.name), text));
         }
@@ -189,11 +191,10 @@ fn condition(gate: Gate) -> TokenStream {
 }
 
 /// All modules in one file. Its head is a comment, since `include!` takes no inner documentation.
-fn file(about: &[String], modules: &[(&Module, String)], parts: &BTreeSet<Part>) -> String {
+fn file(about: &[String], modules: &[(&Module, String)], features: &[&str]) -> String {
     let mut out = String::from(HEADER);
     out.push_str("//\n");
-    let parts: Vec<&str> = parts.iter().map(|part| part.feature()).collect();
-    let needs = match parts.as_slice() {
+    let needs = match features {
         [] => "`contract-runtime`".to_owned(),
         [one] => format!("`contract-runtime` with its feature `{one}`"),
         several => format!("`contract-runtime` with its features `{}`", several.join("` and `")),

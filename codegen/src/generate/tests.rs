@@ -1,10 +1,12 @@
-//! What a run says about the options themselves, with their places in codegen.toml.
+//! What a run says about the options themselves, with their places in codegen.toml, and which parts
+//! of a package it writes.
 
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, path::PathBuf};
 
 use super::*;
+use crate::config::FormatType;
 
 /// A folder with a `codegen.toml` and other files.
 fn folder(name: &str, options: &str, files: &[(&str, &str)]) -> PathBuf {
@@ -46,4 +48,52 @@ fn mounts_that_answer_nothing() {
     let root = folder("missing", missing, &[one, a]);
     assert_eq!(said(&root), ["mount codegen.toml:3:1"]);
     fs::remove_dir_all(&root).unwrap();
+}
+
+/// The files of a package of one document, by their paths.
+fn package(text: &str, formats: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
+    let mut project = Project::default();
+    let formats =
+        formats.iter().map(|(name, package)| ((*name).to_owned(), FormatType::Ready((*package).to_owned())));
+    project.config.types.formats.extend(formats);
+    let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+    let contract = project.understand(sources).unwrap();
+    project.emit(contract).unwrap().files.0
+}
+
+/// A static that nobody uses would be a warning in everybody's build.
+#[test]
+fn schemas_are_published_where_there_are_types() {
+    let with = |schema: &str, formats: &[(&str, &str)]| {
+        let text = format!(
+            r#"{{
+                "openapi": "3.1.0", "info": {{ "title": "A", "version": "1" }},
+                "paths": {{ "/a": {{ "get": {{
+                    "parameters": [{{ "name": "q", "in": "query", "schema": {schema} }}],
+                    "responses": {{ "204": {{ "description": "Done." }} }}
+                }} }} }}
+            }}"#
+        );
+        let files = package(&text, formats);
+        (files.get("src/json_schemas.rs").cloned(), files["Cargo.toml"].contains("schemars"))
+    };
+    assert_eq!(with(r#"{ "type": "integer" }"#, &[]), (None, false));
+    let (text, feature) = with(r#"{ "enum": ["a", "b"] }"#, &[]);
+    assert!(text.unwrap().contains("static PUBLISHED") && feature);
+    let (text, feature) = with(r#"{ "type": "string", "format": "uuid" }"#, &[("uuid", "uuid")]);
+    let text = text.unwrap();
+    assert!(text.contains("format_schemas!") && !text.contains("PUBLISHED") && feature, "{text}");
+}
+
+/// What is deprecated at one place is not at another that has the same type.
+#[test]
+fn a_type_that_nobody_named_is_deprecated_where_its_place_is() {
+    let text = r#"{ "type": "object", "properties": {
+        "a": { "type": "object", "deprecated": true, "properties": { "x": { "type": "integer" } } },
+        "b": { "type": "object", "properties": { "x": { "type": "integer" } } }
+    } }"#;
+    let models = &package(text, &[])["src/models.rs"];
+    assert!(models.contains("pub b: Option<InputA>"), "{models}");
+    let deprecated: Vec<&str> = models.split("#[deprecated").skip(1).collect();
+    assert!(matches!(deprecated.as_slice(), [one] if one.contains("pub a:")), "{models}");
 }

@@ -8,7 +8,7 @@ use contract_runtime::Json;
 use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
-    schema::{Graph, Schema, SchemaId},
+    schema::{Graph, Schema, SchemaId, values::WORDS},
 };
 
 /// Swagger's word for what OpenAPI 3.0 calls `nullable`.
@@ -64,9 +64,9 @@ pub(super) fn enumerations(graph: &Graph, diagnostics: &mut Diagnostics) {
     for id in graph.ids() {
         let schema = graph.schema(id);
         let Some(values) = &schema.enumeration else { continue };
-        for name in crate::shape::VALUE_WORDS {
+        for name in WORDS {
             let Some(words) = schema.extensions.get(name).and_then(Json::as_array) else { continue };
-            if words.len() != values.len() {
+            if schema.worded(words).is_none() {
                 let message = format!(
                     "`{name}` has {} entries for {} values, and is passed over",
                     words.len(),

@@ -165,7 +165,7 @@ impl Kinds<'_> {
             content_encoding: schema.content_encoding.clone(),
             content_media_type: schema.content_media_type.clone(),
             content_schema: None,
-            extensions: Default::default(),
+            extensions: schema.telling(),
             discriminator,
             implied_otherwise: schema.implied_otherwise,
             types: schema.types,
@@ -213,7 +213,11 @@ impl Kinds<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{generate::Project, load::Sources, shape::Body};
+    use crate::{
+        generate::Project,
+        load::Sources,
+        shape::{Body, TypeRef},
+    };
 
     /// Equal anonymous types are one, named after the first place; what describes members
     /// differently is two, what describes itself differently is not.
@@ -233,5 +237,34 @@ mod tests {
         let input = contract.shapes.types.iter().find(|def| def.name == "Input").unwrap();
         let Body::Struct(body) = &input.body else { panic!("{input:?}") };
         assert_eq!(body.fields[0].ty, body.fields[1].ty);
+    }
+
+    /// What other tools say of values makes a type of a text, and names its variants.
+    #[test]
+    fn places_with_other_words_for_their_values_are_others() {
+        let text = r#"{"type": "object", "properties": {
+            "a": {"type": "string", "x-extensible-enum": ["p"]},
+            "b": {"type": "string", "x-internal": true},
+            "c": {"enum": ["p", "q"], "x-enum-varnames": ["One", "Two"]},
+            "d": {"enum": ["p", "q"], "x-enum-varnames": ["One"]},
+            "e": {"enum": ["p", "q", null], "x-enum-varnames": ["Three", "Four"]}
+        }}"#;
+        let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+        let contract = Project::default().understand(sources).unwrap();
+        let places = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
+        let said: Vec<&str> = places.map(|place| place.pointer.as_str()).collect();
+        assert_eq!(said, ["/properties/d"]);
+        let mut lists: Vec<Vec<&str>> = Vec::new();
+        for def in &contract.shapes.types {
+            match &def.body {
+                Body::Struct(body) => assert_eq!(body.fields[1].ty, TypeRef::String),
+                Body::Enum(list) => {
+                    lists.push(list.values.iter().map(|(_, name, _)| name.as_str()).collect())
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        lists.sort_unstable();
+        assert_eq!(lists, [vec!["One", "Two"], vec!["P"], vec!["P", "Q"], vec!["Three", "Four"]]);
     }
 }

@@ -9,8 +9,17 @@ use crate::{
 };
 
 /// Methods that every client or service has.
-const METHODS: &[&str] =
-    &["new", "base_url", "with_request_checks", "with_base_url_only", "core", "reject", "clone", "fmt"];
+const METHODS: &[&str] = &[
+    "new",
+    "base_url",
+    "with_request_checks",
+    "with_base_url_only",
+    "with_stream_limits",
+    "core",
+    "reject",
+    "clone",
+    "fmt",
+];
 
 /// What a struct of a call and its constructor have beside its parameters, and methods that a
 /// setter would hide.

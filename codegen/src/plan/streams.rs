@@ -7,6 +7,8 @@
 //! unless that is a string; where the schema speaks of several fields of the event, it is the event
 //! as an object.
 
+use std::collections::BTreeSet;
+
 use contract_runtime::{
     media::MediaType,
     operation::{Framing, ItemForm},
@@ -197,11 +199,14 @@ impl Given<'_> {
 
 /// Names the methods apart from those of other operations.
 pub(super) fn name(calls: &mut [Call<'_>]) {
-    let taken: Vec<String> = calls.iter().map(|call| call.method.clone()).collect();
+    let mut taken: BTreeSet<String> = calls.iter().map(|call| call.method.clone()).collect();
     for call in calls.iter_mut().filter(|call| !call.streams.is_empty()) {
-        let plain = call.method.trim_start_matches("r#");
-        let mut names = ["_stream", "_streamed", "_as_stream"].iter().map(|end| format!("{plain}{end}"));
-        call.streams.method = names.find(|name| !taken.contains(name)).unwrap_or_default();
+        // What a keyword takes in order to be a name is not needed any more.
+        let mut name = format!("{}_stream", call.method.trim_end_matches('_'));
+        while !taken.insert(name.clone()) {
+            name.push_str("ed");
+        }
+        call.streams.method = name;
     }
 }
 

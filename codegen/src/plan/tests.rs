@@ -388,3 +388,32 @@ fn types_of_bodies_are_told_apart_as_rust_does() {
     assert!(value(TypeRef::String).is_as_rust(&BodyType::Text) && BodyType::Text.is_as_rust(&BodyType::Text));
     assert!(!list(&one).is_as_rust(&value(one)) && !value(TypeRef::Secret).is_as_rust(&BodyType::Text));
 }
+
+/// A client has two methods of an operation whose answer is handed on as it comes.
+#[test]
+fn methods_of_streams_are_named_apart() {
+    let events = r#"{"200": {"description": "", "content": {"text/event-stream": {}}}}"#;
+    let done = r#"{"204": {"description": ""}}"#;
+    let ids =
+        [("match", events), ("match_stream", events), ("match_streamed", done), ("with-stream-limits", done)];
+    let paths = ids.map(|(id, responses)| {
+        format!(r#""/{id}": {{"get": {{"operationId": "{id}", "responses": {responses}}}}}"#)
+    });
+    let document = format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "paths": {{{}}}}}"#,
+        paths.join(",")
+    );
+    let sources = Sources::from_texts(&[("a.json", "", &document)]).unwrap();
+    let mut project = Project::default();
+    project.config.streams = Some(StreamConfig::default());
+    let contract = project.understand(sources).unwrap();
+    let plan = project.plan(&contract, Side::Paths);
+    let methods = plan.calls.iter().map(|call| (call.method.as_str(), call.streams.method.as_str()));
+    let expected = [
+        ("match_", "match_streameded"),
+        ("match_stream", "match_stream_stream"),
+        ("match_streamed", ""),
+        ("call_with_stream_limits", ""),
+    ];
+    assert_eq!(methods.collect::<Vec<_>>(), expected);
+}

@@ -1,13 +1,7 @@
 //! Names and descriptions of the values of an enumeration, as other tools write them beside it.
 
-use contract_runtime::Json;
-
 use super::build::Shaper;
-use crate::{schema::Schema, together::Conj};
-
-/// The `x-` members that hold one word for each value.
-pub(crate) const WORDS: [&str; 4] =
-    ["x-enum-varnames", "x-enumNames", "x-enum-descriptions", "x-enumDescriptions"];
+use crate::{schema::values::WORDS, together::Conj};
 
 /// What is said of one value.
 #[derive(Default)]
@@ -22,7 +16,8 @@ impl Shaper<'_> {
         let mut said = Said::default();
         for id in self.facts(conj).members {
             let schema = self.graph.schema(id);
-            let [names, other_names, words, other_words] = WORDS.map(|key| of_value(schema, key, wire));
+            let word = |name: &str| schema.word(name, wire).map(str::to_owned);
+            let [names, other_names, words, other_words] = WORDS.map(word);
             said.name = said.name.or(names).or(other_names);
             said.description = said.description.or(words).or(other_words);
         }
@@ -32,23 +27,7 @@ impl Shaper<'_> {
     /// The values of `x-extensible-enum`: those that are known of any text.
     pub(super) fn extensible(&self, conj: &Conj) -> Option<Vec<String>> {
         let members = self.facts(conj).members;
-        let lists = members.iter().map(|id| self.graph.schema(*id).extensions.get("x-extensible-enum"));
-        let list = lists.flatten().find_map(Json::as_array)?;
-        let values: Vec<String> = list.iter().filter_map(|value| Some(value.as_str()?.to_owned())).collect();
-        (!values.is_empty()).then_some(values)
+        let list = members.iter().find_map(|id| self.graph.schema(*id).known_texts())?;
+        Some(list.into_iter().map(str::to_owned).collect())
     }
-}
-
-/// By the value's position in `enum`, or by the value itself.
-fn of_value(schema: &Schema, key: &str, wire: &str) -> Option<String> {
-    let text = match schema.extensions.get(key)? {
-        Json::Object(words) => words.get(wire)?.as_str()?,
-        Json::Array(words) => {
-            let values = schema.enumeration.as_ref().filter(|values| values.len() == words.len())?;
-            let at = values.iter().position(|value| value.as_str() == Some(wire))?;
-            words.get(at)?.as_str()?
-        }
-        _ => return None,
-    };
-    Some(text.to_owned()).filter(|text| !text.trim().is_empty())
 }

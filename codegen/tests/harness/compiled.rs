@@ -414,7 +414,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_wider_branch" => models!(union_wider_branch: Input, List, Object, Tagged, TaggedX, TaggedY),
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
-        "vendor" => models!(vendor: Input, InputBy, InputKind, InputState),
+        "vendor" => models!(vendor: Input, InputBy, InputFew, InputKind, InputState),
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
         "webhooks_only" => models!(webhooks_only: Event),

@@ -642,23 +642,23 @@ static PUBLISHED: Published = Published {
 };
 
 /// "change-set.schema.json#/$defs/changeOp"
-#[allow(non_camel_case_types, reason = "named as the row is")]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the row is")]
 enum CHANGE_SET_DEFS_CHANGE_OP {}
 
 /// "change-set.schema.json#/$defs/poolOp"
-#[allow(non_camel_case_types, reason = "named as the row is")]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the row is")]
 enum CHANGE_SET_DEFS_POOL_OP {}
 
 /// "change-set.schema.json#/$defs/entryOp"
-#[allow(non_camel_case_types, reason = "named as the row is")]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the row is")]
 enum CHANGE_SET_DEFS_ENTRY_OP {}
 
 /// "change-set.schema.json#/$defs/takeOp"
-#[allow(non_camel_case_types, reason = "named as the row is")]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the row is")]
 enum CHANGE_SET_DEFS_TAKE_OP {}
 
 /// "stock-lot.schema.json#/$defs/lotContent"
-#[allow(non_camel_case_types, reason = "named as the row is")]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the row is")]
 enum STOCK_LOT_DEFS_LOT_CONTENT {}
 
 ::contract_runtime::json_schemas! {

@@ -48,5 +48,5 @@
     /// A text of the format `x-sku`, and the `crate::outside::Sku` that it means.
     XSku: crate::outside::Sku = "x-sku",
     |text: &str| crate::outside::Sku::read(text).ok(),
-    |value: &crate::outside::Sku| ::std::string::String::from(crate::outside::Sku::write(value))
+    |value: &crate::outside::Sku| crate::outside::Sku::write(value)
 }

@@ -19,7 +19,7 @@ pub struct Input {
     /// `by`
     pub by: Option<InputBy>,
     /// `few`
-    pub few: Option<InputBy>,
+    pub few: Option<InputFew>,
     /// `kind`
     pub kind: Option<InputKind>,
     /// `note`
@@ -75,6 +75,24 @@ impl Contract for Input {
 
 impl Contract for InputBy {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
+::contract_runtime::open_enum! {
+    /// `InputFew` of the contract.
+    ///
+    /// Schema: `input.json#/properties/few`.
+    pub enum InputFew {
+        A = "a",
+        B = "b",
+    }
+}
+
+impl Contract for InputFew {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Input, InputBy, InputKind, InputState};
+pub use super::models::{Input, InputBy, InputFew, InputKind, InputState};
