@@ -25,7 +25,12 @@ pub use edit::{EditError, edit, inspect};
 pub use error::{OpenError, StoreError};
 pub use queue::{Options, Place, Store};
 
+use std::time::Duration;
+
 use rusqlite::{Connection, OptionalExtension as _, Params};
+
+/// How long the writer waits for other processes that write.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A count as `LIMIT` takes it.
 pub(crate) fn limit(most: usize) -> i64 {

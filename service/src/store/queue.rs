@@ -10,10 +10,10 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::backup::FILE;
-use super::checkpoint::Checkpoints;
+use super::checkpoint::{self, Checkpoints};
 use super::readers::{AtHand, Read};
 use super::writer::{Job, Wait};
-use super::{OpenError, StoreError, migrate, plan_once, private, readers, writer};
+use super::{OpenError, PATIENCE, StoreError, migrate, plan_once, private, readers, writer};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,10 +78,12 @@ impl Store {
                 (Connection::open(&path)?, Some(path))
             }
         };
+        connection.busy_timeout(PATIENCE)?;
         connection.execute_batch(
-            "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-             PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+             PRAGMA temp_store = MEMORY;",
         )?;
+        connection.execute_batch(checkpoint::LOG)?;
         // A large set changes some hundred pages, and the next one most of them again.
         connection.execute_batch("PRAGMA cache_size = -8192")?;
         connection.set_prepared_statement_cache_capacity(256);
