@@ -16,13 +16,12 @@ use super::{OpenError, PATIENCE};
 const LONGEST_LOG: i64 = 16_384;
 /// How long the writer then waits for readers that hold on to the log: most are done sooner, and a backup is not.
 const FOR_READERS: Duration = Duration::from_millis(50);
-/// How long the background checkpoint rests: pages that are written again and again meanwhile are written back once.
-const REST: Duration = Duration::from_millis(250);
-
-/// How the writer's connection is told to treat the log: whatever of its file is longer than 128 MiB once the log is
-/// begun anew, since some reader held on to it for long, is cut. Any other file is written over, which is forced to the
-/// disk in less time than one that grows.
-pub(super) const LOG: &str = "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 134217728;";
+/// How long the background checkpoint rests: pages that are written again and again meanwhile are written back once, and
+/// fewer writes meet it while it has processor and disk.
+const REST: Duration = Duration::from_secs(1);
+/// Whatever of the log's file is longer than this once the log is begun anew, since some reader held on to it for long,
+/// is cut. Any other file is written over, which is forced to the disk in less time than one that grows.
+const LONGEST_FILE: i64 = 256 << 20;
 
 /// The writer's side of it.
 pub(super) struct Checkpoints {
@@ -62,6 +61,19 @@ impl Checkpoints {
         // Full means that it is awake already.
         let _ = wake.try_send(());
     }
+}
+
+/// Tells the writer's connection to leave the log to the background, and when to cut its file.
+///
+/// # Errors
+/// What the database says.
+pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    cut_at(connection, LONGEST_FILE)
+}
+
+fn cut_at(connection: &Connection, bytes: i64) -> rusqlite::Result<()> {
+    let settings = format!("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = {bytes};");
+    connection.execute_batch(&settings)
 }
 
 /// Has the next write begin the log anew. A reader that holds on to it keeps it: it is tried again once the log has
@@ -106,6 +118,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+    use crate::store::{Options, Place, Store, StoreError};
 
     /// The writer is asked once for each 64 MiB by which the log grows, and anew once it was begun anew.
     #[test]
@@ -142,12 +155,12 @@ mod tests {
     /// A log that grew while somebody read is cut when it is begun anew, and a short one stays as long as it is.
     #[test]
     fn the_file_of_a_long_log_is_cut() {
+        const LONGEST: u64 = 1 << 20;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let writer = Connection::open(&path).unwrap();
-        writer.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF").unwrap();
-        writer.execute_batch(LOG).unwrap();
-        writer.execute_batch("CREATE TABLE t (a)").unwrap();
+        writer.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a)").unwrap();
+        cut_at(&writer, 1 << 20).unwrap();
         let log = || std::fs::metadata(folder.path().join("store.db-wal")).unwrap().len();
         let lengths = |bytes: i64| {
             writer.execute("INSERT INTO t VALUES (zeroblob(?1))", [bytes]).unwrap();
@@ -156,9 +169,22 @@ mod tests {
             writer.execute_batch("DELETE FROM t").unwrap();
             (before, log())
         };
-        let (before, after) = lengths(1 << 20);
+        let (before, after) = lengths(1 << 19);
         assert_eq!(before, after);
-        let (before, after) = lengths(160 << 20);
-        assert!(before > 160 << 20 && after == 128 << 20, "{before} {after}");
+        let (before, after) = lengths(1 << 22);
+        assert!(before > LONGEST && after == LONGEST, "{before} {after}");
+    }
+
+    /// The writer of a store is told so.
+    #[tokio::test]
+    async fn a_store_leaves_its_log_to_the_background() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&Options::new(Place::Folder(folder.path().to_owned()))).unwrap();
+        let settings = store.write(|connection| {
+            let one = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+            let all = (one("PRAGMA wal_autocheckpoint")?, one("PRAGMA journal_size_limit")?);
+            Ok::<_, StoreError>(all)
+        });
+        assert_eq!(settings.await.unwrap(), (0, LONGEST_FILE));
     }
 }

@@ -83,7 +83,7 @@ impl Store {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
              PRAGMA temp_store = MEMORY;",
         )?;
-        connection.execute_batch(checkpoint::LOG)?;
+        checkpoint::prepare(&connection)?;
         // A large set changes some hundred pages, and the next one most of them again.
         connection.execute_batch("PRAGMA cache_size = -8192")?;
         connection.set_prepared_statement_cache_capacity(256);
