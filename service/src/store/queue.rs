@@ -96,7 +96,7 @@ impl Store {
         let (writes, queue) = mpsc::channel(options.queue);
         std::thread::Builder::new()
             .name("writer".to_owned())
-            .spawn(move || writer::run(&connection, queue, &checkpoints))
+            .spawn(move || writer::work(&connection, queue, &checkpoints))
             .map_err(OpenError::Thread)?;
         let reads = match path {
             Some(path) => {
@@ -199,7 +199,7 @@ fn careful<T, E: From<StoreError>>(
     work: impl FnOnce(&Connection) -> Result<T, E>,
     connection: &Connection,
 ) -> Result<T, E> {
-    // What it left behind in the connection is undone with its savepoint.
+    // What it left behind in the connection is undone with its savepoint or transaction.
     let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)));
     outcome.unwrap_or_else(|_| Err(StoreError::Panicked.into()))
 }
@@ -277,7 +277,20 @@ mod tests {
             assert!(first.is_ok() && third.is_ok());
             assert!(matches!(second, Err(StoreError::Corrupt(_))));
             assert_eq!(count(&store).await, 2);
+            assert!(matches!(set(&store, "d", false).await, Err(StoreError::Corrupt(_))), "nor one alone");
+            assert_eq!(count(&store).await, 2);
         }
+    }
+
+    /// A write that is alone in its group has no savepoint, which would cost it a copy of each page that it writes.
+    #[tokio::test]
+    async fn a_write_alone_has_no_savepoint() {
+        let store = Store::open(&Options::new(Place::Memory)).expect("a store");
+        let released = store.write(|connection| {
+            let released = connection.execute_batch("RELEASE job");
+            Ok::<_, StoreError>(released.is_ok())
+        });
+        assert!(!released.await.expect("a write"));
     }
 
     /// What a commit waits for is set before its transaction begins: the disk for a write, and for a group that
