@@ -1,12 +1,12 @@
 //! Streams: numbers, the latest change of each key, and who made it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::ids::{ClientId, InstallationId, MemberId, UnitId};
 use crate::secrets;
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, limit, list};
 use crate::time::Moment;
 
 /// The name of one ordered feed.
@@ -209,20 +209,27 @@ fn numbered(connection: &Connection, stream: &Stream) -> Result<(i64, u64), Stor
     Ok((connection.last_insert_rowid(), 0))
 }
 
-/// The last removal of a key, when it is gone.
+/// The last removals of those of these keys that are gone.
 ///
 /// # Errors
 /// What the database says.
-pub fn removal(connection: &Connection, stream: &Stream, key: &str) -> Result<Option<Removal>, StoreError> {
-    let sql = "SELECT changed_at, channel, client, installation FROM feed_entry \
-               WHERE stream = (SELECT id FROM feed_head WHERE stream = ?1) AND key = ?2 AND gone = 1";
-    let found = connection
-        .prepare_cached(sql)?
-        .query_row(params![stream.0, key], |row| {
-            Ok((Moment::from_millis(row.get(0)?), Author::from_row(row, 1)?))
-        })
-        .optional()?;
-    found.map(|(at, by)| Ok(Removal { at, by: by? })).transpose()
+pub fn removals<'k>(
+    connection: &Connection,
+    stream: &Stream,
+    keys: impl IntoIterator<Item = &'k str>,
+) -> Result<HashMap<String, Removal>, StoreError> {
+    let mut rows = connection.prepare_cached(
+        "SELECT e.key, e.changed_at, e.channel, e.client, e.installation \
+         FROM json_each(?2) k CROSS JOIN feed_entry e \
+         WHERE e.stream = (SELECT id FROM feed_head WHERE stream = ?1) AND e.key = k.value AND e.gone = 1",
+    )?;
+    let mut rows = rows.query(params![stream.0, list(keys)])?;
+    let mut removals = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let removal = Removal { at: Moment::from_millis(row.get(1)?), by: Author::from_row(row, 2)?? };
+        removals.insert(row.get(0)?, removal);
+    }
+    Ok(removals)
 }
 
 /// Where the stream is; at its beginning when nothing changed yet.
