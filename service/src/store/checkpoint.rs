@@ -16,8 +16,8 @@ use super::{OpenError, PATIENCE};
 const LONGEST_LOG: i64 = 16_384;
 /// How long the writer then waits for readers that hold on to the log: most are done sooner, and a backup is not.
 const FOR_READERS: Duration = Duration::from_millis(50);
-/// How long the background checkpoint rests: pages that are written again and again meanwhile are written back once, and
-/// fewer writes meet it while it has processor and disk.
+/// How long the background checkpoint rests: pages that are written again and again meanwhile are written back once,
+/// and fewer writes meet it while it has processor and disk.
 const REST: Duration = Duration::from_secs(1);
 /// Whatever of the log's file is longer than this once the log is begun anew, since some reader held on to it for long,
 /// is cut. Any other file is written over, which is forced to the disk in less time than one that grows.

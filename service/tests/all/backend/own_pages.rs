@@ -196,6 +196,16 @@ async fn a_reservation_is_released_on_the_web() {
     bench.check(&first(), SET, vec![ORE.set(5, 1)], &[]).await;
     browser.open(PATH).await.expect(200, "Nothing of your stock is reserved");
     browser.submit(PATH, &[("csrf", page.csrf())]).await.expect(403, "Please try again");
+    // More than a page shows is said.
+    bench
+        .sql(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 501)
+             INSERT INTO stock_earmark (stock_row, kind, target, amount)
+             SELECT r.id, 'mission', 'mi-' || i, 1 FROM n, stock_row r WHERE r.material = 'ore'",
+        )
+        .await;
+    let page = browser.open(PATH).await.expect(200, "No more than 500 are shown");
+    assert_eq!(page.values("row").len(), 500);
 }
 
 /// WEB-12, OST-07: the same of an entry in a pool, whose readers are told.
