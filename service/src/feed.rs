@@ -17,7 +17,7 @@ mod stream;
 
 pub use page::{Collection, Page, PageError, Paged, Removed, Source, page};
 pub(crate) use stream::number;
-pub use stream::{Author, Change, Removal, Stream, record, removal};
+pub use stream::{Author, Change, Removal, Stream, record, removals};
 
 use dpop_bound::Random;
 use rusqlite::Connection;

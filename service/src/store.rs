@@ -1,7 +1,7 @@
 //! SQLite: one writer with group commit, readers beside it, migrations, backup.
 //!
-//! A write is a closure that runs on the writer's thread inside a savepoint of its own; as many as are
-//! waiting share one transaction and one commit, and each learns of its success only after it. So
+//! A write is a closure that runs on the writer's thread; as many as are waiting share one transaction and
+//! one commit, each inside a savepoint of its own, and each learns of its success only after it. So
 //! what was acknowledged is in the log, and no transaction is ever held across an `await`. The disk is
 //! waited for too, unless a write is nothing without one that follows and is written ahead of it.
 //!
@@ -25,7 +25,12 @@ pub use edit::{EditError, edit, inspect};
 pub use error::{OpenError, StoreError};
 pub use queue::{Options, Place, Store};
 
+use std::time::Duration;
+
 use rusqlite::{Connection, OptionalExtension as _, Params};
+
+/// How long the writer waits for other processes that write.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A count as `LIMIT` takes it.
 pub(crate) fn limit(most: usize) -> i64 {

@@ -26,11 +26,13 @@ pub struct Reservation {
     pub called: String,
 }
 
-/// Most that a page shows.
-const MOST: usize = 500;
+impl Reservation {
+    /// Most that are told at once.
+    pub const MOST: usize = 500;
+}
 
 impl Backend {
-    /// What is reserved of a member's stock and was not delivered, at most 500.
+    /// What is reserved of a member's stock and was not delivered, at most [`Reservation::MOST`].
     ///
     /// # Errors
     /// What the store says.
@@ -49,7 +51,7 @@ impl Backend {
                  WHERE r.member = ?1 ORDER BY r.number, e.purpose, e.target LIMIT ?2"
             );
             let mut found = connection.prepare_cached(&sql)?;
-            let mut found = found.query(params![member, limit(MOST)])?;
+            let mut found = found.query(params![member, limit(Reservation::MOST)])?;
             let mut all = Vec::new();
             while let Some(columns) = found.next()? {
                 let purpose = Purpose::named(&columns.get::<_, String>(1)?)?;

@@ -1,12 +1,12 @@
 //! Streams: numbers, the latest change of each key, and who made it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::ids::{ClientId, InstallationId, MemberId, UnitId};
 use crate::secrets;
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, limit, list};
 use crate::time::Moment;
 
 /// The name of one ordered feed.
@@ -164,22 +164,20 @@ pub fn record<'a>(
     latest.sort_unstable();
     let (id, mut seq) = numbered(connection, stream)?;
     let (client, installation) = by.connected().unzip();
-    // Most keys have changed before: that is tried first, and costs less than an insertion that finds one.
-    let mut update = connection.prepare_cached(
-        "UPDATE feed_entry SET seq = ?3, gone = ?4, changed_at = ?5, channel = ?6, client = ?7, installation = ?8 \
-         WHERE stream = ?1 AND key = ?2",
-    )?;
-    let mut insert = connection.prepare_cached(
+    // One statement for all that stand together and are all there or all gone: a set's ops are most often alike.
+    let mut put = connection.prepare_cached(
         "INSERT INTO feed_entry (stream, key, seq, gone, changed_at, channel, client, installation) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+         SELECT ?1, value, ?3 + key, ?4, ?5, ?6, ?7, ?8 FROM json_each(?2) WHERE true \
+         ON CONFLICT (stream, key) DO UPDATE SET seq = excluded.seq, gone = excluded.gone, \
+         changed_at = excluded.changed_at, channel = excluded.channel, client = excluded.client, \
+         installation = excluded.installation",
     )?;
-    for (_, key, gone) in latest {
-        seq += 1;
-        let (number, at) = (signed(seq)?, now.millis());
-        let entry = params![id, key, number, gone, at, by.channel(), client, installation];
-        if update.execute(entry)? == 0 {
-            insert.execute(entry)?;
-        }
+    for alike in latest.chunk_by(|(_, _, one), (_, _, next)| one == next) {
+        let keys = list(alike.iter().map(|(_, key, _)| *key));
+        let gone = alike.first().is_some_and(|(_, _, gone)| *gone);
+        let (first, at) = (signed(seq + 1)?, now.millis());
+        put.execute(params![id, keys, first, gone, at, by.channel(), client, installation])?;
+        seq += alike.len() as u64;
     }
     let mut settle = connection.prepare_cached("UPDATE feed_head SET seq = ?2 WHERE id = ?1")?;
     settle.execute(params![id, signed(seq)?])?;
@@ -209,20 +207,27 @@ fn numbered(connection: &Connection, stream: &Stream) -> Result<(i64, u64), Stor
     Ok((connection.last_insert_rowid(), 0))
 }
 
-/// The last removal of a key, when it is gone.
+/// The last removals of those of these keys that are gone.
 ///
 /// # Errors
 /// What the database says.
-pub fn removal(connection: &Connection, stream: &Stream, key: &str) -> Result<Option<Removal>, StoreError> {
-    let sql = "SELECT changed_at, channel, client, installation FROM feed_entry \
-               WHERE stream = (SELECT id FROM feed_head WHERE stream = ?1) AND key = ?2 AND gone = 1";
-    let found = connection
-        .prepare_cached(sql)?
-        .query_row(params![stream.0, key], |row| {
-            Ok((Moment::from_millis(row.get(0)?), Author::from_row(row, 1)?))
-        })
-        .optional()?;
-    found.map(|(at, by)| Ok(Removal { at, by: by? })).transpose()
+pub fn removals<'k>(
+    connection: &Connection,
+    stream: &Stream,
+    keys: impl IntoIterator<Item = &'k str>,
+) -> Result<HashMap<String, Removal>, StoreError> {
+    let mut rows = connection.prepare_cached(
+        "SELECT e.key, e.changed_at, e.channel, e.client, e.installation \
+         FROM json_each(?2) k CROSS JOIN feed_entry e \
+         WHERE e.stream = (SELECT id FROM feed_head WHERE stream = ?1) AND e.key = k.value AND e.gone = 1",
+    )?;
+    let mut rows = rows.query(params![stream.0, list(keys)])?;
+    let mut removals = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let removal = Removal { at: Moment::from_millis(row.get(1)?), by: Author::from_row(row, 2)?? };
+        removals.insert(row.get(0)?, removal);
+    }
+    Ok(removals)
 }
 
 /// Where the stream is; at its beginning when nothing changed yet.
@@ -263,4 +268,34 @@ fn signed(seq: u64) -> Result<i64, StoreError> {
 
 fn unsigned(seq: i64) -> Result<u64, StoreError> {
     u64::try_from(seq).map_err(|_| StoreError::Corrupt("a number below zero"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each key has the number of its last change, in the order of the changes, whether it is there or gone.
+    #[test]
+    fn numbers_follow_the_changes() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../store/migrations/0001.sql")).unwrap();
+        let stream = Stream::shared("area");
+        let check = |changes: &[(&str, bool)], expect: &[(&str, u64, bool)]| {
+            let changes = changes.iter().map(|(key, gone)| Change { key, gone: *gone });
+            record(&connection, &stream, &Author::Web, Moment::default(), changes).unwrap();
+            let entries = after(&connection, &stream, 0, 9).unwrap();
+            let told: Vec<_> = entries.iter().map(|entry| (&*entry.key, entry.seq, entry.gone)).collect();
+            assert_eq!(told, expect);
+        };
+        check(
+            &[("a", false), ("b", true), ("c", true), ("a", true), ("d\"", false)],
+            &[("b", 1, true), ("c", 2, true), ("a", 3, true), ("d\"", 4, false)],
+        );
+        check(
+            &[("c", false), ("e", false), ("b", true)],
+            &[("a", 3, true), ("d\"", 4, false), ("c", 5, false), ("e", 6, false), ("b", 7, true)],
+        );
+        let gone = removals(&connection, &stream, ["a", "c", "x"]).unwrap();
+        assert_eq!(gone.into_keys().collect::<Vec<_>>(), ["a"]);
+    }
 }

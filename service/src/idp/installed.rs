@@ -16,6 +16,8 @@ pub struct Application {
     pub name: String,
     /// Its installations, the ones seen last first; none before it calls.
     pub installations: Vec<Installed>,
+    /// Whether it is connected on a device, too, on which it has not called yet.
+    pub is_awaited: bool,
 }
 
 /// A client on one device.
@@ -31,6 +33,8 @@ pub struct Installed {
     pub last_seen: Moment,
     /// Whether the member has not acknowledged it yet.
     pub is_new: bool,
+    /// Whether it has a connection of this provider, by which it can go on calling.
+    pub is_connected: bool,
 }
 
 /// What is not disconnected, by the clients' names. A client that was disconnected is shown again once it is connected
@@ -41,15 +45,15 @@ pub struct Installed {
 pub fn applications(connection: &Connection, member: &MemberId) -> Result<Vec<Application>, StoreError> {
     let mut rows = connection.prepare_cached(
         "SELECT i.client, coalesce(c.name, i.client), i.id, i.label, i.first_seen, i.last_seen, \
-           i.acknowledged_at IS NULL \
-         FROM installation i LEFT JOIN client c ON c.id = i.client \
-         WHERE i.member = ?1 AND i.revoked_at IS NULL AND (EXISTS \
+           i.acknowledged_at IS NULL, EXISTS \
            (SELECT 1 FROM connection o WHERE o.jkt = i.jkt AND o.client = i.client AND o.member = i.member \
-              AND o.ended_at IS NULL) \
-           OR NOT EXISTS (SELECT 1 FROM client_revocation r WHERE r.client = i.client AND r.member = i.member \
+              AND o.ended_at IS NULL) AS is_connected \
+         FROM installation i LEFT JOIN client c ON c.id = i.client \
+         WHERE i.member = ?1 AND i.revoked_at IS NULL AND (is_connected OR NOT EXISTS \
+           (SELECT 1 FROM client_revocation r WHERE r.client = i.client AND r.member = i.member \
               AND r.at >= i.last_seen)) \
          UNION ALL \
-         SELECT DISTINCT o.client, coalesce(c.name, o.client), NULL, NULL, 0, 0, 0 \
+         SELECT DISTINCT o.client, coalesce(c.name, o.client), NULL, NULL, 0, 0, 0, 1 \
          FROM connection o LEFT JOIN client c ON c.id = o.client \
          WHERE o.member = ?1 AND o.ended_at IS NULL AND NOT EXISTS \
            (SELECT 1 FROM installation i WHERE i.jkt = o.jkt AND i.client = o.client AND i.member = o.member) \
@@ -60,15 +64,21 @@ pub fn applications(connection: &Connection, member: &MemberId) -> Result<Vec<Ap
     while let Some(row) = rows.next()? {
         let client: ClientId = row.get(0)?;
         if all.last().is_none_or(|last| last.client != client) {
-            all.push(Application { client, name: row.get(1)?, installations: Vec::new() });
+            let (name, installations) = (row.get(1)?, Vec::new());
+            all.push(Application { client, name, installations, is_awaited: false });
         }
-        let (Some(last), Some(id)) = (all.last_mut(), row.get(2)?) else { continue };
+        let Some(last) = all.last_mut() else { continue };
+        let Some(id) = row.get(2)? else {
+            last.is_awaited = true;
+            continue;
+        };
         last.installations.push(Installed {
             id,
             label: row.get(3)?,
             first_seen: Moment::from_millis(row.get(4)?),
             last_seen: Moment::from_millis(row.get(5)?),
             is_new: row.get(6)?,
+            is_connected: row.get(7)?,
         });
     }
     Ok(all)

@@ -10,10 +10,10 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::backup::FILE;
-use super::checkpoint::Checkpoints;
+use super::checkpoint::{self, Checkpoints};
 use super::readers::{AtHand, Read};
 use super::writer::{Job, Wait};
-use super::{OpenError, StoreError, migrate, plan_once, private, readers, writer};
+use super::{OpenError, PATIENCE, StoreError, migrate, plan_once, private, readers, writer};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,10 +78,12 @@ impl Store {
                 (Connection::open(&path)?, Some(path))
             }
         };
+        connection.busy_timeout(PATIENCE)?;
         connection.execute_batch(
-            "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-             PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+             PRAGMA temp_store = MEMORY;",
         )?;
+        checkpoint::prepare(&connection)?;
         // A large set changes some hundred pages, and the next one most of them again.
         connection.execute_batch("PRAGMA cache_size = -8192")?;
         connection.set_prepared_statement_cache_capacity(256);
@@ -94,7 +96,7 @@ impl Store {
         let (writes, queue) = mpsc::channel(options.queue);
         std::thread::Builder::new()
             .name("writer".to_owned())
-            .spawn(move || writer::run(&connection, queue, &checkpoints))
+            .spawn(move || writer::work(&connection, queue, &checkpoints))
             .map_err(OpenError::Thread)?;
         let reads = match path {
             Some(path) => {
@@ -197,7 +199,7 @@ fn careful<T, E: From<StoreError>>(
     work: impl FnOnce(&Connection) -> Result<T, E>,
     connection: &Connection,
 ) -> Result<T, E> {
-    // What it left behind in the connection is undone with its savepoint.
+    // What it left behind in the connection is undone with its savepoint or transaction.
     let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)));
     outcome.unwrap_or_else(|_| Err(StoreError::Panicked.into()))
 }
@@ -275,7 +277,20 @@ mod tests {
             assert!(first.is_ok() && third.is_ok());
             assert!(matches!(second, Err(StoreError::Corrupt(_))));
             assert_eq!(count(&store).await, 2);
+            assert!(matches!(set(&store, "d", false).await, Err(StoreError::Corrupt(_))), "nor one alone");
+            assert_eq!(count(&store).await, 2);
         }
+    }
+
+    /// A write that is alone in its group has no savepoint, which would cost it a copy of each page that it writes.
+    #[tokio::test]
+    async fn a_write_alone_has_no_savepoint() {
+        let store = Store::open(&Options::new(Place::Memory)).expect("a store");
+        let released = store.write(|connection| {
+            let released = connection.execute_batch("RELEASE job");
+            Ok::<_, StoreError>(released.is_ok())
+        });
+        assert!(!released.await.expect("a write"));
     }
 
     /// What a commit waits for is set before its transaction begins: the disk for a write, and for a group that

@@ -21,7 +21,8 @@ pub(super) trait Job: Send {
     /// What its commit waits for; that of a group waits for whatever one of them does.
     fn wait(&self) -> Wait;
 
-    /// Runs inside its own savepoint, and never panics; says whether what it did is to be kept.
+    /// Runs inside a transaction of its own, or inside its own savepoint where others share one, and never panics; says
+    /// whether what it did is to be kept.
     fn run(&mut self, connection: &Connection) -> bool;
 
     /// Told once the transaction is committed, or why it is not.
@@ -42,8 +43,8 @@ impl Wait {
 /// How many jobs share one commit at most: more would only make the first one wait.
 const GROUP: usize = 64;
 
-/// Runs until the queue is closed and empty.
-pub(super) fn run(connection: &Connection, mut queue: Receiver<Box<dyn Job>>, checkpoints: &Checkpoints) {
+/// Works until the queue is closed and empty.
+pub(super) fn work(connection: &Connection, mut queue: Receiver<Box<dyn Job>>, checkpoints: &Checkpoints) {
     let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP);
     // As the connection was opened.
     let mut waits = Wait::ForDisk;
@@ -83,18 +84,26 @@ fn in_one_transaction(
         *waits = wait;
     }
     step(connection, "BEGIN IMMEDIATE")?;
+    if let [alone] = group {
+        // A savepoint keeps a copy of every page that is written: the transaction is all that there is to undo.
+        let keep = run(&mut **alone, connection)?;
+        step(connection, if keep { "COMMIT" } else { "ROLLBACK" })?;
+        return Ok(());
+    }
     for job in group {
         step(connection, "SAVEPOINT job")?;
-        let keep = job.run(connection);
-        // A full disk and a failing one end the whole transaction, whatever its savepoints.
-        if connection.is_autocommit() {
-            return Err(StoreError::Undone);
-        }
-        if !keep {
+        if !run(&mut **job, connection)? {
             step(connection, "ROLLBACK TO job")?;
         }
         step(connection, "RELEASE job")?;
     }
     step(connection, "COMMIT")?;
     Ok(())
+}
+
+/// Says whether what it did is to be kept.
+fn run(job: &mut dyn Job, connection: &Connection) -> Result<bool, StoreError> {
+    let keep = job.run(connection);
+    // A full disk and a failing one end the whole transaction, whatever its savepoints.
+    if connection.is_autocommit() { Err(StoreError::Undone) } else { Ok(keep) }
 }

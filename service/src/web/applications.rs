@@ -41,18 +41,20 @@ struct Given {
 async fn show(State(web): State<Web>, member: SignedIn) -> Response {
     let id = member.member().clone();
     let found = web.provider().store().read(move |database| applications(database, &id)).await;
+    // What connects to a provider elsewhere, only that one knows.
+    let is_known = !web.provider().config().is_external();
     match found {
         Ok(found) => page(
             StatusCode::OK,
             "Connected applications",
             Some(&member),
-            &list(&found, &member.csrf().field()),
+            &list(&found, is_known, &member.csrf().field()),
         ),
         Err(error) => session::failed(&error),
     }
 }
 
-fn list(found: &[Application], csrf: &Markup) -> Markup {
+fn list(found: &[Application], is_known: bool, csrf: &Markup) -> Markup {
     let all = || found.iter().flat_map(|application| &application.installations);
     let newest = all().filter(|installed| installed.is_new).map(|installed| installed.first_seen).max();
     html! {
@@ -67,22 +69,22 @@ fn list(found: &[Application], csrf: &Markup) -> Markup {
             }
         }
         @for application in found {
-            section { (one(application, csrf)) }
+            section { (one(application, is_known, csrf)) }
         }
     }
 }
 
-fn one(application: &Application, csrf: &Markup) -> Markup {
-    let Application { client, name, installations } = application;
+fn one(application: &Application, is_known: bool, csrf: &Markup) -> Markup {
+    let Application { client, name, installations, is_awaited } = application;
     html! {
         h2 { (name) }
-        @if installations.is_empty() {
-            p .hint { "Connected, and has not called yet." }
+        @if *is_awaited {
+            p .hint { strong .new { "new" } " Connected on a device on which it has not called yet." }
         }
         @if !installations.is_empty() {
             ul {
                 @for installed in installations {
-                    li { (device(name, installed, csrf)) }
+                    li { (device(name, installed, is_known, csrf)) }
                 }
             }
         }
@@ -96,18 +98,26 @@ fn one(application: &Application, csrf: &Markup) -> Markup {
 }
 
 /// The client's registered name, followed by the installation's label: a label alone could claim to be another client.
-fn device(name: &str, installed: &Installed, csrf: &Markup) -> Markup {
-    let Installed { id, label, first_seen, last_seen, is_new } = installed;
+/// It stands in quotes, since nothing else on the page is of the client's choosing.
+fn device(name: &str, installed: &Installed, is_known: bool, csrf: &Markup) -> Markup {
+    let Installed { id, label, first_seen, last_seen, is_new, is_connected } = installed;
     let time = |at: &Moment| html! { time datetime=(at) { (at.to_the_minute()) } };
+    let label = label.as_ref().map_or_else(|| "without a label".to_owned(), |label| format!("“{label}”"));
     html! {
         form method="post" action=(PATH) {
             (csrf)
             p {
-                strong { (name) } " " span .label { (label.as_deref().unwrap_or("without a label")) }
+                strong { (name) } " " span .label { (label) }
                 @if *is_new { " " strong .new { "new" } }
             }
             p .hint { "First seen " (time(first_seen)) ", last seen " (time(last_seen)) "." }
-            p .actions { button .plain type="submit" name="installation" value=(id) { "Disconnect" } }
+            @if is_known && !is_connected {
+                p .hint { "Its connection has ended: it has to be connected anew before it can go on." }
+            }
+            p .actions {
+                button .plain type="submit" name="installation" value=(id)
+                    aria-label={ "Disconnect " (name) " " (label) } { "Disconnect" }
+            }
         }
     }
 }

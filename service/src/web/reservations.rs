@@ -53,10 +53,16 @@ fn list(all: &[Reservation], csrf: &Markup) -> Markup {
                             input type="hidden" name="row" value=(row);
                             input type="hidden" name="purpose" value=(purpose.as_str());
                             input type="hidden" name="target" value=(target);
-                            p .actions { button .plain type="submit" { "Release" } }
+                            p .actions {
+                                button .plain type="submit"
+                                    aria-label={ "Release " (amount) " of " (what) ", for " (called) } { "Release" }
+                            }
                         }
                     }
                 }
+            }
+            @if all.len() >= Reservation::MOST {
+                p .hint { "No more than " (Reservation::MOST) " are shown: release some to see others." }
             }
         }
     }

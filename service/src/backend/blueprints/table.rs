@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use exchange_api::types::ProvenanceSource;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
 use super::super::change::Touched;
 use super::decide::{Known, Product};
@@ -11,7 +11,7 @@ use super::{Held, NAME, Target};
 use crate::catalogue::shown_key;
 use crate::feed::{self, Author, Change, Stream};
 use crate::ids::MemberId;
-use crate::store::{self, StoreError};
+use crate::store::{self, StoreError, list};
 use crate::time::Moment;
 
 /// A source as it is stored: a default grant is the server's alone (TYP-10).
@@ -40,71 +40,68 @@ pub(super) fn known(
             Target::Nothing | Target::Several => {}
         }
     }
-    let reader = Reader::of(connection, member)?;
-    for product in products {
-        known.products.insert(product.to_owned(), reader.find(product)?);
+    let products: Vec<&str> = products.into_iter().collect();
+    for (product, found) in products.iter().zip(find(connection, member, &products)?) {
+        known.products.insert((*product).to_owned(), found);
     }
     if hashes {
         // Only what the catalogue has lost comes here, and only keys that are shown by their hash.
         let mut long = connection
             .prepare_cached("SELECT product FROM blueprint WHERE member = ?1 AND length(product) > 128")?;
         let long: Vec<String> = long.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        for product in long {
-            known.products.insert(product.clone(), reader.find(&product)?);
+        let names: Vec<&str> = long.iter().map(String::as_str).collect();
+        let found = find(connection, member, &names)?;
+        for (product, found) in long.into_iter().zip(found) {
+            known.products.insert(product.clone(), found);
             known.hashed.insert(shown_key(&product), product);
         }
     }
     Ok(known)
 }
 
-/// Reads one product after the other; what is the same for all of them is read once.
-struct Reader<'c> {
-    connection: &'c Connection,
-    member: &'c MemberId,
-    own: Stream,
-    granted: Stream,
-    /// When the member came.
-    joined: Moment,
-}
-
-impl<'c> Reader<'c> {
-    fn of(connection: &'c Connection, member: &'c MemberId) -> Result<Self, StoreError> {
-        let sql = "SELECT created_at FROM member WHERE id = ?1";
-        let joined = connection
-            .prepare_cached(sql)?
-            .query_row([member], |row| Ok(Moment::from_millis(row.get(0)?)))?;
-        let (own, granted) = (Stream::of_member(NAME, member), Stream::shared(NAME));
-        Ok(Self { connection, member, own, granted, joined })
-    }
-
-    fn find(&self, product: &str) -> Result<Product, StoreError> {
-        let Self { connection, member, own, granted, joined } = self;
-        let held = connection
-            .prepare_cached(
-                "SELECT acquired_at, source, note FROM blueprint WHERE member = ?1 AND product = ?2",
-            )?
-            .query_row(params![member, product], |row| {
-                let acquired_at = row.get::<_, Option<i64>>(0)?.map(Moment::from_millis);
-                Ok(Held { acquired_at, source: row.get(1)?, note: row.get(2)? })
-            })
-            .optional()?;
-        let is_default = connection
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM default_blueprint WHERE product = ?1)")?
-            .query_row([product], |row| row.get(0))?;
-        if held.is_some() || is_default {
-            return Ok(Product { held, is_default, gone: None });
+/// What is known of products, in their order: all of them are read at once.
+fn find(connection: &Connection, member: &MemberId, products: &[&str]) -> Result<Vec<Product>, StoreError> {
+    let mut rows = connection.prepare_cached(
+        "SELECT k.key, b.product IS NOT NULL, b.acquired_at, b.source, b.note, d.product IS NOT NULL \
+         FROM json_each(?2) k LEFT JOIN blueprint b ON b.member = ?1 AND b.product = k.value \
+         LEFT JOIN default_blueprint d ON d.product = k.value",
+    )?;
+    let mut rows = rows.query(params![member, list(products.iter().copied())])?;
+    let mut all = vec![Product::default(); products.len()];
+    while let Some(row) = rows.next()? {
+        let place: u32 = row.get(0)?;
+        let Some(product) = all.get_mut(place as usize) else { continue };
+        if row.get(1)? {
+            let acquired_at = row.get::<_, Option<i64>>(2)?.map(Moment::from_millis);
+            product.held = Some(Held { acquired_at, source: row.get(3)?, note: row.get(4)? });
         }
-        let own = feed::removal(connection, own, product)?;
-        let granted = feed::removal(connection, granted, product)?;
-        // A grant that ended before the member came was never theirs.
-        let granted = granted.filter(|removal| removal.at >= *joined);
+        product.is_default = row.get(5)?;
+    }
+    let is_missing = |product: &Product| product.held.is_none() && !product.is_default;
+    let missing = products.iter().zip(&all).filter(|(_, product)| is_missing(product));
+    let missing: Vec<&str> = missing.map(|(name, _)| *name).collect();
+    if missing.is_empty() {
+        return Ok(all);
+    }
+    let mut own = feed::removals(connection, &Stream::of_member(NAME, member), missing.iter().copied())?;
+    let mut granted = feed::removals(connection, &Stream::shared(NAME), missing)?;
+    // A grant that ended before the member came was never theirs.
+    let joined = joined(connection, member)?;
+    granted.retain(|_, removal| removal.at >= joined);
+    for (name, product) in products.iter().zip(&mut all).filter(|(_, product)| is_missing(product)) {
         // The later one took it away; of two at one moment the one that asks the member.
-        let gone = match (own, granted) {
+        product.gone = match (own.remove(*name), granted.remove(*name)) {
             (Some(own), Some(granted)) if own.at > granted.at => Some(own),
             (own, granted) => granted.or(own),
         };
-        Ok(Product { held, is_default, gone })
     }
+    Ok(all)
+}
+
+/// When the member came.
+fn joined(connection: &Connection, member: &MemberId) -> Result<Moment, StoreError> {
+    let mut one = connection.prepare_cached("SELECT created_at FROM member WHERE id = ?1")?;
+    Ok(one.query_row([member], |row| Ok(Moment::from_millis(row.get(0)?)))?)
 }
 
 /// How many blueprints the member has, default ones too.

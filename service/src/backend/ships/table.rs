@@ -29,18 +29,19 @@ pub(super) fn known(connection: &Connection, writer: &Writer, ops: &[Op]) -> Res
     }
     let units = members::units(connection, &writer.member)?.into_iter().collect();
     let mut known = Known { units, ..Known::default() };
-    let stream = Stream::of_member(NAME, &writer.member);
+    let mut missing = Vec::new();
     for id in ids {
         if let Some(ship) = find(connection, &writer.member, &id)? {
             let missions = missions(connection, &id)?;
             known.missions.insert(id.clone(), missions);
             known.ships.insert(id, ship);
-        } else if let Some(gone) = feed::removal(connection, &stream, &id)?
-            && writer.remembers(&gone)
-        {
-            known.gone.insert(id, gone);
+        } else {
+            missing.push(id);
         }
     }
+    let stream = Stream::of_member(NAME, &writer.member);
+    let gone = feed::removals(connection, &stream, missing.iter().map(String::as_str))?;
+    known.gone.extend(gone.into_iter().filter(|(_, gone)| writer.remembers(gone)));
     Ok(known)
 }
 

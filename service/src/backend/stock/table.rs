@@ -27,12 +27,11 @@ pub(super) fn known(
         keys.entry(&wish.lot).or_insert_with(|| wish.lot.key());
     }
     let mut rows = rows_of(connection, &writer.member, keys.values().map(String::as_str))?;
+    let empty = keys.values().map(String::as_str).filter(|key| !rows.contains_key(*key));
+    let mut gone = feed::removals(connection, &stream, empty)?;
     for (lot, key) in &keys {
-        let mut shelf = Shelf { rows: rows.remove(key).unwrap_or_default(), ..Shelf::default() };
-        if shelf.rows.is_empty() {
-            shelf.gone = feed::removal(connection, &stream, key)?;
-        }
-        known.lots.insert((*lot).clone(), shelf);
+        let (rows, gone) = (rows.remove(key).unwrap_or_default(), gone.remove(key));
+        known.lots.insert((*lot).clone(), Shelf { rows, gone, ..Shelf::default() });
     }
     guarded(connection, writer, targets, &keys, &mut known.lots)?;
     Ok(known)

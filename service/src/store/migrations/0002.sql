@@ -45,14 +45,22 @@ SELECT j.id, j.key, j.removal, j.override, j.undoes, j.before, j.after, h.id
 FROM journal_before j
 LEFT JOIN feed_head h ON j.area = 'stock' AND j.client IS NOT NULL AND h.stream = 'member/stock/' || j.member
 ORDER BY j.id;
--- Entries of one set that follow each other are one; what stands between them is not.
+-- Entries of one set that follow each other are one; what stands between them is not. Each set is asked for in the
+-- order of the entries, so that nothing is sorted: however long a journal is, no more of it is in memory than pages.
 INSERT INTO journal_set (first, last, at, member, area, change_set, channel, client, installation, removals)
-SELECT min(id), max(id), at, member, area, change_set, channel, client, installation, sum(removal)
-FROM (SELECT *, id - row_number() OVER (
-          PARTITION BY change_set, member, area, at, channel, client, installation ORDER BY id) AS run
-      FROM journal_before)
-GROUP BY change_set, member, area, at, channel, client, installation, run
-ORDER BY min(id);
+SELECT first, last, at, member, area, change_set, channel, client, installation,
+    (SELECT sum(removal) FROM journal_before WHERE id BETWEEN first AND last)
+FROM (SELECT j.id AS first, j.at, j.member, j.area, j.change_set, j.channel, j.client, j.installation,
+          (SELECT max(id) FROM journal_before WHERE id < coalesce(
+              (SELECT n.id FROM journal_before n WHERE n.id > j.id
+                  AND (n.change_set, n.member, n.area, n.at, n.channel, n.client, n.installation)
+                  IS NOT (j.change_set, j.member, j.area, j.at, j.channel, j.client, j.installation)
+               ORDER BY n.id LIMIT 1), 9223372036854775807)) AS last
+      FROM journal_before j
+      LEFT JOIN journal_before p ON p.id = (SELECT max(id) FROM journal_before WHERE id < j.id)
+      WHERE (p.change_set, p.member, p.area, p.at, p.channel, p.client, p.installation)
+          IS NOT (j.change_set, j.member, j.area, j.at, j.channel, j.client, j.installation)
+      ORDER BY j.id);
 DROP TABLE journal_before;
 
 -- Every change, for whoever reads them in order.

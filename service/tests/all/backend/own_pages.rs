@@ -48,9 +48,27 @@ async fn connected_applications() {
             .collect()
     };
     let new = " <strong class=\"new\">new</strong>";
-    let first = ["First client | Bridge &lt;b&gt;", "First client | without a label"];
+    let first = ["First client | “Bridge &lt;b&gt;”", "First client | without a label"];
     let all = [first[0], first[1], "Second client | without a label"];
     assert_eq!(shown(&page), all.map(|one| format!("{one}{new}")));
+    let said = |page: &Page, what: &str| page.text.matches(what).count();
+    let (ended, awaited) = ("Its connection has ended", "has not called yet");
+    assert_eq!((said(&page, ended), said(&page, awaited)), (3, 0));
+    bench
+        .sql(
+            "INSERT INTO connection (id, client, member, jkt, scopes, auth_time, current_hash, created_at, used_at)
+             VALUES ('o-1', 'c-1', 'm-1', 'jkt-1', '', 0, randomblob(32), 0, 0),
+             ('o-2', 'c-2', 'm-1', 'jkt-other', '', 0, randomblob(32), 0, 0)",
+        )
+        .await;
+    let page = browser.open(PATH).await;
+    assert_eq!(
+        (said(&page, ended), said(&page, awaited)),
+        (2, 1),
+        "what is connected, and what never called"
+    );
+    let button = r#"aria-label="Disconnect First client “Bridge &lt;b&gt;”">Disconnect</button>"#;
+    assert_eq!(said(&page, button), 1, "each button says what it disconnects: {}", page.text);
 
     let page = browser.press(PATH, "I know all of these").await;
     assert_eq!(shown(&page), all);
@@ -71,7 +89,7 @@ async fn connected_applications() {
     assert_eq!(bench.get(&super::first(), "/exchange/v1").await.code(), "INSTALLATION_REVOKED");
 
     let page = browser.press(PATH, "Disconnect Second client on all devices").await;
-    assert_eq!(shown(&page), [first[1]]);
+    assert_eq!((shown(&page), said(&page, awaited)), (vec![first[1].to_owned()], 0));
     browser.submit(PATH, &[("csrf", "x"), ("client", "c-1")]).await.expect(403, "not sent from its own page");
     browser.submit(PATH, &[("csrf", &csrf)]).await.expect(403, "");
     let both = [("csrf", &*csrf), ("client", "c-1"), ("seen", "1")];
@@ -156,6 +174,7 @@ async fn a_reservation_is_released_on_the_web() {
         page.text.contains("<strong>2 SCU</strong> of Quanta Ore, City")
             && page.text.contains("job order 17")
     );
+    assert!(page.text.contains(r#"aria-label="Release 2 SCU of Quanta Ore, City"#), "{}", page.text);
     assert!(page.text.contains("<strong>1.5 SCU</strong>") && !page.text.contains("Quanta Metal"));
     let row = page.values("row")[0].to_owned();
     let release = |purpose: &'static str, target: &'static str| {
@@ -177,6 +196,16 @@ async fn a_reservation_is_released_on_the_web() {
     bench.check(&first(), SET, vec![ORE.set(5, 1)], &[]).await;
     browser.open(PATH).await.expect(200, "Nothing of your stock is reserved");
     browser.submit(PATH, &[("csrf", page.csrf())]).await.expect(403, "Please try again");
+    // More than a page shows is said.
+    bench
+        .sql(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 501)
+             INSERT INTO stock_earmark (stock_row, kind, target, amount)
+             SELECT r.id, 'mission', 'mi-' || i, 1 FROM n, stock_row r WHERE r.material = 'ore'",
+        )
+        .await;
+    let page = browser.open(PATH).await.expect(200, "No more than 500 are shown");
+    assert_eq!(page.values("row").len(), 500);
 }
 
 /// WEB-12, OST-07: the same of an entry in a pool, whose readers are told.
