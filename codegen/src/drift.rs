@@ -168,8 +168,9 @@ impl Version {
         self.files.get(source.0 as usize).cloned().unwrap_or_default()
     }
 
-    /// Whether both were read in the same way from the same bytes, so that they say the same. What
-    /// overlays make of a document is not looked at: then nobody knows.
+    /// Whether both were read in the same way from the same bytes, so that they say the same: of what
+    /// is no input only what something leads to counts. What overlays make of a document is not looked
+    /// at: then nobody knows.
     fn is_reread(&self, other: &Self) -> bool {
         let (all, others) = (&self.sources.sources, &other.sources.sources);
         // The address of the only document tells nothing: whatever the file is called, it is that one.
@@ -185,6 +186,7 @@ impl Version {
             && other.sources.overlays.is_empty()
             && all.len() == others.len()
             && all.iter().zip(others).all(|(one, other)| same(one, other))
+            && self.sources.ids().all(|id| self.sources.is_input(id) == other.sources.is_input(id))
     }
 
     /// `info.version` of the first OpenAPI document; empty without one.

@@ -314,7 +314,7 @@ impl Project {
 pub fn lowered(
     contract: &Reading,
     plan: &Plan<'_>,
-    engine: &(dyn Fn(&serde_json::Value, &[String]) -> Result<String, String> + Sync),
+    engine: &crate::refine::Engine<'_>,
 ) -> (crate::lower::Lowered, Diagnostics) {
     deep(|| {
         let mut lowered = crate::lower::lower(plan, &contract.graph, &contract.shapes);

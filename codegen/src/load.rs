@@ -90,6 +90,9 @@ enum Named<'a> {
     ByOverlay(&'a str),
 }
 
+/// Whether a source is meant.
+type Test<'a> = dyn Fn(SourceId, &Source) -> bool + 'a;
+
 /// Reads the inputs: files, and folders with everything in them that looks like a contract.
 ///
 /// `mounts` answer URIs that start with a prefix from a folder (or a whole URI from a file).
@@ -263,7 +266,7 @@ impl Sources {
     /// a vendor has it.
     fn mended(&self, named: Option<Named<'_>>) -> Result<SourceId, String> {
         let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
-        let all = |passes: &dyn Fn(SourceId, &Source) -> bool| -> Vec<SourceId> {
+        let all = |passes: &Test<'_>| -> Vec<SourceId> {
             inputs().filter(|id| self.get(*id).is_some_and(|source| passes(*id, source))).collect()
         };
         let last = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
@@ -284,7 +287,7 @@ impl Sources {
                 let lies = |id: SourceId| {
                     self.path(id).is_some_and(|path| ends(&path.to_string_lossy().replace('\\', "/")))
                 };
-                let ways: [&dyn Fn(SourceId, &Source) -> bool; 3] = [
+                let ways: [&Test<'_>; 3] = [
                     &|_, source| source.uri == named || source.name == rest,
                     &|id, source| ends(&source.name) || lies(id),
                     &|_, source| elsewhere && last(&source.name) == last(named),

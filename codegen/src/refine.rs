@@ -24,7 +24,7 @@ use self::reading::{Kind, Reading};
 
 /// Runs progenitor over a document whose components, in order, are replaced by the types
 /// `Lowered0`, `Lowered1` and so on: the code, or why there is none.
-pub type Engine<'e> = dyn Fn(&Value, &[String]) -> Result<String, String> + 'e;
+pub type Engine<'e> = dyn Fn(&Value, &[String]) -> Result<String, String> + Sync + 'e;
 
 /// Runs progenitor over a lowered document. What it refuses is left out of the document and
 /// becomes a loss; where it says something else than the plan is a diagnostic.

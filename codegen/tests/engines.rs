@@ -164,3 +164,34 @@ fn what_typify_reads_is_read_here() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
     assert!(asked > 1000, "{asked} documents");
 }
+
+/// After a few runs without an end nobody waits for more.
+#[cfg(unix)]
+#[test]
+fn only_a_few_runs_without_an_end_are_waited_for() {
+    use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
+
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("endless-engines");
+    let runs = program.with_extension("runs");
+    let _ = fs::remove_file(&runs);
+    fs::write(&program, "#!/bin/sh\necho run >> \"$0.runs\"\nexec sleep 600\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let engines = Engines::of(program).within(Duration::from_millis(200));
+    let schemas: Vec<String> = (0..64).map(|at| format!(r#""s{at}": {{"type": "string"}}"#)).collect();
+    let paths: Vec<String> = (0..64)
+        .map(|at| format!(r#""/p{at}": {{"get": {{"operationId": "o{at}", "responses": {{"204": {{"description": ""}}}}}}}}"#))
+        .collect();
+    let contract = of_text(&format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}},
+            "paths": {{{}}}, "components": {{"schemas": {{{}}}}}}}"#,
+        paths.join(","),
+        schemas.join(",")
+    ));
+    let opinions = opinions(&contract, &engines);
+    for opinion in &opinions {
+        assert_eq!(opinion.refusals.len(), 64, "{opinion:?}");
+    }
+    // Three of each generator.
+    let runs = fs::read_to_string(runs).unwrap().lines().count();
+    assert!(runs <= 6, "{runs}");
+}

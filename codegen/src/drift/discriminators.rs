@@ -59,14 +59,19 @@ impl<'g> Comparer<'g> {
             let now = new.values.iter().find(|(other, _)| other == value);
             let word = |graph, id| name(graph, id).unwrap_or_else(|| "the same form".to_owned());
             let was = word(pair.old.graph, *branch);
-            let message = match now {
+            let (rule, message) = match now {
                 Some((_, other)) if self.is_branch(pair, *branch, *other) => continue,
                 Some((_, other)) => {
-                    format!("`{value}` of `{}` means {}, meant {was}", old.tag, word(pair.new.graph, *other))
+                    let is = word(pair.new.graph, *other);
+                    let message = format!("`{value}` of `{}` means {is}, meant {was}", old.tag);
+                    (rules::DISCRIMINATOR_CHANGED, message)
                 }
-                None => format!("`{value}` of `{}` means nothing any more, meant {was}", old.tag),
+                None => {
+                    let message = format!("`{value}` of `{}` means nothing any more, meant {was}", old.tag);
+                    (rules::DISCRIMINATOR_VALUE_REMOVED, message)
+                }
             };
-            self.note(rules::DISCRIMINATOR_CHANGED, pair, message);
+            self.note(rule, pair, message);
         }
         for (value, branch) in &new.values {
             let known =

@@ -1,5 +1,7 @@
 //! What fits two forms of a `oneOf`, which refuses it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{
     finding::{Comparer, Facet, Pair, Use},
     flat::{Flat, Union},
@@ -10,6 +12,8 @@ use crate::schema::{Graph, SchemaId, Types, keywords::Keyword};
 
 /// More pairs of forms than this are not looked into.
 const MOST: usize = 200;
+/// And of more than this nobody asks whether it is plain that nothing fits both.
+const MOST_LOOKED_AT: usize = 200_000;
 
 impl<'g> Comparer<'g> {
     /// One schema became one form of a `oneOf`, or was: what fits two forms is not valid there.
@@ -72,11 +76,22 @@ impl<'g> Comparer<'g> {
             Side::New => (pair.new.graph, (Side::Old, pair.old_ids.as_slice())),
             Side::Old => (pair.old.graph, (Side::New, pair.new_ids.as_slice())),
         };
-        let forms = union.branches.iter().enumerate();
-        let pairs =
-            forms.flat_map(|(at, one)| union.branches.iter().skip(at + 1).map(move |other| [*one, *other]));
-        let asked = pairs.filter(|pair| pair.iter().any(|form| some.contains(form)));
-        let asked: Vec<[SchemaId; 2]> = asked.filter(|[one, other]| !apart(graph, *one, *other)).collect();
+        let some: BTreeSet<SchemaId> = some.iter().copied().collect();
+        let forms: Vec<(SchemaId, bool)> =
+            union.branches.iter().map(|form| (*form, some.contains(form))).collect();
+        let pairs = forms.iter().enumerate().flat_map(|(at, (one, is_asked))| {
+            let others = forms.iter().skip(at + 1).filter(move |(_, other)| *is_asked || *other);
+            others.map(move |(other, _)| [*one, *other])
+        });
+        let mut asked: Vec<[SchemaId; 2]> = pairs.take(MOST_LOOKED_AT + 1).collect();
+        if asked.len() <= MOST_LOOKED_AT {
+            let flats: BTreeMap<SchemaId, Flat<'_>> =
+                union.branches.iter().map(|form| (*form, Flat::of(graph, &[*form]))).collect();
+            asked.retain(|[one, other]| match (flats.get(one), flats.get(other)) {
+                (Some(one), Some(other)) => !apart(graph, one, other),
+                _ => true,
+            });
+        }
         if asked.is_empty() {
             return;
         }
@@ -93,8 +108,7 @@ impl<'g> Comparer<'g> {
 
 /// Whether it is plain that nothing fits two forms: by their types, their values, a member whose values
 /// tell them apart, or one that the one asks for and the other forbids.
-fn apart(graph: &Graph, one: SchemaId, other: SchemaId) -> bool {
-    let (one, other) = (Flat::of(graph, &[one]), Flat::of(graph, &[other]));
+fn apart(graph: &Graph, one: &Flat<'_>, other: &Flat<'_>) -> bool {
     let common = one.types().and(other.types());
     let disjoint = |one: &Flat<'_>, other: &Flat<'_>| match (one.values(), other.values()) {
         (Some(some), Some(others)) => !some.iter().any(|value| others.contains(value)),
@@ -102,12 +116,12 @@ fn apart(graph: &Graph, one: SchemaId, other: SchemaId) -> bool {
     };
     let member = |flat: &Flat<'_>, name: &str| Flat::of(graph, &flat.applicable(name));
     let tells = |name: &&str| {
-        other.requires(name) && one.requires(name) && disjoint(&member(&one, name), &member(&other, name))
+        other.requires(name) && one.requires(name) && disjoint(&member(one, name), &member(other, name))
     };
     let forbids = |one: &Flat<'_>, other: &Flat<'_>| {
         let mut required = one.schemas().flat_map(|schema| &schema.required);
         required.any(|name| other.applicable(name).iter().any(|id| graph.schema(*id).boolean == Some(false)))
     };
-    let by_member = || one.declared().iter().any(tells) || forbids(&one, &other) || forbids(&other, &one);
-    common.is_empty() || disjoint(&one, &other) || common == Types::OBJECT && by_member()
+    let by_member = || one.declared().iter().any(tells) || forbids(one, other) || forbids(other, one);
+    common.is_empty() || disjoint(one, other) || common == Types::OBJECT && by_member()
 }

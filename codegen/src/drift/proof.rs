@@ -31,11 +31,17 @@ use crate::{
         keywords::{Keyword, vocabulary},
     },
     tables::{Shelves, TablePlan, TableSet},
-    together::{Conj, sample, type_of},
+    together::{
+        Conj,
+        sample::{self, Effort},
+        type_of,
+    },
 };
 
 /// Longer texts are no help, in bytes.
 const LONGEST: usize = 300;
+/// Of more pairs of forms than this each is looked into for a short time only.
+const MANY: usize = 20;
 
 /// Which version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -210,6 +216,7 @@ impl<'g> Prover<'g> {
     ) -> Option<Verdict> {
         let writer = self.writer(side);
         let whole = validator(&self.writer(giving).whole(given)?);
+        let effort = if pairs.len() > MANY { Effort::Quick } else { Effort::Thorough };
         for both in pairs {
             let tells = |value: &Json| self.accepts(giving, given, value) && self.accepts(side, both, value);
             let shows = |value: &Json| {
@@ -219,7 +226,7 @@ impl<'g> Prover<'g> {
                 };
                 whole.is_valid(&value) && fits.is_valid(&value)
             };
-            let mut samples = self.samples(side, &Conj::all(*both)).into_iter();
+            let mut samples = self.sampled(side, &Conj::all(*both), effort).into_iter();
             if let Some(found) = samples.find(|value| tells(value) && shows(value)) {
                 return Some(Err(Some(found)));
             }
@@ -244,8 +251,12 @@ impl<'g> Prover<'g> {
 
     /// Values at the edges of what a place of one side allows.
     pub(super) fn samples(&self, side: Side, conj: &Conj) -> Vec<Json> {
+        self.sampled(side, conj, Effort::Thorough)
+    }
+
+    fn sampled(&self, side: Side, conj: &Conj, effort: Effort) -> Vec<Json> {
         let part = |id: SchemaId, value: &Json| self.accepts(side, &[id], value);
-        sample::values(self.graph(side), conj, false, sample::Effort::Thorough, &part)
+        sample::values(self.graph(side), conj, false, effort, &part)
     }
 
     /// A value that `giving` accepts and the barrier refuses, by both engines.

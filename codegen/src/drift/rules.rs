@@ -512,7 +512,7 @@ rules! {
         "a value of a `discriminator` means something else",
         B,
         B,
-        "What is valid stays as it was, and is taken for another form, or for none.",
+        "What is valid stays as it was, and is taken for another form.",
     );
     DISCRIMINATOR_VALUE_ADDED = rule(
         "discriminator-value-added",
@@ -521,6 +521,13 @@ rules! {
         A,
         "Readers do not know which form is meant by it.",
     );
+    DISCRIMINATOR_VALUE_REMOVED = gone(rule(
+        "discriminator-value-removed",
+        "a value of a `discriminator` means nothing any more",
+        A,
+        B,
+        "What writers send with it is taken for no form; readers do not meet it any more.",
+    ));
     DEFAULT_ADDED = rule("default-added", "`default` added", A, A, "What leaving it out means is now said.");
     DEFAULT_CHANGED = rule("default-changed", "`default` changed or removed", B, B, "Leaving it out now means something else.");
     READ_ONLY_SET = rule("read-only-set", "became read-only", A, B, "What writers send in it has no effect or is refused.");

@@ -1,6 +1,6 @@
 //! The names that schemas have in the documents that others are asked with.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use heck::ToPascalCase;
 
@@ -30,6 +30,8 @@ impl Names {
         let bare = |id: &SchemaId| graph.schema(*id).reference.is_none();
         ids.extend(api.operations.iter().chain(&api.webhooks).flat_map(roots).filter(bare));
         let mut taken = BTreeSet::new();
+        // The last number of each name, so that thousands of one name are not counted anew each time.
+        let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut name = |id: SchemaId| {
             let schema = graph.schema(id);
             let words = match &schema.origin {
@@ -45,10 +47,10 @@ impl Names {
             } else {
                 format!("X{plain}")
             };
+            let number = numbers.entry(base.to_lowercase()).or_insert(1);
             let mut name = base.clone();
-            let mut number = 1;
             while !taken.insert(name.to_lowercase()) {
-                number += 1;
+                *number += 1;
                 name = format!("{base}{number}");
             }
             (id, name)

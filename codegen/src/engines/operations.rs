@@ -7,10 +7,14 @@ use contract_runtime::media::MediaType;
 use quote::ToTokens;
 use serde_json::{Map, Value, json};
 
-use super::{Opinion, Refusal, Row, names::Names, process::Engines};
+use super::{
+    Opinion, Refusal, Row,
+    names::Names,
+    process::{Endless, Engines},
+};
 use crate::{
     api::{self, Operation, ParameterIn, Response, Status},
-    explain::whereabouts,
+    explain::Whereabouts,
     lower::{
         arguments::argument_name,
         schemas::{Dialect, Schemas, Written},
@@ -29,17 +33,18 @@ const TOGETHER: usize = 32;
 /// Asks progenitor about every operation.
 pub(super) fn ask(contract: &Reading, engines: &Engines, names: &Names) -> Opinion {
     let schemas = Schemas::new(&contract.graph, Dialect::OpenApi30);
-    let asking = Asking { contract, engines, names, schemas };
+    let mut asking = Asking { contract, engines, names, schemas, endless: Endless::default() };
+    let whereabouts = Whereabouts::new(contract);
     let operations: Vec<(usize, &Operation)> = contract.api.operations.iter().enumerate().collect();
     let mut rows = BTreeMap::new();
     let mut refusals = Vec::new();
     for chunk in operations.chunks(TOGETHER) {
         for ((_, operation), made) in asking.made(chunk) {
             match made {
-                Ok(method) => look(contract, operation, method.as_ref(), &mut rows),
+                Ok(method) => look(&whereabouts, operation, method.as_ref(), &mut rows),
                 Err(reason) => {
                     each(operation, &mut |construct, _| Row::of(&mut rows, construct).refused += 1);
-                    refusals.push(Refusal { place: whereabouts(contract, &operation.place), reason });
+                    refusals.push(Refusal { place: whereabouts.of(&operation.place), reason });
                 }
             }
         }
@@ -52,6 +57,7 @@ struct Asking<'a> {
     engines: &'a Engines,
     names: &'a Names,
     schemas: Schemas<'a>,
+    endless: Endless,
 }
 
 /// An operation with its index, and its method if it has one, or why it has none.
@@ -59,7 +65,10 @@ type Asked<'o> = ((usize, &'o Operation), Result<Option<syn::ImplItemFn>, String
 
 impl Asking<'_> {
     /// What is made of some operations: of all together, or of halves where that fails.
-    fn made<'o>(&self, group: &[(usize, &'o Operation)]) -> Vec<Asked<'o>> {
+    fn made<'o>(&mut self, group: &[(usize, &'o Operation)]) -> Vec<Asked<'o>> {
+        if let Some(reason) = self.endless.refusal() {
+            return group.iter().map(|each| (*each, Err(reason.clone()))).collect();
+        }
         match (self.run(group), group) {
             (Ok(mut methods), _) => {
                 let own = |each: &(usize, &'o Operation)| {
@@ -78,7 +87,7 @@ impl Asking<'_> {
         }
     }
 
-    fn run(&self, group: &[(usize, &Operation)]) -> Result<Vec<syn::ImplItemFn>, String> {
+    fn run(&mut self, group: &[(usize, &Operation)]) -> Result<Vec<syn::ImplItemFn>, String> {
         let mut used: BTreeSet<String> = BTreeSet::new();
         let mut paths = Map::new();
         for (index, operation) in group {
@@ -94,7 +103,8 @@ impl Asking<'_> {
             "paths": paths,
             "components": { "schemas": components },
         });
-        let code = self.engines.progenitor(&document, &used.into_iter().collect::<Vec<_>>())?;
+        let made = self.engines.progenitor(&document, &used.into_iter().collect::<Vec<_>>());
+        let code = self.endless.hear(made)?;
         let file = syn::parse_str(&code).map_err(|error| format!("its output is no Rust: {error}"))?;
         Ok(methods(file))
     }
@@ -225,7 +235,7 @@ fn each<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'static str, Part<'o>
 
 /// Holds an operation against its method.
 fn look(
-    contract: &Reading,
+    whereabouts: &Whereabouts<'_>,
     operation: &Operation,
     method: Option<&syn::ImplItemFn>,
     rows: &mut BTreeMap<String, Row>,
@@ -279,7 +289,7 @@ fn look(
         if kept {
             row.kept += 1;
         } else {
-            row.drop_at(format!("{} `{}`", whereabouts(contract, &operation.place), part.words()));
+            row.drop_at(format!("{} `{}`", whereabouts.of(&operation.place), part.words()));
         }
     });
 }

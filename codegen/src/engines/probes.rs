@@ -23,6 +23,8 @@ use crate::{
 const BASES: usize = 12;
 /// Changed documents that are judged for one schema.
 const MOST: usize = 1_500;
+/// Places of a document that are changed: branches of unions in each other are many.
+const MOST_PLACES: usize = 1_000;
 /// Levels of a document that are changed.
 const DEPTH: u8 = 5;
 /// Longer texts and lists are not made.
@@ -69,12 +71,15 @@ pub(super) fn probes(contract: &Reading, tables: &TableSet<'_>, id: SchemaId, ef
     bases.sort_by_key(|value| std::cmp::Reverse(value.to_string().len().min(4_000)));
     let walk = Walk { contract, tables };
     let mut judged = 0;
-    for base in bases.iter().take(BASES) {
+    'bases: for base in bases.iter().take(BASES) {
         let mut spots = Vec::new();
         walk.spots(&Conj::one(id), base, String::new(), DEPTH, &mut spots);
         for spot in &spots {
             for (value, asks) in walk.changed(base, spot) {
-                if judged == MOST || !known.insert((value.to_string(), asks.is_some())) {
+                if judged == MOST {
+                    break 'bases;
+                }
+                if !known.insert((value.to_string(), asks.is_some())) {
                     continue;
                 }
                 judged += 1;
@@ -108,6 +113,7 @@ impl<'a> Walk<'a> {
     /// The places of a document that schemas without a name speak of: others are asked about by
     /// themselves.
     fn spots(&self, conj: &Conj, value: &'a Json, pointer: String, depth: u8, out: &mut Vec<Spot<'a>>) {
+        let Some(deeper) = depth.checked_sub(1).filter(|_| out.len() < MOST_PLACES) else { return };
         let graph = &self.contract.graph;
         let facts = Facts::of(graph, conj, self.contract.options.implied_objects);
         let inline = |id: &SchemaId| {
@@ -115,7 +121,6 @@ impl<'a> Walk<'a> {
             schema.origin == Origin::Inline && schema.reference.is_none()
         };
         let schemas = || facts.members.iter().map(|id| graph.schema(*id));
-        let Some(deeper) = depth.checked_sub(1) else { return };
         for holder in &facts.holders {
             let schema = graph.schema(*holder);
             let branches = schema.one_of.iter().chain(&schema.any_of);
@@ -207,7 +212,9 @@ fn breakers(keyword: Keyword, held: Held<'_>, value: &Json) -> Vec<Json> {
             near.map(Number::int).chain([bound.clone()]).map(number).collect()
         }
         (Keyword::MultipleOf, Held::Number(factor), _) => {
-            let near = whole(factor).into_iter().flat_map(|n| [n.saturating_add(1), n.saturating_mul(2) + 1]);
+            let near = whole(factor)
+                .into_iter()
+                .flat_map(|n| [n.saturating_add(1), n.saturating_mul(2).saturating_add(1)]);
             near.map(Number::int)
                 .chain([Number::decimal(5, 1), Number::literal("0.003")])
                 .map(number)
@@ -314,4 +321,47 @@ fn put(base: &Json, pointer: &str, value: Json) -> Option<Json> {
     }
     *here = value;
     Some(out)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod tests {
+    use super::*;
+    use crate::{generate::Project, load::Sources, tables::Shelves};
+
+    /// Asks about the root of a document.
+    fn of_root<T>(text: &str, ask: impl FnOnce(&Reading, &TableSet<'_>, SchemaId) -> T) -> T {
+        let sources = Sources::from_texts(&[("a.json", "https://a.example/a.json", text)]).unwrap();
+        let contract = Project::default().understand(sources).unwrap();
+        let shelves = Shelves::default();
+        let tables = contract.tables(&shelves);
+        let is_root = |id: &SchemaId| matches!(contract.graph.schema(*id).origin, Origin::Root(_));
+        let root = contract.graph.ids().find(is_root).unwrap();
+        ask(&contract, &tables, root)
+    }
+
+    #[test]
+    fn factors_are_as_large_as_they_like() {
+        for factor in [i64::MAX, i64::MAX / 2 + 1, 3] {
+            let text = format!(r#"{{"type": "integer", "multipleOf": {factor}}}"#);
+            let all =
+                of_root(&text, |contract, tables, root| probes(contract, tables, root, Effort::Thorough));
+            let broken = |probe: &Probe| matches!(probe.asks, Asks::Rule("multipleOf", _));
+            assert!(all.iter().any(broken), "{factor}: {all:?}");
+        }
+    }
+
+    /// Each of many unions at one place can be chosen with each of the others.
+    #[test]
+    fn unions_beside_each_other_are_not_multiplied() {
+        let union = format!(r#"{{"anyOf": [{}]}}"#, [r#"{"maxLength": 9}"#; 6].join(","));
+        let unions = vec![union; 5].join(",");
+        let text = format!(r#"{{"type": "string", "allOf": [{unions}]}}"#);
+        let places = of_root(&text, |contract, tables, root| {
+            let (value, mut out) = (Json::String("a".to_owned()), Vec::new());
+            Walk { contract, tables }.spots(&Conj::one(root), &value, String::new(), DEPTH, &mut out);
+            out.len()
+        });
+        assert!((1..=MOST_PLACES + usize::from(DEPTH)).contains(&places), "{places}");
+    }
 }

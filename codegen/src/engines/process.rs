@@ -25,6 +25,11 @@ use crate::stack::deep;
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "engine";
 
+/// What is said of a run that took too long.
+const NO_END: &str = "no end";
+/// Runs without an end after which nothing more is asked.
+const ENDLESS: usize = 3;
+
 /// How long one run may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -111,6 +116,23 @@ impl Engines {
     }
 }
 
+/// Runs without an end, of which only a few are waited for.
+#[derive(Debug, Default)]
+pub(super) struct Endless(usize);
+
+impl Endless {
+    /// The same answer, counted.
+    pub(super) fn hear<T>(&mut self, answer: Result<T, String>) -> Result<T, String> {
+        self.0 += usize::from(answer.as_ref().is_err_and(|reason| reason.starts_with(NO_END)));
+        answer
+    }
+
+    /// Whether there were too many, in the words of a refusal.
+    pub(super) fn refusal(&self) -> Option<String> {
+        (self.0 >= ENDLESS).then(|| format!("not asked: {ENDLESS} runs had no end"))
+    }
+}
+
 /// One request, answered; the exit code is that of the process.
 #[must_use]
 pub fn serve() -> u8 {
@@ -186,7 +208,7 @@ fn run(program: &PathBuf, request: String, patience: Duration) -> Result<String,
     }
     let status = child.wait().map_err(|error| error.to_string())?;
     match said {
-        Err(_) => Err(format!("no end after {} s", patience.as_secs())),
+        Err(_) => Err(format!("{NO_END} after {} s", patience.as_secs())),
         Ok(said) if status.success() => Ok(said),
         Ok(_) => Err(last_words(&complaint.join().unwrap_or_default(), &status.to_string())),
     }

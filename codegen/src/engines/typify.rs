@@ -10,11 +10,11 @@ use super::{
     Opinion, Refusal, Row,
     names::Names,
     probes::{Asks, probes},
-    process::{Engines, Made},
+    process::{Endless, Engines, Made},
     types::Types,
 };
 use crate::{
-    explain::{carried, whereabouts},
+    explain::{Whereabouts, carried},
     lower::schemas::{Dialect, Schemas, Written},
     reading::Reading,
     schema::SchemaId,
@@ -24,8 +24,6 @@ use crate::{
 
 /// Runs after which what still fails is given up.
 const RUNS: usize = 400;
-/// Runs without an end, likewise.
-const ENDLESS: usize = 3;
 /// Of more schemas than this fewer documents are made.
 const MANY: usize = 400;
 /// What a document that cannot be read shows of it.
@@ -92,7 +90,7 @@ fn made(contract: &Reading, engines: &Engines, names: &Names) -> (Pieces, BTreeM
         words: names.iter().map(|(id, _)| (id, Words::Full)).collect(),
         refused: BTreeMap::new(),
         runs: 0,
-        endless: 0,
+        endless: Endless::default(),
     };
     let all: Vec<SchemaId> = names.iter().map(|(id, _)| id).collect();
     let mut pieces = asking.pieces(&all);
@@ -112,12 +110,19 @@ struct Asking<'a> {
     words: BTreeMap<SchemaId, Words>,
     refused: BTreeMap<SchemaId, String>,
     runs: usize,
-    endless: usize,
+    endless: Endless,
 }
 
 impl Asking<'_> {
     /// Parts of the schemas with what typify makes of each; all of them where it refuses none.
     fn pieces(&mut self, group: &[SchemaId]) -> Pieces {
+        if let Some(reason) = self.refusal() {
+            for id in group {
+                self.words.insert(*id, Words::None);
+                self.refused.entry(*id).or_insert_with(|| reason.clone());
+            }
+            return Vec::new();
+        }
         let reason = match self.run(group) {
             Ok(made) => return vec![(group.to_vec(), made)],
             Err(reason) => reason,
@@ -133,13 +138,6 @@ impl Asking<'_> {
                 self.refused.entry(*one).or_insert(reason);
                 if fewer == Words::None { Vec::new() } else { self.pieces(group) }
             }
-            _ if self.runs >= RUNS || self.endless >= ENDLESS => {
-                for id in group {
-                    self.words.insert(*id, Words::None);
-                    self.refused.entry(*id).or_insert_with(|| reason.clone());
-                }
-                Vec::new()
-            }
             _ => {
                 let (left, right) = group.split_at(group.len() / 2);
                 let mut pieces = self.pieces(left);
@@ -147,6 +145,12 @@ impl Asking<'_> {
                 pieces
             }
         }
+    }
+
+    /// Why nothing more is asked.
+    fn refusal(&self) -> Option<String> {
+        let many = || (self.runs >= RUNS).then(|| format!("not asked: {RUNS} runs were made before"));
+        self.endless.refusal().or_else(many)
     }
 
     /// Runs typify over some schemas, of which the others are nothing in particular.
@@ -165,11 +169,7 @@ impl Asking<'_> {
             definitions.insert(name.to_owned(), schema);
         }
         self.runs += 1;
-        let made = self.engines.typify(json!({ "definitions": definitions }));
-        if made.as_ref().is_err_and(|reason| reason.starts_with("no end")) {
-            self.endless += 1;
-        }
-        made
+        self.endless.hear(self.engines.typify(json!({ "definitions": definitions })))
     }
 }
 
@@ -183,6 +183,7 @@ struct Seen {
 
 struct Measuring<'a> {
     contract: &'a Reading,
+    whereabouts: Whereabouts<'a>,
     names: &'a Names,
     refused: BTreeMap<SchemaId, String>,
     rules: BTreeMap<(String, String), Seen>,
@@ -212,6 +213,7 @@ impl<'a> Measuring<'a> {
     fn new(contract: &'a Reading, names: &'a Names, refused: BTreeMap<SchemaId, String>) -> Self {
         Self {
             contract,
+            whereabouts: Whereabouts::new(contract),
             names,
             refused,
             rules: BTreeMap::new(),
@@ -293,7 +295,7 @@ impl<'a> Measuring<'a> {
     }
 
     fn place(&self, id: SchemaId) -> String {
-        whereabouts(self.contract, &self.contract.graph.schema(id).place)
+        self.whereabouts.of(&self.contract.graph.schema(id).place)
     }
 
     fn opinion(self) -> Opinion {

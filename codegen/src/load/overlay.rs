@@ -161,14 +161,10 @@ impl Overlay<'_> {
         };
         let spots = pointers.iter().map(|pointer| place(id, document, pointer)).collect();
         if removes {
-            remove_all(document, mirror, &pointers).map_err(|pointer| match pointer.as_str() {
+            remove_all(document, mirror, &pointers, origins).map_err(|pointer| match pointer.as_str() {
                 "" => format!("`{target}` is the whole document, which cannot be removed"),
                 pointer => format!("`{target}`: nothing could be removed at `{pointer}`"),
             })?;
-            // What follows in a list has another place now.
-            let moved: Vec<&str> =
-                pointers.iter().filter_map(|pointer| last_of(pointer)).map(|(around, _)| around).collect();
-            origins.retain(|pointer, _| !moved.iter().any(|around| pointer.starts_with(around)));
         } else {
             let value = match (action.get("update"), action.get("copy").and_then(Tree::as_str)) {
                 (Some(value), _) => value.clone(),
@@ -177,6 +173,7 @@ impl Overlay<'_> {
             };
             let (mut changed, own) = (false, join(at, "update"));
             let mut hear = |pointer: &str, own: &str, placed: &Tree| {
+                forget_origins(pointer, origins);
                 // What is copied is the document's.
                 if action.get("update").is_some() {
                     self.note(pointer, own, placed, origins);
@@ -228,6 +225,7 @@ impl Overlay<'_> {
             if applies { places.push(place) } else { idle.push(place) }
         });
         for place in &places {
+            forget_origins(&place.pointer, origins);
             if let Some(placed) = self.tree.at(&place.pointer) {
                 self.note(&place.pointer, &place.pointer, placed, origins);
             }
@@ -294,6 +292,7 @@ fn remove_all(
     document: &mut Tree,
     mirror: &mut serde_json::Value,
     pointers: &[String],
+    origins: &mut Origins,
 ) -> Result<(), String> {
     if let Some(root) = pointers.iter().find(|pointer| pointer.is_empty()) {
         return Err(root.clone());
@@ -303,12 +302,50 @@ fn remove_all(
         let tokens = pointer.split('/').skip(1);
         tokens.map(|token| (token.parse::<usize>().ok(), token.to_owned())).collect::<Vec<_>>()
     });
+    let mut lists: BTreeMap<&str, usize> = BTreeMap::new();
     for pointer in sorted.into_iter().rev() {
         if !(remove(document, pointer) && forget(mirror, pointer)) {
             return Err(pointer.clone());
         }
+        forget_origins(pointer, origins);
+        if let Some((around, at)) = listed(document, pointer) {
+            // The last one met is the first of its list.
+            lists.insert(around, at);
+        }
+    }
+    for (around, first) in lists {
+        // What follows in a list has another place now.
+        let moves = |each: &str| {
+            let token = each.get(around.len() + 1..)?.split('/').next()?;
+            Some(contract_runtime::pointer::index(token)? >= first)
+        };
+        for each in within(around, origins).into_iter().filter(|each| moves(each) == Some(true)) {
+            origins.remove(&each);
+        }
     }
     Ok(())
+}
+
+/// The list that a pointer leads into, and where in it.
+fn listed<'p>(document: &mut Tree, pointer: &'p str) -> Option<(&'p str, usize)> {
+    let (around, token) = last_of(pointer)?;
+    let is_list = matches!(node(document, around)?.value, Value::Array(_));
+    Some((around, contract_runtime::pointer::index(&token).filter(|_| is_list)?))
+}
+
+/// Forgets where a place and all that it holds came from.
+fn forget_origins(pointer: &str, origins: &mut Origins) {
+    origins.remove(pointer);
+    for each in within(pointer, origins) {
+        origins.remove(&each);
+    }
+}
+
+/// The places within a place that came from an overlay.
+fn within(pointer: &str, origins: &Origins) -> Vec<String> {
+    let start = format!("{pointer}/");
+    let inside = origins.range(start.clone()..).take_while(|(each, _)| each.starts_with(&start));
+    inside.map(|(each, _)| each.clone()).collect()
 }
 
 /// Whether it was there.

@@ -298,6 +298,26 @@ fn quoted_texts_that_are_too_far_out() {
     assert_eq!(problems, ["3 /a/b: a quoted text must go on further in than its key"]);
 }
 
+/// Only what was folded has fillers; whatever else a text says it says itself.
+#[test]
+fn control_characters_of_a_text_stay() {
+    let own = r#"p: "[\x01-\x1f]\u0002""#;
+    let whole = r#""p":"[\u0001-\u001f]\u0002""#;
+    assert_eq!(mended(own), (format!("{{{whole}}}"), Vec::new()));
+    let (found, problems) = mended(&format!("{own}\na:\n  b: \"one\ntwo\"\n"));
+    assert_eq!((found, problems.len()), (format!("{{{whole},\"a\":{{\"b\":\"one two\"}}}}"), 1));
+    // Of both at once nobody could say which is which.
+    let (_, problems) = mended("a:\n  b: \"on\\x01e\ntwo\"\n");
+    assert_eq!(problems, ["2 /a/b: invalid indentation in quoted scalar"]);
+}
+
+/// A quoted text in brackets whose lines all begin too far out, the first one with its quote.
+#[test]
+fn quoted_texts_in_brackets_are_folded_too() {
+    let (found, problems) = mended("a:\n  b: [\n\"one\ntwo\", 3\n]\n");
+    assert_eq!(found, r#"{"a":{"b":["one two",3]}}"#, "{problems:?}");
+}
+
 /// The same text further in, as the parser folds it itself.
 #[test]
 fn quoted_texts_fold_as_the_parser_folds_them() {

@@ -131,11 +131,20 @@ fn attempt(source: SourceId, joined: &Joined) -> Attempt {
             Ok((event, span)) => {
                 let span = builder.span(span);
                 let (start, end) = (span.start as usize, span.end as usize);
-                while let Some((&at, by)) = waiting.next_if(|(at, _)| **at < end.max(start + 1)) {
+                while let Some(&(at, by)) = waiting.next_if(|(at, _)| *at < end.max(start + 1)) {
                     let is_text = matches!(event, Event::Scalar(..));
-                    found.is_spoilt |= *by == By::Look && is_text && (start + 1..end).contains(&at);
-                    found.places.push((builder.place(super::span(at, at + 1)), *by));
+                    found.is_spoilt |= by == By::Look && is_text && (start + 1..end).contains(&at);
+                    found.places.push((builder.place(super::span(at, at + 1)), by));
                 }
+                let event = match event {
+                    // Elsewhere such characters are the text's own.
+                    Event::Scalar(text, style, anchor, tag)
+                        if joined.is_folded(start..end.max(start + 1)) =>
+                    {
+                        Event::Scalar(unfilled(text), style, anchor, tag)
+                    }
+                    event => event,
+                };
                 builder.event(event, span)
             }
         };
@@ -235,7 +244,6 @@ impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) -> Outcome<()> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let text = unfilled(text);
                 let is_text = tag.as_deref().is_some_and(|tag| tag.suffix == "str");
                 self.leave_tag(tag.as_deref(), span, is_text);
                 let plain = matches!(style, ScalarStyle::Plain) && !is_text;

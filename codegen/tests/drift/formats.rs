@@ -1,5 +1,7 @@
 //! Formats that a dialect asserts decide what is valid; a document that is compared with itself.
 
+use std::{fs, path::Path};
+
 use contract_codegen::drift::{Level, Options, Version, compare};
 
 use crate::rules::{A, B};
@@ -63,4 +65,22 @@ fn what_was_read_from_the_same_bytes_is_the_same() {
     let two = |a: &str, b: &str| Version::from_texts(&[("a.json", "", a), ("b.json", "", b)]).unwrap();
     assert_eq!(changes(&two(text, other), &two(text, other)), 0);
     assert_ne!(changes(&two(text, other), &two(other, text)), 0);
+}
+
+/// What nobody leads to is of the contract as long as its document is an input.
+#[test]
+fn what_is_no_input_any_more_is_gone() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("drift-no-input");
+    fs::create_dir_all(&folder).unwrap();
+    let put = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let a = put("a.json", r##"{"type": "object", "properties": {"p": {"$ref": "b.json#/$defs/used"}}}"##);
+    let b = put("b.json", r##"{"$defs": {"used": {"type": "string"}, "other": {"type": "integer"}}}"##);
+    let both = Version::load(&[a.clone(), b], &[]).unwrap();
+    let one = Version::load(&[a], &[]).unwrap();
+    let gone = compare(&both, &one, &Options::default()).changes;
+    assert!(gone.iter().any(|change| change.rule == "schema-removed"), "{gone:?}");
 }

@@ -56,6 +56,31 @@ fn actions_see_what_was_done_before() {
     assert_eq!(said, ["", "/a", "/b", "/b/d", "/b/d/0", "`$.a` selects nothing any more at /actions/5"]);
 }
 
+/// What is removed takes its own origin along, and moves what follows it in a list, nothing else.
+#[test]
+fn what_stays_is_known_to_come_from_the_overlay() {
+    let parse = |text: &str| read(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
+    let mut document = parse("{info: {}, gone: 1, list: [a, b, c], paths: {/a: {}}}");
+    let tree = parse(
+        "overlay: 1.0.0\nactions:\n  - {target: $.info, update: {title: T}}\n  - {target: $.list, update: [d, e]}\n  - {target: $.paths, update: {/ab: {get: {}}}}\n  - {target: $, update: {more: {a: 1, b: 2}}}\n  - {target: $.gone, remove: true}\n  - {target: '$.list[3]', remove: true}\n  - {target: \"$.paths['/a']\", remove: true}\n  - {target: $.more.a, remove: true}\n",
+    );
+    let (mut problems, mut origins) = (Diagnostics::new(), Origins::new());
+    let overlay = Overlay { name: "mend.yaml", source: SourceId::overlay(0), tree: &tree };
+    overlay.apply(SourceId(0), &mut document, &mut origins, &mut problems);
+    assert_eq!(problems.iter().count(), 0, "{problems}");
+    let known: Vec<_> = origins.iter().map(|(at, from)| (at.as_str(), from.pointer.as_str())).collect();
+    assert_eq!(
+        known,
+        [
+            ("/info/title", "/actions/0/update/title"),
+            ("/more", "/actions/3/update/more"),
+            ("/more/b", "/actions/3/update/more/b"),
+            ("/paths/~1ab", "/actions/2/update/~1ab"),
+            ("/paths/~1ab/get", "/actions/2/update/~1ab/get"),
+        ]
+    );
+}
+
 #[test]
 fn actions_that_change_nothing_are_refused() {
     for action in [

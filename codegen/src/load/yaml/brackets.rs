@@ -1,7 +1,7 @@
 //! Lines within brackets that begin too far out for the parser: they are joined to the line that
 //! opens the bracket, where a line's end is a blank. Texts stay as long as they were.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::fold::fold;
 
@@ -10,11 +10,11 @@ use super::fold::fold;
 pub(super) struct Joined {
     pub(super) text: String,
     /// Where they began, and by whom they were found.
-    pub(super) at: BTreeMap<usize, By>,
+    pub(super) at: BTreeSet<(usize, By)>,
 }
 
 /// Who found a line that is too far out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum By {
     /// The parser, which knows.
     Parser,
@@ -26,7 +26,7 @@ pub(super) enum By {
 
 impl Joined {
     pub(super) fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), at: BTreeMap::new() }
+        Self { text: text.to_owned(), at: BTreeSet::new() }
     }
 
     /// Joins the lines behind `at`, where the parser stopped, up to the next closing bracket; and those
@@ -36,7 +36,7 @@ impl Joined {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         let joined = flatten(&mut bytes, at);
         if let Some(end) = joined {
-            self.at.insert(at, By::Parser);
+            self.at.insert((at, By::Parser));
             if ahead == Ahead::Look {
                 self.at.extend(shallow(&mut bytes, end).into_iter().map(|at| (at, By::Look)));
             }
@@ -49,13 +49,18 @@ impl Joined {
     /// Folds the quoted text at `at`, where the parser stopped. Whether anything changed.
     pub(super) fn fold(&mut self, at: usize) -> bool {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
-        let is_new = !self.at.contains_key(&at) && fold(&mut bytes, at);
-        if is_new {
-            self.at.insert(at, By::Fold);
+        let changed = fold(&mut bytes, at);
+        if changed {
+            self.at.insert((at, By::Fold));
         }
         // Line ends and blanks are blanks and fillers now: what was UTF-8 is.
         self.text = String::from_utf8(bytes).unwrap_or_default();
-        is_new
+        changed
+    }
+
+    /// Whether a text that was folded begins within a span.
+    pub(super) fn is_folded(&self, span: Range<usize>) -> bool {
+        self.at.range((span.start, By::Parser)..(span.end, By::Parser)).any(|(_, by)| *by == By::Fold)
     }
 }
 

@@ -8,13 +8,16 @@ use std::borrow::Cow;
 const NOTHING: u8 = 1;
 /// Stands for the end of a line that was empty.
 const LINE: u8 = 2;
+/// How a text says these itself (YAML 1.2.2, 5.7).
+const ESCAPES: [&[u8]; 6] = [b"\\x01", b"\\x02", b"\\u0001", b"\\u0002", b"\\U00000001", b"\\U00000002"];
 
 /// Folds the quoted text that begins at `at`. Whether anything changed: not where it has no end, no
-/// line's end, or control characters of its own, which YAML does not have.
+/// line's end, or fillers of its own, which could not be told from ours.
 pub(super) fn fold(bytes: &mut [u8], at: usize) -> bool {
     let Some(end) = bytes.get(at..).and_then(length).map(|length| at + length) else { return false };
     let Some(text) = bytes.get_mut(at..end) else { return false };
-    if text.iter().any(|byte| matches!(*byte, NOTHING | LINE)) {
+    let says = |escape: &&[u8]| text.windows(escape.len()).any(|part| part == *escape);
+    if text.iter().any(|byte| matches!(*byte, NOTHING | LINE)) || ESCAPES.iter().any(says) {
         return false;
     }
     let has_escapes = text.first() == Some(&b'"');
@@ -30,7 +33,7 @@ pub(super) fn fold(bytes: &mut [u8], at: usize) -> bool {
     changed
 }
 
-/// A text as it is meant: fillers go.
+/// A text that was folded, as it is meant: fillers go.
 pub(super) fn unfilled(text: Cow<'_, str>) -> Cow<'_, str> {
     let is_filler = |each: char| [NOTHING, LINE].map(char::from).contains(&each);
     if !text.contains(is_filler) {
