@@ -32,7 +32,7 @@ pub use self::{
     drive::Outbox,
     entry::{Entry, EntryNumber, Found, State, Unreadable, Why},
     event::{OutboxEvent, Written},
-    face::{Contents, OutboxData, expire},
+    face::{Contents, expire},
     store::{Keeping, MemoryOutbox, NewRow, OutboxStore, Row},
 };
 use crate::backoff::Backoff;

@@ -269,8 +269,7 @@ impl Session {
         disconnect::disconnect(&self.0).await
     }
 
-    /// Something that is deleted with the connection. It is held for as long as the session, which ends only if
-    /// nothing in it holds the session again.
+    /// Something that is deleted with the connection.
     pub fn keeps(&self, data: impl LocalData + 'static) {
         self.0.keep(Arc::new(data));
     }

@@ -1,7 +1,5 @@
 //! What a program does with an outbox: enqueue, look, and say what only a person can.
 
-use std::{fmt, sync::Arc};
-
 use dpop_bound::UnixTime;
 use exchange_api::types::ConfirmationUrl;
 
@@ -60,7 +58,7 @@ impl Exchange {
     /// An outbox of the changes of this installation, over a store that may hold those of others too, with the
     /// usual [`Policy`]. Nothing is sent before [`Outbox::run`] or [`Outbox::flush`]; what was sent is read back where
     /// [`Sync::follow`](crate::sync::Sync::follow) joins the two. What is still in it goes with the connection after
-    /// [`session.keeps(outbox.local_data())`](crate::Session::keeps).
+    /// [`session.keeps(outbox.clone())`](crate::Session::keeps).
     ///
     /// It sends for this installation alone, whoever signs in later: a set is signed with no token but that of a
     /// connection of which [`Exchange::connection`] noted this very installation. What comes up under another
@@ -106,13 +104,6 @@ impl Exchange {
 }
 
 impl Outbox {
-    /// What is kept of its owner, which is deleted with the connection after
-    /// [`session.keeps(outbox.local_data())`](crate::Session::keeps).
-    #[must_use]
-    pub fn local_data(&self) -> OutboxData {
-        OutboxData { store: Arc::clone(&self.0.store), owner: self.0.owner.clone() }
-    }
-
     /// Keeps changes to be sent, in as many sets as they need, and gives their numbers. When this returns they
     /// are never lost; a program that ends meanwhile sends them when it is started again.
     ///
@@ -389,24 +380,10 @@ impl Outbox {
     }
 }
 
-/// What an [`Outbox`] keeps of its owner, for [`Session::keeps`](crate::Session::keeps).
-///
-/// Everything of the owner goes with the connection (CLI-06): changes that were not sent, and what became of those
+/// Everything of this owner goes with the connection (CLI-06): changes that were not sent, and what became of those
 /// that were. Changes for which only the member's word or the exchange's answer is missing are lost with it, so a
 /// program that disconnects shows them first. One that is being sent at that moment may still be carried out.
-#[derive(Clone)]
-pub struct OutboxData {
-    store: Arc<dyn OutboxStore>,
-    owner: String,
-}
-
-impl fmt::Debug for OutboxData {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutboxData").finish_non_exhaustive()
-    }
-}
-
-impl LocalData for OutboxData {
+impl LocalData for Outbox {
     fn name(&self) -> &str {
         "outbox"
     }
@@ -414,13 +391,13 @@ impl LocalData for OutboxData {
     fn delete(&self) -> Later<'_, Result<(), Error>> {
         Box::pin(async {
             for _ in 0..TRIES {
-                let rows = self.store.rows(&self.owner).await?;
+                let rows = self.0.store.rows(&self.0.owner).await?;
                 if rows.is_empty() {
-                    return self.store.settle().await;
+                    return self.0.store.settle().await;
                 }
                 for row in rows {
                     // Who changed it meanwhile is met in the next round.
-                    self.store.remove(row.number, row.revision).await?;
+                    self.0.store.remove(row.number, row.revision).await?;
                 }
             }
             Err(contended())

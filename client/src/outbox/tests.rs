@@ -749,7 +749,7 @@ async fn an_outbox_goes_with_the_connection() {
     bench.flush().await;
     bench.enqueue("not sent").await;
     assert_eq!(bench.outbox.entries().await.unwrap().len(), 2);
-    bench.outbox.local_data().delete().await.unwrap();
+    bench.outbox.delete().await.unwrap();
     assert!(bench.outbox.entries().await.unwrap().is_empty());
     assert_eq!(other.entries().await.unwrap().len(), 1);
     bench.flush().await;

@@ -411,7 +411,7 @@ impl Program {
             }
         };
         session.keeps(replica.clone());
-        session.keeps(outbox.local_data());
+        session.keeps(outbox.clone());
         let sync = exchange.sync(&replica);
         Self { session, exchange, outbox, sync, knows_session: false }
     }
