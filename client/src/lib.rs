@@ -94,6 +94,8 @@ mod identity;
 mod keys;
 mod lock;
 #[cfg(test)]
+mod logged;
+#[cfg(test)]
 mod members;
 mod oauth;
 pub mod outbox;

@@ -28,6 +28,8 @@ pub(crate) struct Members {
     pub(crate) refuses: Arc<Mutex<Option<ErrorKind>>>,
     /// Somebody disconnected in another process: what is in memory holds for a while.
     gone: Arc<AtomicBool>,
+    /// Nobody can tell what is kept.
+    locked: Arc<AtomicBool>,
 }
 
 impl Members {
@@ -36,7 +38,7 @@ impl Members {
         let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
         let proofs = Arc::new(Proofs::new(key, machine.environment()));
         let next = Arc::new(Mutex::new(vec![whose(Some("i-1"))]));
-        Self { proofs, next, refuses: Arc::default(), gone: Arc::default() }
+        Self { proofs, next, refuses: Arc::default(), gone: Arc::default(), locked: Arc::default() }
     }
 
     /// Each with a connection of its own; of `None` it is not known whose that is.
@@ -46,6 +48,11 @@ impl Members {
 
     pub(crate) fn disconnect_elsewhere(&self) {
         self.gone.store(true, Ordering::SeqCst);
+    }
+
+    /// The secret store answers nobody, or does again.
+    pub(crate) fn lock_store(&self, locked: bool) {
+        self.locked.store(locked, Ordering::SeqCst);
     }
 
     /// The exchange at a server, for whoever is signed in.
@@ -131,6 +138,9 @@ impl Tokens for Members {
     fn is_kept<'a>(&'a self, of: &'a Whose) -> Later<'a, Result<bool, Error>> {
         let is_here = self.next.lock().unwrap()[0].connection == of.connection || of.connection.is_none();
         let gone = self.gone.load(Ordering::SeqCst);
+        if self.locked.load(Ordering::SeqCst) {
+            return Box::pin(async { Err(Error::new(ErrorKind::Secrets, "the secret store is locked")) });
+        }
         Box::pin(async move { Ok(is_here && !gone) })
     }
 

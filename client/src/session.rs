@@ -271,7 +271,7 @@ impl Session {
 
     /// Something that is deleted with the connection.
     pub fn keeps(&self, data: impl LocalData + 'static) {
-        self.0.keep(Arc::new(data));
+        self.0.keep(data.kept());
     }
 
     /// Waits until nothing goes on by itself any more: a refresh, tokens that are being kept, a login that was given

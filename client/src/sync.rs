@@ -10,7 +10,14 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use dpop_bound::UnixTime;
 use exchange_api::{
@@ -74,6 +81,10 @@ struct Inner {
     schedule: std::sync::Mutex<Schedule>,
     /// Never locked before the schedule, where both are.
     session: std::sync::Mutex<Session>,
+    /// How often it was noted whose the replica is.
+    noted: AtomicU64,
+    /// After how many of those times the connection was found to be kept still.
+    confirmed: AtomicU64,
     /// One reads at a time: all areas share what the exchange allows.
     feeds: Mutex<Feeds>,
     woken: Notify,
@@ -138,6 +149,8 @@ impl Sync {
             exchange,
             schedule: std::sync::Mutex::new(Schedule::new(every)),
             session: std::sync::Mutex::default(),
+            noted: AtomicU64::new(0),
+            confirmed: AtomicU64::new(0),
             feeds: Mutex::default(),
             woken: Notify::new(),
             status: watch::Sender::default(),
@@ -207,34 +220,36 @@ impl Sync {
     /// every area before there are entries, which is how who reads for another finds out. Demand says nothing of that
     /// itself: it is whose org stock is.
     async fn take_over(&self, session: &Session) -> Result<Vec<Forgotten>, Error> {
-        let (replica, reader) = (self.0.replica.clone(), session.reader.clone());
-        let (told, noted) = blocking(move || {
-            let store = replica.store();
+        let (inner, reader) = (Arc::clone(&self.0), session.reader.clone());
+        let told = blocking(move || {
+            let store = inner.replica.store();
             let mut told = Vec::new();
             for _ in 0..TAKEOVERS {
                 if !is_own(store, &reader)? {
                     told.extend(store.forget(&Collection::ALL, OwnerNote::Goes)?);
                 }
-                match note_owner(store, &reader)? {
-                    Noted::Contended => {}
-                    noted => return Ok((told, noted)),
+                if note_owner(store, &reader, &inner.noted)? {
+                    return Ok(told);
                 }
             }
             Err(Error::new(ErrorKind::Storage, "another program keeps writing to the replica"))
         })
         .await?;
-        if noted == Noted::Anew {
-            self.is_still_kept(session).await?;
-        }
+        self.is_still_kept(session).await?;
         Ok(told)
     }
 
     /// Fails where the connection of a session is not kept any more, and takes back that the replica is its: what a
     /// disconnection deleted does not come back by a token that holds for a while (CLI-06). To be asked after that was
-    /// noted: who disconnects afterwards deletes it.
+    /// noted: who disconnects afterwards deletes it; and until there is an answer, whatever kept it from coming.
     async fn is_still_kept(&self, session: &Session) -> Result<(), Error> {
         let Some(exchange) = &self.0.exchange else { return Ok(()) };
+        let noted = self.0.noted.load(Ordering::SeqCst);
+        if self.0.confirmed.load(Ordering::SeqCst) == noted {
+            return Ok(());
+        }
         if exchange.tokens().is_kept(&session.whose).await? {
+            self.0.confirmed.fetch_max(noted, Ordering::SeqCst);
             return Ok(());
         }
         let (replica, reader) = (self.0.replica.clone(), session.reader.clone());
@@ -263,10 +278,12 @@ impl Sync {
         let has_name = session.reader.installation.is_some();
         if has_name && kept.belongs_to(&session.reader) == Belongs::Nobodys {
             // Whose it was is gone since the session began, by a disconnection or with a damaged file.
-            let (replica, reader) = (self.0.replica.clone(), session.reader.clone());
-            blocking(move || note_owner(replica.store(), &reader)).await?;
-            self.is_still_kept(session).await?;
+            let (inner, reader) = (Arc::clone(&self.0), session.reader.clone());
+            blocking(move || note_owner(inner.replica.store(), &reader, &inner.noted)).await?;
             kept = read().await?;
+        }
+        if kept.belongs_to(&session.reader) == Belongs::Own {
+            self.is_still_kept(session).await?;
         }
         match kept.belongs_to(&session.reader) {
             Belongs::Own => Ok(kept),
@@ -573,20 +590,9 @@ fn is_own(store: &dyn ReplicaStore, reader: &Reader) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// How it went to note whose a replica is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Noted {
-    /// It was.
-    Already,
-    /// In some area it was nobody's before.
-    Anew,
-    /// Somebody wrote meanwhile.
-    Contended,
-}
-
-/// Notes in every area whose it is.
-fn note_owner(store: &dyn ReplicaStore, reader: &Reader) -> Result<Noted, Error> {
-    let mut noted = Noted::Already;
+/// Notes in every area whose it is, unless somebody writes meanwhile; says whether they all are. It is counted before it is
+/// done: from then on it is to be asked whether that connection is still kept.
+fn note_owner(store: &dyn ReplicaStore, reader: &Reader, noted: &AtomicU64) -> Result<bool, Error> {
     for area in Area::ALL {
         let mut kept = store.kept(area)?;
         match kept.belongs_to(reader) {
@@ -594,16 +600,16 @@ fn note_owner(store: &dyn ReplicaStore, reader: &Reader) -> Result<Noted, Error>
                 let expects = kept.sequence;
                 kept.sequence += 1;
                 kept.reader.installation.clone_from(&reader.installation);
+                noted.fetch_add(1, Ordering::SeqCst);
                 if let Outcome::Superseded(_) = store.commit(&Commit::of(area, expects, kept))? {
-                    return Ok(Noted::Contended);
+                    return Ok(false);
                 }
-                noted = Noted::Anew;
             }
             Belongs::Nobodys | Belongs::Own => {}
-            Belongs::Anothers | Belongs::Unknown => return Ok(Noted::Contended),
+            Belongs::Anothers | Belongs::Unknown => return Ok(false),
         }
     }
-    Ok(noted)
+    Ok(true)
 }
 
 /// Nothing that is done under these locks can panic.

@@ -54,6 +54,9 @@ use crate::{
     verdict::{Judged, Verdict},
 };
 
+/// By so much later than it was asked to a timer comes.
+const TICK: Duration = Duration::from_millis(1);
+
 /// The transport of a client: every call, signed and sent until there is something to say of it. Cloning shares
 /// it.
 ///
@@ -205,7 +208,10 @@ impl Inner {
                 None => session::Call::new(course.method(), course.htu.clone()),
             };
             call = call.with_token(grant.token.hash());
-            let turn = grant.proofs.prepare(&call, self.environment.now()).await.map_err(|error| {
+            // A key that is no file may take its time, or give no answer.
+            let proof = grant.proofs.prepare(&call, self.environment.now());
+            let proof = self.in_time(course.deadline, proof).await.map_err(refused)?;
+            let turn = proof.map_err(|error| {
                 refused(Error::caused(ErrorKind::Secrets, format!("no proof could be made: {error}"), error))
             })?;
             let transmission = match turn {
@@ -219,6 +225,10 @@ impl Inner {
             };
             let (iat, sent) = (transmission.iat(), self.now());
             course.sign_at(iat).map_err(refused)?;
+            // This process may have stood still, and others take it that nothing of the call leaves any more.
+            if sent > course.deadline.saturating_add(TICK) {
+                return Err(refused(late()));
+            }
             let mut request = course.request();
             transmission.apply(Some(&grant.token), request.headers_mut());
             let came = self.exchange(ticket, course, request).await;
@@ -335,8 +345,7 @@ impl Inner {
             biased;
             done = work => Ok(done),
             () = self.environment.sleep(deadline.saturating_sub(self.now())) => {
-                let what = "another call was waited for longer than this one may take";
-                Err(Error::new(ErrorKind::Busy, what))
+                Err(late())
             }
         }
     }
@@ -394,6 +403,11 @@ impl Inner {
     fn pace(&self) -> MutexGuard<'_, Pace> {
         self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a call needs came too late for it.
+fn late() -> Error {
+    Error::new(ErrorKind::Busy, "what the call needs was waited for longer than the call may take")
 }
 
 /// Whether a gateway whose clock shows this may have taken a proof of this time while it was on its way: not where the

@@ -354,7 +354,12 @@ impl Inner {
         let event = match answer {
             Ok((result, replayed)) => {
                 entry.decided(result, replayed, self.now());
-                let (lane, written) = (entry.lane, Written::of(&entry)?);
+                let lane = entry.lane;
+                // It is decided, whatever this version can read of it: sending it once more would say no more.
+                let written = Written::of(&entry).unwrap_or_else(|error| {
+                    tracing::warn!(%error, entry = entry.number, "what became of a change cannot be told");
+                    None
+                });
                 OutboxEvent::Decided { entry: entry.number(), lane, written, replayed }
             }
             Err(error) => {

@@ -21,7 +21,7 @@ pub enum OutboxEvent {
     Decided {
         /// The entry.
         entry: EntryNumber,
-        /// What became of its ops; none when it was the feed that told.
+        /// What became of its ops; none when it was the feed that told, or when this version cannot read what was sent.
         written: Option<Written>,
         /// Whether an earlier sending had been carried out and its answer was lost.
         replayed: bool,

@@ -1,5 +1,7 @@
 //! What a program does with an outbox: enqueue, look, and say what only a person can.
 
+use std::sync::Arc;
+
 use dpop_bound::UnixTime;
 use exchange_api::types::ConfirmationUrl;
 
@@ -385,24 +387,48 @@ impl Outbox {
 /// program that disconnects shows them first. One that is being sent at that moment may still be carried out.
 impl LocalData for Outbox {
     fn name(&self) -> &str {
-        "outbox"
+        NAME
     }
 
     fn delete(&self) -> Later<'_, Result<(), Error>> {
-        Box::pin(async {
-            for _ in 0..TRIES {
-                let rows = self.0.store.rows(&self.0.owner).await?;
-                if rows.is_empty() {
-                    return self.0.store.settle().await;
-                }
-                for row in rows {
-                    // Who changed it meanwhile is met in the next round.
-                    self.0.store.remove(row.number, row.revision).await?;
-                }
-            }
-            Err(contended())
-        })
+        Box::pin(delete(&*self.0.store, &self.0.owner))
     }
+
+    fn kept(self) -> Arc<dyn LocalData> {
+        Arc::new(Left { store: Arc::clone(&self.0.store), owner: self.0.owner.clone() })
+    }
+}
+
+/// What an outbox leaves in its store.
+struct Left {
+    store: Arc<dyn OutboxStore>,
+    owner: String,
+}
+
+impl LocalData for Left {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn delete(&self) -> Later<'_, Result<(), Error>> {
+        Box::pin(delete(&*self.store, &self.owner))
+    }
+}
+
+const NAME: &str = "outbox";
+
+async fn delete(store: &dyn OutboxStore, owner: &str) -> Result<(), Error> {
+    for _ in 0..TRIES {
+        let rows = store.rows(owner).await?;
+        if rows.is_empty() {
+            return store.settle().await;
+        }
+        for row in rows {
+            // Who changed it meanwhile is met in the next round.
+            store.remove(row.number, row.revision).await?;
+        }
+    }
+    Err(contended())
 }
 
 fn of_lane<O: Op>(entry: &Entry) -> Result<(), Error> {

@@ -15,6 +15,15 @@ pub trait LocalData: Send + Sync {
     /// # Errors
     /// When something of it may still be there.
     fn delete(&self) -> Later<'_, Result<(), Error>>;
+
+    /// What a session holds to delete it: all of it, unless there is less that can. Of what sends with the session it is
+    /// less, for else the two would hold each other, and neither would go with the program's last use of it.
+    fn kept(self) -> Arc<dyn LocalData>
+    where
+        Self: Sized + 'static,
+    {
+        Arc::new(self)
+    }
 }
 
 /// What became of one step.

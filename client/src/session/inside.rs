@@ -84,6 +84,23 @@ impl Held {
         Some(Whose { connection: Some(connection), installation: installation.map(Into::into) })
     }
 
+    /// What was granted to the connection that there is.
+    fn scopes(&self) -> Arc<[Scope]> {
+        match &self.access {
+            Some(access) => Arc::clone(&access.scopes),
+            None => self.noted().map_or_else(Arc::default, granted),
+        }
+    }
+
+    /// What was granted to this connection, as far as that is known here: the one that there is may be of before.
+    pub(super) fn scopes_of(&self, connection: &str) -> Arc<[Scope]> {
+        if self.connection.as_deref() == Some(connection) {
+            return self.scopes();
+        }
+        let noted = Some(&self.notes).filter(|notes| notes.connection.as_deref() == Some(connection));
+        noted.map_or_else(Arc::default, granted)
+    }
+
     /// Whether this grant is of what there is now: the connection, the key, and no earlier than it was resumed.
     pub(super) fn is_of_now(&self, grant: &Grant) -> bool {
         let jkt = self.keyed.as_ref().map(|keyed| &keyed.jkt);
@@ -158,14 +175,7 @@ impl Inside {
     }
 
     pub(super) fn scopes(&self) -> Arc<[Scope]> {
-        let held = self.held();
-        match &held.access {
-            Some(access) => Arc::clone(&access.scopes),
-            None => {
-                let noted = held.noted().map_or(&[][..], |notes| &notes.scopes);
-                noted.iter().map(|scope| Scope::from(scope.as_str())).collect()
-            }
-        }
+        self.held().scopes()
     }
 
     pub(super) fn set_state(&self, state: SessionState) {
@@ -586,6 +596,11 @@ impl Inside {
         held.unsaved = None;
         held.pace = Pace::default();
     }
+}
+
+/// The capabilities that are noted.
+fn granted(notes: &Notes) -> Arc<[Scope]> {
+    notes.scopes.iter().map(|scope| Scope::from(scope.as_str())).collect()
 }
 
 /// How an end is noted.

@@ -226,8 +226,8 @@ impl Inside {
 
     /// Asks the provider. `None` when another process was faster.
     async fn ask(&self, alone: &Alone, refresh: &Refresh, is_refused: bool) -> Result<Option<Grant>, Error> {
-        // Those of the token that there is, else the noted ones: an answer without any changes none.
-        let scopes = self.scopes();
+        // Those of this connection's token, else the noted ones: an answer without any changes none.
+        let scopes = self.held().scopes_of(&refresh.connection);
         let keyed = {
             let (now, fraction) = (self.environment.now(), self.environment.fraction());
             let mut held = self.held();

@@ -394,6 +394,31 @@ async fn what_a_disconnection_deleted_does_not_come_back() {
     }
 }
 
+/// CLI-06: nor while nobody can tell whether the connection is still kept: that is asked until it is answered.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_asked_is_asked_again() {
+    let exchange = Exchange::new();
+    let members = Members::new(&exchange.0.machine);
+    exchange.put(Area::Ships, "s1", 1);
+    let (sync, connection) = (exchange.sync_of(&members), connection_of("i-1", ALL));
+    sync.session(&connection).await.unwrap();
+    members.disconnect_elsewhere();
+    sync.replica().forget().unwrap();
+    let mut refused = Vec::new();
+    for locked in [true, false] {
+        members.lock_store(locked);
+        for _ in 0..2 {
+            refused.push(sync.area(Area::Ships).await.unwrap_err().kind());
+        }
+        refused.push(sync.session(&connection).await.unwrap_err().kind());
+    }
+    let expect = [[ErrorKind::Secrets; 3], [ErrorKind::SignInNeeded; 3]].concat();
+    assert_eq!((refused, exchange.seen()), (expect, vec![]));
+    for area in Area::ALL {
+        assert_eq!(sync.replica().store().kept(area).unwrap().reader.installation, None, "{area}");
+    }
+}
+
 /// LIM-17, WRT-08: by timer every 5 minutes, and at once after something was sent.
 #[tokio::test(start_paused = true)]
 async fn feeds_are_read_on_start_by_timer_and_after_a_change() {

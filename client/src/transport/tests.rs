@@ -49,10 +49,14 @@ impl Rig {
     }
 
     fn with(settings: Settings) -> Self {
+        Self::signed_by(KeyPair::generate().unwrap(), settings)
+    }
+
+    fn signed_by(key: impl ProofSigner + 'static, settings: Settings) -> Self {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
         gateway.answer(ok);
-        let tokens = Arc::new(Double::new(&machine.environment()));
+        let tokens = Arc::new(Double::new(key, &machine.environment()));
         let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
         let carrier = Carrier::new(
             Origin::of(gateway.origin()).unwrap(),
@@ -185,8 +189,8 @@ fn whose() -> Whose {
 }
 
 impl Double {
-    fn new(environment: &Environment) -> Self {
-        let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
+    fn new(key: impl ProofSigner + 'static, environment: &Environment) -> Self {
+        let key: Arc<dyn ProofSigner> = Arc::new(key);
         let proofs = Arc::new(Proofs::new(key, environment.clone()));
         Self { proofs, state: Mutex::default() }
     }

@@ -142,6 +142,8 @@ pub(crate) fn log() -> &'static Log {
             .with_ansi(false)
             .finish();
         tracing::subscriber::set_global_default(subscriber).expect("nobody else takes the log");
+        // Where another test's thread came to first while it was being taken, it was decided that nobody reads.
+        tracing::callsite::rebuild_interest_cache();
         log
     });
     &LOG

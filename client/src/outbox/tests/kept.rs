@@ -123,6 +123,25 @@ async fn what_was_told_is_forgotten_at_once() {
     assert_eq!(store.settled.load(Ordering::SeqCst), before + 1, "nothing to rewrite");
 }
 
+/// GW-12: a set with ops that this version does not know, of a later one that was taken back, is sent once and decided, and
+/// nobody is asked to compare what nobody can read.
+#[tokio::test(start_paused = true)]
+async fn what_a_later_version_enqueued_is_decided() {
+    let bench = Bench::new();
+    let (first, behind) = (bench.enqueue("bp-1").await, bench.enqueue("bp-2").await);
+    let mut row = bench.store.row(first.0).await.unwrap().unwrap();
+    row.body = r#"{"ops":[{"op":"of-a-later-version"}]}"#.into();
+    assert!(bench.store.replace(row).await.unwrap());
+    let told = bench.flush().await;
+    assert!(
+        matches!(told[0], OutboxEvent::Decided { entry, written: None, .. } if entry == first),
+        "{told:?}"
+    );
+    assert_eq!((told.len(), bench.server.count()), (2, 2));
+    assert_eq!((bench.state(first).await, bench.state(behind).await), (State::Done, State::Done));
+    assert_eq!(bench.outbox.outcome(first).await.unwrap_err().kind(), ErrorKind::Storage);
+}
+
 /// What cannot be read hides nothing else: it is named, others of its area wait for it, and whoever gives it up goes on.
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_read_is_named_and_given_up() {

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{
+    Exchange, Lane, MemoryOutbox,
+    members::connection,
     oauth::fake::Fate,
+    outbox::{NewRow, OutboxStore as _},
     session::{LocalData, StepTaken},
     state::{End, Halt},
 };
@@ -186,6 +189,33 @@ async fn a_disconnection_keeps_its_order() {
     // Once more: there is nothing to revoke.
     let report = session.disconnect().await;
     assert!(matches!(report.revoked, StepTaken::NotNeeded) && report.is_gone());
+}
+
+/// CLI-06: an outbox sends with the session, and the session deletes what it left: neither holds the other, so that a
+/// program which lets go of both has no file of theirs open any more.
+#[tokio::test(start_paused = true)]
+async fn what_goes_with_the_connection_does_not_hold_it() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let exchange = Exchange::builder(session.place().clone(), session.identity().clone())
+        .transport(machine.fake.clone())
+        .build(&session)
+        .unwrap();
+    let store = Arc::new(MemoryOutbox::new());
+    let outbox = exchange.outbox(Arc::clone(&store), &connection("i-1", &[])).unwrap();
+    session.keeps(outbox.clone());
+    let row = NewRow { owner: "i-1".to_owned(), lane: Lane::Stock, head: String::new(), body: "{}".into() };
+    store.append(vec![row]).await.unwrap();
+    drop(outbox);
+    let report = session.disconnect().await;
+    assert!(report.data.iter().any(|(name, step)| name == "outbox" && step.is_done()), "{report:?}");
+    assert_eq!(store.rows("i-1").await.unwrap().len(), 0);
+
+    session.settled().await;
+    let inside = Arc::downgrade(&session.0);
+    drop((session, exchange));
+    assert!(inside.upgrade().is_none(), "the session is held by what it keeps");
+    assert_eq!(Arc::strong_count(&store), 1, "so is the store");
 }
 
 /// IDP-24: local deletion follows whatever the revocation answers.

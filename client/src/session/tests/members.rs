@@ -5,6 +5,7 @@ use exchange_api::codes::Code;
 use super::*;
 use crate::{
     Exchange, Label, MachineNames, Patience,
+    oauth::fake::Fate,
     session::Noted,
     testkit::{Reply, ScriptedServer},
 };
@@ -81,6 +82,23 @@ async fn a_name_that_is_noted_late_is_learnt() {
     named(&other, "i-1").await;
     machine.pass(250).await;
     assert_eq!(session.current().await.unwrap().whose.installation.as_deref(), Some("i-1"));
+}
+
+/// IDP-17: what one member granted is not taken for what another did, whose token comes without saying it.
+#[tokio::test(start_paused = true)]
+async fn each_connection_has_its_own_capabilities() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let other = machine.process().await;
+    machine.fake.state().scope = Some("exchange.connect exchange.hangar.read offline_access".to_owned());
+    machine.sign_in(&other).await;
+    machine.pass(301).await;
+    let answer = serde_json::json!({ "access_token": "a-2", "token_type": "DPoP", "expires_in": 300 });
+    machine.fake.next("oauth.token", Fate::Answer(200, answer));
+    session.current().await.unwrap();
+    assert_eq!(&*session.scopes(), [Scope::ExchangeConnect, Scope::ExchangeHangarRead]);
+    let next = machine.process().await;
+    assert_eq!(next.scopes(), session.scopes());
 }
 
 async fn write(exchange: &Exchange) -> Error {

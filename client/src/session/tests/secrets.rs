@@ -3,55 +3,16 @@
 use std::fmt::{Debug, Write as _};
 
 use serde_json::json;
-use tracing::{
-    Event, Metadata, Subscriber,
-    field::{Field, Visit},
-    span::{Attributes, Id, Record},
-};
 
 use super::*;
-use crate::oauth::fake::Fate;
-
-/// Writes down every span and event, whatever its level.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
-
-impl Visit for Log {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        write!(self.0.lock().unwrap(), " {field}={value:?}").unwrap();
-    }
-}
-
-impl Subscriber for Log {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        span.record(&mut self.clone());
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, values: &Record<'_>) {
-        values.record(&mut self.clone());
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut self.clone());
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
+use crate::{logged::Log, oauth::fake::Fate};
 
 /// IDP-18, IDP-12: a whole life with tokens, codes and answers that have a planted word in them.
 #[tokio::test(start_paused = true)]
 async fn nothing_secret_is_printed_or_left_lying_about() {
-    let log = Log::default();
-    let _guard = tracing::subscriber::set_default(log.clone());
+    let Some(log) = Log::alone(module_path!(), "nothing_secret_is_printed_or_left_lying_about") else {
+        return;
+    };
     let machine = Machine::new();
     let session = machine.process().await;
     let mut shown = String::new();
@@ -97,7 +58,7 @@ async fn nothing_secret_is_printed_or_left_lying_about() {
     show(&session.current().await.err());
     show(&session.disconnect().await);
 
-    let log = log.0.lock().unwrap().clone();
+    let log = log.text();
     assert!(log.contains("oauth.token") && log.contains("Active"), "it is written down");
     for (what, text) in [("shown", &shown), ("logged", &log)] {
         let at = text.find(PLANTED).map(|at| &text[at.saturating_sub(200)..(at + 50).min(text.len())]);

@@ -1,15 +1,11 @@
 //! Nothing secret in anything that a client shows.
 
-use std::{
-    fmt::{Debug, Display, Write as _},
-    io,
-    sync::PoisonError,
-};
+use std::fmt::{Debug, Display, Write as _};
 
 use exchange_api::{calls::StockRead, codes::Code, types::BlueprintDraft};
 
 use super::*;
-use crate::{exchange::Exchange, place::Place};
+use crate::{exchange::Exchange, logged::Log, place::Place};
 
 const HANDLE: &str = "Nova_Drifter-7";
 const CONFIRMATION: &str = "https://web.test/confirm/c0nf1rm-s3cr3t";
@@ -32,40 +28,11 @@ const PLANTED: [&str; 10] = [
     "eyJ0eXAiOiJkcG9wK2p3dCI",
 ];
 
-/// Everything that was logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    fn text(&self) -> String {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        String::from_utf8(bytes).unwrap()
-    }
-}
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// CLI-05: a whole session with everything that goes wrong: tokens, proofs, nonces, cursors, bodies, handles and
 /// the addresses that only the member may have are in no log, no `Debug`, no `Display`, no source of an error.
 #[tokio::test(start_paused = true)]
 async fn nothing_secret_is_shown() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_span_events(tracing_subscriber::fmt::format::FmtSpan::FULL)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let Some(log) = Log::alone(module_path!(), "nothing_secret_is_shown") else { return };
 
     let rig = Rig::new();
     let mut shown = String::new();

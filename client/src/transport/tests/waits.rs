@@ -1,5 +1,6 @@
 //! How long is waited, for whom, and when not at all.
 
+use dpop_bound::{Pending, PublicKey, signer::Signing};
 use exchange_api::codes::Code;
 
 use super::*;
@@ -28,6 +29,42 @@ async fn what_is_asked_for_is_waited() {
         let requests = rig.gateway.requests();
         assert_eq!(requests[0].idempotency_key(), requests[1].idempotency_key());
         assert_ne!(requests[0].proof.clone().unwrap().jti, requests[1].proof.clone().unwrap().jti);
+    }
+}
+
+/// A key in hardware, that somebody touches so much later, or nobody.
+struct Touched(KeyPair, Option<Duration>);
+
+impl ProofSigner for Touched {
+    fn public_key(&self) -> &PublicKey {
+        self.0.public_key()
+    }
+
+    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
+        Pending::later(async move {
+            match self.1 {
+                // The whole process stands still, and sees what comes first when it goes on.
+                Some(time) => tokio::time::advance(time).await,
+                None => std::future::pending().await,
+            }
+            self.0.sign(message).await
+        })
+    }
+}
+
+/// GW-12: who takes over what a process does not go on with knows by when nothing of it leaves any more, whatever that
+/// process waited for. Nobody else waits for it either.
+#[tokio::test(start_paused = true)]
+async fn nothing_leaves_when_the_time_of_a_call_is_over() {
+    let patience = Patience::new(1, seconds(120), Asked::ByProgram);
+    for (touched, sent) in [(Some(9), 1), (Some(121), 0), (None, 0)] {
+        let key = Touched(KeyPair::generate().unwrap(), touched.map(seconds));
+        let rig = Rig::signed_by(key, Settings::default());
+        let wrote = rig.write(KEY, patience).await;
+        assert_eq!((wrote.is_ok(), rig.gateway.count()), (sent == 1, sent), "{touched:?}");
+        if let Err(error) = wrote {
+            assert_eq!((error.kind(), error.may_have_happened()), (ErrorKind::Busy, false), "{touched:?}");
+        }
     }
 }
 
