@@ -11,7 +11,7 @@ pub(crate) mod uri;
 pub(crate) mod yaml;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -24,6 +24,7 @@ pub use self::overlay::Mend;
 use crate::{
     config::{Input, Overlay},
     diagnostics::{Diagnostic, Diagnostics, Text, Texts},
+    stack::deep,
     tree::{Member, Place, Source, SourceId, Span, Tree, Value},
 };
 
@@ -88,6 +89,25 @@ enum Named<'a> {
     ByOwner(&'a str),
     /// The overlay's own `extends`: where its author found the document.
     ByOverlay(&'a str),
+}
+
+/// The names of files that texts of a document may lead to, with every ending that a reference may leave
+/// out: `b.json` and more for `../b.json#/$defs/c`.
+pub(crate) fn file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
+    deep(|| {
+        let tree = read(SourceId(0), name, bytes).1;
+        let mut waiting: Vec<&Tree> = tree.iter().collect();
+        let mut found = BTreeSet::new();
+        while let Some(each) = waiting.pop() {
+            waiting.extend(each.members().iter().map(|member| &member.value).chain(each.elements()));
+            let text = each.as_str().and_then(|text| text.split(['#', '?']).next());
+            let last = text.and_then(|path| path.rsplit('/').next()).filter(|last| !last.is_empty());
+            if let Some(last) = last.and_then(uri::decode) {
+                found.extend(files::ENDINGS.map(|ending| format!("{last}{ending}")));
+            }
+        }
+        found
+    })
 }
 
 /// Whether a source is meant.

@@ -1,17 +1,23 @@
 //! The contract at a git revision: read by the `git` command out of the repository that holds it.
 //!
-//! What the contract may read is copied into a folder of its own for as long as that takes: the
-//! folder of its inputs, its mounts and overlays, as its `codegen.toml` named them at that revision.
+//! What the contract may read is copied into a folder of its own for as long as that takes: inputs and
+//! overlays, as its `codegen.toml` named them at that revision, and of the folders around them and of
+//! mounts what something there may refer to.
 
 use std::{
+    collections::HashMap,
     fmt, fs,
     io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
 use super::{CONFIGURATION, Version};
-use crate::{config::Config, diagnostics::Diagnostics, load::files};
+use crate::{
+    config::Config,
+    diagnostics::Diagnostics,
+    load::{self, files},
+};
 
 /// Why there is no older version.
 #[derive(Clone, Debug)]
@@ -190,15 +196,30 @@ impl Wanted<'_> {
         };
         let configuration = then.or_else(newer);
         let config = configuration.as_ref().and_then(|(_, text)| toml::from_str::<Config>(text).ok());
-        let mut folders = vec![home.to_owned()];
+        let mut folders = vec![home.to_owned(), inside.to_owned()];
         folders.extend(config.iter().flat_map(|config| self.named(config, home)));
         let names = self.list(&folders)?;
-        self.write(&names, copy)?;
+        let mounts: Vec<String> = config
+            .iter()
+            .flat_map(|config| config.mounts.values())
+            .filter_map(|mount| self.inside(&top.join(home).join(mount)))
+            .collect();
+        let mut read = match &config {
+            Some(config) => self.read(config, home),
+            None => vec![inside.to_owned()],
+        };
+        read.extend(mounts.iter().filter(|mount| names.contains(mount)).cloned());
+        // A mount is there, though nothing may refer to what it holds.
+        let is_folder_then = |mount: &&String| names.iter().any(|name| name != *mount && holds(mount, name));
+        for mount in mounts.iter().filter(is_folder_then) {
+            let failed = |error: io::Error| RevisionError::Git(format!("cannot write {mount}: {error}"));
+            fs::create_dir_all(copy.join(mount)).map_err(failed)?;
+        }
+        let is_read = |name: &String| read.iter().any(|each| holds(each, name));
+        let (wanted, others) = names.into_iter().partition(is_read);
+        self.write(wanted, others, copy)?;
         if let Some((file, text)) = &configuration {
             put(&copy.join(file), self.anchored(text, home).as_bytes())?;
-        }
-        if !is_folder && !copy.join(inside).exists() {
-            self.write(&[inside.to_owned()], copy)?;
         }
         Ok(if inside.is_empty() { copy.to_path_buf() } else { copy.join(inside) })
     }
@@ -217,8 +238,21 @@ impl Wanted<'_> {
             if is_file { input.parent().map_or_else(PathBuf::new, Path::to_path_buf) } else { input.clone() }
         });
         let holding: Vec<PathBuf> = holding.filter_map(|path| files::absolute(&path).ok()).collect();
-        let all = all.filter_map(|path| files::absolute(&path).ok()).chain(files::common(&holding));
-        all.filter_map(|path| Some(slashes(path.strip_prefix(self.top).ok()?))).collect()
+        all.chain(files::common(&holding)).filter_map(|path| self.inside(&path)).collect()
+    }
+
+    /// What a configuration has read in any case: inputs and overlays.
+    fn read(&self, config: &Config, home: &str) -> Vec<String> {
+        let base = self.top.join(home);
+        let inputs = config.inputs.iter().map(|input| base.join(input));
+        let overlays = config.input.overlays.iter().map(|overlay| base.join(&overlay.file));
+        let whole = config.inputs.is_empty().then(|| base.clone());
+        inputs.chain(overlays).chain(whole).filter_map(|path| self.inside(&path)).collect()
+    }
+
+    /// A path from the root; `None` outside of the repository.
+    fn inside(&self, path: &Path) -> Option<String> {
+        Some(slashes(files::absolute(path).ok()?.strip_prefix(self.top).ok()?))
     }
 
     /// The text of a configuration for the copy: what it names outside of the repository is found from
@@ -270,33 +304,74 @@ impl Wanted<'_> {
         Ok(files.collect())
     }
 
-    /// Writes files of the revision; one process for all of them.
-    fn write(&self, names: &[String], copy: &Path) -> Result<(), RevisionError> {
-        let failed = |error: io::Error| RevisionError::Git(format!("cannot copy files out of git: {error}"));
-        let mut command = command(self.top);
+    /// Writes files of the revision, and of others what these may refer to: that is found by the names
+    /// of files alone, so that it is too much rather than too little.
+    fn write(&self, mut wanted: Vec<String>, others: Vec<String>, copy: &Path) -> Result<(), RevisionError> {
+        let mut by_name: HashMap<String, Vec<String>> = HashMap::new();
+        for other in others {
+            let name = other.rsplit('/').next().unwrap_or(&other).to_owned();
+            by_name.entry(name).or_default().push(other);
+        }
+        let mut blobs = Blobs::open(self)?;
+        while let Some(name) = wanted.pop() {
+            let bytes = blobs.read(&name)?;
+            if !by_name.is_empty() {
+                let meant = load::file_names(&name, &bytes);
+                wanted.extend(meant.iter().filter_map(|name| by_name.remove(name)).flatten());
+            }
+            put(&copy.join(&name), &bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a path is that of a file or of a folder around it.
+fn holds(path: &str, file: &str) -> bool {
+    path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The files of a revision; one process for all of them, which ends with this.
+struct Blobs<'a> {
+    revision: &'a str,
+    child: Child,
+    ask: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl<'a> Blobs<'a> {
+    fn open(wanted: &Wanted<'a>) -> Result<Self, RevisionError> {
+        let mut command = command(wanted.top);
         command.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| no_git(&error))?;
-        let (Some(mut ask), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(ask), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(RevisionError::Git("git gave no pipes".to_owned()));
         };
-        let mut answers = BufReader::new(answers);
-        for name in names {
-            writeln!(ask, "{}:{name}", self.revision).and_then(|()| ask.flush()).map_err(failed)?;
-            let mut head = String::new();
-            answers.read_line(&mut head).map_err(failed)?;
-            // `<id> blob <bytes>`
-            let mut words = head.split_whitespace().skip(1);
-            let (kind, size) = (words.next(), words.next().and_then(|size| size.parse::<usize>().ok()));
-            let (Some("blob"), Some(size)) = (kind, size) else {
-                return Err(RevisionError::Git(format!("git has no file {name} at {}", self.revision)));
-            };
-            let mut bytes = vec![0; size + 1];
-            answers.read_exact(&mut bytes).map_err(failed)?;
-            bytes.truncate(size);
-            put(&copy.join(name), &bytes)?;
-        }
-        drop(ask);
-        child.wait().map(|_| ()).map_err(failed)
+        Ok(Self { revision: wanted.revision, child, ask, answers: BufReader::new(answers) })
+    }
+
+    fn read(&mut self, name: &str) -> Result<Vec<u8>, RevisionError> {
+        let failed = |error: io::Error| RevisionError::Git(format!("cannot copy files out of git: {error}"));
+        writeln!(self.ask, "{}:{name}", self.revision).and_then(|()| self.ask.flush()).map_err(failed)?;
+        let mut head = String::new();
+        self.answers.read_line(&mut head).map_err(failed)?;
+        // `<id> blob <bytes>`
+        let mut words = head.split_whitespace().skip(1);
+        let (kind, size) = (words.next(), words.next().and_then(|size| size.parse::<usize>().ok()));
+        let (Some("blob"), Some(size)) = (kind, size) else {
+            return Err(RevisionError::Git(format!("git has no file {name} at {}", self.revision)));
+        };
+        let mut bytes = vec![0; size + 1];
+        self.answers.read_exact(&mut bytes).map_err(failed)?;
+        bytes.truncate(size);
+        Ok(bytes)
+    }
+}
+
+impl Drop for Blobs<'_> {
+    fn drop(&mut self) {
+        // It waits for questions, and there are none any more; it may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -310,4 +385,74 @@ fn put(file: &Path, bytes: &[u8]) -> Result<(), RevisionError> {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     fs::write(file, bytes).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    /// The files of a folder, with `/`, sorted.
+    fn copied(folder: &Path) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut waiting = vec![folder.to_path_buf()];
+        while let Some(each) = waiting.pop() {
+            for entry in fs::read_dir(each).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    waiting.push(path);
+                } else {
+                    found.push(slashes(path.strip_prefix(folder).unwrap()));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// What lies beside a contract and is none of it stays where it is.
+    #[test]
+    fn what_nothing_refers_to_is_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(folder.path()).unwrap();
+        for (name, text) in [
+            ("openapi.yaml", "a: {$ref: './parts/pet%20shop.json#/x'}\nb: {$ref: https://x.y/z/id}\n"),
+            ("parts/pet shop.json", r#"{"$ref": "../more.yml"}"#),
+            ("more.yml", "{}"),
+            ("z/id.schema.json", "{}"),
+            ("package.json", "{}"),
+            ("shared/part.json", "{}"),
+            ("shared/other.json", "{}"),
+            ("api/one.json", r#"{"$ref": "https://shared.example/part"}"#),
+            ("api/two.json", "{}"),
+            ("mend.overlay", "{}"),
+            (
+                "codegen.toml",
+                "inputs = ['api']\n[mounts]\n'https://shared.example/' = 'shared'\n'https://z.example/' = 'z'\n[input]\noverlays = ['mend.overlay']\n",
+            ),
+        ] {
+            put(&top.join(name), text.as_bytes()).unwrap();
+        }
+        let author = ["-c", "user.name=T", "-c", "user.email=t@x.example", "-c", "commit.gpgsign=false"];
+        for args in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "a"]] {
+            git(&top, &[author.as_slice(), args].concat()).unwrap();
+        }
+        let cases: [(&str, &[&str]); 4] = [
+            ("openapi.yaml", &["more.yml", "openapi.yaml", "parts/pet shop.json", "z/id.schema.json"]),
+            ("mend.overlay", &["mend.overlay"]),
+            ("api", &["api/one.json", "api/two.json"]),
+            (
+                "codegen.toml",
+                &["api/one.json", "api/two.json", "codegen.toml", "mend.overlay", "shared/part.json"],
+            ),
+        ];
+        for (inside, expected) in cases {
+            let copy = tempfile::tempdir().unwrap();
+            let wanted = Wanted { top: &top, revision: "HEAD", inside, now: &top.join(inside) };
+            assert_eq!(wanted.extract(copy.path()).unwrap(), copy.path().join(inside));
+            assert_eq!(copied(copy.path()), expected, "{inside}");
+            assert_eq!(copy.path().join("z").is_dir(), !["mend.overlay", "api"].contains(&inside));
+        }
+    }
 }

@@ -14,7 +14,7 @@ use crate::{
 const SKIPPED: [&str; 3] = ["fixtures", "node_modules", "target"];
 
 /// What a URI without extension may be stored as.
-const ENDINGS: [&str; 5] = ["", ".json", ".schema.json", ".yaml", ".yml"];
+pub(crate) const ENDINGS: [&str; 5] = ["", ".json", ".schema.json", ".yaml", ".yml"];
 
 /// A file of an input.
 pub(crate) struct Found {
