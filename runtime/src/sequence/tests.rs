@@ -96,6 +96,10 @@ fn an_id_stays_until_another_is_dispatched() {
     // Of an event that was cut off nothing counts.
     assert_eq!(last("id: 7\ndata: a\n\nid: 9\ndata: b\n"), "7");
     assert_eq!(last("id: 7\ndata: a\n\nid\ndata: b\n\n"), "");
+    // Of an event that is too large it counts, wherever it stands.
+    let large = "1".repeat(101);
+    assert_eq!(last(&format!("id: 7\ndata: {large}\n\n")), "7");
+    assert_eq!(last(&format!("data: {large}\nid: 7\ndata: a\n\n")), "7");
     // With NUL it is ignored.
     assert_eq!(last("id: 7\ndata: a\n\nid: 1\0\ndata: b\n\n"), "7");
     events("id: a\0b\ndata: x\n\n", &["0+0 x"]);
