@@ -169,6 +169,22 @@ fn a_sequence_separates_records() {
     check("garbage\x1e{}\n", &["! item 0 at byte 0 was cut off", "1+8 {}"]);
 }
 
+/// RFC 7464, 2.2: a line feed is behind each text, so that it is there before the next one begins.
+#[test]
+fn a_record_is_there_as_soon_as_it_is_whole() {
+    let mut decoder = Decoder::new(Framing::Sequence, 100);
+    let mut then = |bytes: &[u8]| {
+        decoder.push(bytes);
+        shown(&mut decoder)
+    };
+    assert!(then(b"\x1e{\"a\":\"]}\\\\\\\"\",\n\"b\":[1\n]").is_empty());
+    assert!(then(b"}").is_empty());
+    assert_eq!(then(b"\n"), ["0+1 {\"a\":\"]}\\\\\\\"\",\n\"b\":[1\n]}"]);
+    assert!(then(b"\n\x1e12").is_empty());
+    assert_eq!(then(b"3 \n\x1e\"x\""), ["1+28 123"]);
+    assert_eq!(then(b"\r\n"), ["2+34 \"x\""]);
+}
+
 #[test]
 fn another_connection_continues_the_count() {
     let mut decoder = Decoder::new(Framing::Events, 100);
