@@ -1,14 +1,16 @@
 //! The schemas of generated types as [`schemars`] wants them, written from the tables that check
 //! the types: whoever embeds a type in a schema of their own publishes what its contract says.
 //!
-//! A type's schema accepts exactly what the contract's does. Two things can make it accept more, and
-//! a `$comment` says so where they do: a number that `serde_json` cannot hold without its feature
-//! `arbitrary_precision`, and a `format` that the contract asserts, which most readers of schemas
-//! take for an annotation.
+//! A type's schema accepts exactly what the contract's does. A number that `serde_json` cannot hold
+//! without its feature `arbitrary_precision` makes it accept more, and never less: a `not`, a `oneOf`
+//! or an `if` over such a number is widened as well. A `format` that the contract asserts is one for
+//! readers that assert formats; most take it for an annotation, below `not` too. A `$comment` says so
+//! where either is the case.
 //!
 //! `$dynamicRef` is written as what it comes to: the schemas that it reaches stand once for each
 //! meaning that they have.
 
+mod held;
 mod write;
 
 #[cfg(test)]
@@ -145,7 +147,7 @@ impl Names<'_> {
 }
 
 /// The schema of an enumeration that is its values.
-pub fn closed<'t>(values: &mut dyn Iterator<Item = &'t str>) -> Schema {
+pub fn closed(values: &mut dyn Iterator<Item = &str>) -> Schema {
     schemars::json_schema!({ "type": "string", "enum": values.collect::<Vec<_>>() })
 }
 
@@ -155,7 +157,7 @@ pub fn format(name: &str) -> Schema {
 }
 
 /// The schema of an enumeration that keeps other texts, too.
-pub fn open<'t>(values: &mut dyn Iterator<Item = &'t str>) -> Schema {
+pub fn open(values: &mut dyn Iterator<Item = &str>) -> Schema {
     schemars::json_schema!({ "type": "string", "examples": values.collect::<Vec<_>>() })
 }
 

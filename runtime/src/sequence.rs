@@ -151,6 +151,16 @@ impl Decoder {
         Self { state, ready: VecDeque::new() }
     }
 
+    /// The same for a stream that continues behind an event: its id is the last one until there is
+    /// another.
+    #[must_use]
+    pub fn behind(mut self, last_event_id: &str) -> Self {
+        if let State::Events(events) = &mut self.state {
+            events.behind(last_event_id);
+        }
+        self
+    }
+
     /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         match &mut self.state {

@@ -142,6 +142,8 @@ pub struct Source {
     pub(crate) limits: StreamLimits,
     pub(crate) checks: Checks,
     pub(crate) reopen: Option<Box<dyn Reopen>>,
+    /// The id that an event stream was asked to continue behind; empty for none.
+    pub(crate) last_event_id: String,
 }
 
 impl fmt::Debug for Source {
@@ -199,8 +201,8 @@ impl<T> Events<T> {
         self
     }
 
-    /// The id to continue behind, as the standard keeps it: that of the last event that had one.
-    /// Empty when there is none.
+    /// The id to continue behind, as the standard keeps it: that of the last event that had one, and
+    /// before any the one that the stream was begun behind. Empty when there is none.
     #[must_use]
     pub fn last_event_id(&self) -> &str {
         self.reader.last_event_id()

@@ -248,9 +248,12 @@ impl<T: Transport> Authorized<T> {
         if answer.status() != StatusCode::UNAUTHORIZED || !refused(shown) {
             return Ok(answer);
         }
-        // A server that answers 401 did nothing, so that another sending is no repetition.
+        // A server that answers 401 did nothing, so that another sending is no repetition. Where there
+        // is no other token that answer is the caller's: to say that nothing was sent would be untrue.
         let mut second = request;
-        self.authorize(operation, &mut second).await?;
+        if self.authorize(operation, &mut second).await.is_err() {
+            return Ok(answer);
+        }
         self.transport.send(operation, second).await
     }
 }
@@ -288,12 +291,14 @@ impl<T: Transport> crate::transport::StreamTransport for Authorized<T> {
             let again = request.body().again().map(|body| with_body(&request, body));
             let shown = self.authorize(operation, &mut request).await?;
             let answer = streams.open(operation, request).await?;
-            let Some(mut second) = again else { return Ok(answer) };
             if answer.status() != StatusCode::UNAUTHORIZED || !refused(shown) {
                 return Ok(answer);
             }
+            let Some(mut second) = again else { return Ok(answer) };
+            if self.authorize(operation, &mut second).await.is_err() {
+                return Ok(answer);
+            }
             drop(answer);
-            self.authorize(operation, &mut second).await?;
             streams.open(operation, second).await
         })
     }

@@ -121,11 +121,14 @@ impl Core {
 async fn open<C: StreamCall>(core: Core, request: Request) -> Outcomes<C::Stream, C::Refusal> {
     let (operation, request) = request.finish_pieces(&core.base_url)?;
     let again = again(&core, operation, &request);
+    let behind = request.headers().get(LAST_EVENT_ID).map(|id| id.as_bytes().to_vec());
+    let last_event_id = behind.and_then(|id| String::from_utf8(id).ok()).unwrap_or_default();
     let answer = connect(&core.transport, operation, request).await?;
     if let Some(content) = streamed(operation, &answer) {
         let (parts, body) = answer.into_parts();
         let reopen = again.map(|again| Box::new(again) as Box<dyn Reopen>);
-        let source = Source { body, content, limits: core.limits, checks: Checks::Tolerant, reopen };
+        let (limits, checks) = (core.limits, Checks::Tolerant);
+        let source = Source { body, content, limits, checks, reopen, last_event_id };
         let http::response::Parts { status, headers, extensions, .. } = parts;
         let body = C::Stream::start(source);
         return Ok(Answer { extensions, ..Answer::new(status, headers, body) });
@@ -203,10 +206,12 @@ impl Reopen for Again {
         let transport = Arc::clone(&self.transport);
         let operation = self.operation;
         let mut request = copy(&self.request);
-        if let Some(request) = &mut request
-            && let Some(id) = last_event(last_event_id)
-        {
-            request.headers_mut().insert(LAST_EVENT_ID, id);
+        if let Some(request) = &mut request {
+            // What the first request said is over when an event said something else, or nothing.
+            request.headers_mut().remove(LAST_EVENT_ID);
+            if let Some(id) = last_event(last_event_id) {
+                request.headers_mut().insert(LAST_EVENT_ID, id);
+            }
         }
         Box::pin(async move {
             let request = request.ok_or_else(no_streams)?;

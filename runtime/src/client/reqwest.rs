@@ -3,7 +3,7 @@
 #[cfg(feature = "stream")]
 mod pieces;
 
-use std::time::Duration;
+use std::{error::Error as StdError, iter::successors, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 
@@ -27,7 +27,8 @@ impl ReqwestTransport {
     pub const MAX_BODY: usize = 64 << 20;
 
     /// Ten seconds to connect, sixty for a whole call. A stream has no such end: of it, sixty for
-    /// the head, and between two pieces.
+    /// the head, and between two pieces. A body in pieces is sent before the head comes: who sends
+    /// for longer has a client of their own ([`from_client`](Self::from_client)).
     ///
     /// # Errors
     /// When the platform's TLS cannot be set up.
@@ -92,7 +93,9 @@ impl Transport for ReqwestTransport {
 
 /// Before there is an answer.
 fn unanswered(error: reqwest::Error) -> TransportError {
-    if error.is_builder() {
+    if let Some(fault) = of_own_body(&error) {
+        failed(error, fault, Delivery::Unknown)
+    } else if error.is_builder() {
         failed(error, TransportFault::Request, Delivery::NotSent)
     } else if error.is_connect() {
         failed(error, TransportFault::Connect, Delivery::NotSent)
@@ -101,6 +104,13 @@ fn unanswered(error: reqwest::Error) -> TransportError {
     } else {
         failed(error, TransportFault::Interrupted, Delivery::Unknown)
     }
+}
+
+/// What the body of the request itself failed with. What lies behind that may be about another
+/// connection, and says nothing of this one.
+fn of_own_body(error: &reqwest::Error) -> Option<TransportFault> {
+    let mut causes = successors(error.source(), |&cause| cause.source());
+    causes.find_map(|cause| cause.downcast_ref::<TransportError>()).map(TransportError::fault)
 }
 
 /// In the middle of an answer.

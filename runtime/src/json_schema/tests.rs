@@ -15,6 +15,7 @@ macro_rules! row {
 const A: SchemaId = SchemaId(0);
 const B: SchemaId = SchemaId(1);
 const C: SchemaId = SchemaId(2);
+const D: SchemaId = SchemaId(3);
 
 static PLAIN: Tables<'static> = Tables {
     schemas: &[
@@ -93,6 +94,66 @@ fn a_number_that_cannot_be_written_widens_its_rule() {
     check(Keyword::MultipleOf(long()), json!({}));
     check(Keyword::Const(Literal::Number(long())), json!({}));
     check(Keyword::Const(Literal::Bool(true)), json!({ "const": true }));
+}
+
+/// Where a wider rule would refuse more, what stands around it is wider too.
+#[test]
+fn a_number_that_cannot_be_written_never_narrows_what_is_around_it() {
+    let long = || Keyword::Const(Literal::Number(Number::literal("9007199254740993.5")));
+    let check = |keyword: Keyword<'static>, expected: Value| {
+        let keywords: &'static [Keyword<'static>] = vec![keyword].leak();
+        let schemas: &'static [Row<'static>] = vec![
+            row!(0, keywords),
+            row!(0, vec![long()].leak()),
+            // It is reached through another.
+            row!(0, vec![Keyword::Items { schema: B, from: 0 }].leak()),
+            row!(0, vec![Keyword::MinItems(1)].leak()),
+        ]
+        .leak();
+        let tables: &'static Tables<'static> =
+            Box::leak(Box::new(Tables { schemas, resources: PLAIN.resources }));
+        let writer = Writer { tables, annotations: &[], members: &[] };
+        let mut refer = |row: SchemaId, _: &Meaning<'static>| Some(json!({ "$ref": row.0.to_string() }));
+        let mut found = writer.schema(A, &Meaning::default(), &mut refer);
+        found.as_object_mut().unwrap().remove("$comment");
+        assert_eq!(found, expected);
+    };
+    check(Keyword::Not(D), json!({ "not": { "$ref": "3" } }));
+    check(Keyword::Not(C), json!({}));
+    check(Keyword::OneOf(&[D, D], None), json!({ "oneOf": [{ "$ref": "3" }, { "$ref": "3" }] }));
+    check(
+        Keyword::OneOf(&[C, D], None),
+        json!({ "allOf": [{ "anyOf": [{ "$ref": "2" }, { "$ref": "3" }] }] }),
+    );
+    check(
+        Keyword::If { condition: B, then: None, otherwise: Some(D) },
+        json!({ "allOf": [{ "anyOf": [{ "$ref": "1" }, { "$ref": "3" }, true] }] }),
+    );
+    check(
+        Keyword::If { condition: D, then: Some(B), otherwise: None },
+        json!({ "if": { "$ref": "3" }, "then": { "$ref": "1" } }),
+    );
+    check(
+        Keyword::Contains { schema: B, min: Some(2), max: Some(3) },
+        json!({ "contains": { "$ref": "1" }, "minContains": 2 }),
+    );
+}
+
+/// Core 8.2.3: both say something of the value.
+#[test]
+fn two_references_of_one_schema_both_count() {
+    static BOTH: Tables<'static> = Tables {
+        schemas: &[
+            row!(0, &[Keyword::Ref(B), Keyword::DynamicRef { anchor: "c", initial: C }]),
+            row!(0, &[Keyword::MinProperties(1)]),
+            row!(0, &[Keyword::MaxProperties(3)]),
+        ],
+        resources: &[Resource { uri: "https://test.example/root.json", dynamic_anchors: &[("c", C)] }],
+    };
+    let writer = Writer { tables: &BOTH, annotations: &[], members: &[] };
+    let mut refer = |row: SchemaId, _: &Meaning<'static>| Some(json!({ "$ref": row.0.to_string() }));
+    let found = writer.schema(A, &Meaning::default(), &mut refer);
+    assert_eq!(found, json!({ "$ref": "1", "allOf": [{ "$ref": "2" }] }));
 }
 
 static TREE: Tables<'static> = Tables {

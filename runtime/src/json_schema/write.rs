@@ -2,10 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Annotations, Described};
+use super::{
+    Annotations, Described,
+    held::{are_exact, exact, literal},
+};
 use crate::{
     Number,
-    schema::{Keyword, Literal, SchemaId, Tables, Types},
+    schema::{Keyword, SchemaId, Tables, Types},
 };
 
 /// What `$dynamicRef`s mean at a place: the anchors of the resources that were entered on the way,
@@ -153,10 +156,13 @@ impl<'t> Parts<'_, '_, 't> {
         match keyword {
             Keyword::Contains { schema, min, max } => {
                 self.put_schema("contains", *schema);
-                for (name, count) in [("minContains", min), ("maxContains", max)] {
-                    if let Some(count) = count {
-                        self.put(name, *count);
-                    }
+                if let Some(count) = min {
+                    self.put("minContains", *count);
+                }
+                match max {
+                    Some(count) if self.are_exact(&[*schema]) => self.put("maxContains", *count),
+                    Some(_) => self.widened("maxContains"),
+                    None => {}
                 }
             }
             Keyword::PrefixItems(list) => self.put_list("prefixItems", list),
@@ -178,8 +184,22 @@ impl<'t> Parts<'_, '_, 't> {
             Keyword::DependentSchemas(list) => self.put_named("dependentSchemas", list.iter().copied()),
             Keyword::AllOf(list) => self.put_list("allOf", list),
             Keyword::AnyOf(list, _) => self.put_list("anyOf", list),
-            Keyword::OneOf(list, _) => self.put_list("oneOf", list),
-            Keyword::Not(schema) => self.put_schema("not", *schema),
+            Keyword::OneOf(list, _) if self.are_exact(list) => self.put_list("oneOf", list),
+            Keyword::OneOf(list, _) => {
+                let any: Vec<Value> = list.iter().map(|row| self.below(*row)).collect();
+                self.beside.push(json!({ "anyOf": any }));
+                self.widened("oneOf");
+            }
+            Keyword::Not(schema) if self.are_exact(&[*schema]) => self.put_schema("not", *schema),
+            Keyword::Not(_) => self.widened("not"),
+            Keyword::If { condition, then, otherwise } if !self.are_exact(&[*condition]) => {
+                // Refuses nothing; what it says of members counts for `unevaluatedProperties`.
+                let mut any = vec![self.below(*condition)];
+                any.extend(then.iter().chain(otherwise).map(|row| self.below(*row)));
+                any.push(Value::Bool(true));
+                self.beside.push(json!({ "anyOf": any }));
+                self.widened("if");
+            }
             Keyword::If { condition, then, otherwise } => {
                 self.put_schema("if", *condition);
                 for (name, schema) in [("then", then), ("else", otherwise)] {
@@ -237,7 +257,10 @@ impl<'t> Parts<'_, '_, 't> {
 
     fn reference(&mut self, target: SchemaId) {
         match self.below(target) {
-            Value::Object(mut target) if target.len() == 1 && target.contains_key("$ref") => {
+            // A schema may have a `$ref` and a `$dynamicRef`.
+            Value::Object(mut target)
+                if target.len() == 1 && target.contains_key("$ref") && !self.out.contains_key("$ref") =>
+            {
                 self.out.append(&mut target);
             }
             other => self.beside.push(other),
@@ -265,6 +288,11 @@ impl<'t> Parts<'_, '_, 't> {
                 self.widened(keyword);
             }
         }
+    }
+
+    /// Whether schemas are written as narrow as the contract has them.
+    fn are_exact(&self, rows: &[SchemaId]) -> bool {
+        are_exact(self.writer.tables, rows)
     }
 
     fn widened(&mut self, keyword: &str) {
@@ -302,27 +330,6 @@ impl Side {
         };
         [nearest, next].into_iter().find(|candidate| float(*candidate).is_some_and(|own| allows(&own)))
     }
-}
-
-/// A number that keeps its value as `serde_json` holds it.
-fn exact(number: &Number) -> Option<serde_json::Number> {
-    let held: serde_json::Number = serde_json::from_str(&number.text()).ok()?;
-    (Number::parse(&held.to_string()).ok()? == *number).then_some(held)
-}
-
-/// A literal; nothing when a number in it cannot be written.
-fn literal(value: &Literal<'_>) -> Option<Value> {
-    Some(match value {
-        Literal::Null => Value::Null,
-        Literal::Bool(value) => Value::Bool(*value),
-        Literal::Number(number) => Value::Number(exact(number)?),
-        Literal::String(text) => Value::from(*text),
-        Literal::Array(items) => Value::Array(items.iter().map(literal).collect::<Option<_>>()?),
-        Literal::Object(members) => {
-            let members = members.iter().map(|(name, value)| Some(((*name).to_owned(), literal(value)?)));
-            Value::Object(members.collect::<Option<_>>()?)
-        }
-    })
 }
 
 fn type_names(types: Types) -> Vec<&'static str> {

@@ -230,3 +230,31 @@ async fn any_service_is_a_transport() {
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Other, Delivery::Unknown));
     assert!(!format!("{error} {error:?}").contains("secret"));
 }
+
+/// What goes wrong in the middle of an answer is said as the service says it, and was sent.
+#[cfg(feature = "tower")]
+#[tokio::test]
+async fn a_body_of_a_service_breaks() {
+    use ::tower::service_fn;
+
+    struct Broken;
+    impl http_body::Body for Broken {
+        type Data = Bytes;
+        type Error = std::io::Error;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
+            Poll::Ready(Some(Err(std::io::Error::other("http://secret"))))
+        }
+    }
+    let breaks = service_fn(|_: Request<Bytes>| async { Ok::<_, TransportError>(Response::new(Broken)) });
+    let transport = TowerTransport::new(breaks);
+    let error = transport.send(&READ, request()).await.unwrap_err();
+    assert_eq!((error.fault(), error.delivery()), (TransportFault::Interrupted, Delivery::Unknown));
+    let transport = transport.with_faults(|_| (TransportFault::Timeout, Delivery::NotSent));
+    let error = transport.send(&READ, request()).await.unwrap_err();
+    assert_eq!((error.fault(), error.delivery()), (TransportFault::Timeout, Delivery::Unknown));
+    assert!(!format!("{error} {error:?}").contains("secret"));
+}

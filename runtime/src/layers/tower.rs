@@ -92,8 +92,12 @@ where
             let mut whole = BytesMut::new();
             while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
                 let frame = frame.map_err(|error| {
-                    let _ = self.error(error.into());
-                    TransportError::new(TransportFault::Interrupted, Delivery::Unknown)
+                    // An answer has begun: whatever the error says of it, the request arrived.
+                    let fault = match self.error(error.into()).fault() {
+                        TransportFault::Other => TransportFault::Interrupted,
+                        fault => fault,
+                    };
+                    TransportError::new(fault, Delivery::Unknown)
                 })?;
                 let Ok(data) = frame.into_data() else { continue };
                 if data.len() > self.max_body - whole.len() {

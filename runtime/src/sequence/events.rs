@@ -65,6 +65,11 @@ impl Events {
         }
     }
 
+    pub(super) fn behind(&mut self, last_event_id: &str) {
+        last_event_id.clone_into(&mut self.last_event_id);
+        self.id_buffer.clone_from(&self.last_event_id);
+    }
+
     pub(super) fn last_event_id(&self) -> &str {
         &self.last_event_id
     }
@@ -121,7 +126,7 @@ impl Events {
         if !self.begun {
             self.begun = true;
             let comment = *first == b':';
-            self.kept = if comment || self.event.too_large { Kept::Nothing } else { Kept::Bytes };
+            self.kept = if comment { Kept::Nothing } else { Kept::Bytes };
             if !comment {
                 self.event.offset.get_or_insert(self.offset);
             }
@@ -159,6 +164,8 @@ impl Events {
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
+            // What is not to be had; its id counts all the same.
+            "event" | "data" if self.event.too_large => {}
             "event" => value.clone_into(&mut self.event.kind),
             "data" => {
                 self.event.data.push_str(value);

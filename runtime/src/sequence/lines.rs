@@ -22,6 +22,34 @@ pub(super) struct Lines {
     index: u64,
     /// Whether no item of this connection has ended yet.
     first: bool,
+    nesting: Nesting,
+}
+
+/// How far a document of a sequence is, as its brackets and quotes say it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Nesting {
+    begun: bool,
+    depth: u64,
+    text: bool,
+    escaped: bool,
+}
+
+impl Nesting {
+    /// Takes the next byte: whether it is the line feed behind a whole document.
+    fn ends(&mut self, byte: u8) -> bool {
+        match byte {
+            _ if mem::take(&mut self.escaped) => {}
+            b'\\' if self.text => self.escaped = true,
+            b'"' => (self.begun, self.text) = (true, !self.text),
+            _ if self.text => {}
+            b'\n' => return self.begun && self.depth == 0,
+            b' ' | b'\t' | b'\r' => {}
+            b'{' | b'[' => (self.begun, self.depth) = (true, self.depth + 1),
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => self.begun = true,
+        }
+        false
+    }
 }
 
 impl Lines {
@@ -35,22 +63,31 @@ impl Lines {
             offset: 0,
             index: 0,
             first: true,
+            nesting: Nesting { begun: false, depth: 0, text: false, escaped: false },
         }
     }
 
     pub(super) fn restart(&mut self) {
         self.item.clear();
         (self.too_large, self.first, self.from) = (false, true, self.offset);
+        self.nesting = Nesting::default();
     }
 
     pub(super) fn push(&mut self, mut bytes: &[u8], ready: &mut VecDeque<Result<Item, Fault>>) {
-        while let Some(end) = bytes.iter().position(|byte| *byte == self.separator) {
-            self.continue_item(&bytes[..end]);
-            self.offset += 1;
+        while let Some(end) = bytes.iter().position(|byte| self.is_end(*byte)) {
+            let separated = bytes[end] == self.separator;
+            self.continue_item(&bytes[..end + usize::from(!separated)]);
+            self.offset += u64::from(separated);
             self.end(ready);
             bytes = &bytes[end + 1..];
         }
         self.continue_item(bytes);
+    }
+
+    /// Whether an item ends at the next byte. One of a sequence has a line feed behind it (RFC 7464,
+    /// 2.2), so that nobody waits for the separator of the next, which may be long in coming.
+    fn is_end(&mut self, byte: u8) -> bool {
+        byte == self.separator || (self.separator == RECORD_SEPARATOR && self.nesting.ends(byte))
     }
 
     pub(super) fn finish(&mut self, ready: &mut VecDeque<Result<Item, Fault>>) {
@@ -71,6 +108,7 @@ impl Lines {
     }
 
     fn end(&mut self, ready: &mut VecDeque<Result<Item, Fault>>) {
+        self.nesting = Nesting::default();
         let mut data = mem::take(&mut self.item);
         let place = Place { index: self.index, offset: mem::replace(&mut self.from, self.offset) };
         if mem::take(&mut self.first) && data.starts_with(BOM) {

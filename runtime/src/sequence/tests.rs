@@ -96,6 +96,10 @@ fn an_id_stays_until_another_is_dispatched() {
     // Of an event that was cut off nothing counts.
     assert_eq!(last("id: 7\ndata: a\n\nid: 9\ndata: b\n"), "7");
     assert_eq!(last("id: 7\ndata: a\n\nid\ndata: b\n\n"), "");
+    // Of an event that is too large it counts, wherever it stands.
+    let large = "1".repeat(101);
+    assert_eq!(last(&format!("id: 7\ndata: {large}\n\n")), "7");
+    assert_eq!(last(&format!("data: {large}\nid: 7\ndata: a\n\n")), "7");
     // With NUL it is ignored.
     assert_eq!(last("id: 7\ndata: a\n\nid: 1\0\ndata: b\n\n"), "7");
     events("id: a\0b\ndata: x\n\n", &["0+0 x"]);
@@ -163,6 +167,22 @@ fn a_sequence_separates_records() {
     // What is cut off in the middle is an item that no reader can read; the next one is whole.
     check("\x1e{\"a\":\x1e{}\n", &["0+1 {\"a\":", "1+7 {}"]);
     check("garbage\x1e{}\n", &["! item 0 at byte 0 was cut off", "1+8 {}"]);
+}
+
+/// RFC 7464, 2.2: a line feed is behind each text, so that it is there before the next one begins.
+#[test]
+fn a_record_is_there_as_soon_as_it_is_whole() {
+    let mut decoder = Decoder::new(Framing::Sequence, 100);
+    let mut then = |bytes: &[u8]| {
+        decoder.push(bytes);
+        shown(&mut decoder)
+    };
+    assert!(then(b"\x1e{\"a\":\"]}\\\\\\\"\",\n\"b\":[1\n]").is_empty());
+    assert!(then(b"}").is_empty());
+    assert_eq!(then(b"\n"), ["0+1 {\"a\":\"]}\\\\\\\"\",\n\"b\":[1\n]}"]);
+    assert!(then(b"\n\x1e12").is_empty());
+    assert_eq!(then(b"3 \n\x1e\"x\""), ["1+28 123"]);
+    assert_eq!(then(b"\r\n"), ["2+34 \"x\""]);
 }
 
 #[test]

@@ -145,7 +145,7 @@ impl Call {
         let body = context.take_body().unwrap_or_else(|| ByteStream::from(super::Bytes::new()));
         let content = self.content().unwrap_or(&NOTHING);
         let (limits, checks) = (StreamLimits::default(), Checks::Strict);
-        S::start(Source { body, content, limits, checks, reopen: None })
+        S::start(Source { body, content, limits, checks, reopen: None, last_event_id: String::new() })
     }
 
     /// Writes an answer in pieces: its head now, its body while the handler makes it.

@@ -29,7 +29,7 @@ pub(crate) type Reopening =
 
 /// Connects again.
 pub(crate) trait Reopen: Send {
-    /// Sends the same request, with `Last-Event-ID` unless the id is empty.
+    /// Sends the same request, with this `Last-Event-ID`; without one where the id is empty.
     fn reopen(&self, last_event_id: &str) -> Reopening;
 
     /// Whether an answer is the stream.
@@ -61,12 +61,12 @@ enum State {
 
 impl Reader {
     pub(super) fn new(source: Source) -> Self {
-        let Source { body, content, limits, checks, reopen } = source;
+        let Source { body, content, limits, checks, reopen, last_event_id } = source;
         let items = match content.format {
             Format::Items(items) => items,
             _ => Items::new(Framing::Lines),
         };
-        let decoder = Decoder::new(items.framing, limits.item);
+        let decoder = Decoder::new(items.framing, limits.item).behind(&last_event_id);
         Self {
             state: State::Reading(body),
             decoder,

@@ -415,6 +415,19 @@ async fn lines_bytes_and_texts() {
     assert_eq!(event.retry, Some(Duration::from_millis(5)));
 }
 
+/// WHATWG HTML, 9.2.3: whoever begins behind an event stays behind it until there is another, and
+/// an empty id takes it back.
+#[tokio::test]
+async fn an_id_from_before_counts_until_another_comes() {
+    let fake =
+        Fake::new([sse(&[]), sse(&["data: 1\n\n"]), sse(&["id:\ndata: 2\n\n"]), sse(&["data: [DONE]\n\n"])]);
+    let core = fake.core();
+    let events = core.open::<Watch>(Watch.request(&core)).after("7").await.unwrap().into_body();
+    assert_eq!(events.last_event_id(), "7");
+    assert_eq!(all(events.reconnecting(fake.clone(), Reconnection::default())).await, ["1", "2"]);
+    assert_eq!(fake.ids(), ["7", "7", "7", ""]);
+}
+
 /// A reader of an earlier process continues where that one ended.
 #[tokio::test]
 async fn a_stream_begins_behind_an_id() {

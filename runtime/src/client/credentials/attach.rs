@@ -7,7 +7,7 @@ use http::{
 };
 
 use super::{Scheme, SchemeKind};
-use crate::parameters::write::encoded;
+use crate::{format::base64, parameters::write::encoded};
 
 /// A request that cannot hold its credential. Does not print it.
 pub(super) type Unfit = &'static str;
@@ -27,7 +27,7 @@ pub(super) fn attach<B>(scheme: &Scheme, secret: &str, request: &mut http::Reque
             *request.uri_mut() = with_pair(request.uri(), &pair).map_err(|_| UNFIT)?;
         }
         SchemeKind::Cookie(name) => cookie(name, secret, request)?,
-        SchemeKind::Basic => authorization(&format!("Basic {}", base64(secret.as_bytes())), request)?,
+        SchemeKind::Basic => authorization(&format!("Basic {}", base64::encode(secret.as_bytes())), request)?,
         SchemeKind::Bearer { .. } => authorization(&format!("Bearer {secret}"), request)?,
         SchemeKind::Authorization(word) => authorization(&format!("{word} {secret}"), request)?,
         SchemeKind::Connection => {}
@@ -72,20 +72,4 @@ fn with_pair(uri: &Uri, pair: &str) -> Result<Uri, InvalidUri> {
     parts.path_and_query = Some(PathAndQuery::try_from(text)?);
     // The other parts are those of an address that was whole.
     Ok(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
-}
-
-/// RFC 4648, 4.
-pub(super) fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |index: usize| u32::from(three.get(index).copied().unwrap_or(0));
-        let group = at(0) << 16 | at(1) << 8 | at(2);
-        for digit in 0..4 {
-            let here = digit <= three.len();
-            let index = (group >> (18 - 6 * digit)) & 0x3f;
-            out.push(if here { char::from(DIGITS[index as usize]) } else { '=' });
-        }
-    }
-    out
 }

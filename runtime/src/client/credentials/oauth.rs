@@ -1,5 +1,5 @@
 //! Tokens for a client's own credentials (RFC 6749, 4.4): fetched when they are needed, kept while
-//! they last, by one request at a time however many wait.
+//! they last, by one request at a time however many wait, who all have its answer.
 
 use std::{
     fmt,
@@ -15,9 +15,10 @@ use http::{
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 
-use super::{attach::base64, declined};
+use super::declined;
 use crate::{
     Json,
+    format::base64,
     operation::{Operation, Repeat},
     parameters::write::encoded,
     secret::Secret,
@@ -130,6 +131,10 @@ struct State {
     token: Option<Token>,
     /// Somebody fetches one.
     busy: bool,
+    /// Which fetch that is, or which was the last.
+    fetch: u64,
+    /// The last one that failed, and why.
+    failed: Option<(u64, String)>,
     waiting: Vec<Waker>,
 }
 
@@ -165,28 +170,50 @@ impl Tokens {
 
     /// One that lasts.
     pub(super) async fn token<T: Transport + ?Sized>(&self, transport: &T) -> Result<Secret, TransportError> {
+        let mut awaited = None;
         let known = poll_fn(|context| {
             let now = (self.client.now)();
             let mut state = self.state();
             let lasts = |token: &&Token| token.until.is_none_or(|until| now < until);
             if let Some(token) = state.token.as_ref().filter(lasts) {
-                return Poll::Ready(Some(token.secret.clone()));
+                return Poll::Ready(Ok(Some(token.secret.clone())));
+            }
+            // Whoever waited for a fetch has its answer: one after another they would wait in vain as
+            // long as all of them together.
+            if let (Some(awaited), Some((failed, reason))) = (awaited, &state.failed)
+                && *failed >= awaited
+            {
+                return Poll::Ready(Err(declined().with_source(reason.clone())));
             }
             if state.busy {
-                state.waiting.push(context.waker().clone());
+                awaited.get_or_insert(state.fetch);
+                // Who is asked often while it waits is woken once.
+                if !state.waiting.iter().any(|known| known.will_wake(context.waker())) {
+                    state.waiting.push(context.waker().clone());
+                }
                 return Poll::Pending;
             }
             state.busy = true;
-            Poll::Ready(None)
+            state.fetch += 1;
+            Poll::Ready(Ok(None))
         });
-        if let Some(known) = known.await {
+        if let Some(known) = known.await? {
             return Ok(known);
         }
         let _turn = Turn(self);
-        let token = self.fetch(transport).await?;
-        let secret = token.secret.clone();
-        self.state().token = Some(token);
-        Ok(secret)
+        let fetched = self.fetch(transport).await;
+        let mut state = self.state();
+        match fetched {
+            Ok(token) => {
+                let secret = token.secret.clone();
+                state.token = Some(token);
+                Ok(secret)
+            }
+            Err(reason) => {
+                state.failed = Some((state.fetch, reason.clone()));
+                Err(declined().with_source(reason))
+            }
+        }
     }
 
     /// A server does not take this one any more.
@@ -197,13 +224,13 @@ impl Tokens {
         }
     }
 
-    async fn fetch<T: Transport + ?Sized>(&self, transport: &T) -> Result<Token, TransportError> {
-        let request = self.request().map_err(|reason| declined().with_source(reason))?;
+    /// Another one, or why there is none.
+    async fn fetch<T: Transport + ?Sized>(&self, transport: &T) -> Result<Token, String> {
+        let request = self.request()?;
+        // Before it is sent: nobody knows how long the answer was on its way.
+        let asked = (self.client.now)();
         // Not of the operation that waits for it: that one was not sent.
-        let answer = transport
-            .send(&TOKEN, request)
-            .await
-            .map_err(|error| declined().with_source(format!("no token: {error}")))?;
+        let answer = transport.send(&TOKEN, request).await.map_err(|error| format!("no token: {error}"))?;
         let status = answer.status();
         let body = Json::parse(answer.body()).unwrap_or(Json::Null);
         let text = |pointer: &str| body.pointer(pointer).and_then(Json::as_str);
@@ -212,21 +239,17 @@ impl Tokens {
             let word =
                 text("/error").filter(|word| word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
             let word = word.map(|word| format!(" {word}")).unwrap_or_default();
-            return Err(
-                declined().with_source(format!("no token: the token endpoint answered {status}{word}"))
-            );
+            return Err(format!("no token: the token endpoint answered {status}{word}"));
         };
         let kind = text("/token_type").unwrap_or("bearer");
         if !kind.eq_ignore_ascii_case("bearer") {
-            return Err(
-                declined().with_source("no token: the token endpoint gives none of the type `bearer`")
-            );
+            return Err("no token: the token endpoint gives none of the type `bearer`".to_owned());
         }
         let lifetime = body.pointer("/expires_in").and_then(Json::as_number).and_then(|n| n.as_u64());
         let until = lifetime.and_then(|seconds| {
             let lifetime = Duration::from_secs(seconds);
             // One that lasts for less than that is used for half of its time.
-            (self.client.now)().checked_add(lifetime.saturating_sub(self.client.early.min(lifetime / 2)))
+            asked.checked_add(lifetime.saturating_sub(self.client.early.min(lifetime / 2)))
         });
         Ok(Token { secret: Secret::from(token.to_owned()), until })
     }
@@ -261,7 +284,7 @@ impl Tokens {
         if *authentication == ClientAuthentication::Basic {
             // RFC 6749, 2.3.1: both encoded as in a form before they are joined.
             let pair = format!("{}:{}", encoded(id, &[]), encoded(secret.expose(), &[]));
-            let mut value = HeaderValue::try_from(format!("Basic {}", base64(pair.as_bytes())))
+            let mut value = HeaderValue::try_from(format!("Basic {}", base64::encode(pair.as_bytes())))
                 .map_err(|_| "no token: the client's id or secret cannot be sent")?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);

@@ -5,13 +5,14 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
-    task::{Context, Waker},
+    task::{Context, Wake, Waker},
     time::{Duration, Instant},
 };
 
 use http::{Request, Response};
 
-use super::{attach::base64, *};
+use super::*;
+use crate::format::base64;
 
 const SCHEMES: &[Scheme] = &[
     Scheme { name: "header", kind: SchemeKind::Header("X-Key") },
@@ -80,6 +81,32 @@ impl Transport for Fake {
         Box::pin(async move {
             tokio::task::yield_now().await;
             Ok(Response::builder().status(status).body(body.into()).unwrap())
+        })
+    }
+
+    #[cfg(feature = "stream")]
+    fn streams(&self) -> Option<&dyn crate::transport::StreamTransport> {
+        Some(self)
+    }
+}
+
+#[cfg(feature = "stream")]
+impl crate::transport::StreamTransport for Fake {
+    fn open<'a>(
+        &'a self,
+        operation: &'static Operation,
+        request: Request<crate::transport::RequestBody>,
+    ) -> crate::transport::Opening<'a> {
+        use crate::transport::{ByteStream, RequestBody};
+
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let body = match body {
+                RequestBody::Whole(bytes) => bytes,
+                RequestBody::Pieces(pieces) => pieces.collect(100).await?,
+            };
+            let answer = self.send(operation, Request::from_parts(parts, body)).await?;
+            Ok(answer.map(ByteStream::from))
         })
     }
 }
@@ -203,7 +230,7 @@ async fn tokens_are_fetched_once_and_in_time() {
     assert!([one, two, three].into_iter().all(|answer| answer.unwrap().status() == 200));
     let token = format!(
         "POST http://id.example/token authorization=Basic {} grant_type=client_credentials&scope=a%20b&audience=x%20y",
-        base64(b"my%20app:s%3Aecret")
+        base64::encode(b"my%20app:s%3Aecret")
     );
     let with = |token: &str| format!("GET http://a/ authorization=Bearer {token}");
     assert_eq!(fake.sent(), [token.clone(), with("t7"), with("t7"), with("t7")]);
@@ -216,6 +243,103 @@ async fn tokens_are_fetched_once_and_in_time() {
     passed.store(200, Ordering::SeqCst);
     assert_eq!(call().await.unwrap().status(), 200);
     assert_eq!(fake.sent()[7..], [token.clone(), with("t9"), token, with("t10")]);
+}
+
+/// One after another they would ask a server in trouble, each after the time of all before it.
+#[tokio::test]
+async fn a_fetch_that_failed_is_the_answer_of_all_who_wait_for_it() {
+    let fake = Fake::new(|_| (503, String::new()));
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake.clone());
+    let call = || transport.send(&OAUTH, request("http://a/"));
+    let (one, two, three) = tokio::join!(call(), call(), call());
+    for came in [one, two, three] {
+        let text = came.unwrap_err().to_string();
+        assert!(text.ends_with("no token: the token endpoint answered 503 Service Unavailable"), "{text}");
+    }
+    assert_eq!(fake.sent().len(), 1);
+    // Who comes later asks anew.
+    call().await.unwrap_err();
+    assert_eq!(fake.sent().len(), 2);
+}
+
+/// A task that waits for more than a token is polled for each of them.
+#[tokio::test]
+async fn who_is_polled_often_waits_once() {
+    struct Task;
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {}
+    }
+    let fake = Fake::new(server());
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake);
+    let task = Arc::new(Task);
+    let waker = Waker::from(Arc::clone(&task));
+    let mut context = Context::from_waker(&waker);
+    let mut first = transport.send(&OAUTH, request("http://a/"));
+    let mut second = transport.send(&OAUTH, request("http://a/"));
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    assert!((0..100).all(|_| second.as_mut().poll(&mut context).is_pending()));
+    assert!(Arc::strong_count(&task) < 10);
+}
+
+/// By the clock of who asks: an answer that was long on its way gives a token that is as old.
+#[tokio::test]
+async fn a_token_lasts_from_when_it_was_asked_for() {
+    let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    let (clock, way) = (Arc::clone(&passed), Arc::clone(&passed));
+    let client = ClientCredentials::new("a", "b")
+        .with_clock(move || start + Duration::from_secs(clock.load(Ordering::SeqCst)));
+    let answers = server();
+    let fake = Fake::new(move |request| {
+        if request.uri().host() == Some("id.example") {
+            way.fetch_add(50, Ordering::SeqCst);
+        }
+        answers(request)
+    });
+    let transport = Keyring::new(SECURITY).client(4, client).over(fake.clone());
+    transport.send(&OAUTH, request("http://a/")).await.unwrap();
+    assert_eq!(fake.sent().len(), 2);
+    passed.store(70, Ordering::SeqCst);
+    transport.send(&OAUTH, request("http://a/")).await.unwrap();
+    assert_eq!(fake.sent().len(), 4);
+}
+
+/// What was sent was sent, whatever the token endpoint says later.
+#[tokio::test]
+async fn a_refusal_without_another_token_is_the_answer() {
+    let fetched = AtomicU64::new(0);
+    let fake = Fake::new(move |request| {
+        if request.uri().host() != Some("id.example") {
+            return (401, String::new());
+        }
+        let first = fetched.fetch_add(1, Ordering::SeqCst) == 0;
+        (if first { 200 } else { 500 }, r#"{"access_token":"t","token_type":"Bearer"}"#.to_owned())
+    });
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake.clone());
+    assert_eq!(transport.send(&OAUTH, request("http://a/")).await.unwrap().status(), 401);
+    assert_eq!(fake.sent().len(), 3);
+}
+
+/// A body in pieces cannot be sent again; the next call has another token all the same.
+#[cfg(feature = "stream")]
+#[tokio::test]
+async fn a_token_that_an_upload_was_refused_with_is_replaced() {
+    use crate::transport::{ByteStream, RequestBody};
+
+    let fetched = AtomicU64::new(0);
+    let fake = Fake::new(move |request| {
+        if request.uri().host() == Some("id.example") {
+            let number = fetched.fetch_add(1, Ordering::SeqCst);
+            return (200, format!(r#"{{"access_token":"t{number}","token_type":"Bearer"}}"#));
+        }
+        (if request.headers()["authorization"] == "Bearer t0" { 401 } else { 200 }, String::new())
+    });
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake);
+    let upload = async || {
+        let body = RequestBody::Pieces(ByteStream::from("piece"));
+        let request = Request::builder().uri("http://a/").body(body).unwrap();
+        transport.streams().unwrap().open(&OAUTH, request).await.unwrap().status().as_u16()
+    };
+    assert_eq!([upload().await, upload().await], [401, 200]);
 }
 
 #[tokio::test]

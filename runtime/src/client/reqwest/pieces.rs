@@ -36,3 +36,44 @@ impl StreamTransport for ReqwestTransport {
         Box::pin(self.begin(request))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::TcpListener,
+        pin::Pin,
+        task::{Context, Poll},
+    };
+
+    use bytes::Bytes;
+    use futures_core::Stream;
+
+    use super::*;
+
+    /// One piece, and then an error with a cause that is about another connection.
+    struct Broken(u8);
+
+    impl Stream for Broken {
+        type Item = Result<Bytes, TransportError>;
+
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            self.0 += 1;
+            Poll::Ready(Some(match self.0 {
+                1 => Ok(Bytes::from_static(b"piece")),
+                _ => Err(TransportError::new(TransportFault::Request, Delivery::NotSent)),
+            }))
+        }
+    }
+
+    /// The connection that was in the middle of it is not to blame, and had bytes of it.
+    #[tokio::test]
+    async fn a_body_that_breaks_says_so() {
+        // Nobody accepts: that the system does is enough to send to.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let body = RequestBody::Pieces(ByteStream::new(Broken(0)));
+        let request = http::Request::post(uri).body(body).unwrap();
+        let error = ReqwestTransport::new().unwrap().open(&Operation::NONE, request).await.unwrap_err();
+        assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::Unknown));
+    }
+}
