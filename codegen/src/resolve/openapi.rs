@@ -13,7 +13,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use contract_runtime::{Json, Map, media};
 
-use self::security::Requirements;
+use self::{
+    object::{Kind, is_extension},
+    security::Requirements,
+};
 
 use crate::{
     api::{Api, Header, MediaType, Operation, RequestBody, Response, Status, Tag},
@@ -30,7 +33,7 @@ const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "
 fn operations<'t>(item: &Spot<'t>) -> Vec<(&'t str, Spot<'t>)> {
     let own = item.members().filter(|(key, _)| METHODS.contains(key));
     let more = item.get("additionalOperations");
-    let more = more.iter().flat_map(Spot::members);
+    let more = more.iter().flat_map(Spot::entries);
     let mut all: Vec<(&str, Spot<'t>)> = own.collect();
     all.extend(more);
     all
@@ -47,7 +50,7 @@ pub(crate) fn read(
         .sources
         .ids()
         .filter(|id| discovery.sources.is_input(*id))
-        .filter(|id| discovery.objects.contains(&(*id, String::new(), object::Kind::Document)))
+        .filter(|id| discovery.objects.contains(&(*id, String::new(), Kind::Document)))
         .collect();
     roots.sort_by_key(|id| discovery.sources.get(*id).map(|source| source.uri.clone()));
     let mut apis = Vec::new();
@@ -79,10 +82,19 @@ impl<'t> Spot<'t> {
         Self { source: self.source, pointer: join(&self.pointer, &member.key), tree: &member.value }
     }
 
-    /// Members that are no extensions.
+    /// Members that are no extensions, of an object that may have some.
     fn members(&self) -> impl Iterator<Item = (&'t str, Self)> {
-        let members = self.tree.members().iter().filter(|member| !member.key.starts_with("x-"));
-        members.map(|member| (member.key.as_str(), self.member(member)))
+        self.entries().filter(|(key, _)| !key.starts_with("x-"))
+    }
+
+    /// All members, of a map: what its keys begin with is the author's choice.
+    fn entries(&self) -> impl Iterator<Item = (&'t str, Self)> {
+        self.tree.members().iter().map(|member| (member.key.as_str(), self.member(member)))
+    }
+
+    /// The entries of a `content`; no media type is without a slash, and may begin as extensions do.
+    fn media(&self) -> impl Iterator<Item = (&'t str, Self)> {
+        self.entries().filter(|(key, _)| !is_extension(Kind::Content, key))
     }
 
     fn elements(&self) -> impl Iterator<Item = Self> {
@@ -131,7 +143,7 @@ impl<'t> Reader<'_, 't> {
             self.tags(&tags, &mut api);
         }
         if let Some(schemes) = components.and_then(|components| components.get("securitySchemes")) {
-            for (name, scheme) in schemes.members() {
+            for (name, scheme) in schemes.entries() {
                 self.schemes.insert(name.to_owned());
                 if let Some(scheme) = self.behind(&scheme) {
                     api.security_schemes.push((name.to_owned(), scheme.tree.to_json()));
@@ -148,7 +160,7 @@ impl<'t> Reader<'_, 't> {
             }
         }
         if let Some(webhooks) = root.get("webhooks") {
-            for (name, item) in webhooks.members() {
+            for (name, item) in webhooks.entries() {
                 self.item(name, &item, &security, false, &mut api.webhooks);
             }
         }
@@ -228,7 +240,7 @@ impl<'t> Reader<'_, 't> {
             let Some(operation) = self.behind(&operation) else { continue };
             let Some(callbacks) = operation.get("callbacks") else { continue };
             let caller = operation.text("operationId").unwrap_or_else(|| make_id(method, &item.pointer));
-            for (name, callback) in callbacks.members() {
+            for (name, callback) in callbacks.entries() {
                 let Some(callback) = self.behind(&callback) else { continue };
                 for (expression, item) in callback.members() {
                     let mut found = Vec::new();
@@ -322,7 +334,7 @@ impl<'t> Reader<'_, 't> {
             return Vec::new();
         };
         let mut out: Vec<MediaType> = Vec::new();
-        for (name, media) in content.members() {
+        for (name, media) in content.media() {
             if !name.contains('/') {
                 let message = format!("`{name}` is no media type: write `type/subtype`");
                 let problem = Diagnostic::error("invalid-openapi", message).at(media.place());
@@ -338,7 +350,7 @@ impl<'t> Reader<'_, 't> {
             }
             let media = self.behind(&media).unwrap_or(media);
             let encoding = media.get("encoding").map(|encoding| {
-                encoding.members().map(|(name, each)| (name.to_owned(), each.tree.to_json())).collect()
+                encoding.entries().map(|(name, each)| (name.to_owned(), each.tree.to_json())).collect()
             });
             out.push(MediaType {
                 name: name.to_owned(),
@@ -365,7 +377,7 @@ impl<'t> Reader<'_, 't> {
     fn headers(&mut self, spot: &Spot<'t>) -> Vec<Header> {
         let Some(headers) = spot.get("headers") else { return Vec::new() };
         let mut out = Vec::new();
-        for (name, header) in headers.members() {
+        for (name, header) in headers.entries() {
             if name.eq_ignore_ascii_case("content-type") {
                 // OpenAPI 3.1, 4.8.17.1.
                 let message = format!("the response header `{name}` is described by `content`");
@@ -437,7 +449,7 @@ impl<'t> Reader<'_, 't> {
 fn addresses(servers: &Spot<'_>) -> Vec<String> {
     let address = |server: Spot<'_>| {
         let mut url = server.text("url")?;
-        for (name, variable) in server.get("variables").iter().flat_map(Spot::members) {
+        for (name, variable) in server.get("variables").iter().flat_map(Spot::entries) {
             if let Some(default) = variable.text("default") {
                 url = url.replace(&format!("{{{name}}}"), &default);
             }

@@ -291,6 +291,11 @@ const FLOW: &[Field] = &[
     must("scopes", TextMap),
 ];
 
+/// Whether a member is an extension. Among media types only what can be none is.
+pub(crate) fn is_extension(kind: Kind, key: &str) -> bool {
+    kind.extensible() && key.starts_with("x-") && !(kind == Kind::Content && key.contains('/'))
+}
+
 impl Kind {
     /// Its fixed fields.
     pub(crate) const fn fields(self) -> &'static [Field] {

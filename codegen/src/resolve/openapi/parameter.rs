@@ -118,8 +118,7 @@ impl<'t> Reader<'_, 't> {
         let mut fault = |at: &Spot<'t>, message: String, mend: &str| {
             self.problems.push(Diagnostic::error("invalid-openapi", message).at(at.place()).mended(mend));
         };
-        let first =
-            content.as_ref().and_then(|content| content.members().find(|(name, _)| name.contains('/')));
+        let first = content.as_ref().and_then(|content| content.media().find(|(name, _)| name.contains('/')));
         match (&schema, &content) {
             (None, None) => {
                 fault(spot, format!("{what} must have `schema` or `content`"), "it is read as text");
@@ -131,7 +130,7 @@ impl<'t> Reader<'_, 't> {
                     "`schema` counts",
                 );
             }
-            (None, Some(content)) if content.members().count() != 1 || first.is_none() => {
+            (None, Some(content)) if content.media().count() != 1 || first.is_none() => {
                 let message = format!("the `content` of {what} must have exactly one entry");
                 let mend = if first.is_some() { "the first counts" } else { "it is read as text" };
                 fault(content, message, mend);
@@ -141,6 +140,7 @@ impl<'t> Reader<'_, 't> {
         match (schema, first) {
             (Some(schema), _) => (self.schema(&schema), None),
             (None, Some((name, media))) => {
+                let media = self.behind(&media).unwrap_or(media);
                 (media.get("schema").and_then(|schema| self.schema(&schema)), Some(name.to_owned()))
             }
             (None, None) => (None, None),

@@ -527,3 +527,30 @@ fn items_of_a_media_type() {
     assert_eq!(graph.schema(lines.item_schema.unwrap()).types, Some(Types::BOOLEAN));
     assert_eq!((lines.data_schema, lines.schema), (None, None));
 }
+
+/// What keys of a map begin with is the author's choice: only objects with fields have extensions.
+#[test]
+fn names_may_begin_as_extensions_do() {
+    let (graph, api) = good(
+        "paths:\n  /a:\n    get:\n      security: [{x-api-key: []}]\n      responses:\n        200:\n          description: d\n          headers: {x-rate-limit: {schema: {type: integer}}}\n          content: {x-own/json: {schema: {type: boolean}}, x-note: 1}\ncomponents:\n  securitySchemes: {x-api-key: {type: apiKey, in: header, name: K}}\n",
+    );
+    assert_eq!(api.security_schemes[0].0, "x-api-key");
+    let operation = &api.operations[0];
+    assert_eq!(operation.security, [[("x-api-key".to_owned(), Vec::<String>::new())]]);
+    let response = &operation.responses[0];
+    assert_eq!(response.headers[0].name, "x-rate-limit");
+    let [media] = &response.content[..] else { panic!("one") };
+    assert_eq!(media.name, "x-own/json");
+    assert_eq!(graph.schema(media.schema.unwrap()).types, Some(Types::BOOLEAN));
+}
+
+/// OpenAPI 3.2, 4.14: a media type may stand among the components, that of a parameter too.
+#[test]
+fn media_types_of_parameters_are_referred_to() {
+    let (graph, api) = good(
+        "paths:\n  /a:\n    get:\n      parameters: [{name: q, in: query, content: {application/json: {$ref: '#/components/mediaTypes/M'}}}]\n      responses: {}\ncomponents:\n  mediaTypes: {M: {schema: {type: boolean}}}\n",
+    );
+    let parameter = &api.operations[0].parameters[0];
+    assert_eq!(parameter.content.as_deref(), Some("application/json"));
+    assert_eq!(graph.schema(parameter.schema.unwrap()).types, Some(Types::BOOLEAN));
+}

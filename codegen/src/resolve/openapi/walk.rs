@@ -14,7 +14,7 @@ use crate::{
     tree::{Member, Place, SourceId, Tree, Value, join},
 };
 
-use super::object::{Field, Form, Kind, Need, Version};
+use super::object::{Field, Form, Kind, Need, Version, is_extension};
 
 impl<'t> Discovery<'t> {
     /// Visits an object, once per kind that it is used as.
@@ -47,7 +47,7 @@ impl<'t> Discovery<'t> {
         let old = job.dialect.draft == Draft::OpenApi30;
         let mut children = Vec::new();
         for member in job.tree.members() {
-            if kind.extensible() && member.key.starts_with("x-") {
+            if is_extension(kind, &member.key) {
                 continue;
             }
             let field = kind.fields().iter().find(|field| field.name == member.key);
