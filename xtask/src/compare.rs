@@ -272,7 +272,10 @@ fn one(
             }
         }
     }
-    (generator.finish)(output, package)?;
+    if let Err(error) = (generator.finish)(output, package) {
+        outcome.failure = Some(format!("no package can be made of its output: {error}"));
+        return Ok(outcome);
+    }
     outcome.lines = lines(&output.join("src"))?;
     if output.join("Cargo.toml").is_file() {
         outcome.checked = Some(check(output, package)?);

@@ -1,4 +1,4 @@
-//! `lower`: the document that progenitor gets.
+//! `lower`: the contract in the words of OpenAPI 3.0.3, or of draft-07.
 
 use contract_codegen::{engines::draft_07, explain::whereabouts, generate::lowered, plan::Side};
 use serde_json::json;

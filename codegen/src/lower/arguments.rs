@@ -145,7 +145,20 @@ pub(super) fn distinct(id: &str, seen: &mut BTreeSet<String>) -> String {
     let mut number = 1;
     while !seen.insert(name.clone()) {
         number += 1;
-        name = format!("{base}_{number}");
+        // Of `type_` progenitor would make `type_2` all the same.
+        name = format!("{}_{number}", base.trim_end_matches('_'));
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_called_as_progenitor_calls_them() {
+        let mut seen = BTreeSet::new();
+        let names = ["listShips", "type", "list_ships", "Type"].map(|id| distinct(id, &mut seen));
+        assert_eq!(names, ["list_ships", "type_", "list_ships_2", "type_2"]);
+    }
 }

@@ -4,7 +4,7 @@
 //! Keyed by type and not by schema: progenitor allows one type for all refusals of an
 //! operation and compares components, so that the same type under two names would be two.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use heck::ToPascalCase;
 use serde_json::{Map, Value};
@@ -36,6 +36,9 @@ pub(super) type Subject = (TypeRef, Option<SchemaId>);
 pub struct Components {
     list: Vec<Component>,
     by_subject: BTreeMap<Subject, usize>,
+    taken: BTreeSet<String>,
+    /// The last number of each name that several have.
+    numbers: BTreeMap<String, usize>,
 }
 
 impl Components {
@@ -86,15 +89,38 @@ impl Components {
 
     /// The type's own name where it has one and progenitor leaves it as it is: it looks
     /// replacements up by the name in its own spelling, and a miss would generate a type.
-    fn free(&self, name: &str) -> String {
+    fn free(&mut self, name: &str) -> String {
         let plain =
             name.chars().all(|character| character.is_ascii_alphanumeric()) && name.to_pascal_case() == name;
         let base = if plain { name } else { "Type" };
-        let taken = |key: &str| self.list.iter().any(|component| component.key == key);
-        if plain && !taken(base) {
+        if plain && self.taken.insert(base.to_owned()) {
             return base.to_owned();
         }
-        let number = (2..).find(|number| !taken(&format!("{base}{number}"))).unwrap_or(0);
-        format!("{base}{number}")
+        let number = self.numbers.entry(base.to_owned()).or_insert(1);
+        loop {
+            *number += 1;
+            let key = format!("{base}{number}");
+            if self.taken.insert(key.clone()) {
+                return key;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_counted_where_several_want_one() {
+        let mut components = Components::default();
+        let keys =
+            ["Ship", "a_b", "Ship", "Type2", "Vec<Ship>", "Ship3", "Ship"].map(|name| components.free(name));
+        assert_eq!(keys, ["Ship", "Type2", "Ship2", "Type22", "Type3", "Ship3", "Ship4"]);
+        // Thousands of one name are not counted anew each time.
+        for _ in 1..20_000 {
+            let _ = components.free("Json");
+        }
+        assert_eq!(components.free("Json"), "Json20000");
     }
 }

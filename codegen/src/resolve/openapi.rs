@@ -50,7 +50,7 @@ pub(crate) fn read(
         .sources
         .ids()
         .filter(|id| discovery.sources.is_input(*id))
-        .filter(|id| discovery.objects.contains(&(*id, String::new(), object::Kind::Document)))
+        .filter(|id| discovery.objects.contains(&(*id, String::new(), Kind::Document)))
         .collect();
     roots.sort_by_key(|id| discovery.sources.get(*id).map(|source| source.uri.clone()));
     let mut apis = Vec::new();
