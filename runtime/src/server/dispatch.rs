@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use http::{Method, StatusCode, header, request::Parts};
 
 use super::{BrokenAnswer, Call, Context, Outcome, Rejection, Router, media};
-use crate::operation::{Lookup, Operation, Operations};
+use crate::operation::{self, Lookup, Operation, Operations};
 
 /// What a router needs to know beside its service.
 #[derive(Clone)]
@@ -95,7 +95,8 @@ pub enum Event<'a> {
     Panicked,
     /// An answer broke the contract and was not sent.
     BrokenAnswer(&'a BrokenAnswer),
-    /// An item of an answer in pieces broke the contract; the answer ended with those before it.
+    /// An item of an answer in pieces cannot be written, or breaks the contract where answers are
+    /// checked; the answer ended with those before it.
     #[cfg(feature = "stream")]
     BrokenItem(&'a crate::stream::BrokenItem),
 }
@@ -111,7 +112,8 @@ pub type Reject<S> = fn(&S, &Context, Rejection) -> Response;
 
 /// The operations of a service; [`Endpoints::into_router`] serves them, and whoever puts steps of
 /// its own between has each step by itself: [`Endpoints::route`], [`Endpoints::body`],
-/// [`Call::new`], the generated `Incoming`, [`Endpoints::answer`], [`Endpoints::rejected`].
+/// [`Call::new`], the generated `Incoming`, [`Endpoints::answer`], [`Endpoints::rejected`]. An answer
+/// in pieces is behind `Context::take_answer`.
 pub struct Endpoints<S> {
     service: Arc<S>,
     operations: Operations,
@@ -191,8 +193,9 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         let handling = catch_unwind(AssertUnwindSafe(|| (self.handler)(&self.service, &call))).ok();
         let answer = self.answer(context, handling).await?;
         #[cfg(feature = "stream")]
-        if let Some(body) = context.take_answer(self.broken_items(context)) {
-            return Ok(answer.into_response_of(body));
+        if let Some(write) = context.take_write() {
+            let check = self.options.check_answers.of(context);
+            return Ok(answer.into_response_of(write(check, self.broken_items(context))));
         }
         Ok(answer.into_response())
     }
@@ -201,25 +204,24 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     /// beside them.
     async fn bytes(&self, operation: &Operation, context: &Context, body: Body) -> Result<Bytes, Rejection> {
         #[cfg(feature = "stream")]
-        if operation.body.is_some_and(|expected| super::pieces::reads_pieces(&expected, context.headers())) {
-            let empty = self.body(operation, context.parts(), Body::empty()).await?;
+        if let Some(expected) = &operation.body
+            && super::pieces::reads_pieces(expected, context.headers())
+        {
+            accepted(expected, context.parts(), &body)?;
             context.pass_body(body, self.options.stream_limit);
-            return Ok(empty);
+            return Ok(Bytes::new());
         }
         self.body(operation, context.parts(), body).await
     }
 
     #[cfg(feature = "stream")]
-    fn broken_items(&self, context: &Context) -> Option<super::BrokenItems> {
-        if !self.options.check_answers.of(context) {
-            return None;
-        }
+    fn broken_items(&self, context: &Context) -> super::BrokenItems {
         let (hook, context) = (self.options.on_event.clone(), context.clone());
-        Some(Box::new(move |broken| {
+        Box::new(move |broken| {
             if let Some(hook) = &hook {
                 hook(&context, Event::BrokenItem(broken));
             }
-        }))
+        })
     }
 
     /// The answer of a call that is on its way: a panic is [`Rejection::Internal`], an answer that
@@ -292,13 +294,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     /// [`Rejection::UnsupportedMediaType`], [`Rejection::TooLarge`] or [`Rejection::Incomplete`].
     pub async fn body(&self, operation: &Operation, parts: &Parts, body: Body) -> Result<Bytes, Rejection> {
         let Some(expected) = &operation.body else { return Ok(Bytes::new()) };
-        let is_empty = HttpBody::is_end_stream(&body);
-        let untyped = !parts.headers.contains_key(header::CONTENT_TYPE);
-        let is_missing = is_empty && untyped && !expected.required;
-        if !is_missing && !media::accepts(expected, &parts.headers) {
-            let expected = expected.content.iter().map(|content| content.media_type).collect();
-            return Err(Rejection::UnsupportedMediaType { expected });
-        }
+        accepted(expected, parts, &body)?;
         read(body, self.options.body_limit).await
     }
 
@@ -316,6 +312,17 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
             hook(context, event);
         }
     }
+}
+
+/// Refuses a body of a media type that is not read; one that is missing may have none.
+fn accepted(expected: &operation::Body, parts: &Parts, body: &Body) -> Result<(), Rejection> {
+    let untyped = !parts.headers.contains_key(header::CONTENT_TYPE);
+    let is_missing = HttpBody::is_end_stream(body) && untyped && !expected.required;
+    if is_missing || media::accepts(expected, &parts.headers) {
+        return Ok(());
+    }
+    let expected = expected.content.iter().map(|content| content.media_type).collect();
+    Err(Rejection::UnsupportedMediaType { expected })
 }
 
 /// Reads a body of at most `limit` bytes; what is announced as larger is not read at all.

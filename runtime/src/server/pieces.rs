@@ -61,30 +61,29 @@ impl<T> fmt::Debug for ItemStream<T> {
 
 /// What becomes the body of an answer; see [`EventStream`], [`ItemStream`] and [`ByteStream`].
 pub trait Streaming: Send + 'static {
-    /// Begins to write it as the contract says; items that break it are told.
-    fn pieces(self, content: Option<&'static Content>, check: Option<BrokenItems>) -> ByteStream;
+    /// Begins to write it as the contract says, each item checked or not.
+    fn pieces(self, content: Option<&'static Content>, check: bool, told: BrokenItems) -> ByteStream;
 }
 
-/// Told of the item that ended an answer. Without it, items are not checked.
+/// Told of the item that ended an answer.
 pub type BrokenItems = Box<dyn Fn(&BrokenItem) + Send>;
 
 impl Streaming for ByteStream {
-    fn pieces(self, _: Option<&'static Content>, _: Option<BrokenItems>) -> ByteStream {
+    fn pieces(self, _: Option<&'static Content>, _: bool, _: BrokenItems) -> ByteStream {
         self
     }
 }
 
 impl<T: Serialize + 'static> Streaming for EventStream<T> {
-    fn pieces(self, content: Option<&'static Content>, check: Option<BrokenItems>) -> ByteStream {
-        let validator = content.and_then(|content| content.validator).filter(|_| check.is_some());
-        let told = move |broken: &BrokenItem| check.iter().for_each(|tell| tell(broken));
+    fn pieces(self, content: Option<&'static Content>, check: bool, told: BrokenItems) -> ByteStream {
+        let validator = content.and_then(|content| content.validator).filter(|_| check);
         written(self.0, items(content), validator, told)
     }
 }
 
 impl<T: Serialize + 'static> Streaming for ItemStream<T> {
-    fn pieces(self, content: Option<&'static Content>, check: Option<BrokenItems>) -> ByteStream {
-        EventStream(Box::pin(Plain(Box::pin(self.0)))).pieces(content, check)
+    fn pieces(self, content: Option<&'static Content>, check: bool, told: BrokenItems) -> ByteStream {
+        EventStream(Box::pin(Plain(Box::pin(self.0)))).pieces(content, check, told)
     }
 }
 
@@ -95,7 +94,7 @@ fn items(content: Option<&Content>) -> Items {
     }
 }
 
-type Write = Box<dyn FnOnce(Option<BrokenItems>) -> ByteStream + Send>;
+pub(super) type Write = Box<dyn FnOnce(bool, BrokenItems) -> ByteStream + Send>;
 
 /// What of a call does not fit in memory: it passes beside the call's bytes, once.
 #[derive(Clone, Default)]
@@ -130,20 +129,26 @@ impl Context {
     }
 
     /// The body of an answer in pieces, once; `None` for one that is whole. What is given is told
-    /// of the item that breaks the contract; without it items are not checked.
+    /// of the item that ends it: one that cannot be written, or breaks the contract and is checked.
     #[must_use]
-    pub fn take_answer(&self, check: Option<BrokenItems>) -> Option<ByteStream> {
-        let write = self.beside().with(|passing| passing.answer.take())?;
-        Some(write(check))
+    pub fn take_answer(&self, check: bool, told: BrokenItems) -> Option<ByteStream> {
+        Some(self.take_write()?(check, told))
+    }
+
+    pub(super) fn take_write(&self) -> Option<Write> {
+        self.beside().with(|passing| passing.answer.take())
     }
 }
 
 impl Call {
-    /// The body, read while it comes. What was taken before is empty.
+    /// The body, read while it comes; one that was read already, by whoever calls the steps by
+    /// themselves, from memory. What was taken before is empty, as one of a media type that is read
+    /// whole.
     pub fn pieces<S: Streamed>(&self) -> S {
         let context = self.context();
-        let body = context.take_body().unwrap_or_else(|| ByteStream::from(super::Bytes::new()));
         let content = self.content().unwrap_or(&NOTHING);
+        let whole = || if in_pieces(content) { context.body().clone() } else { super::Bytes::new() };
+        let body = context.take_body().unwrap_or_else(|| ByteStream::from(whole()));
         let (limits, checks) = (StreamLimits::default(), Checks::Strict);
         S::start(Source { body, content, limits, checks, reopen: None, last_event_id: String::new() })
     }
@@ -162,7 +167,7 @@ impl Call {
         let answer = self.answer(status, media_type, reply, super::Bytes::new());
         let response = self.operation().response(answer.status.as_u16());
         let content = response.and_then(|response| response.of(media_type));
-        let write: Write = Box::new(move |check| body.pieces(content, check));
+        let write: Write = Box::new(move |check, told| body.pieces(content, check, told));
         self.context().beside().with(|passing| passing.answer = Some(write));
         Ok(answer)
     }
@@ -184,5 +189,12 @@ impl Answer {
 pub(super) fn reads_pieces(body: &crate::operation::Body, headers: &http::HeaderMap) -> bool {
     let named = headers.get(http::header::CONTENT_TYPE).and_then(|line| line.to_str().ok());
     let content = named.and_then(|line| body.of(line)).or(body.content.first());
-    content.is_some_and(|content| matches!(content.format, Format::Pieces | Format::Items(_)))
+    content.is_some_and(in_pieces)
 }
+
+const fn in_pieces(content: &Content) -> bool {
+    matches!(content.format, Format::Pieces | Format::Items(_))
+}
+
+#[cfg(test)]
+mod tests;
