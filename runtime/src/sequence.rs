@@ -79,7 +79,7 @@ impl fmt::Display for Place {
 }
 
 /// One item, its bytes not looked at. Events have fields of their own, other items the data alone.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Item {
     /// Where it stands.
     pub place: Place,
@@ -91,6 +91,16 @@ pub struct Item {
     pub id: Option<String>,
     /// `retry` in milliseconds, where this event has one.
     pub retry: Option<u64>,
+}
+
+/// Place and size: what it holds may be secret.
+impl fmt::Debug for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Item")
+            .field("place", &self.place)
+            .field("bytes", &self.data.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// An item that is not to be had; those behind it are.
@@ -126,13 +136,20 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// Finds the items in bytes that arrive in pieces of any size.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Decoder {
     state: State,
     ready: VecDeque<Result<Item, Fault>>,
 }
 
-#[derive(Clone, Debug)]
+/// How many items are there.
+impl fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder").field("ready", &self.ready.len()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone)]
 enum State {
     Events(Events),
     Lines(Lines),

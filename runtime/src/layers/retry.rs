@@ -29,7 +29,8 @@ pub struct Retries {
     /// Default thirty seconds.
     pub patience: Duration,
     /// How many retries there may be beyond a tenth of the answers that came, over all calls, so
-    /// that a server in trouble is not asked more than it is anyway. Default ten.
+    /// that a server in trouble is not asked more than it is anyway. With zero there are none at
+    /// all. Default ten.
     pub budget: u32,
 }
 

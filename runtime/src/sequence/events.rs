@@ -6,7 +6,7 @@ use super::{Fault, Item, Place};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Events {
     limit: usize,
     /// The bytes of this connection so far that a BOM may begin with; `None` behind the beginning.
@@ -35,7 +35,7 @@ enum Kept {
 }
 
 /// The event that has begun.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 struct Event {
     /// Where its first field stands.
     offset: Option<u64>,

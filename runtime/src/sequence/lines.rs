@@ -9,7 +9,7 @@ pub(super) const RECORD_SEPARATOR: u8 = 0x1e;
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Lines {
     limit: usize,
     /// What stands between documents: the end of a line, or a record separator.

@@ -185,6 +185,21 @@ fn a_record_is_there_as_soon_as_it_is_whole() {
     assert_eq!(then(b"\r\n"), ["2+34 \"x\""]);
 }
 
+/// What stands in a stream reaches no log by `Debug`.
+#[test]
+fn nothing_prints_what_it_holds() {
+    for (framing, bytes) in
+        [(Framing::Events, "id: hush\ndata: hush\n\ndata: hush"), (Framing::Lines, "\"hush\"\n\"hush")]
+    {
+        let mut decoder = Decoder::new(framing, 100);
+        decoder.push(bytes.as_bytes());
+        let mut text = format!("{decoder:?}");
+        text += &format!("{:?}", decoder.pop().unwrap().unwrap());
+        text += &format!("{:?}", Outgoing { data: "hush", id: Some("hush"), ..Outgoing::default() });
+        assert!(!text.contains("hush") && !text.contains("104"), "{text}");
+    }
+}
+
 #[test]
 fn another_connection_continues_the_count() {
     let mut decoder = Decoder::new(Framing::Events, 100);

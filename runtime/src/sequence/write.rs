@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Framing, lines::RECORD_SEPARATOR};
 
 /// An item to be written. Only events have more than the data.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Outgoing<'a> {
     /// The document, or the text of an event.
     pub data: &'a str,
@@ -15,6 +15,13 @@ pub struct Outgoing<'a> {
     pub id: Option<&'a str>,
     /// `retry`, in milliseconds.
     pub retry: Option<u64>,
+}
+
+/// Its size, as of an [`Item`](super::Item).
+impl fmt::Debug for Outgoing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outgoing").field("bytes", &self.data.len()).finish_non_exhaustive()
+    }
 }
 
 /// An item that its framing has no place for: a line break or NUL in the name or id of an event.
