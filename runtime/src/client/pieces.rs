@@ -247,7 +247,8 @@ impl Request {
 
     /// A body of items, each sent when it comes; each is checked by the schema that the
     /// operation's table has for it, unless checks are off. One that breaks it ends the request
-    /// with [`TransportFault::Request`]: what went before it may have been acted on.
+    /// with [`TransportFault::Request`](crate::transport::TransportFault::Request): what went before it may have been
+    /// acted on.
     pub fn items<T: Serialize + 'static>(
         self,
         media_type: &'static str,
