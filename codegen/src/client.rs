@@ -6,6 +6,7 @@
 
 mod docs;
 mod module;
+mod pages;
 mod write;
 
 use proc_macro2::TokenStream;

@@ -5,6 +5,7 @@
 //! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
 
 mod overlay;
+mod pages;
 mod position;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
@@ -12,6 +13,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use serde::Deserialize;
 
 pub use self::overlay::Overlay;
+pub use self::pages::{
+    CursorWay, LinkTable, LinkWay, OffsetBy, OffsetWay, PageWay, Pages, Targets, UrlTable, UrlWay,
+};
 
 use crate::{
     diagnostics::{Faults, Text, Texts},
@@ -66,6 +70,8 @@ pub struct Config {
     pub operations: OperationConfig,
     /// What is handed on as it comes; nothing without it.
     pub streams: Option<StreamConfig>,
+    /// Operations that answer page by page.
+    pub pages: Vec<Pages>,
     /// The file itself, for diagnostics.
     #[serde(skip)]
     pub file: Option<ConfigFile>,

@@ -302,6 +302,7 @@ impl Project {
             operations: &self.config.operations,
             client: &self.config.client,
             streams: self.config.streams.as_ref(),
+            pages: &self.config.pages,
             scope_table: self.config.tables.iter().any(|table| table.name == SCOPE),
             implied_objects: contract.options.implied_objects,
         }

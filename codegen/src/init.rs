@@ -4,6 +4,7 @@
 //! [`findings`] looks and decides nothing; [`codegen_toml`] writes. What `generate` would refuse
 //! with the defaults is settled there; all else stands as a comment.
 
+mod pages;
 mod print;
 mod secrets;
 
@@ -12,7 +13,7 @@ use std::{
     path::PathBuf,
 };
 
-pub use self::print::codegen_toml;
+pub use self::{pages::Paged, print::codegen_toml};
 use crate::{
     api::ParameterIn,
     client,
@@ -57,6 +58,8 @@ pub struct Findings {
     pub idempotency: Vec<String>,
     /// Header parameters that something around the client supplies.
     pub transport: Vec<String>,
+    /// Operations that look as if they answered page by page.
+    pub pages: Vec<Paged>,
     /// Where the prefixes of URIs are answered from: prefix, folder or file as it was given.
     pub mounts: Vec<(String, PathBuf)>,
     /// URIs that references ask for and that nothing answers.
@@ -106,6 +109,7 @@ fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics>
         servers: api.servers.clone(),
         tags: tags(contract, &plans.paths),
         secrets: secrets::secrets(contract),
+        pages: pages::pages(&plans.paths, contract),
         unanswered: unanswered(contract),
         ..Findings::default()
     };

@@ -96,7 +96,8 @@ pub(crate) fn needed(config: &Config, parts: &BTreeSet<Part>) -> Vec<&'static st
 fn more(config: &Config, part: Part) -> impl Iterator<Item = &'static str> {
     let stream = (config.streams.is_some() && part != Part::Schemars).then_some("stream");
     let credentials = (config.client.credentials && part == Part::Client).then_some("credentials");
-    credentials.into_iter().chain(stream)
+    let pages = (!config.pages.is_empty() && part == Part::Client).then_some("pages");
+    credentials.into_iter().chain(pages).chain(stream)
 }
 
 /// The oldest compiler that the runtime, and with it all output, is for.

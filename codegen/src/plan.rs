@@ -15,6 +15,7 @@ mod answers;
 mod bodies;
 mod names;
 mod order;
+mod pages;
 mod parts;
 mod reason;
 mod streams;
@@ -25,6 +26,7 @@ use std::collections::BTreeSet;
 pub use answers::{Answers, Case, Choice, Outcome, Payload};
 pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Row};
 pub(crate) use order::one_at_each_place;
+pub use pages::{Limit, Pages, Route, Step, Unfit, Way, check as check_pages};
 pub use parts::{Part, PartCount, PartForm};
 pub use streams::{Item, Streamed, StreamedAnswer, StreamedBody, Streams, check as check_streams};
 pub use text::{Scalar, Shape};
@@ -33,7 +35,7 @@ use contract_runtime::Json;
 
 use crate::{
     api::{self, Api, Operation, ParameterIn},
-    config::{ClientConfig, Config, OperationConfig, StreamConfig},
+    config::{self, ClientConfig, Config, OperationConfig, StreamConfig},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, SchemaId},
     shape::{Shapes, TypeRef},
@@ -54,6 +56,8 @@ pub struct Given<'a> {
     pub client: &'a ClientConfig,
     /// What is handed on as it comes.
     pub streams: Option<&'a StreamConfig>,
+    /// What comes page by page.
+    pub pages: &'a [config::Pages],
     /// Whether a registry table is called [`SCOPE`].
     pub scope_table: bool,
     /// Whether `properties` without `type` mean an object.
@@ -81,6 +85,8 @@ pub struct Plan<'a> {
     pub calls: Vec<Call<'a>>,
     /// What is handed on as it comes, where anything is.
     pub streams: Option<&'a StreamConfig>,
+    /// What is wrong with what was said of pages.
+    pub unfit: Vec<Unfit>,
     /// The order in which paths are tried, as indices of `calls`.
     pub order: Vec<usize>,
     /// The enums of answers and refusals, each once, by name.
@@ -170,6 +176,8 @@ pub struct Call<'a> {
     pub accept: Option<String>,
     /// What of it is handed on as it comes.
     pub streams: Streams,
+    /// The number of the `[[pages]]` by which it answers page by page, and how.
+    pub pages: Option<(usize, Pages)>,
     /// Whether a caller need not sign in.
     pub anonymous: bool,
     /// Alternatives of scopes, each once; none when some alternative asks for no scope.
@@ -269,6 +277,7 @@ pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     let calls = operations.iter().zip(names).map(|(operation, names)| call(given, side, operation, names));
     let mut calls: Vec<Call<'a>> = calls.collect();
     streams::name(&mut calls);
+    let unfit = pages::decide(given, side, &mut calls);
     let choices = answers::choices(given.shapes, &mut calls);
     let common = answers::common(&calls);
     let order = match side {
@@ -279,7 +288,7 @@ pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     let scopes = if side == Side::Paths { scopes(given.api) } else { Vec::new() };
     let scope_table = given.scope_table;
     let streams = given.streams.filter(|_| calls.iter().any(|call| !call.streams.is_empty()));
-    Plan { side, api: given.api, streams, calls, order, choices, common, scopes, scope_table }
+    Plan { side, api: given.api, streams, unfit, calls, order, choices, common, scopes, scope_table }
 }
 
 /// Reports options that name an operation which the contract does not have.
@@ -300,7 +309,9 @@ pub fn check_lists(options: &Config, api: &Api, diagnostics: &mut Diagnostics) {
     });
     // A client calls operations; webhooks call it.
     let views = options.views.iter().map(|view| ("view.operations", &view.operations, &called));
-    for (option, ids, known) in own.chain(views).chain(streams) {
+    let pages = options.pages.iter().map(|pages| ("pages.operations", &pages.operations, &called));
+    pages::check_entries(options, api, diagnostics);
+    for (option, ids, known) in own.chain(views).chain(pages).chain(streams) {
         for id in ids.iter().filter(|id| !known.contains(id.as_str())) {
             let message = format!("`{option}` names an operation that the contract does not have: `{id}`");
             diagnostics.push(
@@ -339,6 +350,7 @@ fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names
         refusals,
         accept,
         streams: Streams::default(),
+        pages: None,
     };
     // What the interface itself calls is answered at once.
     if side == Side::Paths && !raw {

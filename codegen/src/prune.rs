@@ -150,7 +150,7 @@ fn choose(
     let whole = reach(graph, seeds(graph, api.operations.iter().chain(&api.webhooks)));
     let mut problems = Vec::new();
     for selection in &config.include {
-        problems.extend(unfitting(options, "include", selection, api));
+        problems.extend(unfitting(options, "operations.include", selection, api));
     }
     let included = |operation: &Operation, webhook: bool| {
         config.include.is_empty() || config.include.iter().any(|each| fits(api, each, operation, webhook))
@@ -163,7 +163,7 @@ fn choose(
     part.webhooks.retain(|operation| included(operation, true));
     if problems.is_empty() {
         for selection in &config.exclude {
-            problems.extend(unfitting(options, "exclude", selection, &part));
+            problems.extend(unfitting(options, "operations.exclude", selection, &part));
         }
     }
     part.operations.retain(|operation| !excluded(operation, false));
@@ -254,7 +254,8 @@ fn independent(graph: &Graph, sources: &Sources, whole: &BTreeSet<SchemaId>) -> 
     graph.ids().filter(|&id| alone(graph.schema(id).place.source)).collect()
 }
 
-fn fits(api: &Api, selection: &Selection, operation: &Operation, is_webhook: bool) -> bool {
+/// Whether a selection chooses an operation.
+pub(crate) fn fits(api: &Api, selection: &Selection, operation: &Operation, is_webhook: bool) -> bool {
     let Selection { tag, path, operation: id, webhook } = selection;
     let all = [
         // What stands below a tag has it, too.
@@ -269,8 +270,13 @@ fn fits(api: &Api, selection: &Selection, operation: &Operation, is_webhook: boo
     all.iter().any(Option::is_some) && all.into_iter().flatten().all(|fits| fits)
 }
 
-/// The problem of a selection that no operation fits.
-fn unfitting(options: &Config, list: &str, selection: &Selection, api: &Api) -> Option<Diagnostic> {
+/// The problem of a selection of an option that no operation fits.
+pub(crate) fn unfitting(
+    options: &Config,
+    option: &str,
+    selection: &Selection,
+    api: &Api,
+) -> Option<Diagnostic> {
     let found = api.operations.iter().any(|operation| fits(api, selection, operation, false))
         || api.webhooks.iter().any(|webhook| fits(api, selection, webhook, true));
     if found {
@@ -296,7 +302,7 @@ fn unfitting(options: &Config, list: &str, selection: &Selection, api: &Api) -> 
     };
     let Selection { tag, path, operation, webhook } = selection;
     let value = [tag, path, operation, webhook].into_iter().flatten().next();
-    let place = value.and_then(|value| options.place(&format!("operations.{list}"), value));
+    let place = value.and_then(|value| options.place(option, value));
     Some(Diagnostic::error("config", what).maybe_at(place).help(advice(word, &known)))
 }
 

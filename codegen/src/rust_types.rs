@@ -3,10 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::{
-    schema::SchemaId,
-    shape::{IntKind, Shapes, TypeRef},
-};
+use crate::{schema::SchemaId, shape::TypeRef};
 
 /// Prints types and validators, as seen from a module directly below the generated root.
 pub trait RustTypes {
@@ -69,27 +66,5 @@ impl Handed {
             Self::List => quote!(&[#ty]),
             Self::Borrowed => quote!(&#ty),
         }
-    }
-}
-
-/// A type as people write it: `Vec<Ship>`.
-#[must_use]
-pub fn text(shapes: &Shapes, ty: &TypeRef) -> String {
-    let of = |inner: &TypeRef| text(shapes, inner);
-    match ty {
-        TypeRef::Json => "Json".to_owned(),
-        TypeRef::Bool => "bool".to_owned(),
-        TypeRef::Int(IntKind::I64) => "i64".to_owned(),
-        TypeRef::Int(IntKind::U64) => "u64".to_owned(),
-        TypeRef::Number => "Number".to_owned(),
-        TypeRef::String => "String".to_owned(),
-        TypeRef::Secret => "Secret".to_owned(),
-        TypeRef::Named(id) => shapes.get(*id).name.clone(),
-        TypeRef::Replaced(path, _) => path.clone(),
-        TypeRef::Vec(inner) => format!("Vec<{}>", of(inner)),
-        TypeRef::Map(inner) => format!("Map<{}>", of(inner)),
-        TypeRef::Nullable(inner) => format!("Nullable<{}>", of(inner)),
-        TypeRef::Boxed(inner) => format!("Box<{}>", of(inner)),
-        TypeRef::Tuple(inner) => format!("({})", inner.iter().map(of).collect::<Vec<_>>().join(", ")),
     }
 }

@@ -8,10 +8,12 @@ mod boxes;
 mod build;
 mod sweep;
 mod tags;
+mod text;
 mod unions;
 mod values;
 
 pub use build::shape;
+pub use text::text;
 pub use unions::is_tagged;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -21,9 +21,8 @@ use crate::{
     diagnostics::Diagnostics,
     names,
     plan::{Plan, described},
-    rust_types::text,
     schema::{Graph, SchemaId},
-    shape::{Body, Field, Shapes, TypeId, TypeRef},
+    shape::{Body, Field, Shapes, TypeId, TypeRef, text},
 };
 
 /// The views of a contract.

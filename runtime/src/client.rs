@@ -32,6 +32,8 @@ mod calling;
 #[cfg(feature = "credentials")]
 pub mod credentials;
 mod error;
+#[cfg(feature = "pages")]
+pub mod pages;
 #[cfg(feature = "stream")]
 mod pieces;
 mod request;

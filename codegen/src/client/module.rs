@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Writer, docs, write};
+use super::{Writer, docs, pages, write};
 use crate::{emit::ident, plan::Side};
 
 /// Puts the client together.
@@ -31,12 +31,15 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
     let sent = || writer.plan.calls.iter().filter(|call| call.unsendable.is_none());
     let methods = sent().map(|call| {
         let (whole, stream) = (write::method(writer, call), write::stream_method(writer, call));
-        quote!(#whole #stream)
+        let pages = pages::methods(writer, call);
+        quote!(#whole #stream #pages)
     });
     let calls = sent().map(|call| {
         let (whole, stream) = (write::call(writer, call), write::stream_call(writer, call));
-        quote!(#whole #stream)
+        let pages = pages::call(writer, call);
+        quote!(#whole #stream #pages)
     });
+    let pages = pages::pages(writer);
     let stream_limits = writer.plan.streams.map(|_| {
         quote! {
             /// The same client, whose streams and their items may be so large.
@@ -137,5 +140,7 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
         }
 
         #(#calls)*
+
+        #pages
     }
 }

@@ -189,7 +189,51 @@ pub(super) fn call(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
     }
 }
 
-fn many() -> TokenStream {
+/// What a call's value is made of: the arguments of a method, and the fields of the value.
+pub(super) fn by_value(writer: &Writer<'_>, call: &Call<'_>) -> (Vec<TokenStream>, Vec<TokenStream>) {
+    let mut taken = arguments(writer, call);
+    let parameters = call.required().map(|(_, parameter)| {
+        let name = field(parameter);
+        let value = owned(&parameter.ty, Handed::of(&parameter.ty, writer.types), &name);
+        quote!(#name #value)
+    });
+    let body = required_body(call).map(|body| match body.variants.as_slice() {
+        [BodyVariant { ty: BodyType::Bytes, .. }] => quote!(body: body.into()),
+        [BodyVariant { ty: BodyType::Text, .. }] => quote!(body: body.to_owned()),
+        [BodyVariant { ty: BodyType::Fields, .. }] => quote!(body: body.to_vec()),
+        [BodyVariant { ty: BodyType::Value(ty), .. }] => match ty {
+            TypeRef::Vec(_) => {
+                let value = owned(ty, Handed::List, &ident("body"));
+                quote!(body #value)
+            }
+            TypeRef::String => quote!(body: body.to_owned()),
+            ty if writer.types.is_copy(ty) => quote!(body: *body),
+            _ => quote!(body: body.clone()),
+        },
+        _ => quote!(body: body.clone()),
+    });
+    let mut given: Vec<TokenStream> = parameters.chain(body).collect();
+    if call.has_options() {
+        let (module, options) = (ident(writer.plan.side.calls()), ident(&call.options));
+        taken.push(quote!(options: super::#module::#options));
+        given.push(quote!(options));
+    }
+    (taken, given)
+}
+
+/// How an argument that was handed over becomes a field's own.
+fn owned(ty: &TypeRef, handed: Handed, name: &Ident) -> TokenStream {
+    let texts = matches!(ty, TypeRef::Vec(inner) if **inner == TypeRef::String);
+    match handed {
+        Handed::Copied => quote!(),
+        Handed::Text => quote!(: #name.to_owned()),
+        Handed::List if texts => quote!(: #name.iter().map(|each| each.as_ref().to_owned()).collect()),
+        Handed::List => quote!(: #name.to_vec()),
+        Handed::Borrowed => quote!(: #name.clone()),
+    }
+}
+
+pub(super) fn many() -> TokenStream {
     quote!(#[expect(clippy::too_many_arguments, reason = "the contract requires that many")])
 }
 

@@ -60,14 +60,18 @@ impl Explainer<'_> {
             Side::Webhooks => ("webhook", "the sender and of the receiver's trait"),
         };
         let unsendable = call.unsendable.as_ref().map(|why| format!("; no client can send it: {why}"));
+        let paged = call.pages.as_ref().map(|(_, pages)| {
+            format!("; page by page by `{}` and `{}`", pages.pages_method, pages.items_method)
+        });
         Explanation {
             title: format!("{word} {}: {}", operation.id, call.place()),
             origins: vec![self.whereabouts(&operation.place)],
             description: (!text.is_empty()).then(|| text.join("\n")),
             form: format!(
-                "method `{}` of {sides}, and `{}` as a value{}",
+                "method `{}` of {sides}, and `{}` as a value{}{}",
                 call.method,
                 call.name,
+                paged.unwrap_or_default(),
                 unsendable.unwrap_or_default()
             ),
             rules: Vec::new(),

@@ -5,9 +5,8 @@ use contract_runtime::schema::Certainty;
 use super::constraint::type_words;
 use crate::{
     reading::Reading,
-    rust_types,
     schema::Types,
-    shape::{Body, TypeDef, TypeRef},
+    shape::{self, Body, TypeDef, TypeRef},
     together::{Conj, Facts},
 };
 
@@ -89,7 +88,7 @@ pub fn json(contract: &Reading, conj: &Conj) -> &'static str {
 /// A type as generated code writes it.
 #[must_use]
 pub fn name(contract: &Reading, ty: &TypeRef) -> String {
-    rust_types::text(&contract.shapes, ty)
+    shape::text(&contract.shapes, ty)
 }
 
 fn plural(count: usize) -> &'static str {

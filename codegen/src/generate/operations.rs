@@ -9,7 +9,7 @@ use crate::{
     diagnostics::Diagnostics,
     emit::Emitter,
     operations,
-    plan::{Plan, Side, check_streams},
+    plan::{Plan, Side, check_pages, check_streams},
     render::{Gate, Module, Part},
     schema::Graph,
     server::server,
@@ -35,6 +35,7 @@ pub(super) fn modules(
     };
     if side == Side::Paths {
         check_streams(plan, config, diagnostics);
+        check_pages(plan, config, diagnostics);
     }
     let table = operations::operations(plan, graph, types);
     let mut out = vec![Module::new(side.table().0, lines(about), &table)];

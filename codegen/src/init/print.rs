@@ -204,6 +204,27 @@ fn operations(page: &mut Page, found: &Findings) {
     page.say("last-events = []");
     page.say("downloads = []");
     page.say("uploads = []");
+    pages(page, found);
+}
+
+fn pages(page: &mut Page, found: &Findings) {
+    page.part("Operations that answer page by page: a stream of pages and one of items for each.");
+    if found.pages.is_empty() {
+        page.say("[[pages]]");
+        page.say("operations = [\"listNames\"]");
+        page.say("items = \"/items\"");
+        page.say("cursor = { from = \"/next\", to = \"cursor\" }");
+        return;
+    }
+    page.say("These look like it:");
+    for paged in &found.pages {
+        page.say("");
+        page.say("[[pages]]");
+        page.say("operations = [");
+        paged.operations.iter().for_each(|id| page.say(&format!("    {id:?},")));
+        page.say("]");
+        paged.lines.iter().for_each(|line| page.say(line));
+    }
 }
 
 fn areas(page: &mut Page, found: &Findings) {

@@ -17,6 +17,20 @@ paths:
       parameters: [{ name: Idempotency-Key, in: header, required: true, schema: { type: string } }, { name: Vendor-Request-Id, in: header, description: For idempotent requests., schema: { type: string } }, { name: DPoP, in: header, schema: { type: string } }]
       requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/Login' } } } }
       responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Event' } } } } }
+    get:
+      operationId: listShips
+      parameters: [{ name: cursor, in: query, schema: { type: string } }]
+      responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ships' } } } } }
+  /events:
+    get:
+      operationId: listEvents
+      parameters: [{ name: page, in: query, schema: { type: integer, minimum: 1, maximum: 9 } }]
+      responses: { '200': { description: '', headers: { Link: { schema: { type: string } } }, content: { application/json: { schema: { type: array, items: { $ref: '#/components/schemas/Event' } } } } } }
+  /seats:
+    get:
+      operationId: listSeats
+      parameters: [{ name: after, in: query, schema: { type: string } }]
+      responses: { '200': { description: No cursor in it., content: { application/json: { schema: { type: array, items: { type: string } } } } } }
   /name:
     put:
       operationId: nameShip
@@ -40,6 +54,12 @@ components:
         size: { type: integer }
         width: { type: integer, minimum: 0, maximum: 9 }
     Seed: { type: string, writeOnly: true }
+    Ships:
+      type: object
+      properties:
+        data: { type: array, items: { type: string } }
+        hasMore: { type: boolean }
+        nextPageToken: { type: [string, 'null'] }
     Event:
       oneOf:
         - { type: object, required: [kind], properties: { kind: { const: a } } }
@@ -47,10 +67,14 @@ components:
 "#;
 
 fn look() -> Findings {
+    look_at(API)
+}
+
+fn look_at(api: &str) -> Findings {
     let mut project = Project::default();
     project.config.types.unsupported = Some(Unsupported::Keep);
     project.config.client.skip_unsupported = Some(true);
-    let contract = project.understand(Sources::from_texts(&[("api.yaml", "", API)]).unwrap());
+    let contract = project.understand(Sources::from_texts(&[("api.yaml", "", api)]).unwrap());
     let contract = contract.unwrap_or_else(|problems| panic!("{problems}"));
     found(&project, &contract).unwrap_or_else(|problems| panic!("{problems}"))
 }
@@ -76,14 +100,82 @@ fn what_an_owner_may_decide_is_found() {
         (found.idempotency, found.transport),
         (vec!["Idempotency-Key".to_owned(), "Vendor-Request-Id".to_owned()], vec!["DPoP".to_owned()])
     );
-    assert_eq!(found.operations, 2);
+    assert_eq!(found.operations, 5);
     let refused =
         "`nameShip` has no method in the client: `text/größe` is no media type that a client can send";
     assert_eq!(found.refused, [refused]);
     assert!(found.diagnostics.iter().any(|each| each.message == refused), "{}", found.diagnostics);
     assert_eq!(found.servers, ["https://fleet.example"]);
+    let paged: Vec<(Vec<&str>, &[String])> = found
+        .pages
+        .iter()
+        .map(|paged| (paged.operations.iter().map(String::as_str).collect(), paged.lines.as_slice()))
+        .collect();
+    let cursor = r#"cursor = { from = "/nextPageToken", to = "cursor", more = "/hasMore" }"#;
+    let lines = [[r#"items = "/data""#, cursor], [r#"items = """#, r#"link = "next""#]];
+    let lines = lines.map(|lines| lines.map(str::to_owned));
+    assert_eq!(paged, [(vec!["listShips"], &lines[0][..]), (vec!["listEvents"], &lines[1][..])]);
     let [(tag, types)] = found.tags.as_slice() else { panic!("{:?}", found.tags) };
     assert!(tag == "ships" && *types >= 3, "{types}");
+}
+
+/// What is proposed is what `generate` takes.
+#[test]
+fn lists_are_recognised_by_parameter_and_answer() {
+    let check = |parameter: &str, page: &str, lines: &[&str]| {
+        let mut api = format!(
+            "openapi: 3.1.0\ninfo: {{ title: Fleet, version: '1' }}\npaths:\n  /ships:\n    get:\n      \
+             operationId: ships\n      parameters: [{{ name: {parameter}, in: query, schema: {{ type: string }} }}]\n      \
+             responses: {{ '200': {{ description: '', content: {{ application/json: {{ schema: {page} }} }} }} }}\n"
+        );
+        if ["offset", "page"].contains(&parameter) {
+            api = api.replace("in: query, schema: { type: string }", "in: query, schema: { type: integer }");
+        }
+        let found = look_at(&api);
+        let proposed: Vec<&str> =
+            found.pages.iter().flat_map(|paged| &paged.lines).map(String::as_str).collect();
+        assert_eq!(proposed, lines, "{parameter} {page}");
+        let options: String = found.pages.iter().fold(String::new(), |options, paged| {
+            format!("{options}[[pages]]\noperations = {:?}\n{}\n", paged.operations, paged.lines.join("\n"))
+        });
+        let project = Project { config: toml::from_str(&options).unwrap(), ..Project::default() };
+        let contract = project.understand(Sources::from_texts(&[("api.yaml", "", &api)]).unwrap());
+        let taken = contract.and_then(|contract| project.emit(contract).map(drop));
+        taken.unwrap_or_else(|problems| panic!("{options}{problems}"));
+    };
+    let page = |more: &str| {
+        format!(
+            "{{ type: object, properties: {{ data: {{ type: array, items: {{ type: object, properties: \
+             {{ id: {{ type: string }} }} }} }}{more} }} }}"
+        )
+    };
+    let data = r#"items = "/data""#;
+    let url = page(", next: { type: [string, 'null'], format: uri }");
+    for parameter in ["cursor", "page", "offset"] {
+        check(parameter, &url, &[data, r#"next-url = "/next""#]);
+    }
+    check(
+        "starting_after",
+        &page(", has_more: { type: boolean }"),
+        &[data, r#"last-item = { from = "/id", to = "starting_after", more = "/has_more" }"#],
+    );
+    check("starting_after", "{ type: array, items: { type: string } }", &[]);
+    check(
+        "offset",
+        &page(", total: { type: integer }"),
+        &[data, r#"offset = { to = "offset", total = "/total" }"#],
+    );
+    check(
+        "page",
+        &page(", page_count: { type: integer }"),
+        &[data, r#"page = { to = "page", total-pages = "/page_count" }"#],
+    );
+    check(
+        "page",
+        "{ type: array, items: { type: string } }",
+        &[r#"items = """#, r#"page = { to = "page" }"#],
+    );
+    check("colour", &page(""), &[]);
 }
 
 #[test]
@@ -111,4 +203,6 @@ fn the_file_is_valid_with_and_without_its_comments() {
     assert_eq!(config.mounts["https://vendor.example/v1/"], PathBuf::from("vendor"));
     assert_eq!(config.operations.idempotency_header.as_deref(), Some("Idempotency-Key"));
     assert_eq!((config.names.len(), config.replace.len()), (1, 1), "{awake}");
+    assert_eq!(config.pages.len(), 2, "{awake}");
+    assert!(config.pages.iter().all(|pages| pages.ways().len() == 1 && pages.operations.len() == 1));
 }

@@ -10,9 +10,8 @@ use heck::ToPascalCase;
 use serde_json::{Map, Value};
 
 use crate::{
-    rust_types::text,
     schema::{Graph, Origin, SchemaId},
-    shape::{Shapes, TypeRef},
+    shape::{Shapes, TypeRef, text},
 };
 
 /// A component and the type that replaces it.

@@ -10,8 +10,7 @@ use crate::{
     config::View,
     names,
     plan::{Call, Parameter, Payload, Plan, Refused},
-    rust_types::text,
-    shape::{Shapes, TypeRef},
+    shape::{Shapes, TypeRef, text},
 };
 
 /// A trait over calls of clients: webhooks have none.

@@ -171,6 +171,16 @@ pub mod overlays {
     pub mod types;
 }
 
+#[path = "../cases/pages/expected"]
+pub mod pages {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod types;
+}
+
 #[path = "../cases/streams/expected"]
 pub mod streams {
     pub mod answers;

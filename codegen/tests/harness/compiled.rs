@@ -167,6 +167,8 @@ pub mod operations_unsendable;
 pub mod optional_not_nullable;
 #[path = "../cases/overlays/expected/root.rs"]
 pub mod overlays;
+#[path = "../cases/pages/expected/root.rs"]
+pub mod pages;
 #[path = "../cases/part_of_contract/expected/root.rs"]
 pub mod part_of_contract;
 #[path = "../cases/pattern_closed/expected/root.rs"]
@@ -362,6 +364,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "operations_unsendable" => models!(operations_unsendable: Note),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "overlays" => models!(overlays: KindValue, Pet, TagValue),
+        "pages" => models!(pages: Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, Row, Rows, Search, Shelves, ShelvesMeta),
         "part_of_contract" => models!(part_of_contract: BoxesAddBody2, BoxesAddBody2Size, Cargo, CargoGas, CargoOre, CargoVariant3, CargoVariant3Kind, Hull, Named, Ship),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
         "pattern_properties" => models!(pattern_properties: Input),

@@ -24,10 +24,10 @@ use crate::{
 /// wrong with an argument is kept and reported there, all of it together.
 #[must_use]
 pub struct Request {
-    operation: &'static Operation,
+    pub(super) operation: &'static Operation,
     pub(super) checks: RequestChecks,
     path: String,
-    query: String,
+    pub(super) query: String,
     pub(super) headers: HeaderMap,
     cookies: String,
     /// What the contract gives the operation, and before that what the caller says.

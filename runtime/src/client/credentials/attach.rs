@@ -23,8 +23,8 @@ pub(super) fn attach<B>(scheme: &Scheme, secret: &str, request: &mut http::Reque
             request.headers_mut().insert(name, value);
         }
         SchemeKind::Query(name) => {
-            let pair = format!("{}={}", encoded(name, &[]), encoded(secret, &[]));
-            *request.uri_mut() = with_pair(request.uri(), &pair).map_err(|_| UNFIT)?;
+            let name = format!("{}=", encoded(name, &[]));
+            *request.uri_mut() = with_pair(request.uri(), &name, &encoded(secret, &[])).map_err(|_| UNFIT)?;
         }
         SchemeKind::Cookie(name) => cookie(name, secret, request)?,
         SchemeKind::Basic => authorization(&format!("Basic {}", base64::encode(secret.as_bytes())), request)?,
@@ -62,12 +62,14 @@ fn cookie<B>(name: &str, secret: &str, request: &mut http::Request<B>) -> Result
     Ok(())
 }
 
-fn with_pair(uri: &Uri, pair: &str) -> Result<Uri, InvalidUri> {
-    let text = match uri.path_and_query() {
-        Some(own) if own.query().is_some_and(|query| !query.is_empty()) => format!("{own}&{pair}"),
-        Some(own) => format!("{}?{pair}", own.path()),
-        None => format!("/?{pair}"),
-    };
+/// In the place of what the query has of that name: a link to a next page may repeat an older secret.
+fn with_pair(uri: &Uri, name: &str, value: &str) -> Result<Uri, InvalidUri> {
+    let (path, query) = (uri.path(), uri.query().unwrap_or_default());
+    let kept = query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with(name));
+    let mut query: String = kept.map(|pair| format!("{pair}&")).collect();
+    query.push_str(name);
+    query.push_str(value);
+    let text = format!("{path}?{query}");
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(PathAndQuery::try_from(text)?);
     // The other parts are those of an address that was whole.

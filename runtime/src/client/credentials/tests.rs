@@ -149,6 +149,8 @@ async fn each_kind_has_its_place() {
     check(&MAYBE, "http://a/", "GET http://a/ x-key=k1").await;
     check(&BOTH, "http://a/b", "GET http://a/b?a%20key=k%202%26 cookie=sid=k3").await;
     check(&BOTH, "http://a/b?c=d", "GET http://a/b?c=d&a%20key=k%202%26 cookie=sid=k3").await;
+    let again = "http://a/b?a%20key=old&c=d&a%20keys=x";
+    check(&BOTH, again, "GET http://a/b?c=d&a%20keys=x&a%20key=k%202%26 cookie=sid=k3").await;
     check(&EITHER, "http://a/", "GET http://a/ x-key=k1 cookie=sid=k3").await;
     check(&HOBA, "http://a/", "GET http://a/ authorization=HOBA r").await;
     let mut own = request("http://a/");

@@ -1,0 +1,128 @@
+//! Which operations a `[[pages]]` is about, in parts of a contract too, and what a package needs for it.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::{
+    config::{Config, Layout},
+    diagnostics::Diagnostics,
+    generate::Project,
+    load::Sources,
+    plan::Side,
+};
+
+const API: &str = r#"
+openapi: 3.1.0
+info: { title: Fleet, version: '1' }
+paths:
+  /ships:
+    get:
+      operationId: ships
+      parameters: [{ name: page, in: query, schema: { type: integer } }]
+      responses: { '200': { description: '', content: { application/json: { schema: { type: array, items: { type: string } } } } } }
+  /crews:
+    get:
+      operationId: crews
+      parameters: [{ name: page, in: query, schema: { type: integer } }]
+      responses: { '200': { description: '', content: { application/json: { schema: { type: array, items: { type: string } } } } } }
+  /docks:
+    get:
+      operationId: docks
+      responses: { '200': { description: '', content: { application/json: { schema: { type: string } } } } }
+"#;
+
+fn project(options: &str) -> Project {
+    let config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{e}\n{options}"));
+    Project { config, ..Project::default() }
+}
+
+fn sources() -> Sources {
+    Sources::from_texts(&[("api.yaml", "", API)]).unwrap()
+}
+
+/// The operations with pages, or what is wrong.
+fn paged(options: &str) -> Result<Vec<String>, String> {
+    let project = project(options);
+    let said = |problems: Diagnostics| problems.iter().map(|each| each.message.clone()).collect::<String>();
+    let contract = project.understand(sources()).map_err(said)?;
+    let paged = {
+        let plan = project.plan(&contract, Side::Paths);
+        let calls = plan.calls.iter().filter(|call| call.pages.is_some());
+        calls.map(|call| call.operation.id.clone()).collect()
+    };
+    project.emit(contract).map(|_| paged).map_err(said)
+}
+
+#[test]
+fn a_glob_is_about_what_fits() {
+    let all = "[[pages]]\ninclude = [{ path = \"/**\" }]\npage = { to = \"page\" }\n";
+    assert_eq!(paged(all).unwrap(), ["ships", "crews"]);
+    let docks =
+        paged("[[pages]]\ninclude = [{ path = \"/docks\" }]\npage = { to = \"page\" }\n").unwrap_err();
+    assert!(docks.contains("`docks` has no array there"), "{docks}");
+    // A name goes before it, whatever that comes to.
+    let named = format!("{all}[[pages]]\noperations = [\"ships\"]\noffset = {{ to = \"page\" }}\n");
+    assert_eq!(paged(&named).unwrap(), ["ships", "crews"]);
+    let twice = paged(&format!("{all}{all}")).unwrap_err();
+    assert!(twice.contains("`crews` is a list by two"), "{twice}");
+}
+
+/// What the contract gives a parameter that is left out is where a list begins.
+#[test]
+fn lists_begin_where_the_contract_says() {
+    let client = |default: &str, page: &str| {
+        let api = API.replacen("{ type: integer }", &format!("{{ type: integer{default} }}"), 1);
+        let project = project(&format!("[[pages]]\noperations = [\"ships\"]\n{page}\n"));
+        let contract = project.understand(Sources::from_texts(&[("api.yaml", "", &api)]).unwrap()).unwrap();
+        match project.emit(contract) {
+            Ok(output) => output.files.0["src/client.rs"].split_whitespace().collect::<String>(),
+            Err(problems) => problems.iter().map(|each| each.message.clone()).collect(),
+        }
+    };
+    let has = |default: &str, page: &str, expect: &str| {
+        let found = client(default, page);
+        assert!(found.contains(&format!("argument:0,first:{expect},")), "{default} {page}: {found}");
+    };
+    has("", "page = { to = \"page\" }", "1");
+    has("", "page = { to = \"page\", first = 0 }", "0");
+    has(", default: 0", "page = { to = \"page\" }", "0");
+    has(", default: 0", "page = { to = \"page\", first = 0 }", "0");
+    has("", "offset = { to = \"page\" }", "0");
+    has(", default: 1", "offset = { to = \"page\" }", "1");
+    let other = client(", default: 1", "page = { to = \"page\", first = 0 }");
+    assert!(other.contains("`ships` has 1 where a caller leaves `page` out, and not 0"), "{other}");
+}
+
+/// What a part of the contract does not have is no mistake.
+#[test]
+fn a_part_has_the_pages_of_what_is_left() {
+    let part = "[operations]\nexclude = [{ operation = \"ships\" }]\n[[pages]]\n";
+    let page = "\npage = { to = \"page\" }\n";
+    let named = paged(&format!("{part}operations = [\"ships\", \"crews\"]{page}"));
+    assert_eq!(named.unwrap(), ["crews"]);
+    let globbed = paged(&format!("{part}include = [{{ operation = \"ships\" }}]{page}"));
+    assert_eq!(globbed.unwrap(), [] as [&str; 0]);
+    let unknown = paged(&format!("{part}operations = [\"shops\"]{page}")).unwrap_err();
+    assert!(unknown.contains("`shops`"), "{unknown}");
+}
+
+/// Who does not ask for pages has no feature of them, and neither has a server.
+#[test]
+fn the_runtime_is_asked_for_pages_by_clients_that_have_them() {
+    let pages = "[[pages]]\noperations = [\"ships\"]\npage = { to = \"page\" }\n";
+    let manifest = |options: &str| {
+        let project = project(options);
+        let contract = project.understand(sources()).unwrap();
+        project.emit(contract).unwrap().files.0["Cargo.toml"].clone()
+    };
+    assert!(manifest(pages).contains("client = [\"contract-runtime/client\", \"contract-runtime/pages\"]"));
+    assert!(!manifest("").contains("/pages"));
+    assert!(!manifest(&format!("{pages}[output]\nclient = false\n")).contains("/pages"));
+    let mut project = project(pages);
+    project.config.output.layout = Layout::File;
+    let contract = project.understand(sources()).unwrap();
+    let file = project.emit(contract).unwrap().files.0.into_values().next().unwrap();
+    assert!(
+        file.contains("`contract-runtime` with its features `client` and `pages` and `server`"),
+        "{file}"
+    );
+}

@@ -1,0 +1,362 @@
+//! The pages of the case `pages`, tried against a server that has each list in its own way.
+
+#![deny(warnings)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+
+#[rustfmt::skip]
+#[path = "cases/pages/expected/calls.rs"]
+pub mod calls;
+#[rustfmt::skip]
+#[path = "cases/pages/expected/client.rs"]
+pub mod client;
+#[rustfmt::skip]
+#[path = "cases/pages/expected/models.rs"]
+pub mod models;
+#[rustfmt::skip]
+#[path = "cases/pages/expected/operations.rs"]
+pub mod operations;
+#[rustfmt::skip]
+#[path = "cases/pages/expected/schemas.rs"]
+pub mod schemas;
+#[rustfmt::skip]
+#[path = "cases/pages/expected/types.rs"]
+pub mod types;
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
+
+use calls::{Charges, ListBooks, ListEvents, ListParcels, ListRows, ListShelves, ReadLog, SearchParcels};
+use client::{Bytes, Call, Client, Error};
+use contract_runtime::{
+    Map,
+    client::pages::{Cursor, PageError, PageFault, PageItems, Paged, PagedCall, Pages, Stream},
+    operation::Operation,
+    transport::{Sending, Transport},
+};
+use http::{Request, Response};
+
+/// Seven of everything, and what was asked.
+#[derive(Clone, Default)]
+struct Depot(Arc<Mutex<Vec<String>>>);
+
+/// Numbers of a page as JSON.
+fn list(numbers: impl Iterator<Item = u64>, each: impl Fn(u64) -> String) -> String {
+    let each: Vec<String> = numbers.filter(|number| (1..=7).contains(number)).map(each).collect();
+    format!("[{}]", each.join(","))
+}
+
+fn object(member: &str) -> impl Fn(u64) -> String {
+    move |number| format!("{{\"{member}\":{number}}}")
+}
+
+fn text(number: u64) -> String {
+    format!("\"{number}\"")
+}
+
+impl Depot {
+    fn answer(&self, request: &Request<Bytes>) -> Response<Bytes> {
+        let query = request.uri().query().unwrap_or_default();
+        let asked = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(own, _)| *own == name).map(|(_, value)| value)
+        };
+        let number = |name: &str| asked(name).map(|text| text.parse::<u64>().unwrap());
+        let mut link = String::new();
+        let body = match request.uri().path() {
+            "/v1/depots/north/parcels" | "/v1/parcels/search" => {
+                // The second page is empty, and is not the last.
+                let (page, next) = match asked("cursor") {
+                    None => (list(1..=3, object("id")), "\"a%2F3\""),
+                    Some("a%252F3") => ("[]".to_owned(), "\"b\""),
+                    Some("b") => (list(4..=7, object("id")), "null"),
+                    Some("loop") => (list(1..=1, object("id")), "\"loop\""),
+                    Some("long") => ("[]".to_owned(), "\"more than eight\""),
+                    Some(other) => panic!("{other}"),
+                };
+                format!("{{\"items\":{page},\"next_cursor\":{next}}}")
+            }
+            "/v1/charges" => {
+                let after = number("starting_after").unwrap_or(0);
+                let page = list(after + 1..=after + 3, object("id"));
+                format!("{{\"data\":{page},\"has_more\":{}}}", after + 3 < 7)
+            }
+            "/v1/events" => {
+                let page = number("page").unwrap_or(1);
+                if page == 9 {
+                    return status(304);
+                }
+                if page < 3 {
+                    link = format!("<https://depot.example/v1/events?page={}>; rel=\"next\"", page + 1);
+                }
+                list(3 * page - 2..=3 * page, |number| format!("{{\"what\":\"{number}\"}}"))
+            }
+            "/v1/people" => match asked("token") {
+                None => format!(
+                    "{{\"found\":{{\"people\":{}}},\"links\":{{\"next\":\"/v2/people?token=x\"}}}}",
+                    list(1..=4, text)
+                ),
+                Some("x") => format!("{{\"found\":{{\"people\":{}}},\"links\":null}}", list(5..=7, text)),
+                Some("evil") => "{\"links\":{\"next\":\"https://evil.example/v1/people\"}}".to_owned(),
+                Some(_) => "{}".to_owned(),
+            },
+            "/v1/rows" => {
+                let before = number("offset").unwrap_or(0);
+                format!("{{\"rows\":{},\"total\":7}}", list(before + 1..=before + 3, object("n")))
+            }
+            "/v1/log" => {
+                // Even lines are nobody's business.
+                let (skip, top) = (number("skip").unwrap_or(0), number("top").unwrap_or(2));
+                let seen = (skip + 1..=skip + top).filter(|number| number % 2 == 1);
+                format!("{{\"rows\":{},\"total\":7}}", list(seen, object("n")))
+            }
+            "/v1/hooks" => match query {
+                "" => {
+                    // A server that knows another address of itself.
+                    link = "<http://inner/all/hooks?from=5>; rel=\"self next\"".to_owned();
+                    format!("{{\"hooks\":{}}}", list(1..=4, text))
+                }
+                "from=5" => {
+                    link = "</v1/hooks?from=8>; rel=next".to_owned();
+                    format!("{{\"hooks\":{}}}", list(5..=7, text))
+                }
+                _ => "null".to_owned(),
+            },
+            "/v1/books" => {
+                let page = number("page").unwrap_or(0);
+                list(2 * page + 1..=2 * page + 2, text)
+            }
+            "/v1/shelves" => {
+                let page = number("page").unwrap_or(1);
+                let shelves = list(4 * page - 3..=4 * page, text);
+                format!("{{\"meta\":{{\"page_count\":2}},\"shelves\":{shelves}}}")
+            }
+            path => panic!("{path}"),
+        };
+        let mut answer = Response::new(Bytes::from(body));
+        if !link.is_empty() {
+            answer.headers_mut().insert("link", link.parse().unwrap());
+        }
+        answer
+    }
+
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+fn status(status: u16) -> Response<Bytes> {
+    Response::builder().status(status).body(Bytes::new()).unwrap()
+}
+
+impl Transport for Depot {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+        assert_eq!(request.uri().host(), Some("depot.example"), "no page sends anybody elsewhere");
+        self.0.lock().unwrap().push(request.uri().query().unwrap_or_default().to_owned());
+        let answer = self.answer(&request);
+        Box::pin(async move { Ok(answer) })
+    }
+}
+
+fn client() -> (Client, Depot) {
+    let depot = Depot::default();
+    (Client::new("https://depot.example/v1", depot.clone()), depot)
+}
+
+/// All items, and why there are no more.
+async fn all<C: PagedCall + 'static>(
+    mut items: PageItems<C>,
+) -> (Vec<<C::Page as Paged>::Item>, Option<PageError<C::Refusal>>) {
+    let mut found = Vec::new();
+    while let Some(item) = items.next().await {
+        match item {
+            Ok(item) => found.push(item),
+            Err(error) => return (found, Some(error)),
+        }
+    }
+    (found, None)
+}
+
+/// All seven, as numbers.
+async fn seven<C: PagedCall + 'static>(
+    items: PageItems<C>,
+    number: impl Fn(<C::Page as Paged>::Item) -> i64,
+) {
+    let (found, failed) = all(items).await;
+    assert!(failed.is_none(), "{failed:?}");
+    assert_eq!(found.into_iter().map(number).collect::<Vec<_>>(), (1..=7).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_cursor_of_the_page() {
+    let (client, depot) = client();
+    let options = ListParcels::new().limit(3);
+    let mut ids = Vec::new();
+    let mut parcels = client.list_parcels_items("north", &["box"], &[1, 2], options);
+    while let Some(parcel) = parcels.next().await {
+        ids.push(parcel.unwrap().id);
+    }
+    assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7]);
+    let asked = "kinds=box&sizes=1&sizes=2&limit=3";
+    assert_eq!(
+        depot.asked(),
+        [asked.to_owned(), format!("{asked}&cursor=a%252F3"), format!("{asked}&cursor=b")]
+    );
+    let search = types::Search { words: "box".to_owned(), extra: Map::new() };
+    seven(client.search_parcels_items(&search, SearchParcels::new()), |parcel| parcel.id).await;
+}
+
+/// What breaks the contract is not sent, whoever says it.
+#[tokio::test]
+async fn a_cursor_that_breaks_the_contract() {
+    let (client, depot) = client();
+    let long = ListParcels::new().cursor("long");
+    let mut pages = client.list_parcels_pages("north", &["box"], &[1], long);
+    assert!(pages.next().await.unwrap().is_ok());
+    let error = pages.next().await.unwrap().unwrap_err();
+    assert!(matches!(error, PageError::Call(Error::InvalidRequest(_))), "{error}");
+    assert_eq!(depot.asked().len(), 1);
+    let wrong = client.list_parcels_items("NORTH", &["box"], &[1], ListParcels::new());
+    assert!(matches!(all(wrong).await.1, Some(PageError::Call(Error::InvalidRequest(_)))));
+    assert!(depot.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_cursor_that_repeats() {
+    let (client, depot) = client();
+    let again = ListParcels::new().cursor("loop");
+    let (found, failed) = all(client.list_parcels_items("north", &["box"], &[1], again)).await;
+    assert!(matches!(failed, Some(PageError::Page(PageFault::Repeated))));
+    assert_eq!((found.len(), depot.asked().len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_member_of_the_last_item() {
+    let (client, depot) = client();
+    // `charges_items` is an operation.
+    seven(client.charges_each(Charges::new()), |charge| charge.id).await;
+    assert_eq!(depot.asked(), ["", "starting_after=3", "starting_after=6"]);
+}
+
+#[tokio::test]
+async fn a_link_header() {
+    let (client, depot) = client();
+    seven(client.list_events_items(ListEvents::new()), |event| event.what.parse().unwrap()).await;
+    assert_eq!(depot.asked(), ["", "page=2", "page=3"]);
+    // Nothing instead of a page.
+    let mut none = client.list_events_pages(ListEvents::new().page(9));
+    assert!(none.next().await.is_none() && none.is_complete());
+}
+
+/// Of a target of another origin the query is followed where that is allowed, and nothing else.
+#[tokio::test]
+async fn a_link_header_to_anywhere() {
+    let (client, depot) = client();
+    seven(client.list_hooks_items(), |hook| hook.parse().unwrap()).await;
+    assert_eq!(depot.asked(), ["", "from=5", "from=8"]);
+    let mut first = client.list_hooks_pages().at_most(1);
+    assert_eq!(first.next().await.unwrap().unwrap().into_items().len(), 4);
+    assert!(first.next().await.is_none() && !first.is_complete());
+    assert_eq!(first.cursor().unwrap().as_str(), "from=5");
+}
+
+#[tokio::test]
+#[allow(deprecated, reason = "the contract says so")]
+async fn an_address_in_the_body() {
+    let (client, depot) = client();
+    seven(client.list_people_items(calls::ListPeople::new()), |name| name.parse().unwrap()).await;
+    assert_eq!(depot.asked(), ["", "token=x"]);
+    let elsewhere = calls::ListPeople::new().token("evil");
+    let (found, failed) = all(client.list_people_items(elsewhere)).await;
+    assert!(found.is_empty() && matches!(failed, Some(PageError::Page(PageFault::Elsewhere))));
+}
+
+#[tokio::test]
+async fn offsets() {
+    let (client, depot) = client();
+    seven(client.list_rows_items(ListRows::new()), |row| row.n).await;
+    assert_eq!(depot.asked(), ["", "offset=3", "offset=6"]);
+    let (odd, failed) = all(client.read_log_items(ReadLog::new())).await;
+    assert!(failed.is_none());
+    assert_eq!(odd.into_iter().map(|row| row.n).collect::<Vec<_>>(), [1, 3, 5, 7]);
+    assert_eq!(depot.asked(), ["", "skip=2", "skip=4", "skip=6"]);
+    let (odd, _) = all(client.read_log_items(ReadLog::new().top(1))).await;
+    assert_eq!(odd.len(), 4);
+    assert_eq!(depot.asked()[..2], ["top=1", "top=1&skip=1"]);
+}
+
+#[tokio::test]
+async fn numbers_of_pages() {
+    let (client, depot) = client();
+    seven(client.list_books_items(ListBooks::new().page(0)), |book| book.parse().unwrap()).await;
+    // The last page has one book, and two were asked for.
+    assert_eq!(depot.asked(), ["page=0", "page=1", "page=2", "page=3"]);
+    assert_eq!(all(client.list_books_items(ListBooks::new()).at_most(3)).await.0.len(), 3);
+    assert_eq!(depot.asked(), ["", "page=1"]);
+    seven(client.list_shelves_items(ListShelves::new()), |book| book.parse().unwrap()).await;
+    assert_eq!(depot.asked(), ["", "page=2"]);
+}
+
+#[tokio::test]
+async fn where_it_was_left() {
+    let (client, depot) = client();
+    let mut rows = client.list_rows_items(ListRows::new());
+    for _ in 0..4 {
+        rows.next().await.unwrap().unwrap();
+    }
+    // One row of the second page was read.
+    let (kept, given) = (rows.cursor().map(|cursor| cursor.as_str().to_owned()), rows.given());
+    assert_eq!((kept.as_deref(), given), (Some("3"), 1));
+    depot.asked();
+    let mut rows = client.list_rows_items(ListRows::new()).resume_from(kept.unwrap());
+    assert_eq!(rows.next().await.unwrap().unwrap().n, 4);
+    assert_eq!(depot.asked(), ["offset=3"]);
+}
+
+/// Written once, for every operation that answers page by page.
+async fn count<C: PagedCall + 'static>(mut pages: Pages<C>) -> usize {
+    let mut count = 0;
+    while let Some(Ok(page)) = pages.next().await {
+        count += page.items().len();
+    }
+    count
+}
+
+#[tokio::test]
+async fn code_for_all_operations() {
+    let (client, _) = client();
+    assert_eq!(count(client.charges_pages(Charges::new())).await, 7);
+    assert_eq!(count(client.list_events_pages(ListEvents::new())).await, 7);
+    // A call that was kept.
+    let call = calls::ListRowsCall { options: ListRows::new() };
+    assert_eq!(count(Pages::new(client.core(), call)).await, 7);
+}
+
+/// Whoever has a library of streams uses it.
+#[tokio::test]
+async fn streams_as_others_know_them() {
+    type Count<C> = Result<usize, PageError<<C as Call>::Refusal>>;
+    fn boxed<C: PagedCall + Send + 'static>(pages: Pages<C>) -> Pin<Box<dyn Stream<Item = Count<C>> + Send>>
+    where
+        <C::Page as Paged>::Item: Send,
+    {
+        struct Counted<C: PagedCall>(Pages<C>);
+        impl<C: PagedCall + 'static> Stream for Counted<C> {
+            type Item = Count<C>;
+            fn poll_next(
+                mut self: Pin<&mut Self>,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Option<Self::Item>> {
+                let next = Pin::new(&mut self.0).poll_next(context);
+                next.map(|page| page.map(|page| page.map(|page| page.items().len())))
+            }
+        }
+        Box::pin(Counted(pages))
+    }
+    let (client, _) = client();
+    let mut counts = boxed(client.charges_pages(Charges::new()).resume_from(Cursor::new("5")));
+    let count = std::future::poll_fn(|context| counts.as_mut().poll_next(context)).await;
+    assert_eq!(count.unwrap().unwrap(), 2);
+}

@@ -1,0 +1,556 @@
+//! Every way in which pages follow one another, every end and every error, over a transport that says
+//! what it was told to.
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::Waker,
+};
+
+use http::{HeaderMap, HeaderValue};
+
+use super::*;
+use crate::{
+    Json,
+    client::{Bytes, Request},
+    operation::{Content, Format, Operation, Outcome as Stands, Response as Row, Statuses},
+    parameters::{Parameter, Scalar, Shape},
+    transport::{Delivery, Sending as Carried, Transport, TransportError, TransportFault},
+};
+
+static LIST: Operation = Operation {
+    id: "list",
+    method: "GET",
+    path: "/v1/list",
+    parameters: &[
+        Parameter { name: "from", ..Parameter::QUERY },
+        Parameter { name: "offset", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY },
+        Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY },
+        Parameter { name: "from~ here", ..Parameter::QUERY },
+    ],
+    responses: &[Row {
+        statuses: Statuses::Code(200),
+        outcome: Stands::Success,
+        content: &[Content {
+            media_type: "application/json",
+            format: Format::Json,
+            schema: "",
+            validator: None,
+        }],
+    }],
+    ..Operation::NONE
+};
+
+const CURSOR: usize = 0;
+const LINK: usize = 1;
+const URL: usize = 2;
+const OFFSET: usize = 3;
+const GAPS: usize = 4;
+const PAGE: usize = 5;
+const ODD: usize = 6;
+const FULL: usize = 7;
+const FULL_PAGE: usize = 8;
+
+const LIMIT: Limit = Limit { argument: 2, default: 3 };
+
+const WAYS: [Paging; 9] = [
+    Paging::Cursor { argument: 0 },
+    Paging::Link { rel: "next", targets: Targets::Path },
+    Paging::Url { targets: Targets::Origin },
+    Paging::Offset { argument: 1, first: 0, step: Step::Items { full: None } },
+    Paging::Offset { argument: 1, first: 0, step: Step::Limit(LIMIT) },
+    Paging::Page { argument: 1, first: 1, full: None },
+    Paging::Cursor { argument: 3 },
+    Paging::Offset { argument: 1, first: 1, step: Step::Items { full: Some(LIMIT) } },
+    Paging::Page { argument: 1, first: 0, full: Some(LIMIT) },
+];
+
+/// The arguments that a caller gives, by row.
+struct List<const WAY: usize>(Vec<(usize, Json)>);
+
+struct Page(Json);
+
+impl Paged for Page {
+    type Item = Json;
+
+    fn items(&self) -> &[Json] {
+        self.0.pointer("/items").and_then(Json::as_array).unwrap_or_default()
+    }
+
+    fn into_items(self) -> Vec<Json> {
+        self.items().to_vec()
+    }
+}
+
+impl<const WAY: usize> Call for List<WAY> {
+    const OPERATION: &'static Operation = &LIST;
+    type Success = Option<Json>;
+    type Refusal = Json;
+
+    fn request(&self, core: &Core) -> Request {
+        let request = core.request(&LIST);
+        self.0.iter().fold(request, |request, (index, value)| request.argument(*index, value))
+    }
+
+    fn read(response: Response) -> Result<Answer<Option<Json>>, Error<Json>> {
+        match response.status() {
+            200 => response.json().map(|answer: Answer<Json>| answer.map(Some)),
+            204 => response.nothing().map(|answer: Answer<()>| answer.map(|()| None)),
+            _ => response.refusal(),
+        }
+    }
+}
+
+impl<const WAY: usize> PagedCall for List<WAY> {
+    type Page = Page;
+    const PAGING: Paging = WAYS[WAY];
+
+    fn page(answer: Option<Json>) -> Option<Page> {
+        answer.map(Page)
+    }
+
+    fn marks(page: &Page) -> Marks {
+        let at = |pointer: &str| page.0.pointer(pointer).cloned();
+        Marks::new().cursor(&at("/next")).more(&at("/more")).total(&at("/total"))
+    }
+}
+
+/// Answers each sending with the next of its lines: a body, `-` for none, `!` for no answer, a
+/// status before a refusal; `link |` before a body.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<(Vec<String>, Vec<String>)>>);
+
+impl Told {
+    fn new(lines: &[&str]) -> Self {
+        let lines = lines.iter().rev().map(|line| (*line).to_owned()).collect();
+        Self(Arc::new(Mutex::new((lines, Vec::new()))))
+    }
+
+    /// The queries of what was sent.
+    fn sent(&self) -> Vec<String> {
+        self.0.lock().unwrap().1.clone()
+    }
+}
+
+impl Transport for Told {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Carried<'a> {
+        assert_eq!(request.uri().path(), "/v1/list");
+        let mut told = self.0.lock().unwrap();
+        told.1.push(request.uri().query().unwrap_or_default().to_owned());
+        let line = told.0.pop().expect("nobody asks for more than there is");
+        let mut waited = line.starts_with("wait ");
+        Box::pin(async move {
+            // Once pending, so that a wait can be given up.
+            poll_fn(|_| if std::mem::take(&mut waited) { Poll::Pending } else { Poll::Ready(()) }).await;
+            let line = line.trim_start_matches("wait ");
+            let (link, body) = line.split_once(" | ").unwrap_or(("", line));
+            let (status, body) = match body {
+                "!" => return Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown)),
+                "-" => (204, ""),
+                "refused" => (403, "{}"),
+                body => (200, body),
+            };
+            let mut answer = http::Response::new(Bytes::from(body.to_owned()));
+            *answer.status_mut() = http::StatusCode::from_u16(status).unwrap();
+            if !link.is_empty() {
+                answer.headers_mut().insert("link", HeaderValue::from_str(link).unwrap());
+            }
+            Ok(answer)
+        })
+    }
+}
+
+fn pages<const WAY: usize>(lines: &[&str], given: &[(usize, Json)]) -> (Pages<List<WAY>>, Told) {
+    let told = Told::new(lines);
+    let core = Core::new("https://api.example", told.clone());
+    (Pages::new(&core, List(given.to_vec())), told)
+}
+
+/// Items as text, and the error that they end with.
+async fn all<const WAY: usize>(pages: Pages<List<WAY>>) -> (String, Option<String>) {
+    let (mut items, mut found) = (pages.items(), Vec::new());
+    while let Some(item) = items.next().await {
+        match item {
+            Ok(item) => found.push(item.to_string()),
+            Err(error) => {
+                assert!(items.next().await.is_none(), "an error is given once");
+                return (found.join(" "), Some(error.to_string()));
+            }
+        }
+    }
+    assert!(items.is_complete() && items.next().await.is_none());
+    (found.join(" "), None)
+}
+
+/// What comes of the answers: items, the error, and the queries that were sent.
+#[track_caller]
+fn check<const WAY: usize>(
+    lines: &[&str],
+    given: &[(usize, Json)],
+    items: &str,
+    error: Option<PageFault>,
+    sent: &[&str],
+) {
+    let (pages, told) = pages::<WAY>(lines, given);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (found, failed) = runtime.block_on(all(pages));
+    assert_eq!((found.as_str(), failed), (items, error.map(|error| error.to_string())), "{lines:?}");
+    assert_eq!(told.sent(), sent, "{lines:?}");
+}
+
+fn number(value: i64) -> Json {
+    Json::parse(value.to_string().as_bytes()).unwrap()
+}
+
+#[test]
+fn a_cursor_is_asked_with_until_there_is_none() {
+    let first = r#"{"items": [1, 2], "next": "a&b"}"#;
+    for last in [r#"{"items": [3]}"#, r#"{"items": [3], "next": null}"#, r#"{"items": [3], "next": ""}"#] {
+        check::<CURSOR>(&[first, last], &[], "1 2 3", None, &["", "from=a%26b"]);
+    }
+    // What the caller says stays, but for the cursor.
+    let given = [(0, "start".into()), (2, number(2))];
+    let sent = ["from=start&limit=2", "limit=2&from=a%26b"];
+    check::<CURSOR>(&[first, r#"{"items": []}"#], &given, "1 2", None, &sent);
+    check::<ODD>(
+        &[first, r#"{"next": "c"}"#, "{}"],
+        &[(3, "x".into())],
+        "1 2",
+        None,
+        &["from~%20here=x", "from~%20here=a%26b", "from~%20here=c"],
+    );
+    // A number is as good as a text.
+    check::<CURSOR>(&[r#"{"items": [7], "next": 7}"#, "{}"], &[], "7", None, &["", "from=7"]);
+    // An answer without a body is the end.
+    check::<CURSOR>(&[first, "-"], &[], "1 2", None, &["", "from=a%26b"]);
+}
+
+#[test]
+fn whether_there_is_more_goes_before_the_cursor() {
+    let more = |more: &str| format!(r#"{{"items": [1], "next": "a", "more": {more}}}"#);
+    check::<CURSOR>(&[&more("false")], &[], "1", None, &[""]);
+    check::<CURSOR>(&[&more("true"), "{}"], &[], "1", None, &["", "from=a"]);
+    check::<CURSOR>(&[&more("null"), "{}"], &[], "1", None, &["", "from=a"]);
+    let lost = r#"{"items": [1], "more": true}"#;
+    check::<CURSOR>(&[lost], &[], "1", Some(PageFault::NoCursor), &[""]);
+    let list = r#"{"items": [1], "next": ["a"]}"#;
+    check::<CURSOR>(&[list], &[], "1", Some(PageFault::Cursor), &[""]);
+}
+
+#[test]
+fn no_circle_is_followed() {
+    let page = |next: &str| format!(r#"{{"items": [0], "next": "{next}"}}"#);
+    let lines: Vec<String> = ["a", "a"].map(page).to_vec();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    check::<CURSOR>(&lines, &[], "0 0", Some(PageFault::Repeated), &["", "from=a"]);
+    // A circle of any length is met before it was gone round three times.
+    for length in 2..40usize {
+        let lines: Vec<String> = (0..length * 4).map(|at| page(&format!("c{}", at % length))).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let (pages, told) = pages::<CURSOR>(&lines, &[]);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (_, failed) = runtime.block_on(all(pages));
+        assert_eq!(failed, Some(PageFault::Repeated.to_string()));
+        assert!(told.sent().len() <= length * 3 + 1, "{length}: {}", told.sent().len());
+    }
+}
+
+#[test]
+fn empty_pages_go_on_for_a_while() {
+    let lines: Vec<String> = (0..200).map(|at| format!(r#"{{"items": [], "next": "{at}"}}"#)).collect();
+    let mut lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let (endless, told) = pages::<CURSOR>(&lines, &[]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    assert_eq!(runtime.block_on(all(endless)).1, Some(PageFault::Empty.to_string()));
+    assert_eq!(told.sent().len(), 101);
+    let (few, told) = pages::<CURSOR>(&lines, &[]);
+    assert_eq!(runtime.block_on(all(few.with_empty_pages(1))).1, Some(PageFault::Empty.to_string()));
+    assert_eq!(told.sent().len(), 2);
+    // An item between them begins the count anew.
+    lines.truncate(100);
+    lines.push(r#"{"items": [1], "next": "x"}"#);
+    lines.push(r#"{"items": [], "next": "y"}"#);
+    lines.push("{}");
+    let (some, _) = pages::<CURSOR>(&lines, &[]);
+    assert_eq!(runtime.block_on(all(some)), ("1".to_owned(), None));
+}
+
+#[test]
+fn a_link_header_names_the_next_page() {
+    let next = r#"</v1/list?page=2>; rel="next", </v1/list?page=9>; rel="last" | {"items": [1]}"#;
+    check::<LINK>(&[next, r#"{"items": [2]}"#], &[(2, number(5))], "1 2", None, &["limit=5", "page=2"]);
+    let elsewhere = r#"<https://evil.example/v1/list?page=2>; rel="next" | {"items": [1]}"#;
+    check::<LINK>(&[elsewhere], &[], "1", Some(PageFault::Elsewhere), &[""]);
+    let other = r#"</v1/others?page=2>; rel="next" | {"items": [1]}"#;
+    check::<LINK>(&[other], &[], "1", Some(PageFault::Elsewhere), &[""]);
+    check::<LINK>(&[r#"/v1/list?page=2 | {"items": [1]}"#], &[], "1", Some(PageFault::Link), &[""]);
+    check::<LINK>(&[next, next], &[], "1 1", Some(PageFault::Repeated), &["", "page=2"]);
+}
+
+/// RFC 8288, 3 and appendix B.2.
+#[test]
+fn link_headers_are_read_as_the_rfc_says() {
+    let check = |lines: &[&str], expect: Result<Option<&str>, PageFault>| {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append("link", HeaderValue::from_str(line).unwrap());
+        }
+        assert_eq!(link::target(&headers, "next"), expect.map(|text| text.map(str::to_owned)), "{lines:?}");
+    };
+    check(&[], Ok(None));
+    check(&["", " , "], Ok(None));
+    check(&["</a>; rel=next"], Ok(Some("/a")));
+    check(&["</a>;rel=\"prev\"", "</b> ; REL = \"last Next\""], Ok(Some("/b")));
+    check(&["</a,b;c>; title=\"a \\\", <x>; rel=next\"; rel=\"next\""], Ok(Some("/a,b;c")));
+    check(&["</a>; rel=prev, ,</b>; title; rel=next ; x=\"y\""], Ok(Some("/b")));
+    // The first `rel` counts; an anchor makes it the link of something else.
+    check(&["</a>; rel=prev; rel=next"], Ok(None));
+    check(&["</a>; anchor=\"/x\"; rel=next, </b>; rel=next"], Ok(Some("/b")));
+    check(&["</a>; rel=nextish, </b>; rel=\"next\""], Ok(Some("/b")));
+    for broken in ["/a", "</a", "</a>; rel=\"next", "</a> x; rel=next", "</a>; rel=\"prev\" </b>; rel=next"] {
+        check(&[broken], Err(PageFault::Link));
+    }
+    // What is no ASCII may stand beside a target.
+    let mut headers = HeaderMap::new();
+    headers.append("link", HeaderValue::from_bytes(b"</a>; title=\"\xe9\"; rel=next").unwrap());
+    assert_eq!(link::target(&headers, "next"), Ok(Some("/a".to_owned())));
+}
+
+#[test]
+fn a_url_in_the_body_names_the_next_page() {
+    let next = r#"{"items": [1], "next": "https://api.example/other/path?page=2"}"#;
+    check::<URL>(&[next, r#"{"items": [2], "next": null}"#], &[], "1 2", None, &["", "page=2"]);
+    let elsewhere = r#"{"items": [1], "next": "https://evil.example/v1/list?page=2"}"#;
+    check::<URL>(&[elsewhere], &[], "1", Some(PageFault::Elsewhere), &[""]);
+}
+
+#[test]
+fn an_offset_grows_by_the_items() {
+    let two = r#"{"items": [1, 2]}"#;
+    check::<OFFSET>(&[two, two, "{}"], &[], "1 2 1 2", None, &["", "offset=2", "offset=4"]);
+    check::<OFFSET>(&[two, "{}"], &[(1, number(10))], "1 2", None, &["offset=10", "offset=12"]);
+    let of_four = r#"{"items": [1, 2], "total": 4}"#;
+    check::<OFFSET>(&[of_four, of_four], &[], "1 2 1 2", None, &["", "offset=2"]);
+    // What was counted is gone.
+    check::<OFFSET>(&[r#"{"items": [], "total": 4}"#], &[], "", None, &[""]);
+    let last = i64::MAX;
+    let (over, _) = pages::<OFFSET>(&[], &[(1, "x".into())]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    assert_eq!(runtime.block_on(all(over)).1, Some(PageFault::Count.to_string()));
+    let (far, _) = pages::<OFFSET>(&[two, "{}"], &[(1, number(last))]);
+    assert_eq!(runtime.block_on(all(far)), ("1 2".to_owned(), None));
+}
+
+#[test]
+fn an_offset_grows_by_the_limit_where_pages_have_gaps() {
+    let page = |items: &str| format!(r#"{{"items": [{items}], "total": 7}}"#);
+    let lines = [page("1"), page(""), page("2")];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    check::<GAPS>(&lines, &[], "1 2", None, &["", "offset=3", "offset=6"]);
+    check::<GAPS>(&lines[..2], &[(2, number(5))], "1", None, &["limit=5", "limit=5&offset=5"]);
+    check::<GAPS>(&[r#"{"items": [1]}"#, "{}"], &[], "1", None, &["", "offset=3"]);
+    // It would stay where it is.
+    let stays = [(1, number(4)), (2, number(0))];
+    check::<GAPS>(
+        &[r#"{"items": [1]}"#, r#"{"items": [1]}"#],
+        &stays,
+        "1 1",
+        Some(PageFault::Repeated),
+        &["offset=4&limit=0", "limit=0&offset=4"],
+    );
+}
+
+#[test]
+fn pages_are_counted() {
+    let one = r#"{"items": [1]}"#;
+    check::<PAGE>(&[one, one, "{}"], &[], "1 1", None, &["", "offset=2", "offset=3"]);
+    let of_two = r#"{"items": [1], "total": 2}"#;
+    check::<PAGE>(&[of_two, of_two], &[], "1 1", None, &["", "offset=2"]);
+    check::<PAGE>(&[of_two], &[(1, number(2))], "1", None, &["offset=2"]);
+}
+
+/// One request less, where the contract's owner says that a page with fewer items is the last.
+#[test]
+fn a_short_page_is_the_last() {
+    let (full, short) = (r#"{"items": [1, 2, 3]}"#, r#"{"items": [4]}"#);
+    check::<FULL>(&[full, short], &[], "1 2 3 4", None, &["", "offset=4"]);
+    check::<FULL>(&[full, "{}"], &[], "1 2 3", None, &["", "offset=4"]);
+    check::<FULL>(&[short, "{}"], &[(2, number(1))], "4", None, &["limit=1", "limit=1&offset=2"]);
+    // An offset that begins with one: so many items came all the same.
+    let of_three = r#"{"items": [1, 2, 3], "total": 3}"#;
+    check::<FULL>(&[of_three], &[], "1 2 3", None, &[""]);
+    check::<FULL_PAGE>(&[full, short], &[], "1 2 3 4", None, &["", "offset=1"]);
+    check::<FULL_PAGE>(&[full, "{}"], &[], "1 2 3", None, &["", "offset=1"]);
+    let broken = [(2, "many".into())];
+    check::<FULL>(&[], &broken, "", Some(PageFault::Count), &[]);
+}
+
+/// Servers write `-1` for what they have not counted.
+#[test]
+fn a_total_that_counts_nothing_says_nothing() {
+    for total in ["-1", "null", "\"many\"", "[]", "1.5"] {
+        let page = format!(r#"{{"items": [1], "total": {total}}}"#);
+        check::<OFFSET>(&[&page, "{}"], &[], "1", None, &["", "offset=1"]);
+    }
+    for total in ["1", "\"1\"", "1.0"] {
+        let page = format!(r#"{{"items": [1], "total": {total}}}"#);
+        check::<OFFSET>(&[&page], &[], "1", None, &[""]);
+    }
+}
+
+/// No more is asked for than somebody wants, and what is left can be told.
+#[tokio::test]
+async fn limits_end_a_list_early() {
+    let lines = [r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3], "next": "b"}"#];
+    let (some, told) = pages::<CURSOR>(&lines, &[]);
+    let mut some = some.at_most(2);
+    assert!(some.next().await.is_some() && some.next().await.is_some());
+    assert!(some.next().await.is_none() && some.next().await.is_none());
+    assert!(!some.is_complete());
+    assert_eq!(some.cursor().unwrap().as_str(), "b");
+    assert_eq!(told.sent(), ["", "from=a"]);
+
+    for (most, items, sent, complete) in
+        [(0, "", 0, false), (1, "1", 1, false), (2, "1 2", 1, false), (3, "1 2 3", 2, true)]
+    {
+        let (some, told) = pages::<CURSOR>(&[lines[0], r#"{"items": [3]}"#], &[]);
+        let (mut some, mut found) = (some.items().at_most(most), Vec::new());
+        while let Some(item) = some.next().await {
+            found.push(item.unwrap().to_string());
+        }
+        assert_eq!((found.join(" ").as_str(), told.sent().len()), (items, sent), "{most}");
+        assert_eq!(some.is_complete(), complete, "{most}");
+    }
+    let (few, told) = pages::<CURSOR>(&lines, &[]);
+    let mut few = few.at_most(1).items();
+    while let Some(item) = few.next().await {
+        item.unwrap();
+    }
+    assert_eq!((few.is_complete(), told.sent().len()), (false, 1));
+}
+
+/// What was read is gone, what was not is asked for.
+#[tokio::test]
+async fn pages_go_on_where_they_were_left() {
+    let lines = [r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3], "next": "b", "more": false}"#];
+    let (mut whole, _) = pages::<CURSOR>(&lines, &[]);
+    assert!(whole.cursor().is_none() && !whole.is_complete());
+    assert_eq!(whole.next().await.unwrap().unwrap().items().len(), 2);
+    let kept = whole.cursor().unwrap().as_str().to_owned();
+    assert_eq!(kept, "a");
+    let (rest, told) = pages::<CURSOR>(&lines[1..], &[]);
+    let mut rest = rest.resume_from(kept);
+    assert_eq!(rest.next().await.unwrap().unwrap().into_items(), [number(3)]);
+    assert!(rest.next().await.is_none() && rest.is_complete());
+    assert_eq!(told.sent(), ["from=a"]);
+    // Where more may come later.
+    assert_eq!(rest.cursor().unwrap().as_str(), "b");
+
+    let (items, _) = pages::<CURSOR>(&lines, &[]);
+    let mut items = items.items();
+    let mut places = Vec::new();
+    loop {
+        places.push((items.cursor().map(|cursor| cursor.as_str().to_owned()), items.given()));
+        if items.next().await.is_none() {
+            break;
+        }
+    }
+    let at = |cursor: &str| Some(cursor.to_owned());
+    assert_eq!(places, [(None, 0), (None, 1), (at("a"), 0), (at("b"), 0)]);
+    let (skipped, told) = pages::<CURSOR>(&["{}"], &[]);
+    assert!(skipped.items().resume_from("a").next().await.is_none());
+    assert_eq!(told.sent(), ["from=a"]);
+
+    let (linked, told) = pages::<LINK>(&["{}", "{}"], &[(2, number(5))]);
+    linked.resume_from("page=2").next().await.unwrap().unwrap();
+    let (linked, again) = pages::<LINK>(&["{}"], &[(2, number(5))]);
+    linked.resume_from("").next().await.unwrap().unwrap();
+    assert_eq!((told.sent(), again.sent()), (vec!["page=2".to_owned()], vec![String::new()]));
+}
+
+#[tokio::test]
+async fn a_page_that_failed_is_asked_for_again() {
+    let (mut pages, told) =
+        pages::<CURSOR>(&[r#"{"items": [1], "next": "a"}"#, "!", "refused", r#"{"items": [2]}"#], &[]);
+    pages.next().await.unwrap().unwrap();
+    let error = pages.next().await.unwrap().unwrap_err();
+    assert!(matches!(error.call(), Some(Error::Transport(_))), "{error:?}");
+    assert!(pages.next().await.is_none() && !pages.is_complete());
+    pages.again();
+    let error = pages.next().await.unwrap().unwrap_err();
+    assert_eq!(error.call().and_then(Error::status).map(|status| status.as_u16()), Some(403));
+    assert_eq!(format!("{error:?}"), "Call(the server answered 403 Forbidden)");
+    pages.again();
+    assert_eq!(pages.next().await.unwrap().unwrap().into_items(), [number(2)]);
+    assert!(pages.next().await.is_none());
+    // Behind the end there is nothing to ask for.
+    pages.again();
+    assert!(pages.next().await.is_none());
+    assert_eq!(told.sent(), ["", "from=a", "from=a", "from=a"]);
+}
+
+/// Who gives up waiting has given up no page.
+#[tokio::test]
+async fn a_wait_that_is_dropped_loses_nothing() {
+    let (pages, told) = pages::<CURSOR>(&[r#"wait {"items": [1, 2]}"#], &[]);
+    let mut items = pages.items();
+    {
+        let mut waiting = pin!(items.next());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+    }
+    assert_eq!(items.next().await.unwrap().unwrap(), number(1));
+    assert_eq!(items.next().await.unwrap().unwrap(), number(2));
+    assert!(items.next().await.is_none());
+    assert_eq!(told.sent(), [""]);
+}
+
+/// Written once, over calls and over pages.
+#[tokio::test]
+async fn code_for_all_lists_is_written_once() {
+    async fn count<C: PagedCall + 'static>(mut pages: Pages<C>) -> usize {
+        let mut count = 0;
+        while let Some(Ok(page)) = pages.next().await {
+            count += length(page.body);
+        }
+        count
+    }
+    fn length(page: impl Paged) -> usize {
+        page.into_items().len()
+    }
+    let (pages, _) = pages::<CURSOR>(&[r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3]}"#], &[]);
+    assert_eq!(count(pages).await, 3);
+    assert_eq!((vec![1, 2].items().len(), length(vec!["a"])), (2, 1));
+    let nothing = crate::Nullable::<Vec<u8>>::Null;
+    assert_eq!((nothing.items().len(), length(nothing)), (0, 0));
+    assert_eq!(crate::Nullable::Value(vec![1]).items(), [1]);
+}
+
+/// What a transport is given with each request, and that streams can go to another thread.
+#[tokio::test]
+async fn extensions_are_given_with_each_request() {
+    struct Tagged(Arc<Mutex<Vec<Option<u8>>>>);
+    impl Transport for Tagged {
+        fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Carried<'a> {
+            let mut seen = self.0.lock().unwrap();
+            seen.push(request.extensions().get::<u8>().copied());
+            let body = if seen.len() == 1 { r#"{"items": [1], "next": "a"}"# } else { "{}" };
+            Box::pin(async move { Ok(http::Response::new(Bytes::from(body))) })
+        }
+    }
+    fn is_send(_: &(impl Stream + Send + Unpin)) {}
+    let seen = Arc::<Mutex<Vec<_>>>::default();
+    let core = Core::new("https://api.example", Tagged(Arc::clone(&seen)));
+    let pages = Pages::new(&core, List::<CURSOR>(Vec::new())).with(7u8);
+    is_send(&pages);
+    assert_eq!(
+        format!("{pages:?} {:?} {:?}", Cursor::new("x"), Marks::new().cursor(&"x")),
+        "Pages { operation: \"list\", .. } Cursor { .. } Marks { .. }"
+    );
+    let mut items = pages.items();
+    is_send(&items);
+    assert_eq!(items.next().await.unwrap().unwrap(), number(1));
+    assert!(items.next().await.is_none());
+    assert_eq!(*seen.lock().unwrap(), [Some(7), Some(7)]);
+}
