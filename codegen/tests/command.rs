@@ -331,6 +331,7 @@ fn the_manifest_asks_for_what_is_used() {
         ("client", vec!["client", "credentials", "stream"]),
         ("server", vec!["server", "stream"]),
         ("schemars", vec!["schemars"]),
+        ("proptest", vec!["proptest"]),
     ] {
         let needed = needed.into_iter().map(|name| format!("\"contract-runtime/{name}\""));
         let line = format!("\n{part} = [{}]\n", needed.collect::<Vec<_>>().join(", "));

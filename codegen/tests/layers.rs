@@ -95,6 +95,7 @@ const RUNTIME: &[&str] = &[
     "schema",
     "contract",
     "json_schema",
+    "strategies",
     "macros",
     // What it says of calls.
     "parameters",

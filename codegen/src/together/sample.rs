@@ -276,7 +276,7 @@ fn strings(all: &[&Schema]) -> Vec<String> {
         "email" => Some("a@example.org"),
         _ => None,
     });
-    let asserted = all.iter().filter_map(|s| s.asserted.map(formatted));
+    let asserted = all.iter().filter_map(|s| s.asserted.map(Format::example));
     let mut out: Vec<String> = formats.chain(asserted).map(str::to_owned).collect();
     let lengths: BTreeSet<u64> = [least, greatest.unwrap_or(least), least.max(1), 8]
         .into_iter()
@@ -304,28 +304,6 @@ fn strings(all: &[&Schema]) -> Vec<String> {
         count >= least && greatest.is_none_or(|most| count <= most) && seen.insert(text.clone())
     });
     out
-}
-
-/// A text that has a format, and none that says more.
-pub(crate) const fn formatted(format: Format) -> &'static str {
-    match format {
-        Format::DateTime => "2024-05-06T07:08:09Z",
-        Format::Date => "2024-05-06",
-        Format::Time => "07:08:09Z",
-        Format::Duration => "P1DT2H",
-        Format::Email => "a@example.org",
-        Format::Hostname => "example.org",
-        Format::Ipv4 => "192.0.2.1",
-        Format::Ipv6 => "2001:db8::1",
-        Format::Uri => "https://example.org/",
-        Format::UriReference => "../a",
-        Format::Iri => "https://example.org/ä",
-        Format::IriReference => "../ä",
-        Format::UriTemplate => "/a/{b}",
-        Format::Uuid => "00000000-0000-4000-8000-000000000000",
-        Format::JsonPointer => "/a/0",
-        Format::RelativeJsonPointer => "1/a",
-    }
 }
 
 /// A text for a pattern; repetitions run as near to `count` times as they may.
