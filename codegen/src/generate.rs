@@ -298,7 +298,8 @@ impl Project {
         deep(|| plan(self.given(contract), side))
     }
 
-    fn given<'a>(&'a self, contract: &'a Reading) -> Given<'a> {
+    /// What plans are made from.
+    pub(crate) fn given<'a>(&'a self, contract: &'a Reading) -> Given<'a> {
         Given {
             graph: &contract.graph,
             shapes: &contract.shapes,

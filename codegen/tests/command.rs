@@ -544,7 +544,7 @@ fn what_cannot_be_read_and_what_cannot_be_meant() {
     folder.put("a.toml", "inputs = [\"tickets.yaml\"]\ncolour = 1");
     let ran = folder.run(&["report", "a.toml"]).ended(3);
     assert!(ran.err.contains("colour"), "{}", ran.err);
-    for command in ["", "init", "generate", "check", "lower", "explain", "report"] {
+    for command in ["", "init", "generate", "check", "lower", "explain", "report", "mock"] {
         let help = folder
             .run(&[command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>())
             .ended(0);

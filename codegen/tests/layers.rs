@@ -67,6 +67,7 @@ const GENERATOR: &[&str] = &[
     "engines",
     "report",
     "init",
+    "mock",
 ];
 
 /// The modules of the runtime, likewise.
