@@ -160,6 +160,19 @@ pub struct MediaType {
     pub data_schema: Option<SchemaId>,
     /// `encoding`, raw, per property.
     pub encoding: Vec<(String, Json)>,
+    /// `example` and `examples`, in document order.
+    pub examples: Vec<Example>,
+}
+
+/// One example of a value; where it stands, since few ask for more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// Its name among `examples`; empty for `example`.
+    pub name: String,
+    /// Where its value stands.
+    pub place: Place,
+    /// Whether that is the text as it is sent (`serializedValue` of OpenAPI 3.2).
+    pub serialized: bool,
 }
 
 impl MediaType {
@@ -225,4 +238,6 @@ pub struct Header {
     pub description: Option<String>,
     /// `schema`
     pub schema: Option<SchemaId>,
+    /// `example` and `examples`, in document order.
+    pub examples: Vec<Example>,
 }

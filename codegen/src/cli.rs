@@ -1,5 +1,6 @@
 //! The command line: arguments in, one library call, text and an exit code out.
 
+#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "`mock` alone reads its arguments"))]
 mod args;
 mod drift;
 mod explain;
@@ -7,6 +8,8 @@ mod failure;
 mod generate;
 mod init;
 mod lower;
+#[cfg(feature = "serve")]
+mod mock;
 mod project;
 mod report;
 mod screen;
@@ -53,6 +56,12 @@ fn run(command: &Command, screen: &Screen) -> u8 {
         Command::Explain(args) => explain::explain(args, screen),
         Command::Report(args) => report::report(args, screen),
         Command::Drift(args) => drift::drift(args, screen),
+        #[cfg(feature = "serve")]
+        Command::Mock(args) => mock::mock(args, screen),
+        #[cfg(not(feature = "serve"))]
+        Command::Mock(_) => Err(Failure::Usage(
+            "this command was built without `mock`, which is its feature `serve`".to_owned(),
+        )),
         Command::Engine => Ok(serve()),
     };
     result.unwrap_or_else(|failure| failure.tell(screen))

@@ -136,6 +136,8 @@ pub struct Output {
     /// Whether the types have schemas for `schemars`: behind a feature of this name in a package,
     /// where they are unless it is said, and elsewhere only when it is.
     pub schemars: Option<bool>,
+    /// Whether the types have strategies for `proptest`, likewise.
+    pub proptest: Option<bool>,
     /// Whether client, server and schemas stand behind features of these names, for the package that they
     /// are compiled in. Unless it is said, they do in packages and modules and not in one file.
     pub features: Option<bool>,
@@ -157,6 +159,12 @@ impl Output {
     pub fn has_schemas(&self) -> bool {
         self.schemars.unwrap_or(self.layout == Layout::Crate && self.gated())
     }
+
+    /// Whether the types have strategies for `proptest`.
+    #[must_use]
+    pub fn has_strategies(&self) -> bool {
+        self.proptest.unwrap_or(self.layout == Layout::Crate && self.gated())
+    }
 }
 
 impl Default for Output {
@@ -167,6 +175,7 @@ impl Default for Output {
             client: true,
             server: true,
             schemars: None,
+            proptest: None,
             features: None,
             runtime: None,
             member: false,

@@ -17,7 +17,7 @@ use crate::{
 
 /// How a request shows that it knows the secret of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Header(String),
     Query(String),
     Cookie(String),
@@ -28,9 +28,9 @@ enum Kind {
 }
 
 /// A scheme that operations ask for.
-struct Scheme<'a> {
-    name: &'a str,
-    kind: Kind,
+pub(crate) struct Scheme<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) kind: Kind,
     description: Option<&'a str>,
 }
 
@@ -116,7 +116,8 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
     })
 }
 
-fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {
+/// What one of `securitySchemes` comes to.
+pub(crate) fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {
     let text = |pointer: &str| raw.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
     let own = || text("/name").to_owned();
     let kind = match (text("/type"), text("/in"), text("/scheme").to_ascii_lowercase().as_str()) {

@@ -8,6 +8,7 @@ mod json_schemas;
 mod markdown;
 mod records;
 mod scalars;
+mod strategies;
 mod unions;
 mod wider;
 

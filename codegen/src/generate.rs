@@ -245,6 +245,10 @@ impl Project {
             let module = models::json_schemas(&emitter, &replaced, &registries::texts(config));
             modules.add(module.into_iter().collect(), Source::Generator, config, &mut diagnostics);
         }
+        if config.output.has_strategies() {
+            let module = models::strategies(&emitter);
+            modules.add(module.into_iter().collect(), Source::Generator, config, &mut diagnostics);
+        }
         let plans = self.plans(&contract);
         let views = views::modules(config, &contract, &plans, &emitter, &mut diagnostics);
         modules.add(views, Source::Generator, config, &mut diagnostics);
@@ -294,7 +298,8 @@ impl Project {
         deep(|| plan(self.given(contract), side))
     }
 
-    fn given<'a>(&'a self, contract: &'a Reading) -> Given<'a> {
+    /// What plans are made from.
+    pub(crate) fn given<'a>(&'a self, contract: &'a Reading) -> Given<'a> {
         Given {
             graph: &contract.graph,
             shapes: &contract.shapes,

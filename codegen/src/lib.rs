@@ -22,10 +22,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | `cli` (default) | the command `contract-codegen`, with the three below |
+//! | `cli` (default) | the command `contract-codegen`, with `engines`, `frames` and `proofs` |
 //! | `engines` | what progenitor and typify make of a contract (`engines`), for `report --engines` and `lower` |
 //! | `frames` | excerpts in frames around what is told |
+//! | `mock` | a double of any service, answered from its contract (`mock`) |
 //! | `proofs` | `drift`; proofs in place of tests in a report |
+//! | `serve` (default) | the command's `mock`: the double on a socket |
 //!
 //! # Stages
 //!
@@ -58,6 +60,8 @@ pub mod held;
 pub mod init;
 pub mod load;
 pub mod lower;
+#[cfg(feature = "mock")]
+pub mod mock;
 pub mod names;
 pub mod naming;
 pub mod operations;
@@ -88,3 +92,5 @@ pub mod words;
 pub mod write;
 
 pub use build::{Build, BuildError};
+#[cfg(feature = "mock")]
+pub use mock::Mock;

@@ -42,6 +42,7 @@ pub(crate) fn add(
                 Part::Client => "One method for each operation, over any transport.",
                 Part::Server => "A trait with one method for each operation, and its router.",
                 Part::Schemars => "The schemas of types, for schemars.",
+                Part::Proptest => "Valid and nearly valid values of types, for proptest.",
             };
             let more: String =
                 more(config, *part).map(|name| format!(", \"contract-runtime/{name}\"")).collect();
@@ -94,7 +95,8 @@ pub(crate) fn needed(config: &Config, parts: &BTreeSet<Part>) -> Vec<&'static st
 
 /// What a part needs of the runtime beside itself, by what its owner asks for.
 fn more(config: &Config, part: Part) -> impl Iterator<Item = &'static str> {
-    let stream = (config.streams.is_some() && part != Part::Schemars).then_some("stream");
+    let calls = matches!(part, Part::Client | Part::Server);
+    let stream = (config.streams.is_some() && calls).then_some("stream");
     let credentials = (config.client.credentials && part == Part::Client).then_some("credentials");
     let pages = (!config.pages.is_empty() && part == Part::Client).then_some("pages");
     credentials.into_iter().chain(pages).chain(stream)

@@ -45,6 +45,8 @@ pub enum Part {
     Server,
     /// Publishes the schemas of types.
     Schemars,
+    /// Makes values of types for tests.
+    Proptest,
 }
 
 impl Part {
@@ -55,6 +57,7 @@ impl Part {
             Self::Client => "client",
             Self::Server => "server",
             Self::Schemars => "schemars",
+            Self::Proptest => "proptest",
         }
     }
 }

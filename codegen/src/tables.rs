@@ -21,6 +21,8 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 pub use self::build::Shelves;
+#[cfg(feature = "mock")]
+pub(crate) use self::build::row_types;
 use self::rows::Rows;
 use crate::{
     formats::{Formats, Mapped},
@@ -201,6 +203,12 @@ impl TableSet<'_> {
     pub fn is_valid(&self, id: SchemaId, value: &Json) -> bool {
         let row = self.plan.rows.of(id);
         row.is_some_and(|row| Validator::new(&self.tables, row).is_valid(value))
+    }
+
+    /// What checks values of a schema, for whoever reads requests by it.
+    #[cfg(feature = "mock")]
+    pub(crate) fn validator(&self, id: SchemaId) -> Option<Validator<'_>> {
+        Some(Validator::new(&self.tables, self.plan.rows.of(id)?))
     }
 
     /// What of a schema of the graph a value breaks.

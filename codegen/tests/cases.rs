@@ -36,6 +36,8 @@ pub mod compiled;
 mod folder;
 #[path = "harness/formats.rs"]
 mod formats;
+#[path = "harness/independent.rs"]
+mod independent;
 #[path = "harness/instances.rs"]
 mod instances;
 #[path = "harness/judge.rs"]

@@ -331,6 +331,7 @@ fn the_manifest_asks_for_what_is_used() {
         ("client", vec!["client", "credentials", "stream"]),
         ("server", vec!["server", "stream"]),
         ("schemars", vec!["schemars"]),
+        ("proptest", vec!["proptest"]),
     ] {
         let needed = needed.into_iter().map(|name| format!("\"contract-runtime/{name}\""));
         let line = format!("\n{part} = [{}]\n", needed.collect::<Vec<_>>().join(", "));
@@ -543,7 +544,7 @@ fn what_cannot_be_read_and_what_cannot_be_meant() {
     folder.put("a.toml", "inputs = [\"tickets.yaml\"]\ncolour = 1");
     let ran = folder.run(&["report", "a.toml"]).ended(3);
     assert!(ran.err.contains("colour"), "{}", ran.err);
-    for command in ["", "init", "generate", "check", "lower", "explain", "report"] {
+    for command in ["", "init", "generate", "check", "lower", "explain", "report", "mock"] {
         let help = folder
             .run(&[command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>())
             .ended(0);

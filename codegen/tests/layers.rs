@@ -67,6 +67,7 @@ const GENERATOR: &[&str] = &[
     "engines",
     "report",
     "init",
+    "mock",
 ];
 
 /// The modules of the runtime, likewise.
@@ -95,6 +96,7 @@ const RUNTIME: &[&str] = &[
     "schema",
     "contract",
     "json_schema",
+    "strategies",
     "macros",
     // What it says of calls.
     "parameters",

@@ -68,6 +68,29 @@ impl Format {
         Self::RelativeJsonPointer,
     ];
 
+    /// A text that has the format, and none that says more.
+    #[must_use]
+    pub const fn example(self) -> &'static str {
+        match self {
+            Self::DateTime => "2024-05-06T07:08:09Z",
+            Self::Date => "2024-05-06",
+            Self::Time => "07:08:09Z",
+            Self::Duration => "P1DT2H",
+            Self::Email => "a@example.org",
+            Self::Hostname => "example.org",
+            Self::Ipv4 => "192.0.2.1",
+            Self::Ipv6 => "2001:db8::1",
+            Self::Uri => "https://example.org/",
+            Self::UriReference => "../a",
+            Self::Iri => "https://example.org/ä",
+            Self::IriReference => "../ä",
+            Self::UriTemplate => "/a/{b}",
+            Self::Uuid => "00000000-0000-4000-8000-000000000000",
+            Self::JsonPointer => "/a/0",
+            Self::RelativeJsonPointer => "1/a",
+        }
+    }
+
     /// What `format` calls it.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -252,6 +252,23 @@ impl Json {
         })
     }
 
+    /// The same with another value at a [pointer](crate::pointer); `None` where nothing is there.
+    #[must_use]
+    pub fn replaced(&self, pointer: &str, value: Self) -> Option<Self> {
+        let mut out = self.clone();
+        let mut here = &mut out;
+        for token in pointer::tokens(pointer)? {
+            let token = pointer::unescape(token)?;
+            here = match here {
+                Self::Object(members) => members.get_mut(&token)?,
+                Self::Array(items) => items.get_mut(pointer::index(&token)?)?,
+                _ => return None,
+            };
+        }
+        *here = value;
+        Some(out)
+    }
+
     /// Equality that compares numbers as text; objects still regardless of order.
     #[must_use]
     pub fn strict_eq(&self, other: &Self) -> bool {

@@ -61,6 +61,8 @@ pub mod secret;
 pub mod sequence;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "proptest")]
+pub mod strategies;
 #[cfg(feature = "stream")]
 pub mod stream;
 mod template;

@@ -5,6 +5,8 @@ mod formats;
 mod json_schema;
 mod newtypes;
 mod rows;
+#[cfg(feature = "proptest")]
+mod strategies;
 
 /// `Deserialize` through [`Read`](crate::read::Read), for types that other serde users embed.
 #[macro_export]

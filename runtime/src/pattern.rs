@@ -10,6 +10,8 @@
 mod dfa;
 mod nfa;
 mod sequence;
+#[cfg(feature = "proptest")]
+mod walk;
 
 pub use dfa::Dfa;
 

@@ -428,4 +428,4 @@ impl<'t> Tables<'t> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

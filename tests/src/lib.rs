@@ -53,6 +53,12 @@ pub struct Model {
 }
 
 impl Model {
+    /// What checks its documents.
+    #[must_use]
+    pub const fn validator(&self) -> Validator<'static> {
+        self.validator
+    }
+
     /// Reads, checks and writes a document.
     #[must_use]
     pub fn check(&self, bytes: &[u8]) -> Outcome {

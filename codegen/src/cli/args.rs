@@ -1,5 +1,6 @@
 //! What can be said on the command line, and the help that teaches it.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -24,6 +25,8 @@ Examples:
       What is looser than the contract, what is assumed, what is proven.
   contract-codegen drift --against main openapi.json
       What a change means for those who use the version on main, or OLD NEW of two files.
+  contract-codegen mock openapi.json
+      A double of the service on http://127.0.0.1:4010, which judges every request.
 
 An INPUT is an OpenAPI 3.1 document, a JSON Schema 2020-12 file, a folder of them, or a
 codegen.toml, whose options then apply. JSON and YAML; nothing is fetched from the network.
@@ -68,6 +71,9 @@ pub(crate) enum Command {
     /// Compare two versions of a contract: what breaks readers, what breaks writers
     #[command(after_help = DRIFT)]
     Drift(DriftArgs),
+    /// Serve a double of the service: answers from examples or made, requests judged by the contract
+    #[command(after_help = MOCK)]
+    Mock(MockArgs),
     /// Run another generator: a request on standard input, an answer on standard output
     #[command(hide = true)]
     Engine,
@@ -156,6 +162,36 @@ Examples:
   contract-codegen drift old.schema.json new.schema.json --all
   contract-codegen drift ../v1/codegen.toml codegen.toml --across-majors --markdown
   contract-codegen drift --explain enum-value-added";
+
+const MOCK: &str = "\
+Each operation is answered with its first success: with an example of the contract that its own
+schema accepts, else with the examples of schemas, else with a valid value that is made, the same
+for the same seed. Paths may begin as the `servers` of the contract say, or without that.
+
+A request is judged first: path, method, credentials (that they are there), media type, parameters,
+body. What the contract refuses is told as application/problem+json, every broken rule with its
+place in the request and in the contract: 400, 401, 404, 405, 406 or 415, and 413 above 64 MiB. Of a
+body without a valid value 501 is answered, which is said when the mock starts.
+
+A request chooses its answer:
+  Prefer: code=404        what the contract describes for this status
+  Prefer: example=NAME    one of the `examples` of the media type
+  Prefer: dynamic=true    no example, but a value that is made for this very request
+  Accept: text/csv        one of the media types
+
+Each request is one line on standard output, with `--json` an object; the first of these names the
+address: {\"listening\":{\"address\":\"http://127.0.0.1:4010\",…}}. Ctrl-C ends it at once.
+Without an INPUT, codegen.toml or schemas/codegen.toml is read.
+
+Examples:
+  contract-codegen mock openapi.yaml
+  contract-codegen mock openapi.yaml --port 0 --json
+      At a free port, which the first object names.
+  contract-codegen mock schemas/codegen.toml --seed 7 --tag tickets
+  curl -i http://127.0.0.1:4010/tickets/a-17 -H 'Prefer: code=404'
+
+Exit codes: 0 after Ctrl-C, 2 without operations, 3 for a contract that is refused, 4 for an address
+that cannot be listened on.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Layout {
@@ -389,6 +425,28 @@ pub(crate) struct DriftArgs {
     pub(crate) shown: Output,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct MockArgs {
+    /// OpenAPI documents, folders, or a codegen.toml
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The port that it listens at; 0 is one that is free
+    #[arg(long, short, value_name = "PORT", default_value_t = 4010)]
+    pub(crate) port: u16,
+    /// The address that it listens at: that of this machine alone, or 0.0.0.0 for all networks
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub(crate) host: IpAddr,
+    /// Decides what examples leave open
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) shown: Output,
+}
+
 impl Command {
     pub(crate) fn output(&self) -> Output {
         match self {
@@ -398,6 +456,7 @@ impl Command {
             Self::Explain(args) => args.shown,
             Self::Report(args) => args.shown,
             Self::Drift(args) => args.shown,
+            Self::Mock(args) => args.shown,
             Self::Engine => Output { json: false, color: When::Never, verbose: false },
         }
     }

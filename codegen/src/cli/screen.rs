@@ -47,6 +47,12 @@ impl Screen {
         self.color
     }
 
+    /// Whether programs read along.
+    #[cfg(feature = "serve")]
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Says what goes on, on terminals only.
     pub(crate) fn step(&self, what: &str) {
         self.progress.set_message(what.to_owned());
@@ -99,6 +105,23 @@ impl Screen {
     pub(crate) fn result(&self, text: &str) -> io::Result<()> {
         self.progress.finish_and_clear();
         if self.json { Ok(()) } else { print(text) }
+    }
+
+    /// One of several results, as it comes: a line for people, another for programs.
+    #[cfg(feature = "serve")]
+    pub(crate) fn event(&self, text: &str, data: Value) -> io::Result<()> {
+        self.progress.finish_and_clear();
+        print(&if self.json { format!("{data}\n") } else { format!("{text}\n") })
+    }
+
+    /// The same of something that is said on the way.
+    #[cfg(feature = "serve")]
+    pub(crate) fn event_aside(&self, text: &str, data: Value) -> io::Result<()> {
+        if self.json {
+            return self.event(text, data);
+        }
+        self.line(text);
+        Ok(())
     }
 
     /// The last line for programs.

@@ -7,10 +7,7 @@ use super::{
     flat::Flat,
     rules,
 };
-use crate::{
-    schema::{Types, keywords::Keyword},
-    together::sample,
-};
+use crate::schema::{Types, keywords::Keyword};
 
 /// The keyword that alone decides by formats.
 pub(super) const FORMATS: &[Keyword] = &[Keyword::AssertedFormat];
@@ -56,7 +53,7 @@ impl<'g> Comparer<'g> {
             (_, true) => format!("a text need not have the format {}", names(&old)),
             _ => format!("a text must have the format {}, was {}", names(&new), names(&old)),
         };
-        let tries = old.iter().chain(&new).map(|format| sample::formatted(*format)).chain(FORMLESS);
+        let tries = old.iter().chain(&new).map(|format| format.example()).chain(FORMLESS);
         let tries = tries.map(|text| Json::String(text.to_owned()));
         self.set(rule, pair, message, Facet::of(FORMATS).tries(tries));
         true

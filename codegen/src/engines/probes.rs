@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use contract_runtime::{Json, Map, Number, pointer};
+use contract_runtime::{Json, Map, Number};
 
 use crate::{
     reading::Reading,
@@ -179,7 +179,7 @@ impl<'a> Walk<'a> {
             values.extend(odd().into_iter().map(|value| Json::Object(with(members, "undeclared", value))));
         }
         values.extend(odd());
-        let place = |value: Json| put(base, &spot.pointer, value);
+        let place = |value: Json| base.replaced(&spot.pointer, value);
         let asked = asked.into_iter().filter_map(|(value, asks)| Some((place(value)?, Some(asks))));
         asked.chain(values.into_iter().filter_map(|value| Some((place(value)?, None)))).collect()
     }
@@ -305,22 +305,6 @@ fn with(members: &Map<Json>, name: &str, value: Json) -> Map<Json> {
     let mut more = members.clone();
     more.insert(name.to_owned(), value);
     more
-}
-
-/// The document with another value at a pointer.
-fn put(base: &Json, pointer: &str, value: Json) -> Option<Json> {
-    let mut out = base.clone();
-    let mut here = &mut out;
-    for token in pointer::tokens(pointer)? {
-        let token = pointer::unescape(token)?;
-        here = match here {
-            Json::Object(members) => members.get_mut(&token)?,
-            Json::Array(items) => items.get_mut(token.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-    }
-    *here = value;
-    Some(out)
 }
 
 #[cfg(test)]

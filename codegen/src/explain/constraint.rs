@@ -102,6 +102,18 @@ pub(crate) fn only(s: &Schema, keyword: &str) -> Schema {
     }
 }
 
+/// What a schema says by one of its keywords, for who refuses by it; `None` where it does not, or nothing that fits in words.
+#[cfg(feature = "mock")]
+pub(crate) fn said(schema: &Schema, keyword: &str) -> Option<String> {
+    let mut found: Vec<String> = Vec::new();
+    each(schema, &mut |name, value| {
+        if name == keyword {
+            found.push(value);
+        }
+    });
+    (!found.is_empty()).then(|| clip(&found.join(", ")))
+}
+
 /// Everything that a schema says by itself: what `$ref` and `allOf` lead to is listed as its own.
 fn each(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
     if s.boolean == Some(false) {

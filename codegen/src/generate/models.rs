@@ -52,3 +52,10 @@ pub(super) fn json_schemas(
     let (tokens, text) = emitter.json_schemas(replaced, texts)?;
     Some(Module::new("json_schemas", doc, &tokens).followed_by(text).behind(&[Part::Schemars]).hidden())
 }
+
+/// Strategies for values of the types, as `proptest` wants them, when there are any.
+pub(super) fn strategies(emitter: &Emitter<'_>) -> Option<Module> {
+    let doc = lines("Values of the types for tests of properties, by `proptest`.");
+    let (tokens, text) = emitter.strategies()?;
+    Some(Module::new("strategies", doc, &tokens).followed_by(text).behind(&[Part::Proptest]))
+}

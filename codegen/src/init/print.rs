@@ -106,6 +106,8 @@ fn output(page: &mut Page, found: &Findings) {
     }
     page.say("Whether the types have schemas for `schemars`, behind a feature of that name.");
     page.say("schemars = true");
+    page.say("Whether the types have strategies for `proptest`, likewise.");
+    page.say("proptest = true");
     page.say("Path of contract-runtime; without it the runtime is written into the package.");
     page.say("runtime = \"../runtime\"");
 }

@@ -155,7 +155,7 @@ impl Given<'_> {
     }
 
     /// What the items of a media type are; `None` for one that is a single document.
-    fn item(&self, media: &api::MediaType) -> Option<Item> {
+    pub(crate) fn item(&self, media: &api::MediaType) -> Option<Item> {
         let framing = Framing::of(&MediaType::of(&media.name))?;
         let of = |schema: SchemaId| (self.shapes.of(schema).clone(), Some(schema));
         let json = |(ty, schema)| Item { framing, form: ItemForm::Json, ty, schema };

@@ -19,7 +19,7 @@ use self::{
 };
 
 use crate::{
-    api::{Api, Header, MediaType, Operation, RequestBody, Response, Status, Tag},
+    api::{Api, Example, Header, MediaType, Operation, RequestBody, Response, Status, Tag},
     diagnostics::{Diagnostic, Diagnostics},
     resolve::{discover::Discovery, lenient},
     schema::SchemaId,
@@ -358,9 +358,26 @@ impl<'t> Reader<'_, 't> {
                 item_schema: media.get("itemSchema").and_then(|schema| self.schema(&schema)),
                 data_schema: media.get("itemSchema").and_then(|item| self.event_data(&item)),
                 encoding: encoding.unwrap_or_default(),
+                examples: self.examples(&media),
             });
         }
         out
+    }
+
+    /// `example`, then what has a value among `examples`. `null` is a value here.
+    fn examples(&self, spot: &Spot<'t>) -> Vec<Example> {
+        let value = |holder: &Spot<'t>, key: &str| Some(holder.member(holder.tree.member(key)?).place());
+        let unnamed = value(spot, "example").map(|place| (String::new(), place, false));
+        let named = spot.get("examples");
+        let named = named.iter().flat_map(Spot::entries).filter_map(|(name, example)| {
+            let example = self.behind(&example)?;
+            let data = value(&example, "dataValue").or_else(|| value(&example, "value"));
+            let whole = data.map(|place| (place, false));
+            let (place, serialized) = whole.or_else(|| Some((value(&example, "serializedValue")?, true)))?;
+            Some((name.to_owned(), place, serialized))
+        });
+        let all = unnamed.into_iter().chain(named);
+        all.map(|(name, place, serialized)| Example { name, place, serialized }).collect()
     }
 
     /// The JSON in the `data` of an event that an `itemSchema` describes by itself; of one whose
@@ -391,6 +408,7 @@ impl<'t> Reader<'_, 't> {
                 required: header.flag("required"),
                 description: header.text("description"),
                 schema,
+                examples: self.examples(&header),
             });
         }
         out
@@ -467,6 +485,7 @@ fn unknown_response(spot: &Spot<'_>, status: Status) -> Response {
         item_schema: None,
         data_schema: None,
         encoding: Vec::new(),
+        examples: Vec::new(),
     };
     Response {
         place: spot.place(),

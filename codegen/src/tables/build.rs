@@ -259,7 +259,8 @@ pub(super) const TYPE_PAIRS: [(Types, RowTypes, &str); 7] = [
     (Types::OBJECT, RowTypes::OBJECT, "OBJECT"),
 ];
 
-fn row_types(types: Types) -> RowTypes {
+/// The same types as tables have them.
+pub(crate) fn row_types(types: Types) -> RowTypes {
     let mut all: Option<RowTypes> = None;
     for (ours, theirs, _) in TYPE_PAIRS {
         if types.contains(ours) {

@@ -8,6 +8,9 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use super::{Conj, Facts, type_of};
 use crate::schema::{Graph, Schema, SchemaId, Types};
 
+#[cfg(feature = "mock")]
+pub(crate) mod draw;
+
 /// How deep a value may nest; recursive schemas end there.
 const DEPTH: u8 = 7;
 /// Values for one place, without those that only probe.
@@ -177,7 +180,7 @@ impl<'g> Sampler<'g> {
         let names = all
             .iter()
             .flat_map(|s| &s.pattern_properties)
-            .filter_map(|(pattern, _)| spelled(pattern, 3, End::First));
+            .filter_map(|(pattern, _)| spelled(pattern, 3, &End::First));
         for name in names.chain(["undeclared".to_owned()]) {
             for value in self.part(&others, depth, 3) {
                 let mut with = least.clone();
@@ -276,7 +279,7 @@ fn strings(all: &[&Schema]) -> Vec<String> {
         "email" => Some("a@example.org"),
         _ => None,
     });
-    let asserted = all.iter().filter_map(|s| s.asserted.map(formatted));
+    let asserted = all.iter().filter_map(|s| s.asserted.map(Format::example));
     let mut out: Vec<String> = formats.chain(asserted).map(str::to_owned).collect();
     let lengths: BTreeSet<u64> = [least, greatest.unwrap_or(least), least.max(1), 8]
         .into_iter()
@@ -293,8 +296,8 @@ fn strings(all: &[&Schema]) -> Vec<String> {
             // What stands beside a repetition takes part of the length.
             Some(pattern) => {
                 let counts = || length.saturating_sub(4)..=length;
-                out.extend(counts().filter_map(|count| spelled(pattern, count, End::First)));
-                out.extend(counts().filter_map(|count| spelled(pattern, count, End::Last)));
+                out.extend(counts().filter_map(|count| spelled(pattern, count, &End::First)));
+                out.extend(counts().filter_map(|count| spelled(pattern, count, &End::Last)));
             }
         }
     }
@@ -306,44 +309,31 @@ fn strings(all: &[&Schema]) -> Vec<String> {
     out
 }
 
-/// A text that has a format, and none that says more.
-pub(crate) const fn formatted(format: Format) -> &'static str {
-    match format {
-        Format::DateTime => "2024-05-06T07:08:09Z",
-        Format::Date => "2024-05-06",
-        Format::Time => "07:08:09Z",
-        Format::Duration => "P1DT2H",
-        Format::Email => "a@example.org",
-        Format::Hostname => "example.org",
-        Format::Ipv4 => "192.0.2.1",
-        Format::Ipv6 => "2001:db8::1",
-        Format::Uri => "https://example.org/",
-        Format::UriReference => "../a",
-        Format::Iri => "https://example.org/ä",
-        Format::IriReference => "../ä",
-        Format::UriTemplate => "/a/{b}",
-        Format::Uuid => "00000000-0000-4000-8000-000000000000",
-        Format::JsonPointer => "/a/0",
-        Format::RelativeJsonPointer => "1/a",
-    }
-}
-
 /// A text for a pattern; repetitions run as near to `count` times as they may.
-fn spelled(pattern: &str, count: u64, end: End) -> Option<String> {
+fn spelled(pattern: &str, count: u64, choice: &dyn Choice) -> Option<String> {
     let hir = regex_syntax::parse(pattern).ok()?;
     let mut text = String::new();
-    spell(&hir, u32::try_from(count).ok()?, end, &mut text);
+    spell(&hir, u32::try_from(count).ok()?, choice, &mut text);
     Some(text)
 }
 
 /// Which of several characters or branches to take.
+trait Choice {
+    /// A character of a class.
+    fn letter(&self, ranges: &[(char, char)]) -> Option<char>;
+
+    /// One of so many branches.
+    fn branch(&self, branches: usize) -> usize;
+}
+
+/// The first or the last of them.
 #[derive(Clone, Copy)]
 enum End {
     First,
     Last,
 }
 
-fn spell(hir: &Hir, count: u32, end: End, text: &mut String) {
+fn spell(hir: &Hir, count: u32, choice: &dyn Choice, text: &mut String) {
     // Repetitions within repetitions multiply.
     if text.len() as u64 > 4 * LONGEST {
         return;
@@ -352,7 +342,7 @@ fn spell(hir: &Hir, count: u32, end: End, text: &mut String) {
         HirKind::Literal(literal) => text.push_str(&String::from_utf8_lossy(&literal.0)),
         HirKind::Class(Class::Unicode(class)) => {
             let ranges: Vec<(char, char)> = class.ranges().iter().map(|r| (r.start(), r.end())).collect();
-            text.extend(letter(&ranges, end));
+            text.extend(choice.letter(&ranges));
         }
         HirKind::Class(Class::Bytes(class)) => {
             text.extend(class.ranges().first().map(|r| char::from(r.start())))
@@ -360,30 +350,36 @@ fn spell(hir: &Hir, count: u32, end: End, text: &mut String) {
         HirKind::Repetition(repetition) => {
             let times = count.max(repetition.min);
             let times = repetition.max.map_or(times, |most| times.min(most));
-            (0..times).for_each(|_| spell(&repetition.sub, count, end, text));
+            (0..times).for_each(|_| spell(&repetition.sub, count, choice, text));
         }
-        HirKind::Capture(capture) => spell(&capture.sub, count, end, text),
-        HirKind::Concat(parts) => parts.iter().for_each(|part| spell(part, count, end, text)),
+        HirKind::Capture(capture) => spell(&capture.sub, count, choice, text),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| spell(part, count, choice, text)),
         HirKind::Alternation(parts) => {
-            let part = match end {
-                End::First => parts.first(),
-                End::Last => parts.last(),
-            };
-            part.into_iter().for_each(|part| spell(part, count, end, text));
+            let part = parts.get(choice.branch(parts.len()));
+            part.into_iter().for_each(|part| spell(part, count, choice, text));
         }
         HirKind::Empty | HirKind::Look(_) => {}
     }
 }
 
-/// A character of a class, one that can be read where there is one.
-fn letter(ranges: &[(char, char)], end: End) -> Option<char> {
-    if let End::Last = end {
-        let last = ranges.iter().rev().find(|(_, last)| last.is_ascii_graphic());
-        return last.or(ranges.last()).map(|(_, last)| *last);
+impl Choice for End {
+    /// One that can be read where there is one.
+    fn letter(&self, ranges: &[(char, char)]) -> Option<char> {
+        if let Self::Last = self {
+            let last = ranges.iter().rev().find(|(_, last)| last.is_ascii_graphic());
+            return last.or(ranges.last()).map(|(_, last)| *last);
+        }
+        if ranges.iter().any(|(first, last)| (*first..=*last).contains(&'a')) {
+            return Some('a');
+        }
+        let first = ranges.iter().find(|(first, _)| first.is_ascii_graphic());
+        first.or(ranges.first()).map(|(first, _)| *first)
     }
-    if ranges.iter().any(|(first, last)| (*first..=*last).contains(&'a')) {
-        return Some('a');
+
+    fn branch(&self, branches: usize) -> usize {
+        match self {
+            Self::First => 0,
+            Self::Last => branches.saturating_sub(1),
+        }
     }
-    let first = ranges.iter().find(|(first, _)| first.is_ascii_graphic());
-    first.or(ranges.first()).map(|(first, _)| *first)
 }

@@ -61,6 +61,7 @@ pub mod formats {
     pub mod operations;
     pub mod schemas;
     pub mod server;
+    pub mod strategies;
     pub mod types;
 }
 

@@ -1,15 +1,19 @@
 //! Formats as types: the case `formats`, compiled.
 
 use contract_runtime::{
-    Contract,
+    Contract, Json,
     json_schema::SchemaGenerator,
     parameters::{Query, Sources},
+    violation::Violation,
 };
+
+use proptest::test_runner::TestRunner;
 
 use crate::{
     apis::formats::{
         formats::{Byte, DateTime, Uuid, XSku},
         operations::OperationId,
+        strategies::Strategies as _,
         types::Booking,
     },
     outside::Sku,
@@ -55,6 +59,21 @@ fn types_and_formats_publish_their_schemas() {
     assert_eq!(schema["$defs"]["Id"]["description"], "Which booking.");
     let format = SchemaGenerator::default().subschema_for::<Uuid>().to_value();
     assert_eq!(format.to_string(), r#"{"format":"uuid","type":"string"}"#);
+}
+
+#[test]
+fn types_of_formats_are_drawn_like_others() {
+    let mut runner = TestRunner::deterministic();
+    let is_valid = |booking: Booking| {
+        assert!(booking.id.0.get().is_some() && booking.is_valid(), "{booking:?}");
+        Ok(())
+    };
+    runner.run(&Booking::valid(), is_valid).unwrap();
+    let is_refused = |(document, broken): (Json, Violation)| {
+        assert_eq!(Booking::VALIDATOR.validate(&document).unwrap_err().as_slice(), [broken]);
+        Ok(())
+    };
+    runner.run(&Booking::nearly_valid(), is_refused).unwrap();
 }
 
 /// Parameters are asked by the same tables, before anything typed is made of them.

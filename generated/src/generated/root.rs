@@ -117,5 +117,9 @@ pub mod server;
 pub mod shared;
 pub mod ships;
 pub mod stock;
+
+#[cfg(feature = "proptest")]
+pub mod strategies;
+
 pub mod types;
 pub mod views;

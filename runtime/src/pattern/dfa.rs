@@ -7,15 +7,15 @@
 #[derive(Debug, Clone, Copy)]
 pub struct Dfa<'t> {
     /// The class of each ASCII character.
-    ascii: [u8; 128],
+    pub(super) ascii: [u8; 128],
     /// The first character of each run of one class and that class, ascending from `'\0'`.
-    runs: &'t [(char, u8)],
+    pub(super) runs: &'t [(char, u8)],
     /// How long a row is.
-    stride: u16,
-    start: u16,
+    pub(super) stride: u16,
+    pub(super) start: u16,
     /// The first state in which the pattern is not found if the text ends.
-    open: u16,
-    next: &'t [u16],
+    pub(super) open: u16,
+    pub(super) next: &'t [u16],
 }
 
 impl<'t> Dfa<'t> {
@@ -68,7 +68,7 @@ impl<'t> Dfa<'t> {
     }
 
     #[inline]
-    fn step(&self, state: u16, class: u8) -> u16 {
+    pub(super) fn step(&self, state: u16, class: u8) -> u16 {
         self.next.get(usize::from(state) + usize::from(class)).copied().unwrap_or(0)
     }
 

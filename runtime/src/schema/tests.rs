@@ -2,5 +2,5 @@
 //! up. The official suite runs through generated code: `cargo xtask suite`.
 
 mod cases;
-mod compile;
+pub(crate) mod compile;
 mod limits;

@@ -9,3 +9,4 @@ mod oracle;
 mod published;
 mod round_trip;
 mod rows;
+mod strategies;

@@ -118,7 +118,7 @@ impl Documents {
 }
 
 /// The validator of one schema.
-pub(super) fn compile(schema: &Value) -> Validator<'static> {
+pub(crate) fn compile(schema: &Value) -> Validator<'static> {
     compile_with(schema, Documents::default())
 }
 

@@ -20,4 +20,5 @@ pub mod operations;
 pub mod schemas;
 
 pub mod server;
+pub mod strategies;
 pub mod types;

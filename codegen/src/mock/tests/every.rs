@@ -1,0 +1,367 @@
+//! Every operation of every case: a client writes a valid request by the rows, the mock takes it and
+//! answers, and what it answers is what the client's types hold and an independent judge accepts.
+//! Requests that break one rule are refused by that rule.
+
+#[path = "../../../tests/harness/independent.rs"]
+mod independent;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use contract_runtime::{
+    Json,
+    client::{Core, Request as Written},
+    multipart::Field,
+    operation::{Format, Part, PartForm},
+    strategies::nearly_valid_documents,
+    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+};
+use proptest::{
+    strategy::{Strategy as _, ValueTree as _},
+    test_runner::TestRunner,
+};
+
+use self::independent::{Documents, survives_binary};
+use super::*;
+use crate::{
+    api::ParameterIn,
+    credentials::Kind,
+    diagnostics::{Diagnostics, Faults},
+    held,
+    plan::Payload,
+    together::{
+        Conj,
+        sample::draw::{self, Wish},
+    },
+};
+
+/// Seeds that are tried for an argument: some values have no text at their place.
+const TRIES: u64 = 12;
+/// Bodies that break one rule, for each operation.
+const BROKEN: usize = 4;
+
+/// Nobody sends here.
+struct Nowhere;
+
+impl Transport for Nowhere {
+    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> Sending<'a> {
+        let error = TransportError::new(TransportFault::Request, Delivery::NotSent);
+        Box::pin(std::future::ready(Err(error)))
+    }
+}
+
+impl Mock {
+    fn drawn_for(&self, schema: Option<SchemaId>, seed: u64) -> Option<Json> {
+        let Some(schema) = schema else { return Some(Json::from("word")) };
+        let valid = |id: SchemaId, value: &Json| self.tables.is_valid(id, value);
+        let wish = Wish { seed, examples: seed == 0 };
+        let implied = self.contract.options.implied_objects;
+        draw::one(&self.contract.graph, &Conj::one(schema), implied, wish, &valid)
+    }
+
+    /// A valid request of an operation, as a client writes it; `None` where no value that can be
+    /// written is found.
+    fn valid_request(&self, at: usize) -> Option<Request<Bytes>> {
+        let core = Core::new("https://a.example", Nowhere);
+        let operation = &self.operations.all()[at];
+        let call = &self.plan.calls[at];
+        let writable = |write: &dyn Fn(Written) -> Written| write(core.request(operation)).store().is_ok();
+        let mut written = core.request(operation);
+        for (index, parameter) in call.parameters.iter().enumerate() {
+            if !parameter.row.required {
+                continue;
+            }
+            let mut values = (0..TRIES).filter_map(|seed| self.drawn_for(parameter.row.schema, seed));
+            let value = values.find(|value| writable(&|empty| empty.argument(index, value)))?;
+            written = written.argument(index, &value);
+        }
+        if let (Some(body), Some(own)) = (&operation.body, &call.body)
+            && body.required
+        {
+            let content = &body.content[0];
+            let media = if content.media_type.contains('*') { "image/png" } else { content.media_type };
+            let mut values = (0..TRIES).filter_map(|seed| self.drawn_for(own.contents[0].media.schema, seed));
+            written = match content.format {
+                Format::Json => written.json_value(content.media_type, &values.next()?),
+                Format::Form(..) => {
+                    let fits = |value: &Json| writable(&|empty| empty.form(content.media_type, value));
+                    written.form(content.media_type, &values.find(fits)?)
+                }
+                Format::Multipart(rows) => {
+                    let mut fields = values.map(|value| fields(rows, &value));
+                    let fits =
+                        |fields: &Vec<Field>| writable(&|empty| empty.multipart(content.media_type, fields));
+                    written.multipart(content.media_type, &fields.find(fits)?)
+                }
+                Format::Text => {
+                    let text = values.find_map(|value| value.as_str().map(str::to_owned));
+                    written.text(media, &text.unwrap_or_else(|| "text".to_owned()))
+                }
+                _ => written.bytes(media, "bytes"),
+            };
+        }
+        let stored = written.store().ok()?;
+        let mut request =
+            Request::builder().method(operation.method).uri(&stored.path_and_query).body(stored.body).ok()?;
+        *request.headers_mut() = stored.headers;
+        Some(request)
+    }
+
+    /// Whether an answer is one that a client of this contract reads.
+    fn check_answer(&self, at: usize, response: &Response<Bytes>, judge: &Judge) -> Result<(), String> {
+        let call = &self.plan.calls[at];
+        let answers = &call.answers;
+        let status = response.status().as_u16();
+        let case = answers.cases.iter().find(|case| case.usual_status(Outcome::Success) == status);
+        let case = case.ok_or_else(|| format!("{status} is no success: {:?}", response.body()))?;
+        let media = header(response, "content-type");
+        let named = answers
+            .cases
+            .iter()
+            .find(|each| each.status == case.status && each.names().any(|own| own == media));
+        let case = named.unwrap_or(case);
+        let (Payload::Json(ty), false) = (&case.payload, response.body().is_empty()) else { return Ok(()) };
+        let value = Json::parse(response.body()).map_err(|error| error.to_string())?;
+        let held = held::read(&self.contract.shapes, ty, &value);
+        let held = held.ok_or_else(|| format!("{ty:?} cannot hold {value}"))?;
+        let written = held::write(&self.contract.shapes, &held);
+        if written != value {
+            return Err(format!("{value} comes back as {written}"));
+        }
+        let Some(schema) = case.schema else { return Ok(()) };
+        self.tables.validate(schema, &value).map_err(|broken| format!("{value}\n{broken}"))?;
+        match judge.is_valid(&self.contract.graph.location(schema), &value) {
+            Some(false) => Err(format!("jsonschema refuses {value}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether what is wrong with requests is said, each by its rule.
+    fn check_refusals(&self, at: usize, valid: &Request<Bytes>, judge: &Judge) -> Result<usize, String> {
+        let (operation, call) = (&self.operations.all()[at], &self.plan.calls[at]);
+        let mut asked = 0;
+        let mut refused = |request: Request<Bytes>, status: u16, expect: &[String]| {
+            let shown = format!("{request:?}");
+            let response = self.answer(request);
+            let verdict = response.extensions().get::<Verdict>().unwrap();
+            let one = |each: &Broken| format!("{} {} {}", each.place, each.pointer, each.keyword);
+            let found: Vec<String> = verdict.broken.iter().map(one).collect();
+            asked += 1;
+            if response.status() == status && found == expect {
+                return Ok(());
+            }
+            Err(format!("{shown}\nis answered {}, {found:?} instead of {expect:?}", response.status()))
+        };
+        let seen = |all: &Vec<(String, Vec<String>)>| {
+            let mut kinds = all.iter().filter_map(|(name, _)| self.kind(name));
+            kinds.any(|kind| *kind != Kind::Connection)
+        };
+        let security = &call.operation.security;
+        if !security.is_empty() && security.iter().all(seen) {
+            refused(valid.clone(), 401, &[])?;
+        }
+        let shown = |mut request: Request<Bytes>| {
+            self.show(call, &mut request);
+            request
+        };
+        for parameter in call.parameters.iter().filter(|parameter| parameter.row.required) {
+            let name = &parameter.row.name;
+            if parameter.row.location == ParameterIn::Header {
+                let mut without = valid.clone();
+                without.headers_mut().remove(name.as_str());
+                let pointer = contract_runtime::pointer::join("", name);
+                refused(shown(without), 400, &[format!("header {pointer} required")])?;
+            }
+        }
+        let content = operation.body.as_ref().map(|body| &body.content[0]);
+        let Some((content, validator)) = content.and_then(|content| Some((content, content.validator?)))
+        else {
+            return Ok(asked);
+        };
+        if !matches!(content.format, Format::Json) {
+            return Ok(asked);
+        }
+        let location = call.body.as_ref().and_then(|body| body.contents[0].media.schema);
+        let location = location.map(|schema| self.contract.graph.location(schema)).unwrap_or_default();
+        let mut runner = TestRunner::deterministic();
+        for _ in 0..BROKEN {
+            let Ok(tree) = nearly_valid_documents(validator).new_tree(&mut runner) else { break };
+            let (document, broken) = tree.current();
+            if judge.is_valid(&location, &document) == Some(true) {
+                return Err(format!("jsonschema accepts {document}, which breaks {broken}"));
+            }
+            let mut request = valid.clone();
+            *request.body_mut() = Bytes::from(document.to_string());
+            let media = HeaderValue::from_static(content.media_type);
+            request.headers_mut().insert(header::CONTENT_TYPE, media);
+            refused(shown(request), 400, &[format!("body {} {}", broken.pointer, broken.keyword)])?;
+        }
+        Ok(asked)
+    }
+
+    fn kind(&self, scheme: &str) -> Option<&Kind> {
+        self.schemes.iter().find(|each| each.name == scheme).map(|each| &each.kind)
+    }
+
+    /// Shows what the first alternative asks for.
+    fn show(&self, call: &Call<'_>, request: &mut Request<Bytes>) {
+        for (scheme, _) in call.operation.security.first().into_iter().flatten() {
+            let (name, value) = match self.kind(scheme) {
+                Some(Kind::Header(name)) => (name.clone(), "x".to_owned()),
+                Some(Kind::Cookie(name)) => ("cookie".to_owned(), format!("{name}=x")),
+                Some(Kind::Basic) => ("authorization".to_owned(), "Basic x".to_owned()),
+                Some(Kind::Token { .. }) => ("authorization".to_owned(), "Bearer x".to_owned()),
+                Some(Kind::Authorization(word)) => ("authorization".to_owned(), format!("{word} x")),
+                Some(Kind::Query(name)) => {
+                    let sign = if request.uri().query().is_some() { '&' } else { '?' };
+                    *request.uri_mut() = format!("{}{sign}{name}=x", request.uri()).parse().unwrap();
+                    continue;
+                }
+                Some(Kind::Connection) | None => continue,
+            };
+            request.headers_mut().append(http::HeaderName::try_from(name).unwrap(), value.parse().unwrap());
+        }
+    }
+}
+
+/// An object as parts.
+fn fields(rows: &[Part], value: &Json) -> Vec<Field> {
+    let mut fields = Vec::new();
+    let Some(members) = value.as_object() else { return fields };
+    for (name, value) in members.iter() {
+        let is_json = rows.iter().any(|row| row.name == name && row.form == PartForm::Json);
+        let text = |value: &Json| match value.as_str().filter(|_| !is_json) {
+            Some(text) => text.to_owned(),
+            None => value.to_string(),
+        };
+        let each = value.as_array().unwrap_or(std::slice::from_ref(value));
+        fields.extend(each.iter().map(|value| Field { name: name.to_owned(), file: text(value).into() }));
+    }
+    fields
+}
+
+/// An independent judge over the original documents, where it can be asked.
+struct Judge(Option<Documents>);
+
+impl Judge {
+    /// Faults are mended by us alone, and formats are asserted by us alone where their owner says so.
+    fn of(project: &Project, contract: &Reading) -> Self {
+        let is_plain =
+            project.config.file.is_none() && contract.diagnostics.iter().all(|each| each.mend.is_none());
+        let documents = contract.sources.sources.iter().filter(|_| is_plain);
+        let documents: Vec<(String, Json)> =
+            documents.map(|source| (source.uri.clone(), source.tree.to_json())).collect();
+        Self(Some(documents).filter(|all| !all.is_empty()).and_then(|all| Documents::of(&all)))
+    }
+
+    /// Nothing where the judge cannot tell.
+    fn is_valid(&self, location: &str, value: &Json) -> Option<bool> {
+        let documents = self.0.as_ref().filter(|_| survives_binary(value))?;
+        let document = serde_json::from_str(&value.to_string()).unwrap();
+        Some(documents.validator(location).is_valid(&document))
+    }
+}
+
+/// The project of a folder of `cases/`, or that of a configuration.
+fn project(path: &Path) -> Result<(Project, Reading), Diagnostics> {
+    let config = if path.is_dir() { path.join("codegen.toml") } else { path.to_owned() };
+    let mut project = if config.exists() { Project::from_config(&config)? } else { Project::default() };
+    if path.is_dir() {
+        let input = if path.join("input").is_dir() { "input" } else { "input.json" };
+        project.inputs = vec![path.join(input)];
+    }
+    if path.join("strict.txt").exists() {
+        project.config.input.faults = Faults::Deny;
+    }
+    let contract = project.read()?;
+    Ok((project, contract))
+}
+
+/// What was asked of one contract.
+#[derive(Default)]
+struct Asked {
+    operations: usize,
+    answered: usize,
+    refused: usize,
+    /// Of which no valid request can be written.
+    unasked: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Asked {
+    fn ask(&mut self, case: &str, project: Project, contract: Reading) {
+        let judge = Judge::of(&project, &contract);
+        let mock = Mock::new(project, contract, 0);
+        let review = mock.review();
+        for (at, operation) in mock.operations.all().iter().enumerate() {
+            self.operations += 1;
+            let name = format!("{case}: {} {} {}", operation.id, operation.method, operation.path);
+            let Some(valid) = mock.valid_request(at) else {
+                self.unasked.push(name);
+                continue;
+            };
+            let mut request = valid.clone();
+            mock.show(&mock.plan.calls[at], &mut request);
+            let response = mock.answer(request);
+            let verdict = response.extensions().get::<Verdict>().unwrap();
+            let known = |(_, all): &(String, Vec<String>)| all.iter().any(|id| id == operation.id);
+            let outcome = if verdict.operation.as_deref() != Some(operation.id) {
+                Err(format!("goes to {verdict:?}"))
+            } else if response.status() == 501 && review.without_value.iter().any(known) {
+                Ok(())
+            } else {
+                mock.check_answer(at, &response, &judge).map(|()| self.answered += 1)
+            };
+            let refusals = mock.check_refusals(at, &valid, &judge).map(|refused| self.refused += refused);
+            let problems = [outcome, refusals].into_iter().filter_map(Result::err);
+            self.problems.extend(problems.map(|problem| format!("{name}: {problem}")));
+        }
+    }
+}
+
+/// All cases, and the exchange.
+#[test]
+fn every_operation_of_every_case_is_answered_with_what_its_client_reads() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(own.join("tests/cases")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.is_dir());
+    paths.sort();
+    paths.push(own.join("../schemas/codegen.toml"));
+    let mut asked = Asked::default();
+    for path in paths {
+        let Ok((project, contract)) = project(&path) else { continue };
+        asked.ask(&path.file_name().unwrap().to_string_lossy(), project, contract);
+    }
+    assert!(asked.problems.is_empty(), "{}", asked.problems.join("\n\n"));
+    let Asked { operations, answered, refused, unasked, .. } = asked;
+    assert_eq!(unasked, [] as [String; 0]);
+    assert_eq!(answered, operations);
+    assert!(operations > 70 && refused > 100, "{operations} operations, {refused} refused");
+}
+
+/// The same of documents of one's own: `CONTRACTS=folder`.
+#[test]
+fn every_operation_of_documents_of_ones_own_is_answered() {
+    let Some(folder) = env::var_os("CONTRACTS") else { return };
+    let mut broken = 0;
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        let project = Project { inputs: vec![path.clone()], ..Project::default() };
+        let case = path.file_name().unwrap().to_string_lossy();
+        let mut asked = Asked::default();
+        match project.read() {
+            Ok(contract) => asked.ask(&case, project, contract),
+            Err(problems) => asked.problems.push(problems.to_string()),
+        }
+        let Asked { operations, answered, refused, unasked, problems } = &asked;
+        println!("{case}: {operations} operations, {answered} answered, {refused} refused");
+        unasked.iter().for_each(|name| println!("  not asked: {name}"));
+        problems.iter().for_each(|problem| println!("  {problem}"));
+        broken += problems.len();
+    }
+    assert_eq!(broken, 0);
+}

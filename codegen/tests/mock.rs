@@ -1,0 +1,180 @@
+//! `contract-codegen mock` over a socket: where it listens, what it answers and says, how it ends.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Output, Stdio},
+};
+
+use contract_codegen::{
+    generate::Project,
+    mock::{Mock, Verdict},
+};
+use contract_runtime::server::Bytes;
+use http::{Request, StatusCode};
+use serde_json::Value;
+
+const PETS: &str = r"
+openapi: 3.1.0
+info: { title: Pets, version: '1' }
+paths:
+  /pets/{id}:
+    get:
+      operationId: readPet
+      parameters: [{ name: id, in: path, required: true, schema: { type: integer } }]
+      responses:
+        '200': { description: It., content: { application/json: { schema: { type: object }, examples: { no: { value: 1 }, cat: { value: { name: Tom } } } } } }
+";
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mock-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("pets.yaml"), PETS).unwrap();
+    folder
+}
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_contract-codegen"));
+    command.arg("mock").args(args).current_dir(folder).env("NO_COLOR", "1");
+    command
+}
+
+fn ran(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().unwrap()
+}
+
+/// A mock that runs, ended with the test whatever comes of it.
+struct Running {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(folder: &Path, args: &[&str]) -> Self {
+        let mut command = command(folder, args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Status line and body of one request.
+fn asked(address: &str, path: &str) -> (String, String) {
+    sent(address, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"))
+}
+
+/// The same of some bytes.
+fn sent(address: &str, request: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+/// In a test of whoever calls the service, without a socket.
+#[test]
+fn a_library_asks_without_a_socket() {
+    let folder = folder("library");
+    let project = Project { inputs: vec![folder.join("pets.yaml")], ..Project::default() };
+    let mock = Mock::of(project, 0).unwrap();
+    let request = Request::get("/pets/7").header("prefer", "example=cat").body(Bytes::new()).unwrap();
+    let response = mock.answer(request);
+    assert_eq!(
+        (response.status(), response.body().as_ref()),
+        (StatusCode::OK, br#"{"name":"Tom"}"#.as_slice())
+    );
+
+    let refused = mock.answer(Request::get("/pets/seven").body(Bytes::new()).unwrap());
+    let verdict = refused.extensions().get::<Verdict>().unwrap();
+    assert_eq!((verdict.broken[0].pointer.as_str(), verdict.broken[0].keyword.as_str()), ("/id", "type"));
+}
+
+#[test]
+fn it_says_where_it_listens_answers_and_ends_at_once() {
+    let mut mock = Running::start(&folder("people"), &["pets.yaml", "--port", "0"]);
+    let line = mock.line();
+    let address = line.strip_prefix("listening on ").and_then(|rest| rest.split_once(": ")).unwrap();
+    assert_eq!(address.1, "1 operation of Pets; Ctrl-C ends it", "{line}");
+    let (status, body) = asked(address.0, "/pets/7?key=secret");
+    assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", r#"{"name":"Tom"}"#));
+    // What stands in a query is nobody's to log.
+    assert_eq!(mock.line(), "200 GET /pets/7 readPet: example `cat`");
+    assert_eq!(asked(address.0, "/pets/x").0, "HTTP/1.1 400 Bad Request");
+    assert_eq!(mock.line(), "400 GET /pets/x readPet: path /id has to be integer");
+    // A body that is too large is refused before it is there.
+    let head = format!("host: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", 65 << 20);
+    let (status, body) = sent(address.0, &format!("POST /pets HTTP/1.1\r\n{head}"));
+    assert_eq!(status, "HTTP/1.1 413 Payload Too Large");
+    assert!(body.contains("more than 64 MiB"), "{body}");
+    assert!(mock.line().starts_with("413 POST /pets: "));
+    assert_eq!(asked(address.0, "/dogs").0, "HTTP/1.1 404 Not Found");
+    assert!(mock.line().starts_with("404 GET /dogs: the contract has no path"));
+    let interrupted = Command::new("kill").args(["-INT", &mock.child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    assert!(mock.child.wait().unwrap().success());
+    let mut said = String::new();
+    mock.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("examples that break their own schemas are not sent"), "{said}");
+    assert!(said.contains("/examples/no/value: /: type"), "{said}");
+}
+
+#[test]
+fn programs_read_one_object_a_line() {
+    let mut mock = Running::start(&folder("programs"), &["pets.yaml", "-p", "0", "--json"]);
+    let mut object = || -> Value { serde_json::from_str(&mock.line()).unwrap() };
+    let listening = object();
+    assert_eq!(listening["listening"]["operations"], 1, "{listening}");
+    let broken = object();
+    assert_eq!(broken["broken-examples"].as_array().unwrap().len(), 1, "{broken}");
+    let (status, body) = asked(listening["listening"]["address"].as_str().unwrap(), "/pets/x");
+    assert_eq!(status, "HTTP/1.1 400 Bad Request");
+    let told = object();
+    let request = &told["request"];
+    assert_eq!((&request["operation"], &request["status"]), (&"readPet".into(), &400.into()), "{told}");
+    let problem: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(request["violations"], problem["violations"], "{told}");
+    assert_eq!(problem["violations"][0]["pointer"], "/id");
+}
+
+#[test]
+fn what_cannot_be_served_has_an_exit_code() {
+    let folder = folder("codes");
+    let code = |args: &[&str]| {
+        let output = ran(&folder, args);
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    fs::write(
+        folder.join("plain.json"),
+        r#"{"$id": "https://a.example/plain", "type": "object", "title": "Plain"}"#,
+    )
+    .unwrap();
+    let (exit, said) = code(&["plain.json"]);
+    assert!(exit == 2 && said.contains("no operations"), "{exit}: {said}");
+    fs::write(folder.join("broken.yaml"), PETS.replace("type: integer", "type: whole")).unwrap();
+    assert_eq!(code(&["broken.yaml", "--strict"]).0, 3);
+    assert_eq!(code(&["pets.yaml", "--host", "nowhere"]).0, 2);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let (exit, said) = code(&["pets.yaml", "--port", &port]);
+    let expect = format!("cannot listen on 127.0.0.1, port {port}: ");
+    assert!(exit == 4 && said.contains(&expect), "{exit}: {said}");
+}

@@ -1,0 +1,17 @@
+//! `Arbitrary` of generated types.
+
+/// `Arbitrary` for types of a contract, whose values are valid.
+#[cfg(feature = "proptest")]
+#[macro_export]
+macro_rules! arbitrary {
+    ($($type:path),* $(,)?) => {$(
+        impl $crate::strategies::proptest::arbitrary::Arbitrary for $type {
+            type Parameters = ();
+            type Strategy = $crate::strategies::proptest::strategy::BoxedStrategy<Self>;
+
+            fn arbitrary_with((): ()) -> Self::Strategy {
+                <Self as $crate::strategies::Strategies>::valid()
+            }
+        }
+    )*};
+}

@@ -1,0 +1,89 @@
+//! Texts and numbers of a place.
+
+use proptest::{
+    arbitrary::any,
+    collection::vec,
+    sample::select,
+    strategy::{BoxedStrategy, Just, Strategy, Union},
+};
+
+use super::facts::Facts;
+use crate::{Json, Number, format::Format};
+
+/// Texts that are made are no longer, unless they have to be.
+const LONGEST: u64 = 24;
+
+/// Texts that probably fit.
+pub(super) fn texts(facts: &Facts) -> BoxedStrategy<Json> {
+    let least = size(facts.min_length);
+    let most = size(facts.max_length.unwrap_or(u64::MAX).min(facts.min_length.saturating_add(LONGEST)));
+    let most = most.max(least);
+    let mut ways: Vec<BoxedStrategy<String>> = Vec::new();
+    let formatted: Vec<&'static str> = Format::ALL.iter().map(|format| format.example()).collect();
+    let fits = |text: &&&str| {
+        facts.formats.iter().all(|format| format.is_match(text))
+            && facts.parses.iter().all(|parse| (parse.is_match)(text))
+    };
+    if !facts.formats.is_empty() || !facts.parses.is_empty() {
+        let known: Vec<&'static str> = formatted.iter().filter(fits).copied().collect();
+        if !known.is_empty() {
+            ways.push(select(known).prop_map(str::to_owned).boxed());
+        }
+    }
+    for pattern in &facts.patterns {
+        let pattern: &'static crate::pattern::Pattern<'static> = pattern;
+        let found = move |choices: Vec<u16>| pattern.text(&choices, least, most).unwrap_or_default();
+        ways.push(vec(any::<u16>(), 0..=most.max(8) * 2).prop_map(found).boxed());
+    }
+    if ways.is_empty() {
+        let letter = proptest::prop_oneof![8 => proptest::char::range('a', 'z'), 1 => any::<char>()];
+        ways.push(vec(letter, least..=most).prop_map(|letters| letters.into_iter().collect()).boxed());
+    }
+    Union::new(ways).prop_map(Json::from).boxed()
+}
+
+fn size(count: u64) -> usize {
+    usize::try_from(count.min(1 << 20)).unwrap_or(0)
+}
+
+/// Numbers that probably fit.
+pub(super) fn numbers(facts: &Facts, whole: bool) -> BoxedStrategy<Json> {
+    let bound = |bound: Option<i128>, otherwise: i64| {
+        bound.map_or(otherwise, |bound| i64::try_from(bound).unwrap_or(otherwise))
+    };
+    let low = bound(facts.minimum.iter().filter_map(Number::ceil).max(), i64::MIN);
+    let most = bound(facts.maximum.iter().filter_map(Number::floor).min(), i64::MAX);
+    let high = most.max(low);
+    let factor = facts.factors.iter().find_map(Number::as_i64).filter(|factor| *factor != 0);
+    let near = low.max(-1_000).min(high)..=high.min(low.max(-1_000).saturating_add(2_000)).max(low);
+    let mut ways: Vec<BoxedStrategy<Number>> = Vec::new();
+    match factor {
+        Some(factor) => {
+            let factor = factor.saturating_abs();
+            let (first, last) = (low.div_euclid(factor), high.div_euclid(factor));
+            let some =
+                first.max(-1_000).min(last)..=last.min(first.max(-1_000).saturating_add(2_000)).max(first);
+            ways.push(some.prop_map(move |times| Number::int(times.saturating_mul(factor))).boxed());
+        }
+        None if whole || low <= most => {
+            ways.push(near.prop_map(Number::int).boxed());
+            ways.push((low..=high).prop_map(Number::int).boxed());
+        }
+        // There is no whole number between the bounds.
+        None => {}
+    }
+    if !whole {
+        let least = bound(facts.minimum.iter().filter_map(Number::floor).max(), i64::MIN).min(most);
+        let digits = least.max(-100_000).min(most)..=most.min(100_000).max(least);
+        let decimal = (digits, 0..100_i64, 1..=2_u8).prop_map(|(whole, part, scale)| {
+            let shift = if scale == 1 { 10 } else { 100 };
+            Number::decimal(whole.saturating_mul(shift).saturating_add(part % shift), scale)
+        });
+        ways.push(decimal.boxed());
+        // A factor that is none of whole numbers, and bounds between two of them.
+        for exact in facts.factors.iter().chain(&facts.minimum).chain(&facts.maximum) {
+            ways.push(Just(exact.clone()).boxed());
+        }
+    }
+    Union::new(ways).prop_map(Json::Number).boxed()
+}

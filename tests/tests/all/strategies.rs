@@ -1,0 +1,100 @@
+//! What `proptest` makes of every type: valid values that everybody takes, and documents that break one
+//! rule and that everybody refuses.
+
+use contract_runtime::{
+    Json,
+    strategies::{nearly_valid_documents, valid_documents},
+    violation::Violation,
+};
+use exchange_api::{
+    Contract,
+    strategies::Strategies as _,
+    types::{Ship, StockLot},
+};
+use exchange_tests::models;
+use proptest::{
+    arbitrary::any,
+    strategy::{Strategy as _, ValueTree as _},
+    test_runner::TestRunner,
+};
+
+use crate::oracle::{survives_binary, validators};
+
+/// Values of each type.
+const CASES: usize = 64;
+
+/// The document for the independent judge, where its numbers hold what ours do.
+fn judged(document: &Json) -> Option<serde_json::Value> {
+    survives_binary(document).then(|| serde_json::from_str(&document.to_string()).unwrap())
+}
+
+#[test]
+fn valid_values_of_every_type_are_valid_round_trip_and_are_accepted_by_others() {
+    let judges = validators();
+    let mut runner = TestRunner::deterministic();
+    let mut count = 0;
+    for (folder, model) in models() {
+        let strategy = valid_documents(model.validator());
+        for _ in 0..CASES {
+            let tree = strategy.new_tree(&mut runner).unwrap_or_else(|why| panic!("{}: {why}", model.name));
+            let document = tree.current();
+            let outcome = model.check(document.to_string().as_bytes());
+            assert_eq!(outcome.failure, None, "{}: {document}", model.name);
+            assert!(outcome.checked.is_empty(), "{}: {:?}\n{document}", model.name, outcome.checked);
+            let written = outcome.written.unwrap_or_else(|| panic!("{}: {document}", model.name));
+            assert!(written.strict_eq(&document), "{}: {document}\n{written}", model.name);
+            if let Some(value) = judged(&document) {
+                let judge = &judges[&folder];
+                assert!(
+                    judge.is_valid(&value),
+                    "{}: {:?}\n{document}",
+                    model.name,
+                    judge.validate(&value).err()
+                );
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 100 * CASES, "{count}");
+}
+
+#[test]
+fn nearly_valid_values_of_every_type_break_one_rule_and_are_refused_by_others() {
+    let judges = validators();
+    let mut runner = TestRunner::deterministic();
+    for (folder, model) in models() {
+        let strategy = nearly_valid_documents(model.validator());
+        for _ in 0..CASES {
+            let tree = strategy.new_tree(&mut runner).unwrap_or_else(|why| panic!("{}: {why}", model.name));
+            let (document, broken) = tree.current();
+            let outcome = model.check(document.to_string().as_bytes());
+            assert!(outcome.failure.is_none(), "{}: {:?}\n{document}", model.name, outcome.failure);
+            let rule = [(broken.pointer, broken.keyword.to_owned())];
+            assert_eq!(outcome.checked, rule, "{}: {document}", model.name);
+            // What the type holds nevertheless says the same of itself.
+            if let Some(typed) = outcome.typed {
+                assert_eq!(typed, rule, "{}: {document}", model.name);
+            }
+            if let Some(value) = judged(&document) {
+                assert!(!judges[&folder].is_valid(&value), "{}: {rule:?}\n{document}", model.name);
+            }
+        }
+    }
+}
+
+/// The face of it: by a method, by `any`, and a function for what is nearly valid.
+#[test]
+fn types_have_strategies_of_their_own() {
+    let mut runner = TestRunner::deterministic();
+    let is_valid = |lot: StockLot| {
+        assert!(lot.is_valid(), "{lot:?}");
+        Ok(())
+    };
+    runner.run(&StockLot::valid(), is_valid).unwrap();
+    runner.run(&any::<StockLot>(), is_valid).unwrap();
+    let is_refused = |(document, broken): (Json, Violation)| {
+        assert_eq!(Ship::VALIDATOR.validate(&document).unwrap_err().as_slice(), [broken]);
+        Ok(())
+    };
+    runner.run(&Ship::nearly_valid(), is_refused).unwrap();
+}
