@@ -4,6 +4,7 @@
 //! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
 //! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
 
+mod command_line;
 mod overlay;
 mod position;
 
@@ -11,7 +12,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
 
-pub use self::overlay::Overlay;
+pub use self::{command_line::CommandLine, overlay::Overlay};
 
 use crate::{
     diagnostics::{Faults, Text, Texts},
@@ -102,6 +103,11 @@ impl Config {
         self.spot(|text| position::find_in(text, (list, index), option, value))
     }
 
+    /// Whether there is a module of credentials.
+    pub(crate) const fn has_credentials(&self) -> bool {
+        self.client.credentials || self.output.cli.is_some()
+    }
+
     fn spot(&self, find: impl FnOnce(&str) -> Option<Span>) -> Option<Place> {
         let span = find(&self.file.as_ref()?.text)?;
         Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span })
@@ -130,6 +136,10 @@ pub struct Output {
     /// Whether the types have schemas for `schemars`: behind a feature of this name in a package,
     /// where they are unless it is said, and elsewhere only when it is.
     pub schemars: Option<bool>,
+    /// Whether there is a command line: a module `cli` behind a feature of that name, and in a package the
+    /// command. It brings credentials along, as `client.credentials` does.
+    #[serde(deserialize_with = "command_line::read")]
+    pub cli: Option<CommandLine>,
     /// Whether client, server and schemas stand behind features of these names, for the package that they
     /// are compiled in. Unless it is said, they do in packages and modules and not in one file.
     pub features: Option<bool>,
@@ -161,6 +171,7 @@ impl Default for Output {
             client: true,
             server: true,
             schemars: None,
+            cli: None,
             features: None,
             runtime: None,
             member: false,

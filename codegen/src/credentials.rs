@@ -17,7 +17,7 @@ use crate::{
 
 /// How a request shows that it knows the secret of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Header(String),
     Query(String),
     Cookie(String),
@@ -28,10 +28,13 @@ enum Kind {
 }
 
 /// A scheme that operations ask for.
-struct Scheme<'a> {
-    name: &'a str,
-    kind: Kind,
-    description: Option<&'a str>,
+pub(crate) struct Scheme<'a> {
+    /// Its name in the document.
+    pub(crate) name: &'a str,
+    /// How a request shows its secret.
+    pub(crate) kind: Kind,
+    /// What the document says of it.
+    pub(crate) description: Option<&'a str>,
 }
 
 /// Methods that the struct has beside its setters.
@@ -39,12 +42,7 @@ const METHODS: &[&str] = &["new", "over", "clone", "fmt", "default"];
 
 /// Writes the module, or nothing for a contract that asks for no credentials.
 pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
-    let asked = |name: &str| {
-        let all = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
-        all.into_iter().any(|(scheme, _)| scheme == name)
-    };
-    let schemes = plan.api.security_schemes.iter().filter(|(name, _)| asked(name));
-    let schemes: Vec<Scheme<'_>> = schemes.map(|(name, raw)| scheme(name, raw)).collect();
+    let schemes = asked(plan);
     if schemes.is_empty() {
         return None;
     }
@@ -114,6 +112,16 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
         /// Alternatives for each operation, in the order of the table.
         static REQUIREMENTS: &[&[Requirement]] = &[#(#security),*];
     })
+}
+
+/// The schemes that operations ask for, as the document has them.
+pub(crate) fn asked<'a>(plan: &Plan<'a>) -> Vec<Scheme<'a>> {
+    let asked = |name: &str| {
+        let all = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
+        all.into_iter().any(|(scheme, _)| scheme == name)
+    };
+    let schemes = plan.api.security_schemes.iter().filter(|(name, _)| asked(name));
+    schemes.map(|(name, raw)| scheme(name, raw)).collect()
 }
 
 fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {

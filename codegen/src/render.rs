@@ -45,6 +45,8 @@ pub enum Part {
     Server,
     /// Publishes the schemas of types.
     Schemars,
+    /// Calls the interface from a terminal.
+    Cli,
 }
 
 impl Part {
@@ -55,6 +57,7 @@ impl Part {
             Self::Client => "client",
             Self::Server => "server",
             Self::Schemars => "schemars",
+            Self::Cli => "cli",
         }
     }
 }

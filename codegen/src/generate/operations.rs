@@ -4,11 +4,12 @@ use super::lines;
 use crate::{
     calls,
     client::client,
+    command_line::command_line,
     config::Config,
     credentials::credentials,
     diagnostics::Diagnostics,
     emit::Emitter,
-    operations,
+    operations, package,
     plan::{Plan, Side, check_streams},
     render::{Gate, Module, Part},
     schema::Graph,
@@ -64,11 +65,18 @@ pub(super) fn modules(
         };
         let tokens = client(plan, graph, types, &config.client, diagnostics);
         out.push(Module::new(name, lines(about), &tokens).behind(&[Part::Client]));
-        let wanted = config.client.credentials && side == Side::Paths;
+        let wanted = config.has_credentials() && side == Side::Paths;
         if let Some(tokens) = wanted.then(|| credentials(plan)).flatten() {
             let about =
                 lines("Credentials: what operations ask a caller for, and a transport that shows it.");
-            out.push(Module::new("credentials", about, &tokens).behind(&[Part::Client]));
+            let gate: Gate = if output.cli.is_some() { &[Part::Client, Part::Cli] } else { &[Part::Client] };
+            out.push(Module::new("credentials", about, &tokens).behind(gate));
+        }
+        if let Some(asked) = output.cli.as_ref().filter(|_| side == Side::Paths) {
+            let package = package::of(config, &plan.api.title);
+            let tokens = command_line(plan, asked, &package);
+            let about = lines("The command line: a command for each operation.");
+            out.push(Module::new("cli", about, &tokens).behind(&[Part::Cli]));
         }
     }
     out
