@@ -3,7 +3,17 @@
 //! Every option names something of the contract; one that no longer applies is an error, so
 //! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
 //! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
+//!
+//! ```
+//! use contract_codegen::config::{Config, Layout, UnboundedIntegers};
+//!
+//! let mut config = Config::default();
+//! config.output.layout = Layout::File;
+//! config.types.unbounded_integers = UnboundedIntegers::Exact;
+//! config.secrets.push("#/components/schemas/Token".to_owned());
+//! ```
 
+mod command_line;
 mod overlay;
 mod pages;
 mod position;
@@ -12,10 +22,10 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
 
-pub use self::overlay::Overlay;
 pub use self::pages::{
     CursorWay, LinkTable, LinkWay, OffsetBy, OffsetWay, PageWay, Pages, Targets, UrlTable, UrlWay,
 };
+pub use self::{command_line::CommandLine, overlay::Overlay};
 
 use crate::{
     diagnostics::{Faults, Text, Texts},
@@ -108,6 +118,16 @@ impl Config {
         self.spot(|text| position::find_in(text, (list, index), option, value))
     }
 
+    /// Whether there is a module of credentials.
+    pub(crate) const fn has_credentials(&self) -> bool {
+        self.client.credentials || self.output.cli.is_some()
+    }
+
+    /// Where a table of options stands, by its name.
+    pub(crate) fn place_of(&self, table: &str) -> Option<Place> {
+        self.spot(|text| position::find_table(text, table))
+    }
+
     fn spot(&self, find: impl FnOnce(&str) -> Option<Span>) -> Option<Place> {
         let span = find(&self.file.as_ref()?.text)?;
         Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span })
@@ -138,6 +158,10 @@ pub struct Output {
     pub schemars: Option<bool>,
     /// Whether the types have strategies for `proptest`, likewise.
     pub proptest: Option<bool>,
+    /// Whether there is a command line: a module `cli` behind a feature of that name, and in a package the
+    /// command. It brings credentials along, as `client.credentials` does.
+    #[serde(deserialize_with = "command_line::read")]
+    pub cli: Option<CommandLine>,
     /// Whether client, server and schemas stand behind features of these names, for the package that they
     /// are compiled in. Unless it is said, they do in packages and modules and not in one file.
     pub features: Option<bool>,
@@ -176,6 +200,7 @@ impl Default for Output {
             server: true,
             schemars: None,
             proptest: None,
+            cli: None,
             features: None,
             runtime: None,
             member: false,
@@ -225,6 +250,9 @@ pub struct TypeOptions {
     pub implied_objects: bool,
     /// Schemas of which the opposite holds, by selector.
     pub implied_otherwise: Vec<String>,
+    /// Bases with a `discriminator` and no `oneOf` that become enums of what takes them in by `allOf`,
+    /// by selector.
+    pub families: Vec<String>,
     /// What happens to keywords that JSON Schema does not know.
     pub unknown_keywords: UnknownKeywords,
     /// What happens to what cannot be expressed, such as a look-ahead in a pattern; unless it is
@@ -268,6 +296,7 @@ impl Default for TypeOptions {
             unbounded_integers: UnboundedIntegers::I64,
             implied_objects: true,
             implied_otherwise: Vec::new(),
+            families: Vec::new(),
             unknown_keywords: UnknownKeywords::Warn,
             unsupported: None,
             nullable: Nullable::OrNull,

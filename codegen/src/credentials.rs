@@ -29,9 +29,12 @@ pub(crate) enum Kind {
 
 /// A scheme that operations ask for.
 pub(crate) struct Scheme<'a> {
+    /// Its name in the document.
     pub(crate) name: &'a str,
+    /// How a request shows its secret.
     pub(crate) kind: Kind,
-    description: Option<&'a str>,
+    /// What the document says of it.
+    pub(crate) description: Option<&'a str>,
 }
 
 /// Methods that the struct has beside its setters.
@@ -39,12 +42,7 @@ const METHODS: &[&str] = &["new", "over", "clone", "fmt", "default"];
 
 /// Writes the module, or nothing for a contract that asks for no credentials.
 pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
-    let asked = |name: &str| {
-        let all = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
-        all.into_iter().any(|(scheme, _)| scheme == name)
-    };
-    let schemes = plan.api.security_schemes.iter().filter(|(name, _)| asked(name));
-    let schemes: Vec<Scheme<'_>> = schemes.map(|(name, raw)| scheme(name, raw)).collect();
+    let schemes = asked(plan);
     if schemes.is_empty() {
         return None;
     }
@@ -114,6 +112,21 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
         /// Alternatives for each operation, in the order of the table.
         static REQUIREMENTS: &[&[Requirement]] = &[#(#security),*];
     })
+}
+
+/// Whether operations ask for credentials that the contract declares.
+#[must_use]
+pub fn are_asked(plan: &Plan<'_>) -> bool {
+    !asked(plan).is_empty()
+}
+
+/// The declared schemes that operations ask for.
+pub(crate) fn asked<'a>(plan: &Plan<'a>) -> Vec<Scheme<'a>> {
+    let names = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
+    let names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
+    let declared = plan.api.security_schemes.iter();
+    let asked = declared.filter(|(name, _)| names.contains(name.as_str()));
+    asked.map(|(name, raw)| scheme(name, raw)).collect()
 }
 
 /// What one of `securitySchemes` comes to.

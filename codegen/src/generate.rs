@@ -22,6 +22,7 @@ pub use self::{
 };
 use crate::{
     api::Api,
+    command_line,
     config::{Config, ConfigFile},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
@@ -250,6 +251,7 @@ impl Project {
             modules.add(module.into_iter().collect(), Source::Generator, config, &mut diagnostics);
         }
         let plans = self.plans(&contract);
+        command_line::check(config, &plans.paths, &mut diagnostics);
         let views = views::modules(config, &contract, &plans, &emitter, &mut diagnostics);
         modules.add(views, Source::Generator, config, &mut diagnostics);
         for plan in plans.iter().filter(|plan| self.writes(plan)) {

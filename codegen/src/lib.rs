@@ -45,6 +45,7 @@ pub mod calls;
 mod canonical;
 pub mod checks;
 pub mod client;
+mod command_line;
 pub mod config;
 pub mod credentials;
 pub mod diagnostics;

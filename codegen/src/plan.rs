@@ -208,6 +208,8 @@ pub struct Parameter<'a> {
     pub field: Option<String>,
     /// Its type, which is never `null`: that has no text.
     pub ty: TypeRef,
+    /// The only texts that it, or each of its elements, can be; none where there are others, or too many to list.
+    pub values: Vec<String>,
     /// Its row of the table.
     pub row: Row,
 }
@@ -380,6 +382,7 @@ fn parameters<'a>(given: Given<'a>, operation: &'a Operation) -> Vec<Parameter<'
             Some(ty) => ty.clone(),
             None => TypeRef::String,
         },
+        values: given.values_of(parameter),
         row: Row {
             name: parameter.name.clone(),
             location: parameter.location,

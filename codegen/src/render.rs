@@ -2,6 +2,7 @@
 //! place or order of reading.
 
 mod calls;
+mod rows;
 
 use std::{
     collections::BTreeMap,
@@ -47,6 +48,8 @@ pub enum Part {
     Schemars,
     /// Makes values of types for tests.
     Proptest,
+    /// Calls the interface from a terminal.
+    Cli,
 }
 
 impl Part {
@@ -58,6 +61,7 @@ impl Part {
             Self::Server => "server",
             Self::Schemars => "schemars",
             Self::Proptest => "proptest",
+            Self::Cli => "cli",
         }
     }
 }
@@ -181,6 +185,9 @@ fn print(module: &Module) -> Result<String, String> {
                 Item::Macro(call) => held(call)
                     .or_else(|| calls::print(call))
                     .unwrap_or_else(|| unparse(Vec::new(), vec![item])),
+                Item::Static(table) => {
+                    rows::print(table).unwrap_or_else(|| spaced(&unparse(Vec::new(), vec![item])))
+                }
                 _ => spaced(&unparse(Vec::new(), vec![item])),
             });
         }

@@ -49,6 +49,7 @@ const GENERATOR: &[&str] = &[
     "views",
     "client",
     "credentials",
+    "command_line",
     "server",
     "lower",
     "refine",
@@ -108,6 +109,7 @@ const RUNTIME: &[&str] = &[
     "client",
     "layers",
     "server",
+    "cli",
 ];
 
 /// Who uses whom, by top-level module, and one file that does. Who uses nobody is there, too.
@@ -135,8 +137,10 @@ fn uses(source: &Path) -> Uses {
             }
         }
     }
-    // The crate's face shows them all; a binary stands above all.
-    for top in ["lib", "main", "cli"] {
+    // The crate's face shows them all; a binary stands above all, and what is its own below it.
+    let is_binary = uses.contains_key("main");
+    uses.remove("lib");
+    for top in ["main", "cli"].into_iter().filter(|_| is_binary) {
         uses.remove(top);
     }
     uses

@@ -2,8 +2,8 @@
 //! absent, null or unknown, and the pieces that schema evaluation stands on.
 //!
 //! Generated code stays small because whatever does not vary between two schemas is
-//! written here once. Nothing here knows a particular contract, opens a socket or
-//! reads a clock.
+//! written here once. Nothing here knows a particular contract, and nothing opens a socket
+//! or reads a clock but what is a whole transport or program by its feature (`reqwest`, `cli`).
 //!
 //! * [`Number`] keeps a JSON number exactly as it was written.
 //! * [`Json`] is any JSON value, [`Map`] its objects: insertion order, no duplicates.
@@ -29,6 +29,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::print_stdout))]
 
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod contract;

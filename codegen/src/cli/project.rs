@@ -111,6 +111,10 @@ pub(crate) fn with_options(args: &GenerateArgs) -> Result<Project, Failure> {
             config.output.server &= !args.no_server;
         }
     }
+    // Who wants no client this time wants no command over it.
+    if args.no_client || args.only.is_some_and(|part| part != Part::Client) {
+        config.output.cli = None;
+    }
     if args.skip_unsupported {
         config.client.skip_unsupported = Some(true);
     }

@@ -41,6 +41,7 @@ fn each<'v, 'i>(value: &'v Spanned<DeValue<'i>>) -> Box<dyn Iterator<Item = &'v 
 fn within(held: &Spanned<DeValue<'_>>, value: &str) -> Option<Span> {
     match held.get_ref() {
         DeValue::String(text) => (text == value).then(|| span(held.span())),
+        DeValue::Boolean(said) => (said.to_string() == value).then(|| span(held.span())),
         DeValue::Array(list) => list.iter().find_map(|each| within(each, value)),
         DeValue::Table(table) => {
             let key = table.keys().find(|key| key.get_ref() == value);
@@ -80,6 +81,8 @@ name = "b"
 schemas = ["\u0061b"]
 [operations]
 include = [{ tag = "a" }, { path = "/a", operation = "b" }]
+[output]
+client = false
 "##;
         for (option, value, line, found) in [
             ("open", "a", 6, "\"a\""),
@@ -91,6 +94,7 @@ include = [{ tag = "a" }, { path = "/a", operation = "b" }]
             ("area.schemas", "a", 13, "\"a\""),
             ("area.schemas", "ab", 16, "\"\\u0061b\""),
             ("operations.include", "b", 18, "\"b\""),
+            ("output.client", "false", 20, "false"),
         ] {
             let span = find(text, option, value).unwrap_or_else(|| panic!("{option} {value}"));
             let (start, end) = (span.start as usize, span.end as usize);

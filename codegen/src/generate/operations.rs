@@ -4,16 +4,37 @@ use super::lines;
 use crate::{
     calls,
     client::client,
+    command_line::command_line,
     config::Config,
-    credentials::credentials,
-    diagnostics::Diagnostics,
+    credentials::{are_asked, credentials},
+    diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
-    operations,
-    plan::{Plan, Side, check_pages, check_streams},
+    operations, package,
+    plan::{Plan, Plans, Side, check_pages, check_streams},
     render::{Gate, Module, Part},
     schema::Graph,
     server::server,
 };
+
+/// Reports options about operations that find nothing in the contract.
+pub(super) fn idle(config: &Config, plans: &Plans<'_>, diagnostics: &mut Diagnostics) {
+    if config.client.credentials && !are_asked(&plans.paths) {
+        diagnostics.push(
+            Diagnostic::warning("config", "`client.credentials` does nothing: no operation asks for credentials")
+                .maybe_at(config.place("client", "credentials"))
+                .help("what asks is a `security` with names of `securitySchemes`; remove the option where there is none"),
+        );
+    }
+    let Some(streams) = &config.streams else { return };
+    let named = !streams.downloads.is_empty() || !streams.uploads.is_empty();
+    if !named && plans.iter().flat_map(|plan| &plan.calls).all(|call| call.streams.is_empty()) {
+        diagnostics.push(
+            Diagnostic::warning("config", "`streams` does nothing: no operation answers or takes one item after another")
+                .maybe_at(config.place_of("streams"))
+                .help("items are those of `text/event-stream`, lines of JSON and JSON text sequences; name bytes in `downloads` and `uploads`, or remove the table"),
+        );
+    }
+}
 
 /// The table of operations, what both halves share, and the halves that are asked for.
 pub(super) fn modules(
@@ -65,11 +86,18 @@ pub(super) fn modules(
         };
         let tokens = client(plan, graph, types, &config.client, diagnostics);
         out.push(Module::new(name, lines(about), &tokens).behind(&[Part::Client]));
-        let wanted = config.client.credentials && side == Side::Paths;
+        let wanted = config.has_credentials() && side == Side::Paths;
         if let Some(tokens) = wanted.then(|| credentials(plan)).flatten() {
             let about =
                 lines("Credentials: what operations ask a caller for, and a transport that shows it.");
-            out.push(Module::new("credentials", about, &tokens).behind(&[Part::Client]));
+            let gate: Gate = if output.cli.is_some() { &[Part::Client, Part::Cli] } else { &[Part::Client] };
+            out.push(Module::new("credentials", about, &tokens).behind(gate));
+        }
+        if let Some(asked) = output.cli.as_ref().filter(|_| side == Side::Paths) {
+            let package = package::of(config, &plan.api.title);
+            let tokens = command_line(plan, asked, &package);
+            let about = lines("The command line: a command for each operation.");
+            out.push(Module::new("cli", about, &tokens).behind(&[Part::Cli]));
         }
     }
     out

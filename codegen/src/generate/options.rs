@@ -30,6 +30,7 @@ pub(crate) const RESERVED: &[&str] = &[
     "bodies",
     "calls",
     "answers",
+    "cli",
     "client",
     "credentials",
     "server",

@@ -6,7 +6,7 @@
 use std::{fs, path::PathBuf};
 
 use super::*;
-use crate::config::FormatType;
+use crate::config::{CommandLine, FormatType};
 
 /// A folder with a `codegen.toml` and other files.
 fn folder(name: &str, options: &str, files: &[(&str, &str)]) -> PathBuf {
@@ -83,6 +83,39 @@ fn schemas_are_published_where_there_are_types() {
     let (text, feature) = with(r#"{ "type": "string", "format": "uuid" }"#, &[("uuid", "uuid")]);
     let text = text.unwrap();
     assert!(text.contains("format_schemas!") && !text.contains("PUBLISHED") && feature, "{text}");
+}
+
+/// Who does not ask for a command has nothing of it; who does has a program, and no credentials that nothing asks for.
+#[test]
+fn a_command_is_there_for_who_asks() {
+    let files = |change: fn(&mut Config)| {
+        let mut project = Project::default();
+        change(&mut project.config);
+        let text = r#"{
+            "openapi": "3.1.0", "info": { "title": "All A", "version": "1" },
+            "paths": { "/a": { "get": { "operationId": "readA", "responses": { "204": { "description": "" } } } } }
+        }"#;
+        let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+        let contract = project.understand(sources).unwrap();
+        project.emit(contract).unwrap().files.0
+    };
+    let without = files(|_| {});
+    assert!(!without["Cargo.toml"].contains("cli") && !without["Cargo.toml"].contains("[[bin]]"));
+    assert!(!without.contains_key("src/main.rs") && !without.contains_key("src/cli.rs"));
+    let with = files(|config| config.output.cli = Some(CommandLine::default()));
+    let manifest = &with["Cargo.toml"];
+    let bin =
+        "[[bin]]\nname = \"all-a\"\npath = \"src/main.rs\"\ndoc = false\nrequired-features = [\"cli\"]\n";
+    assert!(manifest.contains(bin), "{manifest}");
+    assert!(manifest.contains("cli = [\"contract-runtime/cli\", \"contract-runtime/reqwest-rustls\"]\n"));
+    assert!(with["src/main.rs"].contains("all_a::cli::main()") && !with.contains_key("src/credentials.rs"));
+    let always = files(|config| {
+        config.output.features = Some(false);
+        config.output.cli = Some(CommandLine { name: Some("a".to_owned()), ..CommandLine::default() });
+    });
+    let manifest = &always["Cargo.toml"];
+    assert!(manifest.contains("name = \"a\"\n") && !manifest.contains("required-features"), "{manifest}");
+    assert!(manifest.contains("\"cli\", \"reqwest-rustls\""), "{manifest}");
 }
 
 /// What is deprecated at one place is not at another that has the same type.

@@ -101,6 +101,10 @@ fn output(page: &mut Page, found: &Findings) {
         page.say(&format!("A client for {}, and a server interface.", amount(found.operations, "operation")));
         page.say("client = true");
         page.say("server = true");
+        page.say(
+            "Whether there is a command line: true, or { name = \"…\", variables = \"…\", server = \"…\" }.",
+        );
+        page.say("cli = false");
         page.say("Whether client and server stand behind features of these names.");
         page.say("features = true");
     }

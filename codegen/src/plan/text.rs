@@ -1,6 +1,8 @@
 //! Decides how text becomes a value, by what the schemas of a place say together: parameters,
 //! fields of forms, parts.
 
+use contract_runtime::Json;
+
 use super::Given;
 use crate::{
     api::Parameter,
@@ -10,6 +12,9 @@ use crate::{
 
 /// How deep members are looked into; contracts that nest further say nothing about text.
 const DEPTH: usize = 32;
+
+/// So many values are listed.
+const MANY: usize = 100;
 
 /// What a parameter, or a field of a form, stands for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,6 +100,25 @@ impl Given<'_> {
             return if json { Shape::Json } else { Shape::Scalar(Scalar::Text) };
         }
         parameter.schema.map_or(Shape::Scalar(Scalar::Text), |schema| self.text(&Conj::one(schema)))
+    }
+
+    /// The only texts that a parameter, or each element of a list, can be. None where there are others, where one
+    /// is no plain value, and where they are too many to list.
+    pub(super) fn values_of(&self, parameter: &Parameter) -> Vec<String> {
+        let Some(schema) = parameter.schema.filter(|_| parameter.content.is_none()) else {
+            return Vec::new();
+        };
+        let facts = self.facts(&Conj::one(schema));
+        let is_list = facts.types.without(Types::NULL) == Types::ARRAY;
+        let items = if is_list { self.items(&facts).map(|items| self.facts(&items)) } else { Some(facts) };
+        let literals = items.and_then(|facts| facts.literals(self.graph)).unwrap_or_default();
+        let text = |literal: &&Json| match literal {
+            Json::String(text) => Some(text.clone()),
+            Json::Number(_) | Json::Bool(_) => Some(literal.to_string()),
+            Json::Null | Json::Array(_) | Json::Object(_) => None,
+        };
+        let values = literals.iter().filter(|literal| !literal.is_null()).map(text);
+        values.collect::<Option<Vec<String>>>().filter(|all| all.len() <= MANY).unwrap_or_default()
     }
 
     /// The shape of a place. One where nothing is said about types holds plain values.

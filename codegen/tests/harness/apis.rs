@@ -6,6 +6,32 @@
 #![allow(clippy::duplicate_mod, reason = "the case is compiled without them as well")]
 #![allow(dead_code, reason = "what a test does not ask for is part of the output all the same")]
 
+#[path = "../cases/command_line/expected"]
+pub mod command_line {
+    pub mod bodies;
+    pub mod calls;
+    pub mod cli;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod types;
+}
+
+#[path = "../cases/command_line_named/expected"]
+pub mod command_line_named {
+    pub mod bodies;
+    pub mod calls;
+    pub mod cli;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/credentials/expected"]
 pub mod credentials {
     pub mod calls;

@@ -27,6 +27,10 @@ pub mod attributes;
 pub mod boolean_schemas;
 #[path = "../cases/combined_types/expected/root.rs"]
 pub mod combined_types;
+#[path = "../cases/command_line/expected/root.rs"]
+pub mod command_line;
+#[path = "../cases/command_line_named/expected/root.rs"]
+pub mod command_line_named;
 #[path = "../cases/const_members/expected/root.rs"]
 pub mod const_members;
 #[path = "../cases/const_without_type/expected/root.rs"]
@@ -294,6 +298,8 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "attributes" => models!(attributes: Input, Size),
         "boolean_schemas" => models!(boolean_schemas: Input, Open),
         "combined_types" => models!(combined_types: Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Shape, ShapeBox, ShapeDot),
+        "command_line" => models!(command_line: AddScanBody, Class, ListTicketsFare, Problem, Ticket),
+        "command_line_named" => models!(command_line_named: AddNoteWhere, Note),
         "const_members" => models!(const_members: Input, InputVersion, KindValue),
         "const_without_type" => models!(const_without_type: Input, InputText),
         "contains" => models!(contains: Input),

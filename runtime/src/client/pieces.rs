@@ -9,6 +9,8 @@ use std::{
 };
 
 use futures_core::Stream;
+#[cfg(feature = "cli")]
+use http::header::ACCEPT;
 use http::{HeaderValue, header::CONTENT_TYPE};
 use serde::Serialize;
 
@@ -115,6 +117,23 @@ impl Core {
             Box::pin(upload::<C>(core, request))
         };
         Opening(State::Ready(Box::new((self.clone(), request)), run))
+    }
+
+    /// Sends a request of any operation, which asks for these media types, and hands on whatever is answered as it
+    /// comes. Nothing is read of it.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn exchange(
+        &self,
+        mut request: Request,
+        accepted: &str,
+    ) -> Result<http::Response<ByteStream>, SendError> {
+        if let Ok(accepted) = HeaderValue::from_str(accepted)
+            && !accepted.is_empty()
+        {
+            request.headers.insert(ACCEPT, accepted);
+        }
+        let (operation, request) = request.finish_pieces(&self.base_url)?;
+        connect(&self.transport, operation, request).await
     }
 }
 

@@ -1,0 +1,234 @@
+//! The command of the case `command_line`: its table in this process, and the whole package as cargo builds it, both
+//! against a server that says byte for byte what it was told to.
+
+#![deny(warnings)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+
+#[rustfmt::skip]
+#[path = "cases/command_line/expected/cli.rs"]
+pub mod cli;
+#[rustfmt::skip]
+#[path = "cases/command_line/expected/credentials.rs"]
+pub mod credentials;
+#[rustfmt::skip]
+#[path = "cases/command_line/expected/operations.rs"]
+pub mod operations;
+#[rustfmt::skip]
+#[path = "cases/command_line/expected/schemas.rs"]
+pub mod schemas;
+
+use std::{
+    fs,
+    io::{Cursor, Read as _, Write as _},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread::JoinHandle,
+    time::SystemTime,
+};
+
+use contract_codegen::generate::Project;
+use contract_runtime::{
+    cli::{Exit, Process},
+    client::ReqwestTransport,
+};
+
+/// A server that takes as many connections as there are answers, and what was sent on each.
+fn serve(answers: Vec<&'static str>) -> (String, JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let serving = std::thread::spawn(move || {
+        let answer = |answer: &str| {
+            let (mut connection, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            while !is_whole(&request) {
+                let mut piece = [0; 4096];
+                let read = connection.read(&mut piece).unwrap();
+                request.extend_from_slice(&piece[..read]);
+            }
+            connection.write_all(answer.as_bytes()).unwrap();
+            String::from_utf8(request).unwrap()
+        };
+        answers.into_iter().map(answer).collect()
+    });
+    (address, serving)
+}
+
+fn is_whole(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    body.len() >= length.map_or(0, |length| length.parse().unwrap())
+}
+
+const TICKET: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 26\r\nconnection: close\r\n\r\n\
+     {\"seat\":7,\"class\":\"first\"}";
+const GONE: &str = "HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 16\r\n\
+     connection: close\r\n\r\n{\"title\":\"None\"}";
+const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n\
+     data: {\"title\":\"a\"}\n\ndata: {\"title\":\"b\"}\n\ndata: [DONE]\n\n";
+const NOTHING: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
+
+/// What a test says of the command's surroundings, and a transport of its own.
+fn run(words: &[&str]) -> (Exit, String, String) {
+    let (mut output, mut errors) = (Vec::new(), Vec::new());
+    let mut process = Process {
+        variable: &|name| (name == "TRAIN_TICKETS_API_KEY").then(|| "hush".to_owned()),
+        input: &mut Cursor::new("{\"seat\": 100}"),
+        output: &mut output,
+        errors: &mut errors,
+        terminal: false,
+        now: &SystemTime::now,
+        transport: &|| Ok(Box::new(ReqwestTransport::new()?)),
+    };
+    let exit = cli::PROGRAM.run(["train-tickets"].iter().chain(words), &mut process);
+    (exit, String::from_utf8(output).unwrap(), String::from_utf8(errors).unwrap())
+}
+
+/// No option is called like another of its command, or like one that all have.
+#[test]
+fn names_are_told_apart() {
+    let names = |command: &str| {
+        let row = cli::PROGRAM.commands.iter().find(|row| row.name == command).unwrap();
+        row.arguments.iter().map(|argument| argument.name).collect::<Vec<_>>()
+    };
+    let commands: Vec<&str> = cli::PROGRAM.commands.iter().map(|row| row.name).collect();
+    let expected = [
+        "list-tickets",
+        "read-ticket",
+        "write-ticket",
+        "drop-ticket",
+        "read-scan",
+        "add-scan",
+        "watch-events",
+        "get-completions",
+    ];
+    assert_eq!(commands, expected);
+    assert_eq!(names("list-tickets"), ["limit", "class", "paid-only", "page", "fare", "x-signature"]);
+    assert_eq!(names("read-ticket"), ["path-id", "query-id", "query-json", "header-api-key"]);
+    let credentials: Vec<_> = cli::PROGRAM.credentials.iter().map(|row| (row.name, row.client)).collect();
+    assert_eq!(credentials, [("api-key", ""), ("machine", "machine-client"), ("credential-server", "")]);
+    assert_eq!(cli::PROGRAM.server, "https://eu.tickets.example/v1");
+}
+
+#[test]
+fn a_command_calls_a_server() {
+    let (server, serving) = serve(vec![TICKET, TICKET, EVENTS]);
+    let words = [
+        "list-tickets",
+        "--server",
+        &server,
+        "--class",
+        "first",
+        "--paid-only",
+        "--fare",
+        "least=1.50",
+        "--json",
+    ];
+    let (exit, output, errors) = run(&words);
+    assert_eq!((exit, errors.as_str()), (Exit::Done, ""));
+    assert_eq!(output, "{\"seat\":7,\"class\":\"first\"}\n");
+    let (exit, output, _) =
+        run(&["read-ticket", "T-01", "--query-id", "7", "--query-json", "--server", &server]);
+    assert_eq!((exit, output.as_str()), (Exit::Done, "seat: 7\nclass: first\n"));
+    let (exit, output, _) = run(&["watch-events", "--server", &server]);
+    assert_eq!((exit, output.as_str()), (Exit::Done, "{\"title\":\"a\"}\n{\"title\":\"b\"}\n"));
+    let sent = serving.join().unwrap();
+    assert!(
+        sent[0].starts_with("GET /tickets?class=first&paidOnly=true&fare%5Bleast%5D=1.50 "),
+        "{}",
+        sent[0]
+    );
+    assert!(!sent[0].contains("hush"), "it asks for no credentials: {}", sent[0]);
+    assert!(sent[1].starts_with("GET /tickets/T-01?id=7&json=true "), "{}", sent[1]);
+    assert!(sent[1].contains("x-key: hush\r\n"), "{}", sent[1]);
+    let (exit, _, errors) = run(&["write-ticket", "T-01", "--body", "-", "--server", "http://127.0.0.1:1"]);
+    assert_eq!(exit, Exit::Usage);
+    assert!(
+        errors.contains("/seat: maximum (file:///input.json#/components/schemas/Ticket/properties/seat)"),
+        "{errors}"
+    );
+    // Of several media types nobody guesses the one that a range stands for.
+    let (exit, _, errors) = run(&["add-scan", "T-01", "--body", "-", "--server", "http://127.0.0.1:1"]);
+    assert!(exit == Exit::Usage && errors.contains("give --content-type TYPE"), "{errors}");
+}
+
+/// The package of the case. TLS is left out: it takes a compiler of C minutes, and nothing of it is written here.
+fn package() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-run");
+    let _ = fs::remove_dir_all(&folder);
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/command_line/codegen.toml");
+    let generated =
+        Project::from_config(&case).unwrap().generate().unwrap_or_else(|problems| panic!("{problems}"));
+    for (name, text) in generated.files.iter() {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = if name == "Cargo.toml" {
+            assert!(text.contains(TLS), "{text}");
+            text.replace(TLS, "")
+        } else {
+            text.to_owned()
+        };
+        fs::write(path, text).unwrap();
+    }
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
+    fs::copy(lock, folder.join("Cargo.lock")).unwrap();
+    folder
+}
+
+const TLS: &str = ", \"contract-runtime/reqwest-rustls\"";
+
+/// The command as cargo builds it of what is generated, with the versions that this workspace has.
+#[test]
+fn the_package_has_a_command() {
+    let folder = package();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+    let ran = Command::new(env!("CARGO"))
+        .args(["build", "--offline", "--quiet", "--features", "cli"])
+        .current_dir(&folder)
+        .env("CARGO_TARGET_DIR", &target)
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("RUSTFLAGS", "-Dwarnings")
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let program = target.join("debug").join("train-tickets").with_extension(std::env::consts::EXE_EXTENSION);
+    let run = |words: &[&str], input: &str| {
+        let mut child = Command::new(&program)
+            .args(words)
+            .env("TRAIN_TICKETS_API_KEY", "hush")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Who reads none of it may be gone.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let ran = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (ran.status.code().unwrap(), text(ran.stdout), text(ran.stderr))
+    };
+    let (code, help, _) = run(&["--help"], "");
+    assert_eq!(code, 0);
+    for words in [
+        "Seats in trains.",
+        "tickets:\n  list-tickets",
+        "(deprecated) DELETE /tickets/{id}",
+        "TRAIN_TICKETS_SERVER",
+    ] {
+        assert!(help.contains(words), "{words}: {help}");
+    }
+    let (server, serving) = serve(vec![NOTHING, GONE]);
+    let words = ["write-ticket", "T-01", "--body", "-", "--server", &server];
+    assert_eq!(run(&words, "{\"seat\": 7}"), (0, String::new(), String::new()));
+    let (code, output, errors) = run(&["read-ticket", "T-02", "--server", &server], "");
+    assert_eq!((code, output.as_str()), (5, ""));
+    assert_eq!(errors, "error: the server answered 404 Not Found\n  title: None\n");
+    let sent = serving.join().unwrap();
+    assert!(sent[0].starts_with("PUT /tickets/T-01 ") && sent[0].ends_with("{\"seat\": 7}"), "{}", sent[0]);
+    assert!(sent[0].contains("x-key: hush\r\n"), "{}", sent[0]);
+    let (code, _, errors) = run(&words, "{\"seat\": 100}");
+    assert_eq!(code, 2);
+    assert!(errors.contains("the body breaks the contract") && errors.contains("/seat: maximum"), "{errors}");
+}

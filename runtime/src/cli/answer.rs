@@ -1,0 +1,256 @@
+//! What a server answers, as it comes: items one by one, documents in lines, bytes where they may go.
+
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use http::{
+    StatusCode,
+    header::{CONTENT_TYPE, LOCATION},
+};
+
+use super::{failure::Failure, print};
+use crate::{
+    Json, Map,
+    client::RetryAfter,
+    media::MediaType,
+    operation::{Format, Operation, Outcome},
+    sequence::{Decoder, Framing, Item},
+    transport::ByteStream,
+};
+
+/// Bytes of a document that is printed, since it is printed whole.
+const WHOLE: usize = 256 << 20;
+
+/// Bytes of one item of a stream.
+const ITEM: usize = 64 << 20;
+
+/// Where answers go, and how.
+pub(super) struct Outlet<'a> {
+    /// As they came, for programs.
+    pub(super) json: bool,
+    /// Into a file; `-` for the standard output whatever it is.
+    pub(super) file: Option<PathBuf>,
+    /// Whether the standard output is a terminal.
+    pub(super) terminal: bool,
+    pub(super) output: &'a mut dyn Write,
+    pub(super) errors: &'a mut dyn Write,
+    pub(super) now: &'a dyn Fn() -> SystemTime,
+}
+
+/// All media types that an operation answers with: `Accept`.
+pub(super) fn accepted(operation: &Operation) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for content in operation.responses.iter().flat_map(|response| response.content) {
+        if !all.contains(&content.media_type) {
+            all.push(content.media_type);
+        }
+    }
+    all.join(", ")
+}
+
+/// Shows an answer, or says why there is none to show.
+pub(super) async fn show(
+    operation: &Operation,
+    answer: http::Response<ByteStream>,
+    outlet: &mut Outlet<'_>,
+) -> Result<(), Failure> {
+    let (parts, body) = answer.into_parts();
+    let status = parts.status;
+    let media_type =
+        parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = MediaType::of(media_type);
+    let is_success = match operation.outcome(status.as_u16()) {
+        Some(outcome) => outcome == Outcome::Success,
+        None => status.is_success(),
+    };
+    if !is_success {
+        let wait = RetryAfter::of(&parts.headers).map(|wait| wait.from((outlet.now)()));
+        let wait = wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
+        let said = said(media_type, &body.collect(WHOLE).await?);
+        let failure = Failure::answered(status, wait, said);
+        // Nobody is sent elsewhere without being asked: credentials would go along.
+        let location = parts.headers.get(LOCATION).and_then(|value| value.to_str().ok());
+        return Err(match location.filter(|_| status.is_redirection()) {
+            Some(location) => failure.with_help(format!("it names {location}")),
+            None => failure,
+        });
+    }
+    match outlet.file.clone() {
+        Some(file) if file == Path::new("-") => copy(body, outlet.output).await,
+        Some(file) => keep(body, &file).await,
+        None => print(operation, status, media_type, body, outlet).await,
+    }
+}
+
+/// What a refusal says, where that can be shown.
+fn said(media_type: MediaType<'_>, body: &[u8]) -> Option<Json> {
+    if body.is_empty() {
+        return None;
+    }
+    let json = if media_type.is_json() { Json::parse(body).ok() } else { None };
+    let text = || std::str::from_utf8(body).ok().filter(|text| !text.trim().is_empty()).map(Json::from);
+    json.or_else(text)
+}
+
+async fn print(
+    operation: &Operation,
+    status: StatusCode,
+    media_type: MediaType<'_>,
+    body: ByteStream,
+    outlet: &mut Outlet<'_>,
+) -> Result<(), Failure> {
+    if let Some(framing) = Framing::of(&media_type) {
+        let response = operation.response(status.as_u16());
+        let content = response.and_then(|response| response.of(media_type.essence()));
+        return stream(framing, content.map(|content| content.format), body, outlet).await;
+    }
+    let is_text = media_type.is_text() || media_type.is_form();
+    if !(media_type.is_json() || is_text || media_type.essence().is_empty()) {
+        if outlet.terminal {
+            let message = format!("the answer is `{}`, which no terminal shows", media_type.essence());
+            return Err(Failure::failed(message).with_help("give --output FILE"));
+        }
+        return copy(body, outlet.output).await;
+    }
+    let body = body.collect(WHOLE).await?;
+    if body.is_empty() {
+        if outlet.terminal {
+            let _ = writeln!(outlet.errors, "done: {status}");
+        }
+        return Ok(());
+    }
+    let json = Json::parse(&body);
+    let shown = match json {
+        // As it came, but for what would move the cursor.
+        Ok(json) if !is_text && outlet.json && outlet.terminal => print::compact(&json),
+        Ok(json) if !is_text && !outlet.json => print::readable(&json),
+        Err(error) if media_type.is_json() && !outlet.json => {
+            return Err(Failure::failed(format!("the answer is no JSON: {error}")));
+        }
+        _ if outlet.terminal => match std::str::from_utf8(&body) {
+            Ok(text) => print::clean(text),
+            Err(_) => {
+                let message = "the answer is not UTF-8, and no terminal shows it";
+                return Err(Failure::failed(message).with_help("give --output FILE"));
+            }
+        },
+        _ => {
+            let end: &[u8] = if body.ends_with(b"\n") { b"" } else { b"\n" };
+            return Ok(print::whole(outlet.output, &[&body[..], end].concat())?);
+        }
+    };
+    let end = if shown.ends_with('\n') { "" } else { "\n" };
+    Ok(print::whole(outlet.output, format!("{shown}{end}").as_bytes())?)
+}
+
+/// Prints items as they come, each at once.
+async fn stream(
+    framing: Framing,
+    format: Option<Format>,
+    mut body: ByteStream,
+    outlet: &mut Outlet<'_>,
+) -> Result<(), Failure> {
+    let (ends, last) = match format {
+        Some(Format::Items(items)) => (items.ends, items.last),
+        _ => (&[] as &[&str], &[] as &[&str]),
+    };
+    let mut decoder = Decoder::new(framing, ITEM);
+    let mut faults = 0;
+    loop {
+        let piece = body.next().await;
+        let is_over = piece.is_none();
+        match piece {
+            Some(piece) => decoder.push(&piece?),
+            None => decoder.finish(),
+        }
+        while let Some(item) = decoder.pop() {
+            let item = match item {
+                Ok(item) => item,
+                Err(fault) => {
+                    faults += 1;
+                    let _ = writeln!(outlet.errors, "note: {fault}");
+                    continue;
+                }
+            };
+            if ends.iter().any(|end| end.as_bytes() == item.data) {
+                return finished(faults);
+            }
+            let line = line(framing, &item, outlet.json);
+            print::whole(outlet.output, format!("{line}\n").as_bytes())?;
+            if item.event.as_deref().is_some_and(|event| last.contains(&event)) {
+                return finished(faults);
+            }
+        }
+        if is_over {
+            return finished(faults);
+        }
+    }
+}
+
+fn finished(faults: usize) -> Result<(), Failure> {
+    match faults {
+        0 => Ok(()),
+        faults => Err(Failure::failed(format!("items that cannot be read: {faults}"))),
+    }
+}
+
+/// An item in one line. For programs an event is an object, and what is no JSON a string.
+fn line(framing: Framing, item: &Item, json: bool) -> String {
+    let text = || String::from_utf8_lossy(&item.data);
+    let data = Json::parse(&item.data).unwrap_or_else(|_| Json::String(text().into_owned()));
+    if !json {
+        let shown = match &data {
+            Json::String(text) => print::clean(text).replace('\n', " "),
+            data => print::compact(data),
+        };
+        return match &item.event {
+            Some(event) => format!("{}: {shown}", print::clean(event)),
+            None => shown,
+        };
+    }
+    if framing != Framing::Events {
+        return print::compact(&data);
+    }
+    let mut members: Map<Json> = Map::new();
+    for (name, value) in [("event", &item.event), ("id", &item.id)] {
+        if let Some(value) = value {
+            members.insert(name.to_owned(), value.as_str().into());
+        }
+    }
+    members.insert("data".to_owned(), data);
+    print::compact(&Json::Object(members))
+}
+
+/// Bytes as they come.
+async fn copy(mut body: ByteStream, output: &mut dyn Write) -> Result<(), Failure> {
+    while let Some(piece) = body.next().await {
+        match output.write_all(&piece?) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            written => written?,
+        }
+    }
+    Ok(print::whole(output, b"")?)
+}
+
+/// Bytes as they come into a file, which is there when all of them are.
+async fn keep(body: ByteStream, file: &Path) -> Result<(), Failure> {
+    let of_file = |error: io::Error| Failure::failed(format!("{}: {error}", file.display()));
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    let part = file.with_file_name(name);
+    let mut output = fs::File::create(&part).map_err(of_file)?;
+    let kept = copy(body, &mut output).await;
+    drop(output);
+    match kept {
+        Ok(()) => fs::rename(&part, file).map_err(of_file),
+        Err(failure) => {
+            // What is left of it is no answer.
+            let _ = fs::remove_file(&part);
+            Err(failure)
+        }
+    }
+}

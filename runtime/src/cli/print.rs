@@ -1,0 +1,144 @@
+//! Values as people read them, and as a terminal can bear them.
+//!
+//! What others wrote moves no cursor: control characters and those that turn the direction of writing around are
+//! escaped in JSON, and shown as a mark in text.
+
+use std::io::{self, Write};
+
+use crate::Json;
+
+/// Writes all of it. Who closed the other end wants no more, which is no failure.
+pub(super) fn whole(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Whether a letter does something else than stand where it is.
+fn is_control(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text with its lines, in which nothing moves the cursor.
+pub(super) fn clean(text: &str) -> String {
+    let harmless = |letter| !is_control(letter) || letter == '\n' || letter == '\t';
+    text.chars().map(|letter| if harmless(letter) { letter } else { '\u{fffd}' }).collect()
+}
+
+/// A document in one line.
+pub(super) fn compact(json: &Json) -> String {
+    escaped(&json.to_string())
+}
+
+/// JSON stays what it is: beyond its own blanks these letters stand in strings alone.
+fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            '\u{7f}'.. if is_control(letter) => out += &format!("\\u{:04x}", u32::from(letter)),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+/// A document in lines: names and values, lists with dashes; it is YAML.
+pub(super) fn readable(json: &Json) -> String {
+    let mut out = String::new();
+    block(json, 0, &mut out);
+    out
+}
+
+/// Writes the lines of a value. The first of them has begun, with all of its blanks.
+fn block(json: &Json, indent: usize, out: &mut String) {
+    let mut begun = true;
+    let mut begin = |out: &mut String| {
+        if !std::mem::take(&mut begun) {
+            out.extend(std::iter::repeat_n(' ', indent));
+        }
+    };
+    match json {
+        Json::Object(members) if !members.is_empty() => {
+            for (name, value) in members {
+                begin(out);
+                out.push_str(&text(name));
+                out.push(':');
+                if is_plain(value) {
+                    out.push(' ');
+                    block(value, indent, out);
+                } else {
+                    out.push('\n');
+                    out.extend(std::iter::repeat_n(' ', indent + 2));
+                    block(value, indent + 2, out);
+                }
+            }
+        }
+        Json::Array(items) if !items.is_empty() => {
+            for item in items {
+                begin(out);
+                out.push_str("- ");
+                block(item, indent + 2, out);
+            }
+        }
+        Json::String(string) => {
+            out.push_str(&text(string));
+            out.push('\n');
+        }
+        other => {
+            out.push_str(&other.to_string());
+            out.push('\n');
+        }
+    }
+}
+
+/// Whether a value stands behind its name.
+fn is_plain(json: &Json) -> bool {
+    match json {
+        Json::Object(members) => members.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        _ => true,
+    }
+}
+
+/// A text as it is where that can be nothing else, or as JSON writes it.
+fn text(text: &str) -> String {
+    const WORDS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "nan"];
+    let sign = |letter: char| " _-./@+,()':".contains(letter);
+    let plain = text.starts_with(char::is_alphabetic)
+        && text.chars().all(|letter| letter.is_alphanumeric() || sign(letter))
+        && !(text.contains(": ") || text.ends_with([' ', ':']))
+        && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
+    if plain { text.to_owned() } else { compact(&Json::from(text)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, expect: &str) {
+        assert_eq!(readable(&Json::parse(json.as_bytes()).unwrap()), expect);
+    }
+
+    #[test]
+    fn documents_are_read_in_lines() {
+        check(
+            r#"{"name":"Anna Lee","seat":7,"fare":{"price":12.30,"kind":"full"},"tags":["a","b: c"],"none":[],"rest":{}}"#,
+            "name: Anna Lee\nseat: 7\nfare:\n  price: 12.30\n  kind: full\ntags:\n  - a\n  - \"b: c\"\nnone: []\nrest: {}\n",
+        );
+        check(
+            r#"[{"id":"1","to":{"a":null}},{"id":"true"},[1,[2]],[]]"#,
+            "- id: \"1\"\n  to:\n    a: null\n- id: \"true\"\n- - 1\n  - - 2\n- []\n",
+        );
+        check("\"x\"", "x\n");
+    }
+
+    #[test]
+    fn what_others_wrote_moves_no_cursor() {
+        check("{\"a\":\"x\u{9b}31m\u{202e}\\u001b\"}", "a: \"x\\u009b31m\\u202e\\u001b\"\n");
+        assert_eq!(clean("a\u{1b}[2J\tb\n\u{2066}"), "a\u{fffd}[2J\tb\n\u{fffd}");
+        assert_eq!(compact(&Json::from("\u{7f}")), "\"\\u007f\"");
+    }
+}
