@@ -94,9 +94,12 @@ pub(crate) fn needed(config: &Config, parts: &BTreeSet<Part>) -> Vec<&'static st
 
 /// What a part needs of the runtime beside itself, by what its owner asks for.
 fn more(config: &Config, part: Part) -> impl Iterator<Item = &'static str> {
-    let stream = (config.streams.is_some() && part != Part::Schemars).then_some("stream");
+    let streams = config.streams.is_some();
+    let stream = (streams && part != Part::Schemars).then_some("stream");
     let credentials = (config.client.credentials && part == Part::Client).then_some("credentials");
-    credentials.into_iter().chain(stream)
+    // What keeps the connections of quiet event streams alive.
+    let tokio = (streams && part == Part::Server).then_some("tokio");
+    [credentials, stream, tokio].into_iter().flatten()
 }
 
 /// The oldest compiler that the runtime, and with it all output, is for.

@@ -329,7 +329,7 @@ fn the_manifest_asks_for_what_is_used() {
     let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     for (part, needed) in [
         ("client", vec!["client", "credentials", "stream"]),
-        ("server", vec!["server", "stream"]),
+        ("server", vec!["server", "stream", "tokio"]),
         ("schemars", vec!["schemars"]),
     ] {
         let needed = needed.into_iter().map(|name| format!("\"contract-runtime/{name}\""));
@@ -338,7 +338,10 @@ fn the_manifest_asks_for_what_is_used() {
     }
     folder.run(&["generate", "--output", "src/api.rs"]).ended(0);
     let text = fs::read_to_string(folder.0.join("src/api.rs")).unwrap();
-    assert!(text.contains("`client` and `credentials` and `stream` and `server`, and `serde`."), "{text}");
+    assert!(
+        text.contains("`client` and `credentials` and `stream` and `server` and `tokio`, and `serde`."),
+        "{text}"
+    );
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(crate) use self::reader::Reopen;
 use self::reader::{Reader, read};
 #[cfg(feature = "client")]
 pub(crate) use self::reader::{Reopening, is_streamed};
-pub use self::write::BrokenItem;
+pub use self::write::{BrokenItem, KeepAlive};
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) use self::write::{Plain, written};
 use crate::{
