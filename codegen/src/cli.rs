@@ -1,11 +1,13 @@
 //! The command line: arguments in, one library call, text and an exit code out.
 
+#[cfg_attr(not(feature = "engines"), expect(dead_code, reason = "what `lower` is told"))]
 mod args;
 mod drift;
 mod explain;
 mod failure;
 mod generate;
 mod init;
+#[cfg(feature = "engines")]
 mod lower;
 mod project;
 mod report;
@@ -19,6 +21,7 @@ use std::{
 };
 
 use clap::Parser;
+#[cfg(feature = "engines")]
 use contract_codegen::engines::{Engines, serve};
 
 use self::{
@@ -36,6 +39,7 @@ const INTERNAL: u8 = 70;
 pub(crate) fn main() -> ExitCode {
     // Usage errors and `--help` end here, with 2 and 0.
     let cli = Cli::parse();
+    #[cfg(feature = "engines")]
     if let Command::Engine = cli.command {
         return ExitCode::from(serve());
     }
@@ -49,16 +53,21 @@ fn run(command: &Command, screen: &Screen) -> u8 {
         Command::Init(args) => init::init(args, screen),
         Command::Generate(args) => generate::generate(args, screen),
         Command::Check(args) => generate::check(args, screen),
+        #[cfg(feature = "engines")]
         Command::Lower(args) => lower::lower(args, screen),
         Command::Explain(args) => explain::explain(args, screen),
         Command::Report(args) => report::report(args, screen),
         Command::Drift(args) => drift::drift(args, screen),
+        #[cfg(feature = "engines")]
         Command::Engine => Ok(serve()),
+        #[cfg(not(feature = "engines"))]
+        Command::Lower(_) | Command::Engine => Err(Failure::without_engines()),
     };
     result.unwrap_or_else(|failure| failure.tell(screen))
 }
 
 /// Other generators, each run of which is this command once more.
+#[cfg(feature = "engines")]
 fn engines() -> Engines {
     std::env::current_exe().map_or_else(|_| Engines::here(), Engines::of)
 }
