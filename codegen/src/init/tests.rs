@@ -101,14 +101,21 @@ fn the_file_is_valid_with_and_without_its_comments() {
     for line in text.lines() {
         let inner = line.strip_prefix("# ").unwrap_or(line);
         let list = inner.starts_with("    \"") || inner == "]";
-        let wake = options(inner) || list || inner.starts_with('[');
+        let selector = inner.starts_with('"') && inner.contains("\" = ");
+        let wake = options(inner) || list || selector || inner.starts_with('[');
         awake.push_str(if wake { inner } else { line });
         awake.push('\n');
     }
-    let awake = awake.replace("[names]\n# \"", "[names]\n\"").replace("[replace]\n# \"", "[replace]\n\"");
     let config: Config = toml::from_str(&awake).unwrap_or_else(|e| panic!("{e}\n{awake}"));
     assert_eq!((config.secrets.len(), config.open.len(), config.areas.len()), (4, 0, 1));
     assert_eq!(config.mounts["https://vendor.example/v1/"], PathBuf::from("vendor"));
     assert_eq!(config.operations.idempotency_header.as_deref(), Some("Idempotency-Key"));
     assert_eq!((config.names.len(), config.replace.len()), (1, 1), "{awake}");
+    assert_eq!((config.derives.len(), config.attributes.len()), (1, 1), "{awake}");
+    assert!(config.streams.is_some_and(|streams| streams.ends == ["[DONE]"]), "{awake}");
+    // What other generators have is found where an owner looks for it.
+    for option in ["[derives]", "[attributes]", "rust-types = ", "formats = ", "[streams]", "credentials = "]
+    {
+        assert!(text.contains(&format!("\n# {option}")), "{option}\n{text}");
+    }
 }
