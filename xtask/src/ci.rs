@@ -8,7 +8,7 @@ use std::{path::Path, time::Instant};
 use crate::{
     Verdict,
     cli::{CiArgs, RegenArgs, TestArgs, TidyArgs},
-    regen,
+    packaging, regen,
     style::{BAD, FAINT, GOOD, HEAD, complain},
     test, tidy,
 };
@@ -50,6 +50,11 @@ const STEPS: &[Step] = &[
         repair: "what each problem names; then cargo xtask tidy",
     },
     Step {
+        name: "packages",
+        action: Action::Own("package", packaging::run),
+        repair: "what cargo says; then cargo xtask package",
+    },
+    Step {
         name: "clippy",
         action: Action::Cargo(&[
             "clippy",
@@ -77,11 +82,6 @@ const STEPS: &[Step] = &[
         repair: "`#[cfg(feature = …)]` for what only a feature needs",
     },
     Step {
-        name: "examples",
-        action: Action::Cargo(&["build", "--workspace", "--all-features", "--examples"]),
-        repair: "what the compiler says",
-    },
-    Step {
         name: "a command without other generators",
         action: Action::Cargo(&[
             "clippy",
@@ -96,6 +96,11 @@ const STEPS: &[Step] = &[
             "warnings",
         ]),
         repair: "`#[cfg(feature = \"engines\")]` for what only it needs",
+    },
+    Step {
+        name: "examples",
+        action: Action::Cargo(&["build", "--workspace", "--all-features", "--examples"]),
+        repair: "what the compiler says",
     },
     Step {
         name: "tests",

@@ -58,7 +58,8 @@ Examples:
     /// Hand-written Rust opens with `//!`, has at most 800 lines and no `mod.rs`; generated files
     /// carry the generator's header; every row of docs/requirements.md that the contract must
     /// express (side K) is named by a test; the commands of README.md exist; no path of somebody's
-    /// machine, no unfinished work, no dead link; every dependency has its reason; Cargo.lock is there.
+    /// machine, no unfinished work, no dead link; every dependency has its reason; Cargo.lock is there;
+    /// every crate says what a registry asks.
     /// Rows of the other sides that no test names yet are counted, not refused.
     #[command(after_help = "Exit codes:
   0  every rule holds
@@ -155,6 +156,19 @@ Examples:
   cargo xtask peers openid-client
   cargo xtask peers --json")]
     Peers(PeersArgs),
+    /// Package every crate of the workspace, without building it.
+    ///
+    /// Each as it would be handed to a registry, into target/packages, without the network; a warning of
+    /// cargo is a problem, and so is a package that is larger than code has to be. What cargo does not
+    /// ask of a manifest, `tidy` does.
+    #[command(after_help = "Exit codes:
+  0  every crate packages, without a warning
+  1  one does not, or is too large
+  2  cargo cannot be started
+
+Examples:
+  cargo xtask package")]
+    Package,
     /// Show all of it at work: generate, start the exchange, use it from two installations of a client.
     ///
     /// Generates the exchange's crate, builds service and client, and runs them in one process: sign-in,

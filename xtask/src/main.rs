@@ -12,6 +12,7 @@ mod demo;
 mod drift;
 mod oracles;
 mod packages;
+mod packaging;
 mod peers;
 mod problem;
 mod program;
@@ -76,6 +77,7 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         Command::Suite(args) => suite::run(args, root).into(),
         Command::Oracles(args) => oracles::run(args, root).into(),
         Command::Peers(args) => peers::run(args, root).into(),
+        Command::Package => packaging::run(root).into(),
         Command::Demo => demo::run(root),
         Command::Sandbox(args) => sandbox::run(args, root),
         Command::Ci(args) => ci::run(args, root).into(),
