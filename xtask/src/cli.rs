@@ -169,6 +169,29 @@ Examples:
 Examples:
   cargo xtask package")]
     Package,
+    /// Compile the workspace with the oldest compiler that it names.
+    ///
+    /// `rust-version` in Cargo.toml is the one place that names it. rustup installs that toolchain unless it
+    /// is there; what it builds is in target/msrv.
+    #[command(after_help = "Exit codes:
+  0  it compiles
+  1  it does not
+  2  that compiler is not to be had: no rustup, or no network
+
+Examples:
+  cargo xtask msrv")]
+    Msrv,
+    /// Ask about licences, advisories and sources of what comes in from outside.
+    ///
+    /// Runs cargo-deny by deny.toml, which says what is allowed and why.
+    #[command(after_help = "Exit codes:
+  0  nothing that deny.toml refuses
+  1  something; cargo-deny says what
+  2  cargo-deny is not installed, or cannot be run
+
+Examples:
+  cargo xtask deny")]
+    Deny,
     /// Show all of it at work: generate, start the exchange, use it from two installations of a client.
     ///
     /// Generates the exchange's crate, builds service and client, and runs them in one process: sign-in,

@@ -9,7 +9,9 @@ mod ci;
 mod cli;
 mod compare;
 mod demo;
+mod deny;
 mod drift;
+mod msrv;
 mod oracles;
 mod packages;
 mod packaging;
@@ -78,6 +80,8 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         Command::Oracles(args) => oracles::run(args, root).into(),
         Command::Peers(args) => peers::run(args, root).into(),
         Command::Package => packaging::run(root).into(),
+        Command::Msrv => msrv::run(root).into(),
+        Command::Deny => deny::run(root).into(),
         Command::Demo => demo::run(root),
         Command::Sandbox(args) => sandbox::run(args, root),
         Command::Ci(args) => ci::run(args, root).into(),
