@@ -1,12 +1,16 @@
 //! The command line: arguments in, one library call, text and an exit code out.
 
-#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "`mock` alone reads its arguments"))]
+#[cfg_attr(
+    not(all(feature = "engines", feature = "serve")),
+    expect(dead_code, reason = "what `lower` and `mock` are told")
+)]
 mod args;
 mod drift;
 mod explain;
 mod failure;
 mod generate;
 mod init;
+#[cfg(feature = "engines")]
 mod lower;
 #[cfg(feature = "serve")]
 mod mock;
@@ -22,6 +26,7 @@ use std::{
 };
 
 use clap::Parser;
+#[cfg(feature = "engines")]
 use contract_codegen::engines::{Engines, serve};
 
 use self::{
@@ -39,6 +44,7 @@ const INTERNAL: u8 = 70;
 pub(crate) fn main() -> ExitCode {
     // Usage errors and `--help` end here, with 2 and 0.
     let cli = Cli::parse();
+    #[cfg(feature = "engines")]
     if let Command::Engine = cli.command {
         return ExitCode::from(serve());
     }
@@ -52,22 +58,25 @@ fn run(command: &Command, screen: &Screen) -> u8 {
         Command::Init(args) => init::init(args, screen),
         Command::Generate(args) => generate::generate(args, screen),
         Command::Check(args) => generate::check(args, screen),
+        #[cfg(feature = "engines")]
         Command::Lower(args) => lower::lower(args, screen),
         Command::Explain(args) => explain::explain(args, screen),
         Command::Report(args) => report::report(args, screen),
         Command::Drift(args) => drift::drift(args, screen),
         #[cfg(feature = "serve")]
         Command::Mock(args) => mock::mock(args, screen),
-        #[cfg(not(feature = "serve"))]
-        Command::Mock(_) => Err(Failure::Usage(
-            "this command was built without `mock`, which is its feature `serve`".to_owned(),
-        )),
+        #[cfg(feature = "engines")]
         Command::Engine => Ok(serve()),
+        #[cfg(not(feature = "serve"))]
+        Command::Mock(_) => Err(Failure::without_server()),
+        #[cfg(not(feature = "engines"))]
+        Command::Lower(_) | Command::Engine => Err(Failure::without_engines()),
     };
     result.unwrap_or_else(|failure| failure.tell(screen))
 }
 
 /// Other generators, each run of which is this command once more.
+#[cfg(feature = "engines")]
 fn engines() -> Engines {
     std::env::current_exe().map_or_else(|_| Engines::here(), Engines::of)
 }
@@ -80,11 +89,14 @@ impl From<std::io::Error> for Failure {
 }
 
 /// Runs on a thread of its own; a panic becomes a message that asks for a report.
+///
+/// The hook hears where it was, of which `join` says nothing, and keeps the panics of proofs quiet, which
+/// are caught where proofs start.
 fn guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let said = Arc::new(Mutex::new(String::new()));
     let heard = Arc::clone(&said);
     panic::set_hook(Box::new(move |info| {
-        // Proofs run on threads of their own, whose panics mean "not proven".
+        // Proofs run on threads of their own.
         if thread::current().name() == Some(THREAD) {
             *heard.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
         }

@@ -320,3 +320,33 @@ fn no_keyword_is_missing() {
         assert!(quoted, "`{name}` is missing in docs/book/schemas.md");
     }
 }
+
+/// The rows of the one table of a page that says what shows a feature.
+fn features(page: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join(page)).unwrap();
+    let rows = text.lines().skip_while(|line| *line != "| feature | how | shown by |").skip(2);
+    rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
+}
+
+/// README and book list the same features, each with what shows it: a case, a file beside one.
+#[test]
+fn every_feature_has_its_case() {
+    let rows = features("README.md");
+    assert_eq!(rows, features("docs/book/features.md"), "README.md and docs/book/features.md differ");
+    assert!(rows.len() >= 8, "{rows:#?}");
+    for row in &rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
+        let [_, _, shown] = cells[..] else { panic!("{row}") };
+        // What stands between backticks is every second part.
+        let shown: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();
+        let (files, cases): (Vec<&str>, Vec<&str>) = shown.iter().partition(|name| name.contains('/'));
+        assert!(!cases.is_empty(), "no case shows this: {row}");
+        for case in cases {
+            let folder = root().join("codegen/tests/cases").join(case);
+            assert!(folder.join("expected").is_dir(), "`{case}` is no case: {row}");
+        }
+        for file in files {
+            assert!(root().join(file).is_file(), "`{file}` is no file: {row}");
+        }
+    }
+}

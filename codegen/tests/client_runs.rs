@@ -43,10 +43,11 @@ use calls::{ManualCall, Picture, ShipsRead, ShipsWrite, ShipsWriteCall};
 use client::{Answer, Bytes, Call, Client, Error, RequestChecks};
 use contract_runtime::{
     Contract,
-    client::{Reason, RetryAfter},
+    client::{Reason, ReqwestTransport, RetryAfter},
+    layers::{Ready, Retries},
     operation::{Operation, Outcome, Repeat},
     server::{self as runtime, Rejection, RouterOptions},
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+    transport::{Delivery, Sending, TokioTimer, Transport, TransportError, TransportFault},
 };
 use http::{Request, Response, StatusCode};
 use tower::ServiceExt;
@@ -92,6 +93,21 @@ fn key() -> IdempotencyKey {
 
 fn changes(note: &str) -> ShipChangeSet {
     ShipChangeSet::new(note).unwrap()
+}
+
+/// Over reqwest a client takes one line, and each part of what is around it is a setting.
+#[test]
+fn a_ready_transport_is_one_line() {
+    let client = Client::new("https://exchange.example", ReqwestTransport::ready().unwrap());
+    let sends = ReqwestTransport::new().unwrap().with_quiet_time(Duration::from_secs(5));
+    let layers = Ready {
+        retries: Some(Retries { attempts: 5, ..Retries::default() }),
+        concurrency: Some(4),
+        call_time: Some(Duration::from_secs(30)),
+        ..Ready::default()
+    };
+    let other = Client::new("https://exchange.example", layers.over(sends, TokioTimer));
+    assert_eq!(client.core().base_url(), other.core().base_url());
 }
 
 #[test]

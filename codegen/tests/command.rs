@@ -178,7 +178,8 @@ fn members(metadata: &Value) -> Vec<&str> {
     names
 }
 
-/// A member that uses all three packages: the types of those that share a runtime are the same.
+/// A member that uses all three packages: the types of those that share a runtime are the same, and
+/// what the runtime has for users of clients is there by way of the package.
 const FLEET: &str = "
 pub fn read(bytes: &[u8]) -> Result<north::types::Ticket, north::runtime::Rejected> {
     north::runtime::Contract::parse(bytes)
@@ -191,6 +192,11 @@ pub fn moved(value: south::runtime::Json) -> third::runtime::Json {
 pub async fn sent(call: &third::calls::ReadTicketCall, core: &south::runtime::client::Core) -> bool {
     core.call(call).await.is_ok()
 }
+
+pub fn robust(transport: impl north::runtime::transport::Transport + 'static) -> north::client::Client {
+    let timer = north::runtime::transport::TokioTimer;
+    north::client::Client::new(\"https://tickets.example\", north::runtime::layers::Ready::default().over(transport, timer))
+}
 ";
 
 #[test]
@@ -198,8 +204,11 @@ fn packages_of_one_workspace_compile_together() {
     let folder = Folder::new("workspace");
     let packages = "members = [\"north\", \"south\", \"third\", \"fleet\"]";
     folder.put("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{packages}\n"));
-    let uses = ["north", "south", "third"]
-        .map(|name| format!("{name} = {{ path = \"../{name}\", features = [\"client\"] }}\n"));
+    let uses =
+        [("north", "\"layers\", \"tokio\", \"tracing\""), ("south", "\"client\""), ("third", "\"client\"")]
+            .map(|(name, features)| {
+                format!("{name} = {{ path = \"../{name}\", features = [{features}] }}\n")
+            });
     let fleet = "[package]\nname = \"fleet\"\nedition = \"2024\"\n[dependencies]\n";
     folder.put("fleet/Cargo.toml", &format!("{fleet}{}", uses.concat()));
     folder.put("fleet/src/lib.rs", FLEET);
@@ -226,7 +235,8 @@ fn packages_of_one_workspace_compile_together() {
         let runtime = packages.iter().find(|package| package["name"] == runtime).unwrap();
         assert_eq!(runtime["rust_version"], env!("CARGO_PKG_RUST_VERSION"));
         // What the runtime can do is asked for by way of the package.
-        for feature in ["client", "server", "reqwest", "reqwest-rustls"] {
+        for feature in ["client", "server", "reqwest", "reqwest-rustls", "ready", "layers", "tower", "tokio"]
+        {
             let passed = package["features"][feature].to_string();
             assert!(passed.contains(&format!("contract-runtime/{feature}")), "{feature}: {passed}");
             assert!(runtime["features"][feature].is_array(), "{feature}");
@@ -329,7 +339,7 @@ fn the_manifest_asks_for_what_is_used() {
     let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     for (part, needed) in [
         ("client", vec!["client", "credentials", "stream"]),
-        ("server", vec!["server", "stream"]),
+        ("server", vec!["server", "stream", "tokio"]),
         ("schemars", vec!["schemars"]),
         ("proptest", vec!["proptest"]),
     ] {
@@ -339,7 +349,10 @@ fn the_manifest_asks_for_what_is_used() {
     }
     folder.run(&["generate", "--output", "src/api.rs"]).ended(0);
     let text = fs::read_to_string(folder.0.join("src/api.rs")).unwrap();
-    assert!(text.contains("`client` and `credentials` and `stream` and `server`, and `serde`."), "{text}");
+    assert!(
+        text.contains("`client` and `credentials` and `stream` and `server` and `tokio`, and `serde`."),
+        "{text}"
+    );
 }
 
 #[test]

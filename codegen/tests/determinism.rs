@@ -14,6 +14,10 @@ use contract_codegen::{
     render::Files,
 };
 
+#[allow(dead_code, reason = "it is asked where it looks, not run")]
+#[path = "../build.rs"]
+mod build_script;
+
 fn project() -> Project {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas/codegen.toml");
     Project::from_config(&config).unwrap_or_else(|e| panic!("{e}"))
@@ -127,4 +131,31 @@ fn texts_are_generated_the_same_in_every_order() {
     for order in all.iter().step_by(7) {
         assert_eq!(generate(order), first, "{:?}", order.iter().map(|(name, _)| name).collect::<Vec<_>>());
     }
+}
+
+/// Packages lie beside one another, as a registry's are unpacked or in a vendored folder; their
+/// manifests were rewritten, and the first one lies beside.
+#[test]
+fn the_runtime_is_found_wherever_packages_are_unpacked() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unpacked");
+    let _ = fs::remove_dir_all(&folder);
+    let own = folder.join("contract-codegen-0.1.0");
+    let put = |path: &str, text: &str| {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("contract-codegen-0.1.0/Cargo.toml", "");
+    // Somebody else's.
+    put("runtime/Cargo.toml", "name = \"runtime\"\n");
+    assert_eq!(build_script::home(&own, "0.1.0"), None);
+    put("contract-runtime/Cargo.toml", "name = \"contract-runtime\"\n");
+    assert_eq!(build_script::home(&own, "0.1.0"), Some(own.join("../contract-runtime")));
+    put("contract-runtime-0.1.0/Cargo.toml", "# rewritten\n");
+    put("contract-runtime-0.1.0/Cargo.toml.orig", "name = \"contract-runtime\"\n");
+    let home = build_script::home(&own, "0.1.0").unwrap();
+    assert_eq!(home, own.join("../contract-runtime-0.1.0"));
+    assert_eq!(build_script::written(&home).unwrap(), "name = \"contract-runtime\"\n");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    assert_eq!(build_script::home(here, "0.1.0"), Some(here.join("../runtime")));
 }

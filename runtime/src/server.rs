@@ -35,7 +35,7 @@ pub use dispatch::{
 };
 pub use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 #[cfg(feature = "stream")]
-pub use pieces::{BrokenItems, Either, EventStream, ItemStream, Streaming};
+pub use pieces::{BrokenItems, Either, EventStream, ItemStream, Streaming, Writing};
 pub use rejection::{FINDINGS_LIMIT, Finding, Rejection};
 
 #[cfg(test)]

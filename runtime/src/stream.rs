@@ -28,7 +28,7 @@ pub(crate) use self::reader::Reopen;
 use self::reader::{Reader, read};
 #[cfg(feature = "client")]
 pub(crate) use self::reader::{Reopening, is_streamed};
-pub use self::write::BrokenItem;
+pub use self::write::{BrokenItem, KeepAlive};
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) use self::write::{Plain, written};
 use crate::{
@@ -61,6 +61,9 @@ impl Default for StreamLimits {
 pub struct Reconnection {
     /// How long to wait, unless the server's `retry` says it. Default three seconds.
     pub wait: Duration,
+    /// The shortest first wait, whatever the server says: `retry: 0` would have it asked without an
+    /// end. Default a tenth of a second.
+    pub shortest: Duration,
     /// The longest wait. It doubles with each connection that gave nothing. Default one minute;
     /// what the server says is waited for, however long it is.
     pub longest: Duration,
@@ -70,7 +73,8 @@ pub struct Reconnection {
 
 impl Default for Reconnection {
     fn default() -> Self {
-        Self { wait: Duration::from_secs(3), longest: Duration::from_secs(60), attempts: 10 }
+        let shortest = Duration::from_millis(100);
+        Self { wait: Duration::from_secs(3), shortest, longest: Duration::from_secs(60), attempts: 10 }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::operation::Operation;
 
 #[cfg(feature = "stream")]
 mod pieces;
-mod timer;
+pub(crate) mod timer;
 
 pub use crate::operation::Repeat;
 #[cfg(feature = "stream")]

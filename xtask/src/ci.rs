@@ -1,6 +1,6 @@
 //! `ci`: every check in order, the cheapest first, each with its time and its repair.
 //!
-//! All steps but one select the whole workspace with all features and set no compiler flags of their own:
+//! All steps but two select the whole workspace with all features and set no compiler flags of their own:
 //! clippy and the documentation share one build, examples and tests the other.
 
 use std::{path::Path, time::Instant};
@@ -8,7 +8,7 @@ use std::{path::Path, time::Instant};
 use crate::{
     Verdict,
     cli::{CiArgs, RegenArgs, TestArgs, TidyArgs},
-    regen,
+    packaging, regen,
     style::{BAD, FAINT, GOOD, HEAD, complain},
     test, tidy,
 };
@@ -50,6 +50,11 @@ const STEPS: &[Step] = &[
         repair: "what each problem names; then cargo xtask tidy",
     },
     Step {
+        name: "packages",
+        action: Action::Own("package", packaging::run),
+        repair: "what cargo says; then cargo xtask package",
+    },
+    Step {
         name: "clippy",
         action: Action::Cargo(&[
             "clippy",
@@ -75,6 +80,22 @@ const STEPS: &[Step] = &[
             "warnings",
         ]),
         repair: "`#[cfg(feature = …)]` for what only a feature needs",
+    },
+    Step {
+        name: "a command without other generators",
+        action: Action::Cargo(&[
+            "clippy",
+            "--package",
+            "contract-codegen",
+            "--bins",
+            "--no-default-features",
+            "--features",
+            "command",
+            "--",
+            "-D",
+            "warnings",
+        ]),
+        repair: "`#[cfg(feature = \"engines\")]` for what only it needs",
     },
     Step {
         name: "examples",
@@ -181,15 +202,18 @@ mod tests {
         check([ToRepair, NotRun, ToRepair], true, 3, 3, NotRun);
     }
 
-    /// The one that does not is there for what the others cannot see: code that needs a feature and does not say so.
+    /// Those that do not are there for what the others cannot see: code that needs a feature and does not say so.
     #[test]
-    fn every_build_but_one_selects_the_same() {
+    fn every_build_but_two_selects_the_same() {
         let others = STEPS.iter().filter(|step| match step.action {
             Action::Cargo(args) => {
                 args.first() != Some(&"fmt") && !test::WHOLE.iter().all(|flag| args.contains(flag))
             }
             Action::Own(..) => false,
         });
-        assert_eq!(others.map(|step| step.name).collect::<Vec<_>>(), ["a build script's generator"]);
+        assert_eq!(
+            others.map(|step| step.name).collect::<Vec<_>>(),
+            ["a build script's generator", "a command without other generators"]
+        );
     }
 }

@@ -58,7 +58,8 @@ Examples:
     /// Hand-written Rust opens with `//!`, has at most 800 lines and no `mod.rs`; generated files
     /// carry the generator's header; every row of docs/requirements.md that the contract must
     /// express (side K) is named by a test; the commands of README.md exist; no path of somebody's
-    /// machine, no unfinished work, no dead link; every dependency has its reason; Cargo.lock is there.
+    /// machine, no unfinished work, no dead link; every dependency has its reason; Cargo.lock is there;
+    /// every crate says what a registry asks.
     /// Rows of the other sides that no test names yet are counted, not refused.
     #[command(after_help = "Exit codes:
   0  every rule holds
@@ -155,6 +156,42 @@ Examples:
   cargo xtask peers openid-client
   cargo xtask peers --json")]
     Peers(PeersArgs),
+    /// Package every crate of the workspace, without building it.
+    ///
+    /// Each as it would be handed to a registry, into target/packages, without the network; a warning of
+    /// cargo is a problem, and so is a package that is larger than code has to be. What cargo does not
+    /// ask of a manifest, `tidy` does.
+    #[command(after_help = "Exit codes:
+  0  every crate packages, without a warning
+  1  one does not, or is too large
+  2  cargo cannot be started
+
+Examples:
+  cargo xtask package")]
+    Package,
+    /// Compile the workspace with the oldest compiler that it names.
+    ///
+    /// `rust-version` in Cargo.toml is the one place that names it. rustup installs that toolchain unless it
+    /// is there; what it builds is in target/msrv.
+    #[command(after_help = "Exit codes:
+  0  it compiles
+  1  it does not
+  2  that compiler is not to be had: no rustup, or no network
+
+Examples:
+  cargo xtask msrv")]
+    Msrv,
+    /// Ask about licences, advisories and sources of what comes in from outside.
+    ///
+    /// Runs cargo-deny by deny.toml, which says what is allowed and why.
+    #[command(after_help = "Exit codes:
+  0  nothing that deny.toml refuses
+  1  something; cargo-deny says what
+  2  cargo-deny is not installed, or cannot be run
+
+Examples:
+  cargo xtask deny")]
+    Deny,
     /// Show all of it at work: generate, start the exchange, use it from two installations of a client.
     ///
     /// Generates the exchange's crate, builds service and client, and runs them in one process: sign-in,

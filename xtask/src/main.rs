@@ -9,9 +9,12 @@ mod ci;
 mod cli;
 mod compare;
 mod demo;
+mod deny;
 mod drift;
+mod msrv;
 mod oracles;
 mod packages;
+mod packaging;
 mod peers;
 mod problem;
 mod program;
@@ -76,6 +79,9 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         Command::Suite(args) => suite::run(args, root).into(),
         Command::Oracles(args) => oracles::run(args, root).into(),
         Command::Peers(args) => peers::run(args, root).into(),
+        Command::Package => packaging::run(root).into(),
+        Command::Msrv => msrv::run(root).into(),
+        Command::Deny => deny::run(root).into(),
         Command::Demo => demo::run(root),
         Command::Sandbox(args) => sandbox::run(args, root),
         Command::Ci(args) => ci::run(args, root).into(),

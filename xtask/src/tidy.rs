@@ -1,6 +1,7 @@
 //! `tidy`: the rules of the house, each a function from the repository to its problems.
 
 mod commands;
+mod crates;
 mod known;
 mod links;
 mod manifests;
@@ -53,6 +54,7 @@ fn check(repository: &Repository, known: &Known) -> (Vec<Problem>, Vec<Area>) {
     problems.extend(words::check(repository));
     problems.extend(links::check(repository));
     problems.extend(manifests::check(repository));
+    problems.extend(crates::check(repository, known));
     (problems, areas)
 }
 

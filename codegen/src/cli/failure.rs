@@ -41,6 +41,14 @@ impl From<WriteError> for Failure {
 }
 
 impl Failure {
+    /// What takes other generators, in a command that has none.
+    #[cfg(not(feature = "engines"))]
+    pub(crate) fn without_engines() -> Self {
+        Self::Usage(
+            "this command was built without other generators: build it with the feature `engines`".to_owned(),
+        )
+    }
+
     /// Says it and gives the exit code.
     pub(crate) fn tell(self, screen: &Screen) -> u8 {
         let (code, text) = match self {

@@ -1,28 +1,38 @@
 //! `report`: what is looser than the contract, assumed, lost, proven.
 
+#[cfg(feature = "engines")]
+use contract_codegen::reading::Reading;
 use contract_codegen::{
-    engines::opinions,
     proof::prove,
     report::{self as reporting, Report},
 };
 use serde_json::json;
 
-use super::{INTERNAL, args::ReportArgs, engines, failure::Failure, project, screen::Screen};
+use super::{INTERNAL, args::ReportArgs, failure::Failure, project, screen::Screen};
 
 /// Prints the report; a gap is a failure, and the generator's.
 pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
+    #[cfg(not(feature = "engines"))]
+    if args.engines {
+        return Err(Failure::without_engines());
+    }
     let project = project::selected(&args.inputs, &args.selected, args.reading)?;
     let contract = project.read_with(&|what| screen.step(what))?;
     let count = contract.shapes.types.len();
     let proofs = prove(&contract, |done| screen.step(&format!("proving {done} of {count} types")));
     let plans = project.plans(&contract);
-    let mut report = reporting::report(&project.config, &contract, &plans, proofs);
-    if args.engines {
-        screen.step("running progenitor and typify");
-        report.engines = Some(opinions(&contract, &engines()));
-    }
+    let report = reporting::report(&project.config, &contract, &plans, proofs);
+    #[cfg(feature = "engines")]
+    let report = if args.engines { with_opinions(report, &contract, screen) } else { report };
     screen.diagnostics(&contract.diagnostics);
     tell(&report, args.markdown, screen)
+}
+
+#[cfg(feature = "engines")]
+fn with_opinions(report: Report, contract: &Reading, screen: &Screen) -> Report {
+    screen.step("running progenitor and typify");
+    let engines = Some(contract_codegen::engines::opinions(contract, &super::engines()));
+    Report { engines, ..report }
 }
 
 /// Prints a report and what it comes to.

@@ -9,10 +9,10 @@ use std::{
     io::{self, Read, Write},
     panic::{self, AssertUnwindSafe},
     path::PathBuf,
-    process::{Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use progenitor_impl::{GenerationSettings, Generator};
@@ -32,6 +32,8 @@ const ENDLESS: usize = 3;
 
 /// How long one run may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How often a process that has said all is asked whether it has ended.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// Runs generators.
 #[derive(Clone, Debug)]
@@ -196,22 +198,43 @@ fn run(program: &PathBuf, request: String, patience: Duration) -> Result<String,
     // Threads of their own: a full pipe would stop the process, and it is waited for with an end.
     let input = child.stdin.take();
     thread::spawn(move || input.map(|mut input| input.write_all(request.as_bytes())));
-    let complaint = child.stderr.take();
-    let complaint = thread::spawn(move || complaint.map(text).unwrap_or_default());
-    let output = child.stdout.take();
-    let (sender, said) = mpsc::channel();
-    thread::spawn(move || sender.send(output.map(text).unwrap_or_default()));
+    let (said, complaint) = (told(child.stdout.take()), told(child.stderr.take()));
+    let end = Instant::now() + patience;
     let said = said.recv_timeout(patience);
-    if said.is_err() {
-        // It may have ended just now.
-        let _ = child.kill();
+    // What has closed its output need not end, nor what it started.
+    let by = if said.is_ok() { end } else { Instant::now() };
+    let status = ended(&mut child, by).map_err(|error| error.to_string())?;
+    match (said, status) {
+        (Ok(said), Some(status)) if status.success() => Ok(said),
+        (Ok(_), Some(status)) => {
+            let left = end.saturating_duration_since(Instant::now());
+            let complaint = complaint.recv_timeout(left).unwrap_or_default();
+            Err(last_words(&complaint, &status.to_string()))
+        }
+        (Err(_), _) | (_, None) => Err(format!("{NO_END} after {} s", patience.as_secs())),
     }
-    let status = child.wait().map_err(|error| error.to_string())?;
-    match said {
-        Err(_) => Err(format!("{NO_END} after {} s", patience.as_secs())),
-        Ok(said) if status.success() => Ok(said),
-        Ok(_) => Err(last_words(&complaint.join().unwrap_or_default(), &status.to_string())),
+}
+
+/// How a process ends; `None` for one that has not by then, and is ended.
+fn ended(child: &mut Child, by: Instant) -> io::Result<Option<ExitStatus>> {
+    loop {
+        match child.try_wait()? {
+            Some(status) => return Ok(Some(status)),
+            None if Instant::now() < by => thread::sleep(PAUSE),
+            None => break,
+        }
     }
+    // It may have ended just now.
+    let _ = child.kill();
+    child.wait()?;
+    Ok(None)
+}
+
+/// All that comes out of a pipe, once it is closed.
+fn told(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
+    let (sender, told) = mpsc::channel();
+    thread::spawn(move || sender.send(pipe.map(text).unwrap_or_default()));
+    told
 }
 
 fn text(mut pipe: impl Read) -> String {
@@ -262,6 +285,20 @@ mod tests {
         let overflow = "\nthread 'main' has overflowed its stack\nfatal runtime error";
         assert_eq!(last_words(overflow, "signal: 6"), "its stack overflows");
         assert_eq!(last_words("", "signal: 9 (SIGKILL)"), "it ends with signal: 9 (SIGKILL)");
+    }
+
+    /// A process that has said all that it will ever say, and stays.
+    #[test]
+    fn what_does_not_end_is_ended() {
+        let stays =
+            || Command::new("rustc").arg("-").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut child = stays();
+        assert_eq!(ended(&mut child, Instant::now()).unwrap(), None);
+        assert!(child.try_wait().unwrap().is_some(), "it still runs");
+        let mut child = stays();
+        child.kill().unwrap();
+        let status = ended(&mut child, Instant::now() + PATIENCE).unwrap();
+        assert!(status.is_some_and(|status| !status.success()), "its own end was not waited for");
     }
 
     #[test]

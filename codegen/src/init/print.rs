@@ -44,6 +44,12 @@ pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
     page.part("Types of your own for schemas; they implement `Read` and `Serialize`.");
     page.say("[replace]");
     page.say("\"#/components/schemas/Money\" = \"crate::Money\"");
+    page.part("Traits that types derive beside their own; `*` is for all.");
+    page.say("[derives]");
+    page.say("\"*\" = [\"Default\"]");
+    page.part("Attributes of types, and of the fields of members.");
+    page.say("[attributes]");
+    page.say("\"#/components/schemas/Error\" = [\"#[doc(alias = \\\"fault\\\")]\"]");
     areas(&mut page, found);
     page.0
 }
@@ -157,6 +163,8 @@ fn types(page: &mut Page, found: &Findings) {
     page.say("unsupported = \"deny\"");
     page.say("Formats whose texts become types; what does not parse is then a violation.");
     page.say("formats = { date-time = \"jiff\", uuid = \"uuid\" }");
+    page.say("Crates whose types the contract may name by `x-rust-type`.");
+    page.say("rust-types = []");
     if !found.patterns.is_empty() {
         page.say("The patterns that are left unchecked; write them otherwise if you can.");
         page.line("unchecked = [");

@@ -60,6 +60,8 @@ components:
         data: { type: array, items: { type: string } }
         hasMore: { type: boolean }
         nextPageToken: { type: [string, 'null'] }
+    Cargo: { type: object, discriminator: { propertyName: kind }, properties: { kind: { type: string } } }
+    Ore: { allOf: [{ $ref: '#/components/schemas/Cargo' }], properties: { grade: { type: string } } }
     Event:
       oneOf:
         - { type: object, required: [kind], properties: { kind: { const: a } } }
@@ -95,6 +97,7 @@ fn what_an_owner_may_decide_is_found() {
     );
     assert_eq!(found.unanswered, ["https://vendor.example/v1/other.json"]);
     assert_eq!(found.unbounded, [format!("{login}/size")]);
+    assert_eq!(found.families, [("#/components/schemas/Cargo".to_owned(), 1)]);
     assert_eq!(found.patterns, [(format!("{login}/handle"), "^(?!x)".to_owned())]);
     assert_eq!(
         (found.idempotency, found.transport),
@@ -193,11 +196,11 @@ fn the_file_is_valid_with_and_without_its_comments() {
     for line in text.lines() {
         let inner = line.strip_prefix("# ").unwrap_or(line);
         let list = inner.starts_with("    \"") || inner == "]";
-        let wake = options(inner) || list || inner.starts_with('[');
+        let selector = inner.starts_with('"') && inner.contains("\" = ");
+        let wake = options(inner) || list || selector || inner.starts_with('[');
         awake.push_str(if wake { inner } else { line });
         awake.push('\n');
     }
-    let awake = awake.replace("[names]\n# \"", "[names]\n\"").replace("[replace]\n# \"", "[replace]\n\"");
     let config: Config = toml::from_str(&awake).unwrap_or_else(|e| panic!("{e}\n{awake}"));
     assert_eq!((config.secrets.len(), config.open.len(), config.areas.len()), (4, 0, 1));
     assert_eq!(config.mounts["https://vendor.example/v1/"], PathBuf::from("vendor"));
@@ -205,4 +208,11 @@ fn the_file_is_valid_with_and_without_its_comments() {
     assert_eq!((config.names.len(), config.replace.len()), (1, 1), "{awake}");
     assert_eq!(config.pages.len(), 2, "{awake}");
     assert!(config.pages.iter().all(|pages| pages.ways().len() == 1 && pages.operations.len() == 1));
+    assert_eq!((config.derives.len(), config.attributes.len()), (1, 1), "{awake}");
+    assert!(config.streams.is_some_and(|streams| streams.ends == ["[DONE]"]), "{awake}");
+    // What other generators have is found where an owner looks for it.
+    for option in ["[derives]", "[attributes]", "rust-types = ", "formats = ", "[streams]", "credentials = "]
+    {
+        assert!(text.contains(&format!("\n# {option}")), "{option}\n{text}");
+    }
 }

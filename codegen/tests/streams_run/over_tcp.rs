@@ -79,7 +79,7 @@ const CHUNKED: &[u8] =
 
 #[tokio::test]
 async fn an_event_stream_goes_on_over_three_connections() {
-    let first = b"\xef\xbb\xbf: hello\nretry: 40\nid: 1\nevent: said\ndata: {\"text\":\ndata:  \"a\"}\r\n\r\nid: 2\ndata: {\"te";
+    let first = b"\xef\xbb\xbf: hello\nretry: 400\nid: 1\nevent: said\ndata: {\"text\":\ndata:  \"a\"}\r\n\r\nid: 2\ndata: {\"te";
     let mut script: Script = vec![HEAD];
     script.extend(first.chunks(1));
     let second: Script = vec![
@@ -116,7 +116,7 @@ async fn an_event_stream_goes_on_over_three_connections() {
         ]
     );
     assert!(events.is_complete());
-    assert_eq!(*timer.0.lock().unwrap(), [Duration::from_millis(40), Duration::from_millis(40)]);
+    assert_eq!(*timer.0.lock().unwrap(), [Duration::from_millis(400), Duration::from_millis(400)]);
     let requests = server.await.unwrap();
     let line = "GET /threads/t%2F1/events?kinds=a&kinds=b HTTP/1.1\r\n";
     assert!(requests.iter().all(|request| request.starts_with(line)), "{requests:?}");

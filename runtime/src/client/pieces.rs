@@ -280,7 +280,7 @@ impl Request {
         };
         let checked = self.checks == RequestChecks::On;
         let validator = content.and_then(|content| content.validator).filter(|_| checked);
-        let body = written(Plain(Box::pin(items)), row, validator, |_| {});
+        let body = written(Plain(Box::pin(items)), row, validator, None, |_| {});
         self.pieces(media_type, body)
     }
 

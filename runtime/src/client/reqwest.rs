@@ -2,11 +2,13 @@
 
 #[cfg(feature = "stream")]
 mod pieces;
+mod quiet;
 
-use std::{error::Error as StdError, iter::successors, time::Duration};
+use std::{error::Error as StdError, future::Future, iter::successors, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 
+use self::quiet::Quiet;
 use crate::{
     operation::Operation,
     transport::{Delivery, Sending, Transport, TransportError, TransportFault},
@@ -18,39 +20,62 @@ use crate::{
 pub struct ReqwestTransport {
     client: reqwest::Client,
     max_body: usize,
-    /// For a whole call; none where the client has its own.
-    timeout: Option<Duration>,
+    quiet_time: Option<Duration>,
+    call_time: Option<Duration>,
 }
 
 impl ReqwestTransport {
     /// Largest body that is read unless told otherwise: 64 MiB.
     pub const MAX_BODY: usize = 64 << 20;
+    /// How long a server may be quiet unless told otherwise: a minute.
+    pub const QUIET_TIME: Duration = Duration::from_secs(60);
 
-    /// Ten seconds to connect, sixty for a whole call. A stream has no such end: of it, sixty for
-    /// the head, and between two pieces. A body in pieces is sent before the head comes: who sends
-    /// for longer has a client of their own ([`from_client`](Self::from_client)).
+    /// Ten seconds to connect, and a minute in which the server may be quiet
+    /// ([`with_quiet_time`](Self::with_quiet_time)). A call as a whole takes as long as it takes, an
+    /// upload as a stream, unless it is bounded ([`with_call_time`](Self::with_call_time)).
     ///
     /// # Errors
     /// When the platform's TLS cannot be set up.
     pub fn new() -> Result<Self, TransportError> {
         let client = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
-            .read_timeout(Duration::from_secs(60))
             .redirect(reqwest::redirect::Policy::none())
             // reqwest would resend refused streams unchanged, which is wrong for requests
             // that carry anything used once.
             .retry(reqwest::retry::never())
             .build()
             .map_err(|error| failed(error, TransportFault::Request, Delivery::NotSent))?;
-        Ok(Self { timeout: Some(Duration::from_secs(60)), ..Self::from_client(client) })
+        Ok(Self { quiet_time: Some(Self::QUIET_TIME), ..Self::from_client(client) })
     }
 
     /// Sends through a client that was set up elsewhere (headers, proxies, time limits). Its
-    /// redirects, retries and cookies are whatever they were set to. A time limit for whole calls
-    /// ends streams too; a client for those has one for each read instead.
+    /// redirects, retries and cookies are whatever they were set to, and there are no time limits but
+    /// its own. One for whole calls ends streams too, one for reads counts from the sending of a
+    /// request to the head of its answer: long uploads need [`with_quiet_time`](Self::with_quiet_time)
+    /// instead of both.
     #[must_use]
     pub const fn from_client(client: reqwest::Client) -> Self {
-        Self { client, max_body: Self::MAX_BODY, timeout: None }
+        Self { client, max_body: Self::MAX_BODY, quiet_time: None, call_time: None }
+    }
+
+    /// Gives a call up when nothing moves for so long: no piece of the request leaves, the head of the
+    /// answer does not come, no piece of its body does. While this side makes the next piece of a
+    /// request, the server is not quiet.
+    ///
+    /// What leaves is known as far as the system takes it, which keeps some of it: very slow
+    /// connections need more time. Asks for tokio's timer, as reqwest's own limits do.
+    #[must_use]
+    pub const fn with_quiet_time(mut self, longest: Duration) -> Self {
+        self.quiet_time = Some(longest);
+        self
+    }
+
+    /// Gives a call up that has no whole answer after so long, whatever moves. Streams have no such
+    /// end.
+    #[must_use]
+    pub const fn with_call_time(mut self, longest: Duration) -> Self {
+        self.call_time = Some(longest);
+        self
     }
 
     /// Reads bodies up to so many bytes.
@@ -61,13 +86,15 @@ impl ReqwestTransport {
     }
 
     async fn exchange(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, TransportError> {
+        let quiet = self.quiet_time.map(Quiet::new);
+        let request = request.map(|body| quiet::whole(body, quiet.as_ref()));
         let mut request = reqwest::Request::try_from(request)
             .map_err(|error| failed(error, TransportFault::Request, Delivery::NotSent))?;
-        *request.timeout_mut() = self.timeout;
-        let mut response = self.client.execute(request).await.map_err(unanswered)?;
+        *request.timeout_mut() = self.call_time;
+        let mut response = self.head(request, quiet.as_ref()).await?;
         let too_large = || TransportError::new(TransportFault::TooLarge, Delivery::Unknown);
         let mut body = BytesMut::new();
-        while let Some(chunk) = response.chunk().await.map_err(cut)? {
+        while let Some(chunk) = self.patiently(response.chunk()).await?.map_err(cut)? {
             if chunk.len() > self.max_body - body.len() {
                 return Err(too_large());
             }
@@ -78,6 +105,32 @@ impl ReqwestTransport {
         *answer.headers_mut() = std::mem::take(response.headers_mut());
         Ok(answer)
     }
+
+    /// Sends a request; comes back with the head of its answer.
+    async fn head(
+        &self,
+        request: reqwest::Request,
+        quiet: Option<&Quiet>,
+    ) -> Result<reqwest::Response, TransportError> {
+        let sending = self.client.execute(request);
+        let answer = match quiet {
+            Some(quiet) => quiet.bound(sending).await.ok_or_else(quiet_too_long)?,
+            None => sending.await,
+        };
+        answer.map_err(unanswered)
+    }
+
+    /// Waits for something for as long as the server may be quiet.
+    async fn patiently<T>(&self, work: impl Future<Output = T>) -> Result<T, TransportError> {
+        match self.quiet_time {
+            Some(longest) => Quiet::new(longest).bound(work).await.ok_or_else(quiet_too_long),
+            None => Ok(work.await),
+        }
+    }
+}
+
+fn quiet_too_long() -> TransportError {
+    TransportError::new(TransportFault::Timeout, Delivery::Unknown)
 }
 
 impl Transport for ReqwestTransport {

@@ -208,6 +208,90 @@ fn so_many_at_a_time_in_the_order_in_which_they_came() {
     assert!(poll(&mut limited.send(&READ, request())).is_ready());
 }
 
+/// Seconds of a call over all layers, its status or fault, and how often it was sent.
+#[cfg(feature = "tokio")]
+async fn ready(ready: Ready, told: &[Told]) -> (u64, String, usize) {
+    let (fake, start) = (Fake::new(told), tokio::time::Instant::now());
+    let came = ready.over(fake.clone(), crate::transport::TokioTimer).send(&READ, request()).await;
+    let came = came.map_or_else(|error| format!("{:?}", error.fault()), |answer| answer.status().to_string());
+    (start.elapsed().as_secs(), came, fake.sent())
+}
+
+#[cfg(feature = "tokio")]
+#[tokio::test(start_paused = true)]
+async fn all_layers_do_their_part_around_one_call() {
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    let usual = Ready::default();
+    let timed = Ready { attempt_time: seconds(20), ..usual };
+    assert_eq!(ready(timed, &[Never, Never, Never]).await, (60, "Timeout".into(), 3));
+    // The time for all of it ends it in the middle of an attempt.
+    let bounded = Ready { call_time: seconds(30), ..timed };
+    assert_eq!(ready(bounded, &[Never, Never]).await, (30, "Timeout".into(), 2));
+    assert_eq!(ready(usual, &[Status(503, "9"), Status(200, "")]).await, (9, "200 OK".into(), 2));
+    let once = Ready { retries: None, ..usual };
+    assert_eq!(ready(once, &[Status(503, "9")]).await, (0, "503 Service Unavailable".into(), 1));
+}
+
+/// Who waits for another attempt holds no place, and who waits for a place has not begun its attempt.
+#[cfg(feature = "tokio")]
+#[tokio::test(start_paused = true)]
+async fn places_are_for_attempts() {
+    let start = tokio::time::Instant::now();
+    let both = async |ready: Ready, told: &[Told]| {
+        let transport = ready.over(Fake::new(told), crate::transport::TokioTimer);
+        let begun = start.elapsed();
+        let call = async || {
+            let _came = transport.send(&READ, request()).await;
+            (start.elapsed() - begun).as_secs()
+        };
+        tokio::join!(call(), call())
+    };
+    let one = Ready { concurrency: Some(1), ..Ready::default() };
+    assert_eq!(both(one, &[Status(503, "10"), Status(200, ""), Status(200, "")]).await, (10, 0));
+    let timed = Ready { retries: None, attempt_time: Some(Duration::from_secs(20)), ..one };
+    assert_eq!(both(timed, &[Never, Never]).await, (20, 40));
+    let all = Ready { concurrency: None, ..timed };
+    assert_eq!(both(all, &[Never, Never]).await, (20, 20));
+}
+
+/// One span for a call, however many attempts it takes.
+#[cfg(all(feature = "tokio", feature = "tracing"))]
+#[tokio::test(start_paused = true)]
+async fn a_call_has_one_span() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use ::tracing::{Event, Metadata, Subscriber, span};
+
+    struct Counting(Arc<AtomicU64>);
+    impl Subscriber for Counting {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(self.0.fetch_add(1, Ordering::Relaxed) + 1)
+        }
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn event(&self, _: &Event<'_>) {}
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+    let count = Arc::new(AtomicU64::new(0));
+    let _guard = ::tracing::subscriber::set_default(Counting(Arc::clone(&count)));
+    ready(Ready::default(), &[LOST, LOST, Status(200, "")]).await;
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+    ready(Ready { traced: false, ..Ready::default() }, &[Status(200, "")]).await;
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[cfg(feature = "reqwest")]
+#[test]
+fn a_ready_transport_takes_one_line() {
+    let transport = crate::client::ReqwestTransport::ready().unwrap();
+    let shared: Arc<dyn Transport> = transport;
+    drop(crate::client::Core::new("http://localhost", shared));
+}
+
 #[cfg(feature = "tower")]
 #[tokio::test]
 async fn any_service_is_a_transport() {

@@ -14,6 +14,8 @@ use http::{Method, StatusCode, header, request::Parts};
 
 use super::{BrokenAnswer, Call, Context, Outcome, Rejection, Router, media};
 use crate::operation::{self, Lookup, Operation, Operations};
+#[cfg(feature = "stream")]
+use crate::stream::KeepAlive;
 
 /// What a router needs to know beside its service.
 #[derive(Clone)]
@@ -26,6 +28,10 @@ pub struct RouterOptions {
     /// Largest body in bytes of an operation that takes it in pieces. Default 1 GiB.
     #[cfg(feature = "stream")]
     pub stream_limit: u64,
+    /// What event streams say while there is no event. Default a comment every 15 seconds with the
+    /// feature `tokio`, nothing without it.
+    #[cfg(feature = "stream")]
+    pub keep_alive: Option<KeepAlive>,
     /// Told what the caller is not told.
     pub on_event: Option<Hook>,
 }
@@ -38,6 +44,10 @@ impl Default for RouterOptions {
             check_answers,
             #[cfg(feature = "stream")]
             stream_limit: 1 << 30,
+            #[cfg(all(feature = "stream", feature = "tokio"))]
+            keep_alive: Some(KeepAlive::default()),
+            #[cfg(all(feature = "stream", not(feature = "tokio")))]
+            keep_alive: None,
             on_event: None,
         }
     }
@@ -194,8 +204,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         let answer = self.answer(context, handling).await?;
         #[cfg(feature = "stream")]
         if let Some(write) = context.take_write() {
-            let check = self.options.check_answers.of(context);
-            return Ok(answer.into_response_of(write(check, self.broken_items(context))));
+            return Ok(answer.into_response_of(write(self.writing(context))));
         }
         Ok(answer.into_response())
     }
@@ -215,13 +224,15 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     }
 
     #[cfg(feature = "stream")]
-    fn broken_items(&self, context: &Context) -> super::BrokenItems {
+    fn writing(&self, context: &Context) -> super::Writing {
+        let check = self.options.check_answers.of(context);
         let (hook, context) = (self.options.on_event.clone(), context.clone());
-        Box::new(move |broken| {
+        let told: super::BrokenItems = Box::new(move |broken| {
             if let Some(hook) = &hook {
                 hook(&context, Event::BrokenItem(broken));
             }
-        })
+        });
+        super::Writing { check, keep_alive: self.options.keep_alive.clone(), told }
     }
 
     /// The answer of a call that is on its way: a panic is [`Rejection::Internal`], an answer that

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{Answer, Call, Context, Outcome, Reply};
 use crate::{
     operation::{Content, Format, Framing, Items},
-    stream::{BrokenItem, Checks, Event, Plain, Source, StreamLimits, Streamed, written},
+    stream::{BrokenItem, Checks, Event, KeepAlive, Plain, Source, StreamLimits, Streamed, written},
     transport::{ByteStream, Delivery, TransportError, TransportFault},
 };
 
@@ -61,29 +61,48 @@ impl<T> fmt::Debug for ItemStream<T> {
 
 /// What becomes the body of an answer; see [`EventStream`], [`ItemStream`] and [`ByteStream`].
 pub trait Streaming: Send + 'static {
-    /// Begins to write it as the contract says, each item checked or not.
-    fn pieces(self, content: Option<&'static Content>, check: bool, told: BrokenItems) -> ByteStream;
+    /// Begins to write it as the contract says.
+    fn pieces(self, content: Option<&'static Content>, writing: Writing) -> ByteStream;
 }
 
 /// Told of the item that ended an answer.
 pub type BrokenItems = Box<dyn Fn(&BrokenItem) + Send>;
 
+/// How an answer in pieces is written.
+pub struct Writing {
+    /// Whether each item is checked by the contract.
+    pub check: bool,
+    /// What an event stream says while there is no event.
+    pub keep_alive: Option<KeepAlive>,
+    /// Told of the item that ends it: one that cannot be written, or breaks the contract and is
+    /// checked.
+    pub told: BrokenItems,
+}
+
+impl fmt::Debug for Writing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut writing = f.debug_struct("Writing");
+        writing.field("check", &self.check).field("keep_alive", &self.keep_alive).finish_non_exhaustive()
+    }
+}
+
 impl Streaming for ByteStream {
-    fn pieces(self, _: Option<&'static Content>, _: bool, _: BrokenItems) -> ByteStream {
+    fn pieces(self, _: Option<&'static Content>, _: Writing) -> ByteStream {
         self
     }
 }
 
 impl<T: Serialize + 'static> Streaming for EventStream<T> {
-    fn pieces(self, content: Option<&'static Content>, check: bool, told: BrokenItems) -> ByteStream {
+    fn pieces(self, content: Option<&'static Content>, writing: Writing) -> ByteStream {
+        let Writing { check, keep_alive, told } = writing;
         let validator = content.and_then(|content| content.validator).filter(|_| check);
-        written(self.0, items(content), validator, told)
+        written(self.0, items(content), validator, keep_alive, told)
     }
 }
 
 impl<T: Serialize + 'static> Streaming for ItemStream<T> {
-    fn pieces(self, content: Option<&'static Content>, check: bool, told: BrokenItems) -> ByteStream {
-        EventStream(Box::pin(Plain(Box::pin(self.0)))).pieces(content, check, told)
+    fn pieces(self, content: Option<&'static Content>, writing: Writing) -> ByteStream {
+        EventStream(Box::pin(Plain(Box::pin(self.0)))).pieces(content, writing)
     }
 }
 
@@ -94,7 +113,7 @@ fn items(content: Option<&Content>) -> Items {
     }
 }
 
-pub(super) type Write = Box<dyn FnOnce(bool, BrokenItems) -> ByteStream + Send>;
+pub(super) type Write = Box<dyn FnOnce(Writing) -> ByteStream + Send>;
 
 /// What of a call does not fit in memory: it passes beside the call's bytes, once.
 #[derive(Clone, Default)]
@@ -128,11 +147,10 @@ impl Context {
         self.beside().with(|passing| passing.request = Some(body));
     }
 
-    /// The body of an answer in pieces, once; `None` for one that is whole. What is given is told
-    /// of the item that ends it: one that cannot be written, or breaks the contract and is checked.
+    /// The body of an answer in pieces, once; `None` for one that is whole.
     #[must_use]
-    pub fn take_answer(&self, check: bool, told: BrokenItems) -> Option<ByteStream> {
-        Some(self.take_write()?(check, told))
+    pub fn take_answer(&self, writing: Writing) -> Option<ByteStream> {
+        Some(self.take_write()?(writing))
     }
 
     pub(super) fn take_write(&self) -> Option<Write> {
@@ -167,7 +185,7 @@ impl Call {
         let answer = self.answer(status, media_type, reply, super::Bytes::new());
         let response = self.operation().response(answer.status.as_u16());
         let content = response.and_then(|response| response.of(media_type));
-        let write: Write = Box::new(move |check, told| body.pieces(content, check, told));
+        let write: Write = Box::new(move |writing| body.pieces(content, writing));
         self.context().beside().with(|passing| passing.answer = Some(write));
         Ok(answer)
     }

@@ -211,9 +211,9 @@ impl Reader {
     }
 }
 
-/// The server's word or the usual wait, doubled for each connection that gave nothing.
+/// The server's word or the usual wait, if it is one, doubled for each connection that gave nothing.
 fn wait(retry: Option<Duration>, how: &Reconnection, idle: u32) -> Duration {
-    let first = retry.unwrap_or(how.wait);
+    let first = retry.unwrap_or(how.wait).max(how.shortest);
     let factor = 1_u32.checked_shl(idle).unwrap_or(u32::MAX);
     first.saturating_mul(factor).min(how.longest.max(first))
 }

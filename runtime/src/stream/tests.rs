@@ -326,6 +326,21 @@ async fn connections_that_give_nothing_come_to_an_end() {
     assert_eq!(fake.slept(), [3000, 6000]);
 }
 
+/// WHATWG HTML, 9.2.3, has no least wait; a server that says none is not asked without an end.
+#[tokio::test]
+async fn no_server_is_asked_without_a_wait() {
+    let fake = Fake::new([
+        sse(&["retry: 0\ndata: 1\n\n"]),
+        sse(&["data: 2\n\n"]),
+        sse(&[]),
+        Err(TransportFault::Connect),
+        sse(&["data: 3\n\ndata: [DONE]\n\n"]),
+    ]);
+    let events = open(&fake.core(), &Watch).await.unwrap().into_body();
+    assert_eq!(all(events.reconnecting(fake.clone(), Reconnection::default())).await, ["1", "2", "3"]);
+    assert_eq!(fake.slept(), [100, 100, 200, 400]);
+}
+
 /// What may act a second time is not sent a second time.
 #[tokio::test]
 async fn a_call_that_may_act_twice_is_not_repeated() {

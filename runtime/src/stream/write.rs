@@ -3,7 +3,9 @@
 use std::{
     fmt,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -14,10 +16,10 @@ use super::Event;
 use crate::{
     Json,
     contract::to_json,
-    operation::{ItemForm, Items},
+    operation::{Framing, ItemForm, Items},
     schema::Validator,
     sequence::{Outgoing, write},
-    transport::{ByteStream, Delivery, TransportError, TransportFault},
+    transport::{ByteStream, Delivery, Sleeping, Timer, TransportError, TransportFault},
     violation::Violations,
 };
 
@@ -42,12 +44,45 @@ impl fmt::Display for BrokenItem {
 
 impl std::error::Error for BrokenItem {}
 
+/// What an event stream says while there is no event, so that nobody on the way takes its connection
+/// for a dead one: a comment, which no reader sees (WHATWG HTML, 9.2.7).
+#[derive(Clone)]
+pub struct KeepAlive {
+    every: Duration,
+    timer: Arc<dyn Timer>,
+}
+
+impl KeepAlive {
+    /// A comment whenever there was nothing for so long.
+    pub fn new(every: Duration, timer: impl Timer + 'static) -> Self {
+        Self { every, timer: Arc::new(timer) }
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Default for KeepAlive {
+    /// Every 15 seconds, as the standard advises, by tokio's timer. Outside of a tokio runtime never.
+    fn default() -> Self {
+        Self::new(Duration::from_secs(15), crate::transport::timer::TokioIfThere)
+    }
+}
+
+impl fmt::Debug for KeepAlive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeepAlive").field("every", &self.every).finish_non_exhaustive()
+    }
+}
+
+/// A line that begins with a colon is a comment.
+const COMMENT: &[u8] = b":\n";
+
 /// Writes events as a body. Each is checked by the validator, where there is one; the first that
 /// breaks it, or cannot be written, is told to `broken`, and ends the body with an error.
 pub(crate) fn written<T: Serialize + 'static>(
     events: impl Stream<Item = Event<T>> + Send + 'static,
     items: Items,
     validator: Option<Validator<'static>>,
+    keep_alive: Option<KeepAlive>,
     broken: impl Fn(&BrokenItem) + Send + 'static,
 ) -> ByteStream {
     ByteStream::new(Written {
@@ -55,6 +90,9 @@ pub(crate) fn written<T: Serialize + 'static>(
         items,
         validator,
         index: 0,
+        // Other framings have no word that says nothing.
+        keep_alive: keep_alive.filter(|_| items.framing == Framing::Events),
+        sleeping: None,
         broken: Box::new(broken),
     })
 }
@@ -65,7 +103,21 @@ struct Written<T> {
     items: Items,
     validator: Option<Validator<'static>>,
     index: u64,
+    keep_alive: Option<KeepAlive>,
+    /// Since when there is nothing to write.
+    sleeping: Option<Sleeping>,
     broken: Box<dyn Fn(&BrokenItem) + Send>,
+}
+
+impl<T> Written<T> {
+    /// Something to write while there is no event.
+    fn poll_comment(&mut self, context: &mut Context<'_>) -> Poll<Bytes> {
+        let Some(KeepAlive { every, timer }) = &self.keep_alive else { return Poll::Pending };
+        let sleeping = self.sleeping.get_or_insert_with(|| timer.sleep(*every));
+        ready!(sleeping.as_mut().poll(context));
+        self.sleeping = None;
+        Poll::Ready(Bytes::from_static(COMMENT))
+    }
 }
 
 impl<T: Serialize> Stream for Written<T> {
@@ -73,7 +125,11 @@ impl<T: Serialize> Stream for Written<T> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Some(events) = &mut self.events else { return Poll::Ready(None) };
-        let Some(event) = ready!(events.as_mut().poll_next(context)) else { return Poll::Ready(None) };
+        let Poll::Ready(event) = events.as_mut().poll_next(context) else {
+            return self.poll_comment(context).map(|comment| Some(Ok(comment)));
+        };
+        self.sleeping = None;
+        let Some(event) = event else { return Poll::Ready(None) };
         let bytes = bytes(&event, self.items, self.validator);
         Poll::Ready(Some(match bytes {
             Ok(bytes) => {

@@ -28,3 +28,17 @@ impl Timer for TokioTimer {
         Box::pin(tokio::time::sleep(time))
     }
 }
+
+/// The same; outside of a runtime it never ends, instead of panicking.
+#[cfg(all(feature = "tokio", feature = "stream"))]
+pub(crate) struct TokioIfThere;
+
+#[cfg(all(feature = "tokio", feature = "stream"))]
+impl Timer for TokioIfThere {
+    fn sleep(&self, time: Duration) -> Sleeping {
+        match tokio::runtime::Handle::try_current() {
+            Ok(_) => TokioTimer.sleep(time),
+            Err(_) => Box::pin(std::future::pending()),
+        }
+    }
+}

@@ -33,6 +33,22 @@ pub(super) struct Package {
     pub(super) targets: BTreeSet<(String, String)>,
     /// Names of features.
     pub(super) features: BTreeSet<String>,
+    /// What it says of itself.
+    pub(super) about: About,
+}
+
+/// What a manifest says of its package, for a registry.
+#[derive(Clone, Debug, Default)]
+pub(super) struct About {
+    /// The manifest, from the workspace's folder.
+    pub(super) file: String,
+    pub(super) rust_version: String,
+    pub(super) keywords: Vec<String>,
+    pub(super) categories: Vec<String>,
+    /// Whether it may be handed to a registry.
+    pub(super) published: bool,
+    /// Others of the workspace that it depends on without a version.
+    pub(super) loose: Vec<String>,
 }
 
 impl Known {
@@ -71,9 +87,33 @@ impl Known {
     }
 }
 
+fn list(value: &Value, name: &str) -> Vec<Value> {
+    value[name].as_array().cloned().unwrap_or_default()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn about(package: &Value, root: &str) -> About {
+    let manifest = text(&package["manifest_path"]);
+    let file = manifest.strip_prefix(root).unwrap_or(&manifest).replace('\\', "/");
+    let is_loose = |each: &&Value| each["path"].is_string() && each["req"] == "*";
+    About {
+        file: file.trim_start_matches('/').to_owned(),
+        rust_version: text(&package["rust_version"]),
+        keywords: list(package, "keywords").iter().map(text).collect(),
+        categories: list(package, "categories").iter().map(text).collect(),
+        published: package["publish"].is_null(),
+        loose: list(package, "dependencies")
+            .iter()
+            .filter(is_loose)
+            .map(|each| text(&each["name"]))
+            .collect(),
+    }
+}
+
 fn packages(metadata: &Value) -> BTreeMap<String, Package> {
-    let list = |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut found = BTreeMap::new();
     for package in list(metadata, "packages") {
         let mut targets = BTreeSet::new();
@@ -81,7 +121,9 @@ fn packages(metadata: &Value) -> BTreeMap<String, Package> {
             targets.extend(list(&target, "kind").iter().map(|kind| (text(kind), text(&target["name"]))));
         }
         let features = package["features"].as_object().map(|all| all.keys().cloned().collect());
-        found.insert(text(&package["name"]), Package { targets, features: features.unwrap_or_default() });
+        let (features, about) =
+            (features.unwrap_or_default(), about(&package, &text(&metadata["workspace_root"])));
+        found.insert(text(&package["name"]), Package { targets, features, about });
     }
     found
 }
@@ -97,6 +139,9 @@ mod tests {
         assert!(known.has_target(None, "test", "all"));
         assert!(!known.has_target(Some("xtask"), "bin", "all"));
         assert_eq!(known.program_of("xtask"), Some("xtask"));
-        assert!(known.packages["exchange-api"].features.contains("server"));
+        let api = &known.packages["exchange-api"];
+        assert!(api.features.contains("server"));
+        assert_eq!((api.about.file.as_str(), api.about.published), ("generated/Cargo.toml", true));
+        assert!(api.about.loose.is_empty() && !known.packages["xtask"].about.published);
     }
 }

@@ -266,3 +266,23 @@ fn files_are_this_users_alone() {
     private_folder(&sub).unwrap();
     assert_eq!(fs::metadata(sub).unwrap().permissions().mode() & 0o777, 0o700);
 }
+
+/// What nobody asks of SQLite is not compiled in, here or in the service (`.cargo/config.toml`).
+#[test]
+fn sqlite_has_what_is_used() {
+    let connection = Connection::open_in_memory().unwrap();
+    let mut options = connection.prepare("SELECT compile_options FROM pragma_compile_options").unwrap();
+    let options: Vec<String> =
+        options.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    for gone in [
+        "ENABLE_DBSTAT_VTAB",
+        "ENABLE_FTS3",
+        "ENABLE_FTS3_PARENTHESIS",
+        "ENABLE_FTS5",
+        "ENABLE_RTREE",
+        "SOUNDEX",
+    ] {
+        assert!(!options.iter().any(|option| option == gone), "{gone}: {options:?}");
+    }
+    assert!(options.iter().any(|option| option == "THREADSAFE=1"), "{options:?}");
+}

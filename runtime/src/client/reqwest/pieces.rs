@@ -1,6 +1,20 @@
 //! Requests and answers in pieces over reqwest.
 
-use super::{ReqwestTransport, cut, failed, unanswered};
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use tokio::time::{Sleep, sleep};
+
+use super::{
+    ReqwestTransport, cut, failed,
+    quiet::{Quiet, Watched, whole},
+    quiet_too_long,
+};
 use crate::{
     operation::Operation,
     transport::{
@@ -13,17 +27,52 @@ impl ReqwestTransport {
         &self,
         request: http::Request<RequestBody>,
     ) -> Result<http::Response<ByteStream>, TransportError> {
-        let request = request.map(|body| match body {
-            RequestBody::Whole(bytes) => reqwest::Body::from(bytes),
-            RequestBody::Pieces(pieces) => reqwest::Body::wrap(pieces),
+        let quiet = self.quiet_time.map(Quiet::new);
+        let request = request.map(|body| match (body, &quiet) {
+            (RequestBody::Whole(bytes), quiet) => whole(bytes, quiet.as_ref()),
+            (RequestBody::Pieces(pieces), Some(quiet)) => {
+                reqwest::Body::wrap(Watched::new(pieces, quiet.clone()))
+            }
+            (RequestBody::Pieces(pieces), None) => reqwest::Body::wrap(pieces),
         });
         let request = reqwest::Request::try_from(request)
             .map_err(|error| failed(error, TransportFault::Request, Delivery::NotSent))?;
-        let response = self.client.execute(request).await.map_err(unanswered)?;
+        let response = self.head(request, quiet.as_ref()).await?;
         let (mut parts, body) = http::Response::<reqwest::Body>::from(response).into_parts();
         // reqwest's own: what it remembers of the address is nobody's to read.
         parts.extensions.clear();
-        Ok(http::Response::from_parts(parts, ByteStream::of_body(body, cut)))
+        let pieces = ByteStream::of_body(body, cut);
+        let pieces = match self.quiet_time {
+            Some(longest) => ByteStream::new(Patient { pieces: Some(pieces), longest, sleeping: None }),
+            None => pieces,
+        };
+        Ok(http::Response::from_parts(parts, pieces))
+    }
+}
+
+/// Pieces of an answer, as long as none is waited for too long. A reader who does not ask for the next
+/// one is nobody's silence.
+struct Patient {
+    /// `None` behind an error.
+    pieces: Option<ByteStream>,
+    longest: Duration,
+    sleeping: Option<Pin<Box<Sleep>>>,
+}
+
+impl Stream for Patient {
+    type Item = Result<Bytes, TransportError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
+        if let Poll::Ready(piece) = Pin::new(pieces).poll_next(context) {
+            self.sleeping = None;
+            return Poll::Ready(piece);
+        }
+        let longest = self.longest;
+        let sleeping = self.sleeping.get_or_insert_with(|| Box::pin(sleep(longest)));
+        ready!(sleeping.as_mut().poll(context));
+        self.pieces = None;
+        Poll::Ready(Some(Err(quiet_too_long())))
     }
 }
 
@@ -39,14 +88,9 @@ impl StreamTransport for ReqwestTransport {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        net::TcpListener,
-        pin::Pin,
-        task::{Context, Poll},
-    };
+    use std::net::TcpListener;
 
-    use bytes::Bytes;
-    use futures_core::Stream;
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -75,5 +119,41 @@ mod tests {
         let request = http::Request::post(uri).body(body).unwrap();
         let error = ReqwestTransport::new().unwrap().open(&Operation::NONE, request).await.unwrap_err();
         assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::Unknown));
+    }
+
+    /// Pieces with so many seconds before each, and then nothing ever.
+    struct Slow(std::vec::IntoIter<u64>, Option<Pin<Box<Sleep>>>);
+
+    impl Stream for Slow {
+        type Item = Result<Bytes, TransportError>;
+
+        fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            if self.1.is_none() {
+                let Some(seconds) = self.0.next() else { return Poll::Pending };
+                self.1 = Some(Box::pin(sleep(Duration::from_secs(seconds))));
+            }
+            if let Some(sleeping) = &mut self.1 {
+                ready!(sleeping.as_mut().poll(context));
+            }
+            self.1 = None;
+            Poll::Ready(Some(Ok(Bytes::from_static(b"piece"))))
+        }
+    }
+
+    /// Each piece has its time, however many there are; the reader's own time is not counted.
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_ends_when_nothing_comes_for_too_long() {
+        let slow = Slow(vec![50, 50, 50].into_iter(), None);
+        let pieces = Some(ByteStream::new(slow));
+        let patient = Patient { pieces, longest: ReqwestTransport::QUIET_TIME, sleeping: None };
+        let (mut patient, start) = (ByteStream::new(patient), Instant::now());
+        for _ in 0..3 {
+            assert_eq!(patient.next().await.unwrap().unwrap(), "piece");
+            sleep(Duration::from_secs(600)).await;
+        }
+        let error = patient.next().await.unwrap().unwrap_err();
+        assert_eq!(error.fault(), TransportFault::Timeout);
+        assert!(patient.next().await.is_none());
+        assert_eq!(start.elapsed().as_secs(), 3 * 650 + 60);
     }
 }

@@ -1,6 +1,9 @@
 //! A service of two operations, one that takes pieces and one that answers events.
 
-use std::task::{self, Poll};
+use std::{
+    task::{self, Poll},
+    time::Duration,
+};
 
 use http::{Request as HttpRequest, StatusCode};
 use tower::ServiceExt;
@@ -135,4 +138,81 @@ async fn a_body_that_was_read_is_in_pieces_all_the_same() {
         sum(Call::new(&ALL[1], context).unwrap().pieces()).await
     };
     assert_eq!(read("application/jsonl").await, "3");
+}
+
+/// Numbers with so many seconds before each.
+struct Quiet(std::vec::IntoIter<u64>, Option<Pin<Box<tokio::time::Sleep>>>);
+
+impl Quiet {
+    fn new(seconds: &[u64]) -> Self {
+        Self(seconds.to_vec().into_iter(), None)
+    }
+}
+
+impl Stream for Quiet {
+    type Item = Event<u64>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Option<Event<u64>>> {
+        let Some(&seconds) = self.0.as_slice().first() else { return Poll::Ready(None) };
+        let sleep = || Box::pin(tokio::time::sleep(Duration::from_secs(seconds)));
+        task::ready!(self.1.get_or_insert_with(sleep).as_mut().poll(context));
+        self.1 = None;
+        Poll::Ready(self.0.next().map(Event::new))
+    }
+}
+
+/// What is written of such events, with the second of each piece.
+async fn written_in(
+    seconds: &[u64],
+    content: &'static Content,
+    keep_alive: Option<KeepAlive>,
+) -> Vec<String> {
+    let writing = Writing { check: false, keep_alive, told: Box::new(|_| {}) };
+    let mut pieces = EventStream::new(Quiet::new(seconds)).pieces(Some(content), writing);
+    let (mut written, start) = (Vec::new(), tokio::time::Instant::now());
+    while let Some(piece) = pieces.next().await {
+        let piece = String::from_utf8_lossy(&piece.unwrap()).trim_end().to_owned();
+        written.push(format!("{} {piece}", start.elapsed().as_secs()));
+    }
+    written
+}
+
+/// WHATWG HTML, 9.2.7: a comment every 15 seconds in which there is nothing to say, and no reader takes
+/// it for anything.
+#[cfg(feature = "tokio")]
+#[tokio::test(start_paused = true)]
+async fn a_quiet_event_stream_stays_open() {
+    const EVENTS: &Content = &content("text/event-stream", Format::Items(Items::new(Framing::Events)));
+    let usual = RouterOptions::default().keep_alive;
+    assert_eq!(
+        written_in(&[5, 14, 40], EVENTS, usual.clone()).await,
+        ["5 data: 5", "19 data: 14", "34 :", "49 :", "59 data: 40"]
+    );
+    let often = Some(KeepAlive::new(Duration::from_secs(30), crate::transport::TokioTimer));
+    assert_eq!(written_in(&[40], EVENTS, often).await, ["30 :", "40 data: 40"]);
+    assert_eq!(written_in(&[40], EVENTS, None).await, ["40 data: 40"]);
+    // Lines of JSON have no word that says nothing.
+    assert_eq!(written_in(&[40], &NUMBERS[0], usual).await, ["40 40"]);
+    let mut decoder = crate::sequence::Decoder::new(Framing::Events, 100);
+    decoder.push(b":\n:\ndata: 1\n\n:\n");
+    assert_eq!(decoder.pop().unwrap().unwrap().data, b"1");
+    assert!(decoder.pop().is_none());
+}
+
+/// Whoever serves without tokio gets the events all the same.
+#[cfg(feature = "tokio")]
+#[test]
+fn without_tokio_nothing_waits() {
+    const EVENTS: &Content = &content("text/event-stream", Format::Items(Items::new(Framing::Events)));
+    struct Never;
+    impl Stream for Never {
+        type Item = Event<u64>;
+        fn poll_next(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Option<Event<u64>>> {
+            Poll::Pending
+        }
+    }
+    let writing = Writing { check: false, keep_alive: Some(KeepAlive::default()), told: Box::new(|_| {}) };
+    let mut pieces = EventStream::new(Never).pieces(Some(EVENTS), writing);
+    let mut context = task::Context::from_waker(task::Waker::noop());
+    assert!(Pin::new(&mut pieces).poll_next(&mut context).is_pending());
 }

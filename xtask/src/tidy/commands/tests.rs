@@ -11,6 +11,7 @@ fn known() -> Known {
     let package = |targets: &[(&str, &str)], features: &[&str]| Package {
         targets: targets.iter().map(|(kind, name)| ((*kind).to_owned(), (*name).to_owned())).collect(),
         features: features.iter().map(|feature| (*feature).to_owned()).collect(),
+        ..Package::default()
     };
     let mut known = Known::default();
     known.packages.insert("xtask".to_owned(), package(&[("bin", "xtask")], &[]));

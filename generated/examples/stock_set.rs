@@ -1,6 +1,6 @@
 //! Build and check a stock change set of three ops, two of which are a move.
 //!
-//! `cargo run -p exchange-api --example change_set`
+//! `cargo run -p exchange-api --example stock_set`
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
