@@ -4,6 +4,7 @@ mod backend;
 mod client;
 mod command;
 mod crashes;
+mod fixtures;
 mod gateway;
 mod idp;
 mod instances;
