@@ -11,7 +11,7 @@ use exchange_service::config::Config;
 use exchange_service::store::{Options, Place, Store};
 use serde_json::Value;
 
-use super::kit::command;
+use super::kit::{JUDGE, command};
 
 fn run(arguments: &[&str], values: &[(&str, &str)]) -> Output {
     command(arguments).envs(values.iter().copied()).output().unwrap()
@@ -195,7 +195,9 @@ fn the_readme_shows_the_sandbox() {
     let asked = ask(address, "GET", "/exchange/v1/schemas/quantity.schema.json", "");
     assert!(asked.starts_with("HTTP/1.1 200"), "{asked}");
     let refused = ask(address, "GET", "/exchange/v1", "");
+    assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
     let body: Value = refused.split_once("\r\n\r\n").unwrap().1.parse().unwrap();
+    JUDGE.exchanged(("GET", "/exchange/v1"), None, (401, &body));
     assert_eq!(body["code"], "UNAUTHENTICATED");
     let moved = ask(address, "POST", "/_sandbox/clock", r#"{"advanceSeconds":301}"#);
     assert!(moved.starts_with("HTTP/1.1 200"), "{moved}");

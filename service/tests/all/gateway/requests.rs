@@ -2,8 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use http_body_util::BodyExt as _;
+
 use super::stand_ins::{Script, fixture};
 use super::world::{ADD, DOCUMENT, MEMBER, NOW, WRITE, World};
+use crate::kit::JUDGE;
 
 /// GW-05, A32, DPP-21, WEB-04: a key's first call makes an installation, of which the member is told; its id is
 /// not the key's thumbprint.
@@ -143,6 +146,10 @@ async fn answers_are_checked() {
     world.backend.checks.store(true, Ordering::SeqCst);
     let response = world.gateway.answer(world.get(DOCUMENT).into_request(None)).await;
     assert_eq!(response.status(), 200);
+    let sent = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(sent, broken.body);
+    let sent = serde_json::from_slice(&sent).unwrap();
+    assert!(!JUDGE.would_take("service_document", 200, &sent), "it does break the contract");
 }
 
 /// GW-02: what the backend refuses comes through as it is.

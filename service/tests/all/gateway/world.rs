@@ -413,16 +413,10 @@ impl Asking {
 impl Reply {
     /// Holds it against the original files; and how long to wait is said in a header, never in a problem (ERR-03).
     fn judge(&self, method: &str, target: &str, sent: Option<&Value>) {
-        let path = target.split('?').next().unwrap();
         if method == "HEAD" || self.status == 204 || self.status == 304 {
             assert!(self.bytes.is_empty());
-        } else if let contract_runtime::operation::Lookup::Found(operation) = TABLE.find(method, path) {
-            JUDGE.answer(operation.id, self.status, &self.body);
-            if let Some(sent) = sent.filter(|_| self.status == 200) {
-                JUDGE.request(operation.id, sent);
-            }
         } else {
-            JUDGE.answer("service_document", self.status, &self.body);
+            JUDGE.exchanged((method, target), sent, (self.status, &self.body));
         }
         if self.status >= 400 && method != "HEAD" {
             assert_eq!(self.header("content-type"), Some("application/problem+json"));
