@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod bodies;
+
 use std::time::Duration;
 
 use exchange_service::backend::{Purpose, Role};
