@@ -10,6 +10,7 @@ mod idp;
 mod instances;
 mod kit;
 mod parts;
+mod proofs;
 mod provoked;
 mod sandbox;
 mod secrecy;

@@ -28,9 +28,9 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::forge::Draft;
 use super::stand_ins::{Backend, Provider, Script, Switched};
 use crate::kit::JUDGE;
+use crate::proofs::Draft;
 
 pub(crate) const NOW: Moment = Moment::from_secs(1_790_000_000);
 pub(crate) const ORIGIN: &str = "https://gateway.example";
@@ -302,7 +302,7 @@ impl World {
             headers: Vec::new(),
             body,
             peer: PEER.to_owned(),
-            draft: Draft::new(&self.key, method, &htu, self.now().secs(), TOKEN, nonce.as_str()),
+            draft: Draft::new(&self.key, method, &htu, self.now().secs()).token(TOKEN).nonce(nonce.as_str()),
         }
     }
 
@@ -385,7 +385,7 @@ impl Asking {
     /// With another token, and its proof.
     pub(crate) fn token(mut self, token: &str) -> Self {
         self.authorization = vec![format!("DPoP {token}")];
-        self.draft(|draft| draft.claim("ath", dpop_bound::TokenHash::of(token).to_string()))
+        self.draft(|draft| draft.token(token))
     }
 
     pub(crate) fn from(mut self, peer: &str) -> Self {
