@@ -189,6 +189,25 @@ async fn requests_that_smuggle_others() {
     }
 }
 
+/// List H: a body in chunks is read by them alone, whatever length is said beside; whoever stands in front and went by
+/// the length sees nothing more answered on that connection (RFC 9112, 6.1).
+#[tokio::test]
+async fn chunks_and_a_length() {
+    let reads = Router::new().fallback(async |body: String| format!("{} bytes", body.len()));
+    let served = serve(reads, |_| {}).await;
+    let behind = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+    let (chunked, length) =
+        ("Transfer-Encoding: chunked\r\n", format!("Content-Length: {}\r\n", 15 + behind.len()));
+    for head in [format!("{chunked}{length}"), format!("{length}{chunked}"), chunked.to_owned()] {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let request = format!("POST / HTTP/1.1\r\nHost: x\r\n{head}\r\n5\r\nhello\r\n0\r\n\r\n{behind}");
+        let answer = say(&mut stream, request.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("5 bytes"), "{head}: {answer}");
+        assert!(answer.to_lowercase().contains("connection: close"), "{head}: {answer}");
+        assert_eq!(rest(&mut stream).await, "", "{head}");
+    }
+}
+
 /// LIM-04: what proxies say counts only where they are trusted.
 #[tokio::test]
 async fn sources_behind_proxies() {
