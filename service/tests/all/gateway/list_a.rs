@@ -105,9 +105,9 @@ async fn headers() {
 /// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7): refused at once, also without a nonce.
 #[tokio::test]
 async fn form() {
-    let cases = || cases(forgeries::form());
-    check(cases()).await;
-    let bare = cases().into_iter().map(|(name, expect, change)| -> Case {
+    let all = || cases(forgeries::form());
+    check(all()).await;
+    let bare = all().into_iter().map(|(name, expect, change)| -> Case {
         (
             name,
             expect,
