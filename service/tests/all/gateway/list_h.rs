@@ -132,6 +132,12 @@ fn never() -> Body {
     Body::new(Chunks { chunks: VecDeque::new(), ends: false })
 }
 
+/// A body that breaks off.
+pub(crate) fn broken() -> Body {
+    let chunks = [Ok(Bytes::from_static(b"{")), Err(std::io::Error::other("gone"))];
+    Body::new(Chunks { chunks: chunks.into(), ends: true })
+}
+
 /// LIM-23, A8, ERR-31: in one piece or in many, at the bound or one byte over it; before the token is read.
 #[tokio::test]
 async fn bodies_that_are_too_large() {
@@ -171,9 +177,7 @@ async fn a_slow_body_is_cut() {
 #[tokio::test(start_paused = true)]
 async fn bodies_that_cannot_be_had() {
     let world = World::with(|config| config.limits.held_bytes = 0).await;
-    let broken = [Ok(Bytes::from_static(b"{")), Err(std::io::Error::other("gone"))];
-    let broken = Body::new(Chunks { chunks: broken.into(), ends: true });
-    let reply = world.send_body(world.write("key-0001"), Some(broken)).await;
+    let reply = world.send_body(world.write("key-0001"), Some(broken())).await;
     assert_eq!((reply.code(), reply.has("dpop-nonce")), ("SCHEMA_INVALID", false));
     let slow = never();
     let (first, second) = tokio::join!(

@@ -58,7 +58,6 @@ pub(crate) struct World {
     pub(crate) keys: Arc<Switched<Store>>,
     pub(crate) quota: Arc<Switched<Store>>,
     pub(crate) rates: Arc<Switched<MemoryRates>>,
-    pub(crate) bulkhead: MemoryBulkhead,
     pub(crate) nonces: NonceIssuer,
     pub(crate) key: Arc<KeyPair>,
 }
@@ -72,6 +71,8 @@ pub(crate) struct Asking {
     pub(crate) proofs: Option<Vec<String>>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    /// In place of the body: one that comes as it likes.
+    pub(crate) coming: Option<fn() -> Body>,
     pub(crate) peer: String,
     /// Changes the proof before it is signed.
     pub(crate) draft: Draft,
@@ -167,7 +168,6 @@ impl World {
         let registry = Switched::on(CachedRegistry::new(store.clone()));
         let [installations, keys, quota] = [(); 3].map(|()| Switched::on(store.clone()));
         let rates = Switched::on(MemoryRates::new(limits.counted));
-        let bulkhead = MemoryBulkhead::new(limits.large_sets, Duration::from_secs(31));
         let nonce_key = NonceKey::from_bytes([nonces; 32]);
         let parts = Parts {
             environment: environment.clone(),
@@ -179,7 +179,7 @@ impl World {
             installations: Arc::clone(&installations) as _,
             rates: Arc::clone(&rates) as _,
             quota: Arc::clone(&quota) as _,
-            bulkhead: Arc::new(bulkhead.clone()),
+            bulkhead: Arc::new(MemoryBulkhead::new(limits.large_sets, Duration::from_secs(31))),
             keys: Arc::clone(&keys) as _,
             relay: Arc::clone(&backend) as _,
         };
@@ -198,7 +198,6 @@ impl World {
             keys,
             quota,
             rates,
-            bulkhead,
             nonces: NonceIssuer::new(&nonce_key, "gateway"),
             key,
         }
@@ -301,6 +300,7 @@ impl World {
             proofs: None,
             headers: Vec::new(),
             body,
+            coming: None,
             peer: PEER.to_owned(),
             draft: Draft::new(&self.key, method, &htu, self.now().secs()).token(TOKEN).nonce(nonce.as_str()),
         }
@@ -406,6 +406,7 @@ impl Asking {
             request = request.header(name, value.as_bytes());
         }
         request = request.extension(Peer(self.peer.parse().unwrap()));
+        let body = body.or_else(|| self.coming.map(|coming| coming()));
         request.body(body.unwrap_or_else(|| Body::from(self.body))).unwrap()
     }
 }
