@@ -112,6 +112,31 @@ async fn bounds_of_bodies() {
     }
 }
 
+/// TYP-12, LIM-28: ten keys, of a hundred characters each; one more of either is refused where it stands, in a change
+/// set and in a reference.
+#[tokio::test]
+async fn bounds_of_extensions() {
+    let world = world().await;
+    let key = |at: usize, length: usize| format!("{}.{at:02}", "k".repeat(length - 3));
+    for (keys, length, refused) in
+        [(10, 100, None), (11, 100, Some(String::new())), (1, 101, Some(format!("/{}", key(0, 101))))]
+    {
+        let extensions: serde_json::Map<_, _> = (0..keys).map(|at| (key(at, length), json!({}))).collect();
+        let body = json!({
+            "ops": [{ "op": "add", "ref": { "bt": "b", "extensions": extensions } }], "extensions": extensions,
+        });
+        let reply = world.send(asking(&world, ROUTES[3].0, &body.to_string())).await;
+        let expect: Vec<String> = refused
+            .iter()
+            .flat_map(|at| {
+                ["/extensions", "/ops/0/ref/extensions"].map(|extensions| format!("{extensions}{at}"))
+            })
+            .collect();
+        let status = if expect.is_empty() { 200 } else { 400 };
+        assert_eq!((reply.status, reply.pointers()), (status, expect.iter().map(String::as_str).collect()));
+    }
+}
+
 /// ERR-41: what is retired is sent by nothing.
 #[test]
 fn retired_codes_are_sent_by_nothing() {
