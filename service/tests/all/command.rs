@@ -99,6 +99,23 @@ fn a_wrong_configuration_is_named() {
     assert!(text(&unknown.stderr).contains("--config"), "the flag that was meant");
 }
 
+/// What is missing on a command line is asked for, and nothing that the environment names.
+#[test]
+fn usage_asks_for_what_is_missing() {
+    let said = |values| {
+        let refused = run(&["admin", "client", "suspend"], values);
+        assert_eq!(refused.status.code(), Some(2));
+        text(&refused.stderr)
+    };
+    let usual = said(&[]);
+    assert!(usual.contains("Usage: exchange-service admin client suspend <ID>"), "{usual}");
+    assert_eq!(said(&[("EXCHANGE_CONFIG", "exchange.toml")]), usual);
+    // The flag is heard before the environment, and what names nothing is nothing.
+    let missing = run(&["config", "--config", "/nowhere/1.toml"], &[("EXCHANGE_CONFIG", "/nowhere/2.toml")]);
+    assert!(text(&missing.stderr).contains("/nowhere/1.toml"), "{}", text(&missing.stderr));
+    assert!(run(&["config"], &[("EXCHANGE_CONFIG", "")]).status.success());
+}
+
 /// A backup beside a store in use, and its way back; what cannot be done is exit code 1 and says why.
 #[test]
 fn backup_and_restore() {
