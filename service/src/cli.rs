@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use exchange_service::logging::{self, Form, LogError};
+use serde_json::json;
 
 /// The exchange: identity provider, gateway, backend and the member's pages in one process.
 #[derive(Debug, Parser)]
@@ -94,9 +95,18 @@ struct SandboxArgs {
 
 #[derive(Debug, Args)]
 struct ConfigArgs {
-    /// The configuration file (TOML).
-    #[arg(long, value_name = "FILE", env = "EXCHANGE_CONFIG", global = true)]
+    /// The configuration file (TOML); without it the one that the environment names, in EXCHANGE_CONFIG.
+    #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
+}
+
+impl ConfigArgs {
+    /// The file. The environment is asked here and not by clap, whose usage would ask for the flag where the
+    /// environment names the file.
+    fn file(&self) -> Option<PathBuf> {
+        let named = || std::env::var_os("EXCHANGE_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
+        self.config.clone().or_else(named)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -137,7 +147,9 @@ impl Failure {
 
 /// Carries out what the command line says.
 pub(crate) fn run() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let as_json = matches!(&command, Command::Admin(args) if args.json);
+    let outcome = match command {
         Command::Sandbox(args) => sandbox::run(args),
         Command::Serve(args) => serve::run(&args),
         Command::Config(args) => serve::print_config(&args),
@@ -150,13 +162,17 @@ pub(crate) fn run() -> ExitCode {
         Err(Failure::Configuration(text)) => (2, text),
         Err(Failure::Undone(text)) => (1, text),
     };
-    complain(&text);
+    complain(&if as_json {
+        json!({ "error": { "message": text, "exit": code } }).to_string()
+    } else {
+        format!("error: {text}")
+    });
     ExitCode::from(code)
 }
 
 #[allow(clippy::print_stderr, reason = "the command's own voice")]
 fn complain(text: &str) {
-    eprintln!("error: {text}");
+    eprintln!("{text}");
 }
 
 /// Writes events from now on.

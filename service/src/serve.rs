@@ -213,6 +213,7 @@ impl Server {
     ) -> Result<Response<Body>, std::convert::Infallible> {
         let (head, body) = request.into_parts();
         let refusal = head::refusal(&head, self.limits.head_bytes);
+        let is_last = head::is_last(&head);
         let mut request = Request::from_parts(head, Body::new(Timed::new(body, self.limits.body)));
         let peer = forwarded::source(request.headers(), address.ip(), self.limits.trusted_hops);
         request.extensions_mut().insert(Peer(peer));
@@ -224,6 +225,9 @@ impl Server {
             && let Ok(date) = HeaderValue::from_str(&self.environment.now().http_date())
         {
             response.headers_mut().insert(header::DATE, date);
+        }
+        if is_last {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         Ok(response)
     }

@@ -31,9 +31,9 @@ const LONGEST: u64 = 1024;
 pub(super) struct AdminArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Print one line of JSON in the place of text.
+    /// Print one line of JSON in the place of text: what was done, or on standard error why it could not be.
     #[arg(long, global = true)]
-    json: bool,
+    pub(super) json: bool,
     /// The name that the audit has for whoever changes something; by default the system's name for the user.
     #[arg(long = "as", value_name = "NAME", global = true)]
     administrator: Option<String>,

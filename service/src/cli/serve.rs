@@ -101,7 +101,7 @@ async fn told_to_stop() {
 /// Defaults, then the file, then the environment.
 pub(super) fn configuration(args: &ConfigArgs) -> Result<Config, Failure> {
     let mut figment = Figment::from(Serialized::defaults(Config::default()));
-    if let Some(file) = &args.config {
+    if let Some(file) = args.file() {
         if !file.is_file() {
             return Err(Failure::Configuration(format!("there is no file {}", file.display())));
         }

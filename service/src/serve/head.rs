@@ -1,4 +1,4 @@
-//! What of a request's head is refused before any part of the exchange looks at it.
+//! What of a request's head is refused before any part of the exchange looks at it, and what may follow it.
 //!
 //! A little more than the configured size is read, so that a head that is too large is told so in a problem; of a
 //! larger one, of more than a hundred headers, and of framing that two servers could read differently, hyper itself answers
@@ -23,6 +23,12 @@ pub(super) fn refusal(head: &Parts, most: usize) -> Option<PlainCode> {
     let hosts = head.headers.get_all(header::HOST).iter().count();
     let is_named = hosts == 1 || (hosts == 0 && head.version < Version::HTTP_11);
     (!is_named).then_some(PlainCode::SchemaInvalid)
+}
+
+/// Whether nothing behind this request is read on its connection. Of a body in chunks hyper does not say whether a
+/// length was announced, too, which whoever stands in front may have gone by (RFC 9112, 6.1).
+pub(super) fn is_last(head: &Parts) -> bool {
+    head.headers.contains_key(header::TRANSFER_ENCODING)
 }
 
 #[cfg(test)]

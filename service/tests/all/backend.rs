@@ -240,8 +240,10 @@ impl Bench {
         Answered { status, headers, bytes, body: answer }
     }
 
-    /// Sends what may be no request of the contract at all: status and body of the answer, which is judged.
-    async fn send_raw(&self, caller: &Caller, operation: &str, uri: &str, body: String) -> (u16, Value) {
+    /// Sends what may be no request of the contract at all: status and body of the answer, which
+    /// is judged, and the request when it was taken.
+    async fn send_raw(&self, caller: &Caller, uri: &str, body: String) -> (u16, Value) {
+        let sent = serde_json::from_str(&body).ok();
         let request = http::Request::post(uri)
             .extension(caller.clone())
             .header("Content-Type", "application/json")
@@ -252,7 +254,7 @@ impl Bench {
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
         let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
-        JUDGE.answer(operation, status, &answer);
+        JUDGE.exchanged(("POST", uri), sent.as_ref(), (status, &answer));
         (status, answer)
     }
 

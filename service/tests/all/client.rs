@@ -54,6 +54,11 @@ impl Answered {
         Ok(Self { status, headers, bytes, body })
     }
 
+    /// Holds it, and what it was given to, against the original files.
+    fn judge(&self, method: &str, path: &str, sent: Option<&Value>) {
+        JUDGE.exchanged((method, path), sent, (self.status.as_u16(), &self.body));
+    }
+
     pub(crate) fn code(&self) -> &str {
         self.body["code"].as_str().unwrap_or_default()
     }
@@ -230,17 +235,30 @@ impl Client {
         if let Some(body) = &body {
             JUDGE.request(operation, body);
         }
-        let first = self.try_once(path, body.as_ref(), key).await?;
-        let answered = match first.code() {
-            "DPOP_INVALID" => self.try_once(path, body.as_ref(), key).await?,
-            _ => first,
-        };
+        let text = body.map(|body| body.to_string());
+        let answered = self.try_text(path, text.as_deref(), key).await?;
+        // Every answer was judged by its path; this is the operation that was meant.
         JUDGE.answer(operation, answered.status.as_u16(), &answered.body);
         Ok(answered)
     }
 
+    /// The same with a body that may break the contract.
+    pub(crate) async fn send_text(&mut self, path: &str, body: &str, key: &str) -> Answered {
+        self.try_text(path, Some(body), key).await.unwrap()
+    }
+
+    async fn try_text(&mut self, path: &str, body: Option<&str>, key: &str) -> reqwest::Result<Answered> {
+        let first = self.try_once(path, body, key).await?;
+        match first.code() {
+            "DPOP_INVALID" => self.try_once(path, body, key).await,
+            _ => Ok(first),
+        }
+    }
+
+    /// Once, whatever it is answered; the answer is judged, and the request when it is taken.
     pub(crate) async fn once(&mut self, path: &str, body: Option<&Value>, key: &str) -> Answered {
-        self.try_once(path, body, key).await.unwrap()
+        let text = body.map(Value::to_string);
+        self.try_once(path, text.as_deref(), key).await.unwrap()
     }
 
     /// A proof for a call, with the latest nonce.
@@ -253,26 +271,30 @@ impl Client {
     pub(crate) async fn send_proof(&self, base: &str, path: &str, proof: &str) -> Answered {
         let request = self.http.get(format!("{base}{path}")).header("dpop", proof);
         let request = request.header("authorization", format!("DPoP {}", self.token));
-        Answered::read(request.send().await.unwrap()).await.unwrap()
+        let answered = Answered::read(request.send().await.unwrap()).await.unwrap();
+        answered.judge("GET", path, None);
+        answered
     }
 
-    async fn try_once(&mut self, path: &str, body: Option<&Value>, key: &str) -> reqwest::Result<Answered> {
+    async fn try_once(&mut self, path: &str, body: Option<&str>, key: &str) -> reqwest::Result<Answered> {
         let method = if body.is_some() { Method::POST } else { Method::GET };
         let proof = self.proof_of(method.as_str(), path);
         let (_, reached) = &self.gateway;
         let mut request = self
             .http
-            .request(method, format!("{reached}{path}"))
+            .request(method.clone(), format!("{reached}{path}"))
             .header("authorization", format!("DPoP {}", self.token))
             .header("dpop", proof)
             .header("user-agent", "SandboxTest/1.0.0 (+https://client.example)");
         if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body.to_string());
+            request = request.header("content-type", "application/json").body(body.to_owned());
         }
         if !key.is_empty() {
             request = request.header("idempotency-key", key);
         }
         let answered = Answered::read(request.send().await?).await?;
+        let sent = body.and_then(|body| serde_json::from_str(body).ok());
+        answered.judge(method.as_str(), path, sent.as_ref());
         if let Some(nonce) = answered.headers.get("dpop-nonce") {
             self.nonce = Some(nonce.to_str().unwrap().to_owned());
         }

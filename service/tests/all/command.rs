@@ -11,7 +11,7 @@ use exchange_service::config::Config;
 use exchange_service::store::{Options, Place, Store};
 use serde_json::Value;
 
-use super::kit::command;
+use super::kit::{JUDGE, command};
 
 fn run(arguments: &[&str], values: &[(&str, &str)]) -> Output {
     command(arguments).envs(values.iter().copied()).output().unwrap()
@@ -97,6 +97,23 @@ fn a_wrong_configuration_is_named() {
     let unknown = run(&["serve", "--confg", path], &[]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("--config"), "the flag that was meant");
+}
+
+/// What is missing on a command line is asked for, and nothing that the environment names.
+#[test]
+fn usage_asks_for_what_is_missing() {
+    let said = |values| {
+        let refused = run(&["admin", "client", "suspend"], values);
+        assert_eq!(refused.status.code(), Some(2));
+        text(&refused.stderr)
+    };
+    let usual = said(&[]);
+    assert!(usual.contains("Usage: exchange-service admin client suspend <ID>"), "{usual}");
+    assert_eq!(said(&[("EXCHANGE_CONFIG", "exchange.toml")]), usual);
+    // The flag is heard before the environment, and what names nothing is nothing.
+    let missing = run(&["config", "--config", "/nowhere/1.toml"], &[("EXCHANGE_CONFIG", "/nowhere/2.toml")]);
+    assert!(text(&missing.stderr).contains("/nowhere/1.toml"), "{}", text(&missing.stderr));
+    assert!(run(&["config"], &[("EXCHANGE_CONFIG", "")]).status.success());
 }
 
 /// A backup beside a store in use, and its way back; what cannot be done is exit code 1 and says why.
@@ -195,7 +212,9 @@ fn the_readme_shows_the_sandbox() {
     let asked = ask(address, "GET", "/exchange/v1/schemas/quantity.schema.json", "");
     assert!(asked.starts_with("HTTP/1.1 200"), "{asked}");
     let refused = ask(address, "GET", "/exchange/v1", "");
+    assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
     let body: Value = refused.split_once("\r\n\r\n").unwrap().1.parse().unwrap();
+    JUDGE.exchanged(("GET", "/exchange/v1"), None, (401, &body));
     assert_eq!(body["code"], "UNAUTHENTICATED");
     let moved = ask(address, "POST", "/_sandbox/clock", r#"{"advanceSeconds":301}"#);
     assert!(moved.starts_with("HTTP/1.1 200"), "{moved}");

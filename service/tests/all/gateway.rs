@@ -4,7 +4,6 @@
 
 mod bodies;
 mod contract_files;
-mod forge;
 mod keys;
 mod limits;
 mod list_a;

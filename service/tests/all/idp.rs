@@ -5,6 +5,7 @@ mod admin;
 mod device;
 mod external;
 pub(crate) mod forge;
+mod forgeries;
 mod model;
 mod pages;
 mod proofs;

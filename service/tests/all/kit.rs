@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use axum::Router;
+use contract_runtime::operation::Lookup;
+use exchange_api::operations::TABLE;
 use exchange_service::Environment;
 use exchange_service::config::Config;
 use exchange_service::serve::Server;
@@ -18,6 +19,8 @@ use proptest::prelude::{Strategy, prop_oneof};
 use proptest::test_runner::Config as ModelConfig;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+
+use super::fixtures::{read, schemas};
 
 /// Judges bodies by the original files in `schemas/`, with somebody else's validator: service and
 /// generated checks would share their mistakes.
@@ -30,20 +33,11 @@ pub(crate) struct Judge {
 /// The judge, made once.
 pub(crate) static JUDGE: LazyLock<Judge> = LazyLock::new(Judge::read);
 
-fn schemas() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../schemas")
-}
-
-fn read(path: PathBuf) -> Value {
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&text).expect("JSON")
-}
-
 impl Judge {
     fn read() -> Self {
         let mut registry = Registry::new();
         for file in fs::read_dir(schemas().join("exchange/v1")).expect("the schemas") {
-            let schema = read(file.expect("a file").path());
+            let schema = read(&file.expect("a file").path());
             let id = schema["$id"].as_str().expect("an id").to_owned();
             registry = registry.add(id, schema).expect("a schema");
         }
@@ -53,7 +47,7 @@ impl Judge {
             let schema = bodies.next()?.get("schema")?;
             Some(jsonschema::options().with_registry(&registry).build(schema).expect("a validator"))
         };
-        let document = read(schemas().join("openapi.json"));
+        let document = read(&schemas().join("openapi.json"));
         let mut judge = Self { requests: HashMap::new(), answers: HashMap::new() };
         for methods in document["paths"].as_object().expect("paths").values() {
             for operation in methods.as_object().expect("methods").values() {
@@ -80,12 +74,40 @@ impl Judge {
 
     /// Fails for an answer that breaks its schema, or that the operation does not have.
     pub(crate) fn answer(&self, operation: &str, status: u16, body: &Value) {
-        let find = |status: String| self.answers.get(&(operation.to_owned(), status));
-        let answer = find(status.to_string()).or_else(|| find("default".to_owned()));
-        match answer.unwrap_or_else(|| panic!("{operation} has no answer {status}")) {
+        match self.validator(operation, status) {
             Some(validator) => assert_valid(validator, &format!("{operation} {status}"), body),
             None => assert_eq!(body, &json!(null), "{operation} {status} has no body"),
         }
+    }
+
+    /// Whether an answer keeps its schema.
+    pub(crate) fn would_take(&self, operation: &str, status: u16, body: &Value) -> bool {
+        self.validator(operation, status).is_some_and(|validator| validator.is_valid(body))
+    }
+
+    /// Fails for an answer that breaks the contract, and for a request that was taken though it does: both are held
+    /// against the operation that method and target name. What names none is refused as any operation refuses.
+    pub(crate) fn exchanged(
+        &self,
+        (method, target): (&str, &str),
+        sent: Option<&Value>,
+        (status, body): (u16, &Value),
+    ) {
+        let path = target.split('?').next().unwrap_or_default();
+        let Lookup::Found(operation) = TABLE.find(method, path) else {
+            return self.answer("service_document", status, body);
+        };
+        self.answer(operation.id, status, body);
+        if let Some(sent) = sent.filter(|_| status == 200) {
+            self.request(operation.id, sent);
+        }
+    }
+
+    /// What judges such an answer; none for one without a body.
+    fn validator(&self, operation: &str, status: u16) -> Option<&Validator> {
+        let find = |status: String| self.answers.get(&(operation.to_owned(), status));
+        let answer = find(status.to_string()).or_else(|| find("default".to_owned()));
+        answer.unwrap_or_else(|| panic!("{operation} has no answer {status}")).as_ref()
     }
 }
 

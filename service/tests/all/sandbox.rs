@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod bodies;
+mod limits;
+
 use std::time::Duration;
 
 use exchange_service::backend::{Purpose, Role};

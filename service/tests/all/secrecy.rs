@@ -14,7 +14,7 @@ use exchange_service::store::{StoreError, edit};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::{Client, open_page, sign_in_on_pages};
 use super::kit;
 
 const MEMBER: &str = "sandbox-member";
@@ -92,6 +92,28 @@ async fn everything(client: &mut Client) -> String {
         all.push_str(&format!("{operation} {:?} {}\n", answered.headers, answered.body));
     }
     all
+}
+
+/// All that a member's browser is shown on these pages, and where it is led.
+async fn shown(sandbox: &Sandbox, account: &str, paths: &[&str]) -> String {
+    let base = sandbox.origin();
+    let session = sign_in_on_pages(&base, account, &format!("{account}-pw-do-not-use-in-prod")).await;
+    let mut all = String::new();
+    for path in paths {
+        let page = open_page(&base, path, &session).await;
+        let (status, headers) = (page.status().as_u16(), page.headers().clone());
+        assert!([200, 404].contains(&status), "{path}: {status} {headers:?}");
+        all.push_str(&format!("{status} {headers:?} {}\n", page.text().await.unwrap()));
+    }
+    all
+}
+
+/// The whole audit, as an administrator reads it.
+fn audit(folder: &Path) -> String {
+    let mut list = kit::command(&["admin", "audit", "list", "--limit", "1000", "--json"]);
+    let listed = list.env("EXCHANGE_SERVE__DATA", folder).output().unwrap();
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    String::from_utf8(listed.stdout).unwrap()
 }
 
 /// What the service itself logged: the test's own requests are logged by its libraries, too.
@@ -194,6 +216,23 @@ async fn what_is_planted_grows_nowhere_else() {
     let (mut other, _) = signed_in(&sandbox, "sandbox-client", "sandbox-member-2").await;
     let others = [&nobodys[..], &SEEN].concat();
     assert_none("another member", &everything(&mut other).await, &others);
+
+    // In a browser neither: what is listed for everybody, and what is the first member's to open.
+    let listed = ["/applications", "/profile", "/reservations", "/refinery-orders", "/import"];
+    let own = shown(&sandbox, MEMBER, &listed).await;
+    for seen in ["Planted Label 1", "Planted_Own_Handle_5"] {
+        assert!(own.contains(seen), "{seen}: {own}");
+    }
+    let [draft, confirm] = [format!("/draft/{handoff}"), format!("/confirm/{confirmation}")];
+    let pages = [&listed[..], &[&*draft, &*confirm]].concat();
+    let pages = shown(&sandbox, "sandbox-member-2", &pages).await;
+    assert!(pages.contains("Sandbox Member 2") && pages.matches("404 ").count() >= 2, "{pages}");
+    assert_none("another member's pages", &pages, &others);
+    let own = shown(&sandbox, MEMBER, &[&*confirm]).await;
+    assert!(own.starts_with("200 "), "and it is there to be opened: {own}");
+    let audit = audit(folder.path());
+    assert!(audit.contains("installation") && audit.contains("member:member-1"), "{audit}");
+    assert_none("the audit", &audit, &all);
 
     assert_none("refusals", &refusals, &all);
     let logged = logged(&log.text());

@@ -161,5 +161,10 @@ async fn a_handle_is_compared_and_never_told() {
 async fn without_a_caller_nothing_is_answered() {
     let bench = Bench::new().await;
     let request = http::Request::get(READ).body(Body::empty()).expect("a request");
-    assert_eq!(bench.endpoints.serve(request).await.status().as_u16(), 500);
+    let response = bench.endpoints.serve(request).await;
+    assert_eq!(response.status(), 500);
+    let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
+    let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
+    JUDGE.answer("blueprints_read", 500, &answer);
+    assert_eq!(answer["code"], "INTERNAL_ERROR");
 }

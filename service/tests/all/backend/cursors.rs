@@ -11,11 +11,19 @@ use rusqlite::Connection;
 use super::*;
 
 async fn cursor(bench: &Bench, caller: &Caller) -> String {
-    bench.get(caller, READ).await.body["nextCursor"].as_str().expect("a cursor").to_owned()
+    cursor_of(bench, caller, READ).await
+}
+
+async fn cursor_of(bench: &Bench, caller: &Caller, uri: &str) -> String {
+    bench.get(caller, uri).await.body["nextCursor"].as_str().expect("a cursor").to_owned()
 }
 
 async fn read(bench: &Bench, caller: &Caller, cursor: &str) -> u16 {
-    let answered = bench.get(caller, &format!("{READ}?cursor={cursor}")).await;
+    read_of(bench, caller, READ, cursor).await
+}
+
+async fn read_of(bench: &Bench, caller: &Caller, uri: &str, cursor: &str) -> u16 {
+    let answered = bench.get(caller, &format!("{uri}?cursor={cursor}")).await;
     if answered.status == 410 {
         assert_eq!(answered.code(), "CURSOR_EXPIRED");
     }
@@ -53,13 +61,21 @@ async fn a_forged_cursor_is_expired() {
     }
 }
 
-/// FED-08: a cursor is its member's; all installations of all of the member's clients may use it.
+/// FED-08, list H: a cursor is its member's, and of the collection that it was read in; all installations of all of
+/// the member's clients may use it.
 #[tokio::test]
 async fn a_cursor_is_its_members() {
     let bench = Bench::new().await;
-    let cursor = cursor(&bench, &first()).await;
-    assert_eq!(read(&bench, &other_client(), &cursor).await, 200);
-    assert_eq!(read(&bench, &other_member(), &cursor).await, 410);
+    let resources = [READ, super::stock::STOCK, super::ships::SHIPS, super::org_stock::POOLS];
+    for own in resources {
+        let cursor = cursor_of(&bench, &first(), own).await;
+        for uri in resources {
+            let status = if uri == own { 200 } else { 410 };
+            assert_eq!(read_of(&bench, &first(), uri, &cursor).await, status, "of {own} at {uri}");
+            assert_eq!(read_of(&bench, &other_client(), uri, &cursor).await, status, "of {own} at {uri}");
+            assert_eq!(read_of(&bench, &other_member(), uri, &cursor).await, 410, "of {own} at {uri}");
+        }
+    }
 }
 
 /// FED-08, FED-11, LIM-13: 90 days to the millisecond; every page read makes it anew.

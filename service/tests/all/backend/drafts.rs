@@ -135,15 +135,13 @@ async fn another_major_version_is_refused() {
         assert_eq!(new.len(), 1);
     }
     for version in ["2.0", "01.0", "0.9", "11.0"] {
-        let (status, refused) =
-            bench.send_raw(&first(), "drafts_blueprints", BLUEPRINTS, body(version).to_string()).await;
+        let (status, refused) = bench.send_raw(&first(), BLUEPRINTS, body(version).to_string()).await;
         assert_eq!((status, &refused["code"]), (400, &json!("SCHEMA_INVALID")), "{version}");
         let error = json!([{ "pointer": "/formatVersion", "message": "unsupported major version" }]);
         assert_eq!(refused["errors"], error, "{version}");
     }
     let other = json!({ "format": "svc.stock", "formatVersion": "1.0", "items": [] });
-    let (status, refused) =
-        bench.send_raw(&first(), "drafts_blueprints", BLUEPRINTS, other.to_string()).await;
+    let (status, refused) = bench.send_raw(&first(), BLUEPRINTS, other.to_string()).await;
     assert_eq!((status, &refused["errors"][0]["pointer"]), (400, &json!("/format")));
 }
 
@@ -176,7 +174,7 @@ async fn refinery_orders_wait_for_review() {
             "/orders/0/goods",
         ),
     ] {
-        let (status, refused) = bench.send_raw(&first(), "drafts_refinery", REFINERY, body.to_string()).await;
+        let (status, refused) = bench.send_raw(&first(), REFINERY, body.to_string()).await;
         assert_eq!((status, &refused["errors"][0]["pointer"]), (400, &json!(pointer)));
     }
     assert_eq!(bench.rows("SELECT count(*) FROM draft").await, ["Integer(0)"]);

@@ -459,7 +459,7 @@ async fn what_breaks_the_schema_is_refused() {
         (json!({ "op": "remove", "shipId": "s" }), "/ops/0/version"),
     ] {
         let body = json!({ "ops": [op] }).to_string();
-        let (status, body) = bench.send_raw(&first(), "ships_write", FLY, body).await;
+        let (status, body) = bench.send_raw(&first(), FLY, body).await;
         assert_eq!(status, 400);
         assert_eq!(body["errors"][0]["pointer"], pointer, "{body}");
     }

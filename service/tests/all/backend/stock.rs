@@ -386,7 +386,7 @@ async fn what_breaks_the_schema_is_refused() {
         (with(ORE.set(0, 1), "location", json!({})), "/ops/0/location"),
     ] {
         let body = json!({ "ops": [op] }).to_string();
-        let (status, body) = bench.send_raw(&first(), "stock_write", SET, body).await;
+        let (status, body) = bench.send_raw(&first(), SET, body).await;
         assert_eq!(status, 400);
         assert_eq!(body["errors"][0]["pointer"], pointer, "{body}");
     }

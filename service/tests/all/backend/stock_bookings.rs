@@ -398,8 +398,7 @@ async fn five_hundred_lots_are_booked_at_once() {
     let head = "SELECT seq FROM feed_head WHERE stream = 'member/stock/m-1'";
     assert_eq!(bench.rows(head).await, ["Integer(1500)"]);
     let more: Vec<Value> = (0..501).map(|quality| ORE.quality(quality).set(0, 1)).collect();
-    let (status, refused) =
-        bench.send_raw(&first(), "stock_write", SET, json!({ "ops": more }).to_string()).await;
+    let (status, refused) = bench.send_raw(&first(), SET, json!({ "ops": more }).to_string()).await;
     assert_eq!((status, &refused["code"]), (413, &json!("BATCH_TOO_LARGE")));
 }
 

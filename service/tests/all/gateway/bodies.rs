@@ -1,38 +1,14 @@
 //! The contract's own fixtures through the gateway: each valid body is taken, each invalid one refused as its fixture
 //! says.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use exchange_api::codes::Code;
 use exchange_api::operations::TABLE;
 use exchange_api::refusals::{PlainCode, TimedCode};
 use exchange_service::gateway::stages::STAGES;
 use serde_json::{Value, json};
 
-use super::world::{Asking, Reply, World};
-
-fn fixtures(folder: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../schemas/fixtures").join(folder)
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// Every route with a body, and the folder of its schema's fixtures.
-const ROUTES: [(&str, &str); 9] = [
-    ("/exchange/v1/me/installation", "installation--labelledInstallation"),
-    ("/exchange/v1/me/account-check", "account-check-request"),
-    ("/exchange/v1/catalog/resolve", "resolve-request"),
-    ("/exchange/v1/me/blueprints/changes", "change-set--blueprintChangeSet"),
-    ("/exchange/v1/me/stock/changes", "change-set--stockChangeSet"),
-    ("/exchange/v1/me/ships/changes", "change-set--shipChangeSet"),
-    ("/exchange/v1/org-stock/changes", "change-set--orgStockChangeSet"),
-    ("/exchange/v1/me/drafts/blueprints", "blueprint-draft"),
-    ("/exchange/v1/me/drafts/refinery-orders", "refinery-draft"),
-];
+use super::world::{Asking, World};
+use crate::fixtures::{self, ROUTES, errors};
 
 async fn world() -> World {
     World::with(|config| {
@@ -51,65 +27,30 @@ fn asking(world: &World, path: &str, body: &str) -> Asking {
     world.post(path, body).header("Idempotency-Key", &format!("fixture-{hash:016x}"))
 }
 
-/// Pointer and keyword of each error; where a message stands in the keyword's place (ERR-02, DRF-06), the keyword that
-/// is expected there.
-fn errors(reply: &Reply, expect: &BTreeSet<(String, String)>) -> BTreeSet<(String, String)> {
-    let errors = reply.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let one = |error: &Value| {
-        let pointer = error["pointer"].as_str().unwrap().to_owned();
-        let keyword = match (error["keyword"].as_str(), error["message"].as_str()) {
-            (Some(keyword), _) => keyword.to_owned(),
-            (None, Some(_)) => {
-                let told = expect.iter().find(|(expected, _)| *expected == pointer);
-                told.map(|(_, keyword)| keyword.clone()).unwrap_or_default()
-            }
-            (None, None) => panic!("neither keyword nor message: {error}"),
-        };
-        (pointer, keyword)
-    };
-    errors.iter().map(one).collect()
-}
-
 /// CON-02, ERR-22, ERR-02: every request is described by one schema, and its fixtures come to what they say: with
 /// pointer and keyword, and never a value.
 #[tokio::test]
 async fn fixtures_come_to_what_they_say() {
     let world = world().await;
-    let with_a_body = TABLE.all().iter().filter(|operation| operation.body.is_some());
-    let paths: BTreeSet<&str> = with_a_body.map(|operation| operation.path).collect();
-    assert_eq!(paths, ROUTES.map(|(path, _)| path).into());
     let (mut valid, mut invalid) = (0, 0);
     for (path, folder) in ROUTES {
-        for file in fs::read_dir(fixtures(folder).join("valid")).unwrap() {
-            let file = file.unwrap().path();
-            let reply = world.send(asking(&world, path, &json(&file).to_string())).await;
-            assert_eq!(reply.status, 200, "{}: {}", file.display(), reply.body);
+        let bodies = fixtures::valid(folder);
+        for body in &bodies {
+            let reply = world.send(asking(&world, path, &body.text)).await;
+            assert_eq!(reply.status, 200, "{}: {}", body.path.display(), reply.body);
             valid += 1;
         }
-        for file in fs::read_dir(fixtures(folder).join("invalid")).unwrap() {
-            let file = file.unwrap().path();
-            let Some(stem) = file.to_str().unwrap().strip_suffix(".expect.json").map(str::to_owned) else {
-                continue;
-            };
-            let expect = json(&file);
-            let text = |error: &Value, name: &str| error[name].as_str().unwrap().to_owned();
-            let expect: BTreeSet<_> = expect
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|error| (text(error, "pointer"), text(error, "keyword")))
-                .collect();
-            let body = fs::read_to_string(format!("{stem}.json")).unwrap();
-            let reply = world.send(asking(&world, path, &body)).await;
-            assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"), "{stem}: {}", reply.body);
-            assert_eq!(errors(&reply, &expect), expect, "{stem}");
+        for (body, expect) in fixtures::invalid(folder) {
+            let file = body.path.display();
+            let reply = world.send(asking(&world, path, &body.text)).await;
+            assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"), "{file}: {}", reply.body);
+            assert_eq!(errors(&reply.body, &expect), expect, "{file}");
             invalid += 1;
         }
         // ERR-30: and it is sent as JSON.
-        let body = fs::read_dir(fixtures(folder).join("valid")).unwrap().next().unwrap().unwrap().path();
-        let body = json(&body).to_string();
-        let plain = asking(&world, path, &body).without("Content-Type").header("Content-Type", "text/plain");
-        for asking in [asking(&world, path, &body).without("Content-Type"), plain] {
+        let body = &bodies[0].text;
+        let plain = asking(&world, path, body).without("Content-Type").header("Content-Type", "text/plain");
+        for asking in [asking(&world, path, body).without("Content-Type"), plain] {
             let reply = world.send(asking).await;
             assert_eq!((reply.status, reply.code()), (415, "UNSUPPORTED_MEDIA_TYPE"), "{path}");
         }
@@ -135,7 +76,7 @@ async fn bounds_of_bodies() {
         }] })
     };
     let draft = |items: usize| {
-        let mut draft = json(&fixtures("blueprint-draft/valid").join(first("blueprint-draft/valid")));
+        let mut draft: Value = fixtures::valid("blueprint-draft")[0].text.parse().unwrap();
         draft["items"] = vec![json!({ "ref": { "name": "Rifle" } }); items].into();
         draft
     };
@@ -171,11 +112,29 @@ async fn bounds_of_bodies() {
     }
 }
 
-fn first(folder: &str) -> String {
-    let mut names: Vec<_> =
-        fs::read_dir(fixtures(folder)).unwrap().map(|file| file.unwrap().file_name()).collect();
-    names.sort();
-    names[0].to_str().unwrap().to_owned()
+/// TYP-12, LIM-28: ten keys, of a hundred characters each; one more of either is refused where it stands, in a change
+/// set and in a reference.
+#[tokio::test]
+async fn bounds_of_extensions() {
+    let world = world().await;
+    let key = |at: usize, length: usize| format!("{}.{at:02}", "k".repeat(length - 3));
+    for (keys, length, refused) in
+        [(10, 100, None), (11, 100, Some(String::new())), (1, 101, Some(format!("/{}", key(0, 101))))]
+    {
+        let extensions: serde_json::Map<_, _> = (0..keys).map(|at| (key(at, length), json!({}))).collect();
+        let body = json!({
+            "ops": [{ "op": "add", "ref": { "bt": "b", "extensions": extensions } }], "extensions": extensions,
+        });
+        let reply = world.send(asking(&world, ROUTES[3].0, &body.to_string())).await;
+        let expect: Vec<String> = refused
+            .iter()
+            .flat_map(|at| {
+                ["/extensions", "/ops/0/ref/extensions"].map(|extensions| format!("{extensions}{at}"))
+            })
+            .collect();
+        let status = if expect.is_empty() { 200 } else { 400 };
+        assert_eq!((reply.status, reply.pointers()), (status, expect.iter().map(String::as_str).collect()));
+    }
 }
 
 /// ERR-41: what is retired is sent by nothing.
@@ -198,7 +157,7 @@ fn changes_are_pulled() {
             assert!(content.media_type.ends_with("json"), "{}: {}", operation.id, content.media_type);
         }
     }
-    let document = json(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../schemas/openapi.json"));
+    let document = fixtures::read(&fixtures::schemas().join("openapi.json"));
     assert_eq!(document.get("webhooks"), None);
     assert!(!document.to_string().contains("\"callbacks\""));
 }

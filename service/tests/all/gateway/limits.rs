@@ -6,7 +6,7 @@ use dpop_bound::KeyPair;
 use exchange_service::shared::rate::{Bucket, Policy};
 
 use super::stand_ins::Script;
-use super::world::{ADD, CLIENT, DOCUMENT, MEMBER, NOW, ORG_WRITE, Reply, World};
+use super::world::{ADD, CLIENT, DOCUMENT, MEMBER, NOW, ORG_WRITE, Reply, Traces, World};
 use exchange_service::ids::{ClientId, MemberId};
 
 fn rate(reply: &Reply) -> (Option<&str>, Option<&str>) {
@@ -248,26 +248,31 @@ async fn org_stock_counts_its_ops() {
 /// LIM-02, ERR-36: of sets above 100 ops four run at once; the fifth costs nothing and may come again.
 #[tokio::test]
 async fn large_sets_have_four_places() {
-    use exchange_service::shared::bulkhead::Bulkhead as _;
     let world = World::new().await;
-    let ops = |count: usize| {
+    let ops = |count: usize, key: &str| {
         let ops = vec![r#"{"op":"add","ref":{"bt":"b"}}"#; count].join(",");
-        world
-            .post(super::world::WRITE, &format!(r#"{{"ops":[{ops}]}}"#))
-            .header("Idempotency-Key", "key-0001")
+        world.post(super::world::WRITE, &format!(r#"{{"ops":[{ops}]}}"#)).header("Idempotency-Key", key)
     };
-    let mut places = Vec::new();
-    for _ in 0..4 {
-        places.push(world.bulkhead.enter(NOW).await.unwrap().unwrap());
+    world.script(Script::Hangs);
+    let mut under_way = Vec::new();
+    for at in 0..4 {
+        let mut sent = Box::pin(world.send(ops(101, &format!("key-large-{at}"))));
+        tokio::select! {
+            reply = &mut sent => panic!("it is answered: {}", reply.body),
+            () = world.backend.reached.notified() => under_way.push(sent),
+        }
     }
-    let reply = world.send(ops(101)).await;
+    world.script(Script::Fixture);
+    let before = world.traces().await;
+    let reply = world.send(ops(101, "key-0001")).await;
     assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (503, "RELAY_BUSY", Some("10")));
     assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
-    let traces = world.traces().await;
-    assert_eq!((traces.writes, traces.claims, traces.relayed), (0, 0, 0), "as if it had not been sent");
-    places.pop();
-    assert_eq!(world.send(ops(101)).await.status, 200, "under the same key");
-    drop(places);
+    let after = world.traces().await;
+    let counted = |traces: Traces| (traces.writes, traces.claims, traces.relayed);
+    assert_eq!(counted(after), counted(before), "as if it had not been sent");
+    drop(under_way.pop());
+    assert_eq!(world.send(ops(101, "key-0001")).await.status, 200, "under the same key");
+    drop(under_way);
     let world = World::with(|config| config.limits.large_sets = 0).await;
     assert_eq!(world.send(world.write("key-0001")).await.status, 200, "small sets have room");
 }

@@ -3,8 +3,9 @@
 use dpop_bound::KeyPair;
 use serde_json::json;
 
-use super::forge::{Draft, base64};
 use super::world::{Asking, DOCUMENT, NOW, ORIGIN, TOKEN, World};
+use crate::proofs::forgeries::{self, Forgery, Verdict};
+use crate::proofs::{Draft, base64};
 
 pub(crate) type Case = (&'static str, &'static str, Box<dyn Fn(Asking) -> Asking>);
 
@@ -31,6 +32,18 @@ pub(crate) fn text(
             asking.proof(proof)
         }),
     )
+}
+
+/// Forgeries as cases.
+pub(crate) fn cases(forgeries: Vec<Forgery>) -> Vec<Case> {
+    let case = |Forgery { name, verdict, make }: Forgery| {
+        let answer = match verdict {
+            Verdict::Taken => OK,
+            Verdict::Refused => INVALID,
+        };
+        text(name, answer, make)
+    };
+    forgeries.into_iter().map(case).collect()
 }
 
 pub(crate) const OK: &str = "";
@@ -92,39 +105,9 @@ async fn headers() {
 /// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7): refused at once, also without a nonce.
 #[tokio::test]
 async fn form() {
-    let rsa = || json!({ "kty": "RSA", "e": "AQAB", "n": base64([0xc1; 256]) });
-    let cases = || {
-        vec![
-            text("nothing", INVALID, |_| String::new()),
-            text("not a JWT", INVALID, |_| "proof".into()),
-            text("two parts", INVALID, |_| "e30.e30".into()),
-            text("four parts", INVALID, |draft| format!("{}.e30", draft.proof())),
-            text("an encrypted JWT", INVALID, |_| "e30.AA.AA.AA.AA".into()),
-            draft("missing typ", INVALID, |draft| draft.without_header("typ")),
-            draft("typ of another JWT", INVALID, |draft| draft.header("typ", "JWT")),
-            draft("typ of an access token", INVALID, |draft| draft.header("typ", "at+jwt")),
-            draft("missing alg", INVALID, |draft| draft.without_header("alg")),
-            draft("alg none", INVALID, |draft| draft.header("alg", "none")),
-            text("alg none without a signature", INVALID, |draft| {
-                draft.clone().header("alg", "none").signature(|_| vec![])
-            }),
-            draft("RS256", INVALID, move |draft| draft.header("alg", "RS256").header("jwk", rsa())),
-            draft("HS256", INVALID, |draft| draft.header("alg", "HS256")),
-            draft("missing jwk", INVALID, |draft| draft.without_header("jwk")),
-            draft("jwk by its address", INVALID, |draft| {
-                draft.without_header("jwk").header("jku", "https://id.example")
-            }),
-            draft("jwk of RSA", INVALID, move |draft| draft.header("jwk", rsa())),
-            draft("private jwk", INVALID, |draft| draft.jwk("d", base64([7; 32]))),
-            draft("symmetric jwk", INVALID, |draft| {
-                draft.header("jwk", json!({ "kty": "oct", "k": base64([7; 32]) }))
-            }),
-            draft("signature of another key", INVALID, |draft| draft.signed_by(KeyPair::generate().unwrap())),
-            text("no signature", INVALID, |draft| draft.signature(|_| vec![])),
-        ]
-    };
-    check(cases()).await;
-    let bare = cases().into_iter().map(|(name, expect, change)| -> Case {
+    let all = || cases(forgeries::form());
+    check(all()).await;
+    let bare = all().into_iter().map(|(name, expect, change)| -> Case {
         (
             name,
             expect,

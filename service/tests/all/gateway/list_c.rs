@@ -7,6 +7,7 @@ use exchange_service::idp::tokens::TokenRefusal;
 
 use super::list_a::{CHALLENGED, INVALID, OK, check, draft};
 use super::world::{DOCUMENT, NOW, World};
+use crate::proofs::{base64, unbase64};
 
 /// DPP-05, DPP-13: no nonce, another server's, one that was altered, one of another type.
 #[tokio::test]
@@ -21,9 +22,9 @@ async fn nonces_of_others() {
         draft("the provider's", CHALLENGED, move |draft| draft.claim("nonce", idp.clone())),
         draft("no text", CHALLENGED, |draft| draft.claim("nonce", 1)),
         draft("one bit flipped", CHALLENGED, |draft| {
-            let mut nonce = super::forge::unbase64(draft.claims["nonce"].as_str().unwrap());
+            let mut nonce = unbase64(draft.claims["nonce"].as_str().unwrap());
             nonce[0] ^= 1;
-            draft.claim("nonce", super::forge::base64(nonce))
+            draft.claim("nonce", base64(nonce))
         }),
         draft("its own", OK, |draft| draft),
     ])

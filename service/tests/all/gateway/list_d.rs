@@ -75,7 +75,7 @@ async fn one_id_of_two_keys() {
     let other = Arc::new(KeyPair::generate().unwrap());
     let jkt = other.public_key().thumbprint().to_string();
     world.token("anothers", |claims| claims.jkt = Some(jkt));
-    let same = |draft: super::forge::Draft| draft.claim("jti", "the-same-id-of-two-keys");
+    let same = |draft: crate::proofs::Draft| draft.claim("jti", "the-same-id-of-two-keys");
     assert_eq!(world.send(world.get(DOCUMENT).draft(same)).await.status, 200);
     let asking = world.get(DOCUMENT).token("anothers").draft(|draft| same(draft).of(Arc::clone(&other)));
     assert_eq!(world.send(asking).await.status, 200);

@@ -132,6 +132,12 @@ fn never() -> Body {
     Body::new(Chunks { chunks: VecDeque::new(), ends: false })
 }
 
+/// A body that breaks off.
+pub(crate) fn broken() -> Body {
+    let chunks = [Ok(Bytes::from_static(b"{")), Err(std::io::Error::other("gone"))];
+    Body::new(Chunks { chunks: chunks.into(), ends: true })
+}
+
 /// LIM-23, A8, ERR-31: in one piece or in many, at the bound or one byte over it; before the token is read.
 #[tokio::test]
 async fn bodies_that_are_too_large() {
@@ -171,9 +177,7 @@ async fn a_slow_body_is_cut() {
 #[tokio::test(start_paused = true)]
 async fn bodies_that_cannot_be_had() {
     let world = World::with(|config| config.limits.held_bytes = 0).await;
-    let broken = [Ok(Bytes::from_static(b"{")), Err(std::io::Error::other("gone"))];
-    let broken = Body::new(Chunks { chunks: broken.into(), ends: true });
-    let reply = world.send_body(world.write("key-0001"), Some(broken)).await;
+    let reply = world.send_body(world.write("key-0001"), Some(broken())).await;
     assert_eq!((reply.code(), reply.has("dpop-nonce")), ("SCHEMA_INVALID", false));
     let slow = never();
     let (first, second) = tokio::join!(
@@ -217,6 +221,11 @@ async fn documents_of_all_kinds() {
         ("\u{feff}{}".to_owned(), 400, Some(vec![""])),
         ("null".to_owned(), 400, Some(vec![""])),
         ("[]".to_owned(), 400, Some(vec![""])),
+        // A member twice, at any depth, however it is spelt, and whether or not anybody reads it.
+        (format!(r#"{{"ops":[],{}"#, &ADD[1..]), 400, Some(vec![""])),
+        (op(r#","op":"remove""#), 400, Some(vec![""])),
+        (op(r#","\u006fp":"add""#), 400, Some(vec![""])),
+        (op(r#","x":[{"y":1,"y":1}]"#), 400, Some(vec![""])),
         (op(r#","acquiredAt":1e400"#), 400, Some(vec!["/ops/0/acquiredAt"])),
         (op(r#","x":1e999999999"#), 200, None),
         (op(&format!(r#","x":{}"#, "9".repeat(100_000))), 200, None),
@@ -233,6 +242,30 @@ async fn documents_of_all_kinds() {
             assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", pointers), "{shown}");
         }
     }
+}
+
+/// SVC-09, list H: a label is letters and digits; what a database, a page or a terminal would read as more is none.
+#[tokio::test]
+async fn labels_that_say_more() {
+    let world = World::new().await;
+    for label in [
+        "<script>alert(1)</script>",
+        "<img src=x>",
+        "a&b",
+        "' OR 1=1--",
+        "x'); DROP TABLE installation;--",
+        "a\0b",
+        "a\nb",
+        "a\u{202e}b",
+        "a\u{200f}b",
+        "a\u{feff}b",
+        "a\u{1b}[2J",
+    ] {
+        let body = serde_json::json!({ "label": label }).to_string();
+        let reply = world.send(world.post("/exchange/v1/me/installation", &body)).await;
+        assert_eq!((reply.status, reply.code(), reply.pointers()), (400, "SCHEMA_INVALID", vec!["/label"]));
+    }
+    assert_eq!(world.traces().await.relayed, 0);
 }
 
 /// ERR-02, LIM-26, CON-09: at most 50 errors, pointers of at most 200 characters, and never a value.

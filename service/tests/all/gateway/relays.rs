@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract_runtime::server::{Call, Context, Rejection, Response};
+use contract_runtime::server::{Answer, Call, Context, Rejection, Response};
 use dpop_bound::SystemRandom;
 use exchange_api::calls::{BlueprintsWriteCall, CatalogLocationsCall, ServiceDocumentCall};
 use exchange_api::operations::OperationId;
@@ -18,10 +18,11 @@ use exchange_service::relay::signed::{self, RelayKey, Unbelieved};
 use exchange_service::relay::{HttpRelay, Local, Relay, RelayFailure, Relayed};
 use exchange_service::time::MovedClock;
 use http::{HeaderMap, Method, Uri};
+use serde_json::Value;
 
 use super::stand_ins::fixture;
 use super::world::{ADD, NOW, WRITE};
-use crate::kit::log;
+use crate::kit::{JUDGE, log};
 
 /// Says who called; panics where it is asked for locations.
 struct Exchange;
@@ -100,6 +101,16 @@ fn relayed_with(operation: OperationId, query: &str, body: &str) -> Relayed {
     Relayed { caller: caller(), incoming: Incoming::read(&call).unwrap(), call }
 }
 
+/// The body of an answer, which is judged.
+fn judged(answer: &Answer, operation: OperationId, sent: Option<&str>) -> Value {
+    let operation = operation.operation();
+    let read = |text: &[u8]| serde_json::from_slice(text).unwrap();
+    let (sent, body) = (sent.map(|sent| read(sent.as_bytes())), read(&answer.body));
+    let line = (operation.method, operation.path);
+    JUDGE.exchanged(line, sent.as_ref(), (answer.status.as_u16(), &body));
+    body
+}
+
 async fn serve(key: &RelayKey, environment: &Environment) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -121,16 +132,19 @@ async fn a_backend_here_or_elsewhere() {
     for (name, relay) in relays {
         let document = relay.relay(relayed(OperationId::ServiceDocument, "")).await.unwrap();
         assert_eq!(document.status, 200, "{name}");
-        assert!(String::from_utf8_lossy(&document.body).contains("installation-1"), "{name}");
+        let told = judged(&document, OperationId::ServiceDocument, None);
+        assert_eq!(told["installationId"], "installation-1", "{name}");
         let changed = relay.relay(relayed(OperationId::BlueprintsWrite, ADD)).await.unwrap();
         assert_eq!(
             (changed.status.as_u16(), &changed.headers["content-type"]),
             (200, &"application/json".parse().unwrap())
         );
         changed.check(OperationId::BlueprintsWrite.operation()).unwrap();
+        judged(&changed, OperationId::BlueprintsWrite, Some(ADD));
         let refused = relay.relay(relayed(OperationId::CatalogLocations, "")).await.unwrap();
         assert_eq!(refused.status, 500, "{name}: a panic is an INTERNAL_ERROR");
-        assert!(String::from_utf8_lossy(&refused.body).contains("INTERNAL_ERROR"), "{name}");
+        let told = judged(&refused, OperationId::CatalogLocations, None);
+        assert_eq!(told["code"], "INTERNAL_ERROR", "{name}");
         refused.check(OperationId::CatalogLocations.operation()).unwrap();
     }
 }

@@ -2,8 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use http_body_util::BodyExt as _;
+
 use super::stand_ins::{Script, fixture};
-use super::world::{ADD, DOCUMENT, MEMBER, NOW, WRITE, World};
+use super::world::{ADD, DOCUMENT, NOW, TOKEN, WRITE, World};
+use crate::kit::{JUDGE, log};
 
 /// GW-05, A32, DPP-21, WEB-04: a key's first call makes an installation, of which the member is told; its id is
 /// not the key's thumbprint.
@@ -50,19 +53,28 @@ async fn a_store_that_cannot_write() {
     assert_eq!(world.backend.asked.lock().unwrap()[0].1.installation, None);
 }
 
-/// GW-05: more than five new installations in a day are counted as unusual.
+/// GW-05: of more than five new installations in a day those who run the exchange are warned, each time: by an event
+/// that names the member and how many there are, and by a count.
 #[test]
 fn many_new_installations() {
+    let (log, member) = (log(), "member-with-many-keys");
+    let warned = || {
+        let text = log.text();
+        let ours = text.lines().filter(|line| line.contains("unusually many new installations"));
+        ours.filter(|line| line.contains(member)).map(str::to_owned).collect::<Vec<_>>()
+    };
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     metrics::with_local_recorder(&recorder, || {
         runtime.block_on(async {
             let world = World::new().await;
-            for at in 0..7 {
+            world.token(TOKEN, |claims| claims.member = member.into());
+            for at in 0..7_usize {
+                assert_eq!(warned().len(), at.saturating_sub(5), "{at}");
                 let key = dpop_bound::KeyPair::generate().unwrap();
                 let (token, jkt) = (format!("token-{at}"), key.public_key().thumbprint().to_string());
-                world.token(&token, |claims| claims.jkt = Some(jkt));
+                world.token(&token, |claims| (claims.jkt, claims.member) = (Some(jkt), member.into()));
                 let asking = world.get(DOCUMENT).token(&token).draft(|draft| draft.of(key));
                 assert_eq!(world.send(asking).await.status, 200);
             }
@@ -80,7 +92,13 @@ fn many_new_installations() {
     ] {
         assert!(page.contains(line), "{line}\n{page}");
     }
-    assert!(!page.contains("token-") && !page.contains(MEMBER) && !page.contains("key-0001"));
+    assert!(!page.contains("token-") && !page.contains(member) && !page.contains("key-0001"));
+    let told = warned();
+    for (line, new) in told.iter().zip(6..) {
+        let is_told = line.contains(" WARN ") && line.contains(&format!("new_in_24_hours={new} usual=5"));
+        assert!(is_told && !line.contains("token-"), "{line}");
+    }
+    assert_eq!(told.len(), 3, "{told:?}");
 }
 
 /// GW-13: the client's own id reaches the answer and the backend.
@@ -143,6 +161,10 @@ async fn answers_are_checked() {
     world.backend.checks.store(true, Ordering::SeqCst);
     let response = world.gateway.answer(world.get(DOCUMENT).into_request(None)).await;
     assert_eq!(response.status(), 200);
+    let sent = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(sent, broken.body);
+    let sent = serde_json::from_slice(&sent).unwrap();
+    assert!(!JUDGE.would_take("service_document", 200, &sent), "it does break the contract");
 }
 
 /// GW-02: what the backend refuses comes through as it is.

@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::world::{DOCUMENT, NOW, ORIGIN, WRITE, World};
-use crate::kit::log;
+use crate::kit::{JUDGE, log};
 
 struct Served {
     address: SocketAddr,
@@ -65,6 +65,15 @@ async fn say(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -
     }
 }
 
+/// Status and body of an answer of the gateway to such a request, which are judged.
+fn judged(method: &str, target: &str, answer: &str) -> (u16, serde_json::Value) {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = body.parse().unwrap();
+    JUDGE.exchanged((method, target), None, (status, &body));
+    (status, body)
+}
+
 /// What else comes until the other side closes.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut rest = Vec::new();
@@ -95,11 +104,13 @@ async fn a_gateway_is_served() {
         );
         let answer = say(&mut stream, request.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert_eq!(judged("GET", DOCUMENT, &answer).0, 200);
         assert!(answer.contains("dpop-nonce: ") && answer.contains("date: Mon, 21 Sep 2026 14:13:20 GMT"));
     }
     // GW-01: a path that cannot be routed gets there as it was sent.
     let answer = say(&mut stream, b"GET /exchange/v1/../v1 HTTP/1.1\r\nHost: x\r\n\r\n").await;
-    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("NOT_FOUND"), "{answer}");
+    let (status, body) = judged("GET", "/exchange/v1/../v1", &answer);
+    assert_eq!((status, &body["code"]), (404, &"NOT_FOUND".into()));
 }
 
 /// LIM-23, ERR-01, ERR-31: all headers together; a head that nobody reads on is a bare refusal.
@@ -128,11 +139,11 @@ async fn heads_are_bounded() {
     assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
 }
 
-/// An answer that is a problem of this code, with an id.
+/// An answer that is a problem of this code, with an id, whatever was asked.
 fn is_problem(answer: &str, code: &str) {
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let body: serde_json::Value = body.parse().unwrap();
-    assert_eq!(body["code"], code, "{answer}");
+    let (head, _) = answer.split_once("\r\n\r\n").unwrap();
+    let (status, body) = judged("GET", "/", answer);
+    assert_eq!((&body["code"], &body["status"]), (&code.into(), &status.into()), "{answer}");
     assert!(
         head.contains("content-type: application/problem+json") && head.contains("connection: close"),
         "{head}"
@@ -174,6 +185,25 @@ async fn requests_that_smuggle_others() {
             format!("POST / HTTP/1.1\r\nHost: x\r\n{head}\r\nhelloGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n");
         let answer = say(&mut stream, request.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 400"), "{head}: {answer}");
+        assert_eq!(rest(&mut stream).await, "", "{head}");
+    }
+}
+
+/// List H: a body in chunks is read by them alone, whatever length is said beside; whoever stands in front and went by
+/// the length sees nothing more answered on that connection (RFC 9112, 6.1).
+#[tokio::test]
+async fn chunks_and_a_length() {
+    let reads = Router::new().fallback(async |body: String| format!("{} bytes", body.len()));
+    let served = serve(reads, |_| {}).await;
+    let behind = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+    let (chunked, length) =
+        ("Transfer-Encoding: chunked\r\n", format!("Content-Length: {}\r\n", 15 + behind.len()));
+    for head in [format!("{chunked}{length}"), format!("{length}{chunked}"), chunked.to_owned()] {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let request = format!("POST / HTTP/1.1\r\nHost: x\r\n{head}\r\n5\r\nhello\r\n0\r\n\r\n{behind}");
+        let answer = say(&mut stream, request.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("5 bytes"), "{head}: {answer}");
+        assert!(answer.to_lowercase().contains("connection: close"), "{head}: {answer}");
         assert_eq!(rest(&mut stream).await, "", "{head}");
     }
 }
@@ -429,7 +459,7 @@ async fn what_is_counted() {
                 "{method} {target} HTTP/1.1\r\nHost: x\r\nX-Correlation-Id: hush-4\r\nUser-Agent: hush-5\r\n\r\n"
             );
             let answer = say(&mut stream, request.as_bytes()).await;
-            assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+            assert!((400..500).contains(&judged(method, target, &answer).0), "{answer}");
         }
     }
     let mut reader = TcpStream::connect(told.address).await.unwrap();

@@ -144,15 +144,22 @@ pub(crate) fn fixture(operation: &str) -> Answer {
 pub(crate) struct Switched<T> {
     pub(crate) port: T,
     off: AtomicBool,
+    /// Whether it is off for all who ask: limits of sources are asked before everything else.
+    wholly: AtomicBool,
 }
 
 impl<T> Switched<T> {
     pub(crate) fn on(port: T) -> Arc<Self> {
-        Arc::new(Self { port, off: AtomicBool::new(false) })
+        Arc::new(Self { port, off: AtomicBool::new(false), wholly: AtomicBool::new(false) })
     }
 
     pub(crate) fn off(&self) {
         self.off.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn wholly_off(&self) {
+        self.wholly.store(true, Ordering::SeqCst);
+        self.off();
     }
 
     fn get(&self) -> Result<&T, Unavailable> {
@@ -189,9 +196,10 @@ impl RateLimiter for Switched<MemoryRates> {
         policy: Policy,
         now: Moment,
     ) -> Pending<'a, Result<Taken, Unavailable>> {
-        // The source is still counted: only what comes later is off.
+        // The source is still counted, unless it is off for all: only what comes later is off.
+        let is_source = matches!(bucket, Bucket::Address(_)) && !self.wholly.load(Ordering::SeqCst);
         match self.get() {
-            Err(Unavailable) if !matches!(bucket, Bucket::Address(_)) => Pending::ready(Err(Unavailable)),
+            Err(Unavailable) if !is_source => Pending::ready(Err(Unavailable)),
             _ => self.port.take(bucket, policy, now),
         }
     }

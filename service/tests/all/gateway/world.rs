@@ -28,9 +28,9 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::forge::Draft;
 use super::stand_ins::{Backend, Provider, Script, Switched};
 use crate::kit::JUDGE;
+use crate::proofs::Draft;
 
 pub(crate) const NOW: Moment = Moment::from_secs(1_790_000_000);
 pub(crate) const ORIGIN: &str = "https://gateway.example";
@@ -58,7 +58,6 @@ pub(crate) struct World {
     pub(crate) keys: Arc<Switched<Store>>,
     pub(crate) quota: Arc<Switched<Store>>,
     pub(crate) rates: Arc<Switched<MemoryRates>>,
-    pub(crate) bulkhead: MemoryBulkhead,
     pub(crate) nonces: NonceIssuer,
     pub(crate) key: Arc<KeyPair>,
 }
@@ -72,6 +71,8 @@ pub(crate) struct Asking {
     pub(crate) proofs: Option<Vec<String>>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    /// In place of the body: one that comes as it likes.
+    pub(crate) coming: Option<fn() -> Body>,
     pub(crate) peer: String,
     /// Changes the proof before it is signed.
     pub(crate) draft: Draft,
@@ -167,7 +168,6 @@ impl World {
         let registry = Switched::on(CachedRegistry::new(store.clone()));
         let [installations, keys, quota] = [(); 3].map(|()| Switched::on(store.clone()));
         let rates = Switched::on(MemoryRates::new(limits.counted));
-        let bulkhead = MemoryBulkhead::new(limits.large_sets, Duration::from_secs(31));
         let nonce_key = NonceKey::from_bytes([nonces; 32]);
         let parts = Parts {
             environment: environment.clone(),
@@ -179,7 +179,7 @@ impl World {
             installations: Arc::clone(&installations) as _,
             rates: Arc::clone(&rates) as _,
             quota: Arc::clone(&quota) as _,
-            bulkhead: Arc::new(bulkhead.clone()),
+            bulkhead: Arc::new(MemoryBulkhead::new(limits.large_sets, Duration::from_secs(31))),
             keys: Arc::clone(&keys) as _,
             relay: Arc::clone(&backend) as _,
         };
@@ -198,7 +198,6 @@ impl World {
             keys,
             quota,
             rates,
-            bulkhead,
             nonces: NonceIssuer::new(&nonce_key, "gateway"),
             key,
         }
@@ -301,8 +300,9 @@ impl World {
             proofs: None,
             headers: Vec::new(),
             body,
+            coming: None,
             peer: PEER.to_owned(),
-            draft: Draft::new(&self.key, method, &htu, self.now().secs(), TOKEN, nonce.as_str()),
+            draft: Draft::new(&self.key, method, &htu, self.now().secs()).token(TOKEN).nonce(nonce.as_str()),
         }
     }
 
@@ -385,7 +385,7 @@ impl Asking {
     /// With another token, and its proof.
     pub(crate) fn token(mut self, token: &str) -> Self {
         self.authorization = vec![format!("DPoP {token}")];
-        self.draft(|draft| draft.claim("ath", dpop_bound::TokenHash::of(token).to_string()))
+        self.draft(|draft| draft.token(token))
     }
 
     pub(crate) fn from(mut self, peer: &str) -> Self {
@@ -406,6 +406,7 @@ impl Asking {
             request = request.header(name, value.as_bytes());
         }
         request = request.extension(Peer(self.peer.parse().unwrap()));
+        let body = body.or_else(|| self.coming.map(|coming| coming()));
         request.body(body.unwrap_or_else(|| Body::from(self.body))).unwrap()
     }
 }
@@ -413,16 +414,10 @@ impl Asking {
 impl Reply {
     /// Holds it against the original files; and how long to wait is said in a header, never in a problem (ERR-03).
     fn judge(&self, method: &str, target: &str, sent: Option<&Value>) {
-        let path = target.split('?').next().unwrap();
         if method == "HEAD" || self.status == 204 || self.status == 304 {
             assert!(self.bytes.is_empty());
-        } else if let contract_runtime::operation::Lookup::Found(operation) = TABLE.find(method, path) {
-            JUDGE.answer(operation.id, self.status, &self.body);
-            if let Some(sent) = sent.filter(|_| self.status == 200) {
-                JUDGE.request(operation.id, sent);
-            }
         } else {
-            JUDGE.answer("service_document", self.status, &self.body);
+            JUDGE.exchanged((method, target), sent, (self.status, &self.body));
         }
         if self.status >= 400 && method != "HEAD" {
             assert_eq!(self.header("content-type"), Some("application/problem+json"));

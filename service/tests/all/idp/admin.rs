@@ -352,6 +352,30 @@ async fn the_audit() {
     }
 }
 
+/// With `--json` a script is told why nothing was done as it is told what was: one line of JSON, on standard error.
+#[tokio::test]
+async fn refusals_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let _running = world(folder).await;
+    let nowhere = folder.join("nowhere.toml");
+    let nowhere = nowhere.to_str().unwrap();
+    for (arguments, code, says) in [
+        (&["client", "suspend", "nobody"][..], 1, "there is no client `nobody`"),
+        (&["client", "limits", "tool"], 2, "at least one limit"),
+        (&["client", "list", "--config", nowhere], 2, nowhere),
+        (&["member", "password", "m-ada"], 2, "a password is one line"),
+    ] {
+        let output = admin(folder, &[&["--json"], arguments].concat(), "short");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), told.lines().count()), (Some(code), 1), "{arguments:?}: {told}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        let told: Value = told.parse().unwrap();
+        assert_eq!(told["error"]["exit"], code, "{told}");
+        assert!(told["error"]["message"].as_str().unwrap().contains(says), "{arguments:?}: {told}");
+    }
+}
+
 /// An administrator undoes what a client wrote, for one member or for all, in areas that are named; dry first.
 #[tokio::test]
 async fn undo() {

@@ -24,6 +24,8 @@ use http::{HeaderMap, Request};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
+use crate::proofs::Draft;
+
 pub(crate) const NOW: Moment = Moment::from_millis(1_790_000_000_250);
 pub(crate) const ISSUER: &str = "http://127.0.0.1:8080/idp";
 /// Every scope that a login here asks for.
@@ -295,16 +297,21 @@ impl Tokens {
 
 /// An installation of a client: a key.
 pub(crate) struct Device {
-    prover: Prover<KeyPair, SystemRandom>,
+    prover: Prover<Arc<KeyPair>, SystemRandom>,
 }
 
 impl Device {
     pub(crate) fn new() -> Self {
-        Self { prover: Prover::new(KeyPair::generate().unwrap(), SystemRandom) }
+        Self { prover: Prover::new(Arc::new(KeyPair::generate().unwrap()), SystemRandom) }
     }
 
     pub(crate) fn thumbprint(&self) -> Thumbprint {
         self.prover.signer().public_key().thumbprint()
+    }
+
+    /// One for the token endpoint that is not signed yet.
+    pub(crate) fn draft(&self, now: Moment) -> Draft {
+        Draft::new(self.prover.signer(), "POST", &format!("{ISSUER}/token"), now.secs())
     }
 
     /// A proof for the token endpoint.

@@ -1,4 +1,8 @@
-//! Proofs of every kind, also of those that no honest client makes.
+//! Proofs of every kind, also of those that no honest client makes, for whoever checks proofs.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+pub(crate) mod forgeries;
 
 use std::sync::Arc;
 
@@ -26,15 +30,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// One that is good for this request.
-    pub(crate) fn new(
-        key: &Arc<KeyPair>,
-        method: &str,
-        htu: &str,
-        iat: i64,
-        token: &str,
-        nonce: &str,
-    ) -> Self {
+    /// One that is good for this request, without a token and without a nonce.
+    pub(crate) fn new(key: &Arc<KeyPair>, method: &str, htu: &str, iat: i64) -> Self {
         let jwk: Value = key.public_key().to_jwk().parse().unwrap();
         Self {
             header: json!({ "typ": "dpop+jwt", "alg": "ES256", "jwk": jwk }),
@@ -43,13 +40,21 @@ impl Draft {
                 "htm": method,
                 "htu": htu,
                 "iat": iat,
-                "ath": TokenHash::of(token).to_string(),
-                "nonce": nonce,
             }),
             header_text: None,
             claims_text: None,
             signer: Arc::clone(key),
         }
+    }
+
+    /// For a request with this token.
+    pub(crate) fn token(self, token: &str) -> Self {
+        self.claim("ath", TokenHash::of(token).to_string())
+    }
+
+    /// With a nonce.
+    pub(crate) fn nonce(self, nonce: &str) -> Self {
+        self.claim("nonce", nonce)
     }
 
     pub(crate) fn claim(mut self, name: &str, value: impl Into<Value>) -> Self {

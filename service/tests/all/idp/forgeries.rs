@@ -1,0 +1,100 @@
+//! Lists A and B at the token endpoint: no forged proof comes as far as the grant.
+
+use exchange_service::config::Profile;
+use exchange_service::idp::{DEVICE_GRANT, REFRESH_GRANT};
+use exchange_service::store::StoreError;
+
+use super::world::{Device, SCOPES, Tokens, World, config};
+use crate::proofs::forgeries::{self, Forgery, Verdict};
+
+/// All that is kept of connections.
+async fn grants(world: &World) -> Vec<String> {
+    let work = |database: &rusqlite::Connection| {
+        let sql = "SELECT id || hex(current_hash) || coalesce(hex(previous_hash), '') || used_at \
+                   || coalesce(ended_at, '') FROM connection ORDER BY id";
+        let mut rows = database.prepare(sql)?;
+        let rows = rows.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        Ok::<_, StoreError>(rows)
+    };
+    world.store.read(work).await.unwrap()
+}
+
+/// When a proof is refused that nothing but a forgery is wrong with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before anybody looks for a nonce (DPP-16).
+    AtOnce,
+    /// Some of them with its claims, so that a nonce is asked for first (DPP-15).
+    WithItsClaims,
+}
+
+/// Sends each, in both profiles: one error for all of them, and a grant that is as it was; what only looks forged is
+/// taken.
+async fn check(forgeries: fn() -> Vec<Forgery>, when: When) {
+    for profile in [Profile::Keycloak, Profile::Rfc9449] {
+        let world = World::with(&config(profile)).await;
+        let device = Device::new();
+        // Where there are nonces every answer brings one.
+        let nonce = world.refresh("x.y", &device).await.header("dpop-nonce").to_owned();
+        let draft = || match &*nonce {
+            "" => device.draft(world.now()),
+            nonce => device.draft(world.now()).nonce(nonce),
+        };
+        let send = async |fields: [(&str, &str); 2], proof: String| {
+            let fields = [&fields[..], &[("client_id", "tool")]].concat();
+            world.form("token", &fields, &[&proof]).await
+        };
+        let refresh = async |tokens: &Tokens, proof: String| {
+            send([("grant_type", REFRESH_GRANT), ("refresh_token", &*tokens.refresh)], proof).await
+        };
+        let login = world.begin(SCOPES).await;
+        world.browser().await.decide(&world, &login, "approve").await.expect(200);
+        let fields = [("grant_type", DEVICE_GRANT), ("device_code", &*login.device_code)];
+        let mut tokens = Tokens::of(&send(fields, draft().proof()).await);
+        for Forgery { name, verdict, make } in forgeries() {
+            if verdict == Verdict::Taken {
+                tokens = Tokens::of(&refresh(&tokens, make(&draft())).await);
+                continue;
+            }
+            let before = grants(&world).await;
+            let bare = (when == When::AtOnce).then(|| device.draft(world.now()));
+            for draft in [Some(draft()), bare].into_iter().flatten() {
+                let reply = refresh(&tokens, make(&draft)).await;
+                assert_eq!(reply.status, 400, "{profile:?} {name}: {}", reply.body);
+                reply.expect_error(400, "invalid_dpop_proof");
+                assert_eq!(grants(&world).await, before, "{profile:?} {name}: the grant is unspent");
+            }
+        }
+        Tokens::of(&refresh(&tokens, draft().proof()).await);
+    }
+}
+
+/// DPP-02, DPP-06, DPP-16, ERR-48, IDP-22; RFC 9449, 4.3 (2) to (7).
+#[tokio::test]
+async fn form() {
+    check(forgeries::form, When::AtOnce).await;
+}
+
+/// DPP-06, ERR-48, IDP-22
+#[tokio::test]
+async fn signatures() {
+    check(forgeries::signatures, When::AtOnce).await;
+}
+
+/// DPP-02, DPP-16, ERR-48, IDP-22; RFC 7518, 6.2.1.
+#[tokio::test]
+async fn keys() {
+    check(forgeries::keys, When::AtOnce).await;
+}
+
+/// ERR-48, IDP-22; RFC 7515, 2, 4 and 5.2.
+#[tokio::test]
+async fn spellings() {
+    check(forgeries::spellings, When::AtOnce).await;
+}
+
+/// ERR-48, IDP-22, LIM-23; RFC 7515, 4.1; RFC 7797.
+#[tokio::test]
+async fn rules_and_sizes() {
+    check(forgeries::rules_and_sizes, When::WithItsClaims).await;
+}

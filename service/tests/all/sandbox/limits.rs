@@ -1,0 +1,63 @@
+//! What the whole exchange has no room for, asked by requests alone.
+
+use std::time::Duration;
+
+use exchange_service::config::Config;
+use exchange_service::sandbox::{Options, Sandbox};
+use serde_json::{Value, json};
+
+use super::{knife, signed_in};
+
+/// A sandbox with other limits.
+async fn limited(change: impl FnOnce(&mut Config)) -> Sandbox {
+    let mut config = Config::default();
+    (config.idp.password_kib, config.idp.password_passes) = (64, 1);
+    change(&mut config);
+    Sandbox::with(Options { config: Some(config), ..Options::default() }).await.unwrap()
+}
+
+/// ERR-35, LIM-20, GW-11: an answer that is kept takes room for a day; without room for another one a write is not
+/// begun, and what is kept is answered all the same.
+#[tokio::test]
+async fn answers_that_are_kept_take_room() {
+    // One more of the largest fits, and nothing beside it.
+    let sandbox = limited(|config| {
+        config.limits.kept_bytes_of_member = config.limits.kept_answer_bytes as u64 + 600;
+    });
+    let sandbox = sandbox.await;
+    let mut client = signed_in(&sandbox).await;
+    let first = client.write(knife(), "key-of-the-first-write").await;
+    assert_eq!((first.status.as_u16(), &first.body["applied"]), (200, &json!(1)), "{}", first.body);
+    let removal = || json!([{ "op": "remove", "key": "bp-sandbox-knife" }]);
+    let refused = client.write(removal(), "key-of-the-second-write").await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (503, "EXCHANGE_BUDGET_EXHAUSTED"));
+    assert_eq!(refused.headers["retry-after"], "3600");
+    let replayed = client.write(knife(), "key-of-the-first-write").await;
+    assert_eq!(
+        (&replayed.headers["idempotency-replayed"], &replayed.body),
+        (&"true".parse().unwrap(), &first.body)
+    );
+    let held = client.read(None).await.body.to_string();
+    assert!(held.contains("bp-sandbox-knife"), "{held}");
+    sandbox.advance(Duration::from_secs(86_401));
+    assert_eq!(client.renew().await.0, 200);
+    let done = client.write(removal(), "key-of-the-second-write").await;
+    assert_eq!((done.status.as_u16(), &done.body["applied"]), (200, &json!(1)), "{}", done.body);
+}
+
+/// ERR-36, LIM-02: a set of more than 100 ops wants a place of its own; where there is none it has cost nothing, and a
+/// smaller one goes on.
+#[tokio::test]
+async fn large_sets_want_a_place() {
+    let sandbox = limited(|config| (config.limits.large_sets, config.limits.writes_per_day) = (0, 1)).await;
+    let mut client = signed_in(&sandbox).await;
+    let ops = |count: usize| Value::from(vec![json!({ "op": "remove", "key": "bp-of-nobody" }); count]);
+    for _ in 0..3 {
+        let refused = client.write(ops(101), "key-of-the-large-set").await;
+        assert_eq!((refused.status.as_u16(), refused.code()), (503, "RELAY_BUSY"));
+        assert_eq!(refused.headers["retry-after"], "10");
+    }
+    let done = client.write(ops(100), "key-of-the-small-one").await;
+    assert_eq!(done.status, 200, "the day's one write is left: {}", done.body);
+    assert_eq!(client.write(ops(100), "key-of-one-more").await.code(), "QUOTA_EXCEEDED");
+}
