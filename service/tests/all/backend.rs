@@ -419,6 +419,11 @@ fn writers() -> [(Option<Caller>, usize); 6] {
     ]
 }
 
+/// Which of the [`writers`] is this member on the web.
+fn web_of(member: usize) -> usize {
+    4 + member
+}
+
 /// Who reads in models, one of each client and member: the caller, and which member that is.
 fn readers() -> [(Caller, usize); 3] {
     [(first(), 0), (other_client(), 0), (other_member(), 1)]
