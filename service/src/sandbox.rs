@@ -41,6 +41,7 @@ use tower::ServiceExt as _;
 
 use crate::app::{App, AppError};
 use crate::backend::ChangeError;
+use crate::backend::undo::{Hindrance, UndoError};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::idp::{Decision, Undecided, UserCode, sessions};
@@ -131,6 +132,17 @@ pub enum SandboxError {
         op: i64,
         /// The contract's reason.
         reason: String,
+    },
+    /// What a client wrote cannot be taken back.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+    /// What a client wrote to an entry was not taken back.
+    #[error("{entry} stays as it is: {why}")]
+    Stays {
+        /// What a person calls it.
+        entry: String,
+        /// Why.
+        why: Hindrance,
     },
     /// The code was not decided on.
     #[error(transparent)]

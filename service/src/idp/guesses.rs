@@ -131,13 +131,22 @@ fn key(attempt: Attempt, name: &str) -> Name {
     secrets::head(&secrets::hash_of(&[&[attempt as u8], name.as_bytes()]))
 }
 
+/// The rules of every count, as tests.
 #[cfg(test)]
-mod tests {
+pub(crate) mod contract {
     use super::*;
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    async fn burst(guesses: &InMemory, attempt: Attempt, name: &str, now: Moment) -> u32 {
+    /// All of them.
+    pub(crate) async fn every_rule<G: Guesses>(empty: impl AsyncFn() -> G) {
+        names_and_kinds_have_limits_of_their_own(&empty().await).await;
+        a_success_resets_nothing(&empty().await).await;
+        all_or_none_are_taken(&empty().await).await;
+        a_clock_that_was_ahead_locks_nobody_out(&empty().await).await;
+    }
+
+    pub(super) async fn burst(guesses: &impl Guesses, attempt: Attempt, name: &str, now: Moment) -> u32 {
         let mut made = 0;
         while guesses.take(attempt, name, now).await.is_ok() {
             made += 1;
@@ -146,9 +155,7 @@ mod tests {
     }
 
     /// List F: guessing per address and per code, each for itself.
-    #[tokio::test]
-    async fn names_and_kinds_have_limits_of_their_own() {
-        let guesses = InMemory::default();
+    async fn names_and_kinds_have_limits_of_their_own(guesses: &impl Guesses) {
         let all = [
             Attempt::CodeAt,
             Attempt::Code,
@@ -161,52 +168,59 @@ mod tests {
             let Policy { requests: most, period } = attempt.policy();
             let every = period / most;
             for name in ["a", "b"] {
-                assert_eq!(burst(&guesses, attempt, name, NOW).await, most, "{attempt:?} {name}");
+                assert_eq!(burst(guesses, attempt, name, NOW).await, most, "{attempt:?} {name}");
             }
             assert_eq!(guesses.take(attempt, "a", NOW).await, Err(TooMany::Wait(every)));
             let early = NOW.plus(every).minus(Duration::from_millis(1));
             assert_eq!(guesses.take(attempt, "a", early).await, Err(TooMany::Wait(Duration::from_millis(1))));
-            assert_eq!(burst(&guesses, attempt, "a", NOW.plus(every)).await, 1);
+            assert_eq!(burst(guesses, attempt, "a", NOW.plus(every)).await, 1);
         }
     }
 
     /// List F: a success gives back its own attempt, and does not reset the others.
-    #[tokio::test]
-    async fn a_success_resets_nothing() {
-        let guesses = InMemory::default();
-        for _ in 0..9 {
+    async fn a_success_resets_nothing(guesses: &impl Guesses) {
+        for _ in 0..10 {
             guesses.take(Attempt::CodeAt, "a", NOW).await.unwrap();
         }
-        guesses.take(Attempt::CodeAt, "a", NOW).await.unwrap();
         guesses.give_back(Attempt::CodeAt, "a").await.unwrap();
-        assert_eq!(burst(&guesses, Attempt::CodeAt, "a", NOW).await, 1);
+        assert_eq!(burst(guesses, Attempt::CodeAt, "a", NOW).await, 1);
         guesses.give_back(Attempt::CodeAt, "nobody").await.unwrap();
-        assert_eq!(burst(&guesses, Attempt::CodeAt, "nobody", NOW).await, 10);
+        assert_eq!(burst(guesses, Attempt::CodeAt, "nobody", NOW).await, 10);
     }
 
     /// What is refused takes nothing, not even of the names that had something left.
-    #[tokio::test]
-    async fn all_or_none_are_taken() {
-        let guesses = InMemory::default();
-        burst(&guesses, Attempt::Code, "code", NOW).await;
+    async fn all_or_none_are_taken(guesses: &impl Guesses) {
+        burst(guesses, Attempt::Code, "code", NOW).await;
         let both = [(Attempt::CodeAt, "a".to_owned()), (Attempt::Code, "code".to_owned())];
         for _ in 0..20 {
-            assert!(take_all(&guesses, &both, NOW).await.is_err());
+            assert!(take_all(guesses, &both, NOW).await.is_err());
         }
-        assert_eq!(burst(&guesses, Attempt::CodeAt, "a", NOW).await, 10);
-        give_back(&guesses, &both).await;
-        assert_eq!(take_all(&guesses, &both, NOW).await, Ok(()));
+        assert_eq!(burst(guesses, Attempt::CodeAt, "a", NOW).await, 10);
+        give_back(guesses, &both).await;
+        assert_eq!(take_all(guesses, &both, NOW).await, Ok(()));
     }
 
-    #[tokio::test]
-    async fn a_clock_that_was_ahead_locks_nobody_out() {
-        let guesses = InMemory::default();
+    async fn a_clock_that_was_ahead_locks_nobody_out(guesses: &impl Guesses) {
         let year = Duration::from_secs(365 * 86_400);
-        burst(&guesses, Attempt::Code, "a", NOW.plus(year)).await;
+        burst(guesses, Attempt::Code, "a", NOW.plus(year)).await;
         // One is left, and no more than one.
         assert_eq!(guesses.take(Attempt::Code, "a", NOW).await, Ok(()));
         let wait = guesses.take(Attempt::Code, "a", NOW).await;
         assert_eq!(wait, Err(TooMany::Wait(Duration::from_secs(120))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::contract::burst;
+    use super::*;
+
+    const NOW: Moment = Moment::from_secs(1_790_000_000);
+
+    /// List F
+    #[tokio::test]
+    async fn memory_keeps_the_rules() {
+        contract::every_rule(async || InMemory::default()).await;
     }
 
     /// However many names there are, there are never more than there is room for, and the one that has to

@@ -3,6 +3,8 @@
 //! Only requests that name this machine's loopback interface are served, and nothing that a page in a browser sends is
 //! carried out.
 
+use std::fmt::Display;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,10 +20,12 @@ use http::header::{CACHE_CONTROL, HOST, ORIGIN};
 use http::{HeaderValue, StatusCode};
 use rusqlite::params;
 use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
 use serde_json::json;
 
 use super::{Directory, Inner, SandboxError};
 use crate::admin::{self, AdminError, By, Standing};
+use crate::backend::undo::{Mode, Outcome, UndoArea, UndoError, Writes};
 use crate::backend::{Keeping, Purpose, Role};
 use crate::feed::Author;
 use crate::idp::{Decision, Undecided, disconnect_client};
@@ -141,6 +145,21 @@ pub enum Act {
         /// Its state.
         state: String,
     },
+    /// The member takes back what a client wrote for them; what it did not leave as it is stays, and the first of
+    /// that is told.
+    Undo {
+        /// The client.
+        client: String,
+        /// What it wrote from this moment on.
+        #[serde(deserialize_with = "typed")]
+        from: Moment,
+        /// What it wrote up to this moment.
+        #[serde(deserialize_with = "typed")]
+        to: Moment,
+        /// `blueprints`, `stock`, `ships` or `org-stock`; all of them where none is named.
+        #[serde(default, deserialize_with = "all_typed")]
+        areas: Vec<UndoArea>,
+    },
     /// The member disconnects a client.
     Disconnect {
         /// The client.
@@ -195,6 +214,25 @@ pub(super) fn routes(inner: Arc<Inner>) -> Router {
         .route("/reset", post(reset))
         .layer(from_fn(loopback))
         .with_state(inner)
+}
+
+/// A text as people type it.
+fn typed<'de, T, D>(text: D) -> Result<T, D::Error>
+where
+    T: FromStr<Err: Display>,
+    D: Deserializer<'de>,
+{
+    String::deserialize(text)?.parse().map_err(D::Error::custom)
+}
+
+/// Several of them.
+fn all_typed<'de, T, D>(texts: D) -> Result<Vec<T>, D::Error>
+where
+    T: FromStr<Err: Display>,
+    D: Deserializer<'de>,
+{
+    let texts = Vec::<String>::deserialize(texts)?;
+    texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
 }
 
 type Sent<T> = Result<Json<T>, JsonRejection>;
@@ -271,6 +309,8 @@ fn done(outcome: Result<(), SandboxError>) -> Response {
         | SandboxError::Refused(_)
         | SandboxError::Name { .. }
         | SandboxError::Broken(_)
+        | SandboxError::Undo(UndoError::Forgotten(_))
+        | SandboxError::Stays { .. }
         | SandboxError::NotApplied { .. } => StatusCode::BAD_REQUEST,
         SandboxError::Undecided(Undecided::Decided(_)) => StatusCode::CONFLICT,
         SandboxError::Undecided(Undecided::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
@@ -345,6 +385,13 @@ impl Inner {
                     return Err(SandboxError::Refused("a job order has no such state"));
                 }
                 self.set("UPDATE job_order SET state = ?1 WHERE id = ?2", state, order).await
+            }
+            Act::Undo { client, from, to, areas } => {
+                let areas = if areas.is_empty() { UndoArea::ALL.to_vec() } else { areas };
+                let writes = Writes { client: client.into(), member, from, to };
+                let mut outcomes = backend.undo(writes, &areas, Mode::Apply).await?.into_iter();
+                let stays = outcomes.find_map(|Outcome { name, end, .. }| Some((name, end.err()?)));
+                stays.map_or(Ok(()), |(entry, why)| Err(SandboxError::Stays { entry, why }))
             }
             Act::Disconnect { client } => {
                 let write = self.store.write(move |connection| {

@@ -1,4 +1,6 @@
 //! Buckets that refill steadily (GCRA), in memory and bounded: one algorithm for whatever is counted.
+//!
+//! Not `governor`: its map of keys has no bound, and what was taken out of a bucket cannot be given back.
 
 use std::collections::HashMap;
 use std::fmt;

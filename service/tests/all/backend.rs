@@ -41,6 +41,7 @@ use dpop_bound::SystemRandom;
 use exchange_api::operations::TABLE;
 use exchange_api::scopes::Scope;
 use exchange_api::server::endpoints;
+use exchange_api::types::ChangeResult;
 use exchange_service::backend::{Backend, set_defaults};
 use exchange_service::caller::Caller;
 use exchange_service::catalogue::contents::{Alias, Contents, Kind, NewEntry, NewLocation, replace};
@@ -79,6 +80,12 @@ struct Answered {
 }
 
 impl Answered {
+    /// The result of what was done on the web, like an answer.
+    fn of(result: &ChangeResult) -> Self {
+        let body = serde_json::to_value(result).expect("JSON");
+        Self { status: 200, headers: HeaderMap::new(), bytes: Vec::new(), body }
+    }
+
     fn code(&self) -> &str {
         self.body["code"].as_str().unwrap_or_else(|| panic!("no refusal: {}", self.body))
     }
@@ -396,6 +403,32 @@ fn other_client() -> Caller {
 /// Another member.
 fn other_member() -> Caller {
     caller("c-1", "m-2", "i-4", "jkt-4")
+}
+
+/// The members of models.
+const MEMBERS: [&str; 2] = ["m-1", "m-2"];
+
+/// Who writes in models: three installations of member one, one of member two, and both on the web; the caller, and
+/// which member that is.
+fn writers() -> [(Option<Caller>, usize); 6] {
+    [
+        (Some(first()), 0),
+        (Some(second()), 0),
+        (Some(other_client()), 0),
+        (Some(other_member()), 1),
+        (None, 0),
+        (None, 1),
+    ]
+}
+
+/// Which of the [`writers`] is this member on the web.
+fn web_of(member: usize) -> usize {
+    4 + member
+}
+
+/// Who reads in models, one of each client and member: the caller, and which member that is.
+fn readers() -> [(Caller, usize); 3] {
+    [(first(), 0), (other_client(), 0), (other_member(), 1)]
 }
 
 fn add(key: &str) -> Value {

@@ -481,6 +481,48 @@ async fn acts_say_what_is_wrong_with_them() {
     assert!(refused.contains("/ops/0/version: type"), "{refused}");
 }
 
+/// FED-04, WRT-14: the member takes back what a client wrote, in the areas that are named, as a change on the web; what
+/// somebody else changed since stays, and is told.
+#[tokio::test]
+async fn a_member_takes_back_what_a_client_wrote() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let mut client = signed_in(&sandbox).await;
+    let from = sandbox.clock().now();
+    let cursor = client.read(None).await.body["nextCursor"].as_str().unwrap().to_owned();
+    assert_eq!(client.write(knife(), "key-of-the-first-write").await.body["applied"], 1);
+    let (http, control) = (reqwest::Client::new(), sandbox.directory().control);
+    let undo = async |areas: Value| {
+        let act = json!({
+            "account": MEMBER, "act": "undo", "client": "sandbox-client",
+            "from": from.to_string(), "to": sandbox.clock().now().to_string(), "areas": areas,
+        });
+        let act = http
+            .post(format!("{control}/act"))
+            .header("content-type", "application/json")
+            .body(act.to_string());
+        let told = act.send().await.unwrap();
+        (told.status().as_u16(), told.text().await.unwrap())
+    };
+    assert_eq!(undo(json!(["wallet"])).await.0, 422);
+    assert_eq!(undo(json!(["stock", "org-stock"])).await, (204, String::new()));
+    let page = client.read(Some(&cursor)).await;
+    assert_eq!(keys(&page.body["items"]), ["bp-sandbox-knife"], "of another area");
+    assert_eq!(undo(json!([])).await, (204, String::new()));
+    let page = client.read(Some(&cursor)).await;
+    assert_eq!(keys(&page.body["removed"]), ["bp-sandbox-knife"]);
+    assert_eq!(page.body["removed"][0]["removedBy"]["channel"], "web");
+    let refused = client.write(knife(), "key-of-the-second-write").await;
+    assert_eq!(refused.body["results"][0]["reason"], "REMOVED_ELSEWHERE", "{}", refused.body);
+
+    let removal = json!([{ "op": "remove", "key": "bp-sandbox-rifle" }]);
+    assert_eq!(client.write(removal, "key-of-the-third-write").await.body["applied"], 1);
+    let back = Act::Blueprints { add: vec!["bp-sandbox-rifle".to_owned()], remove: vec![] };
+    sandbox.act(MEMBER, back).await.unwrap();
+    let (status, told) = undo(json!(["blueprints"])).await;
+    assert_eq!(status, 400);
+    assert!(told.contains("stays as it is: changed since by web"), "{told}");
+}
+
 /// What an administrator does is audited, by the account that does it.
 #[tokio::test]
 async fn acts_of_administrators_are_audited() {

@@ -1,13 +1,16 @@
-//! Any interleaving of writers, readers, page sizes, writes that fail, default grants, retention and clocks, and
-//! of processes that die at every labelled point of a write: whoever reads to the end has what the server has;
-//! nothing is lost, nothing comes back.
+//! Any interleaving of writers of two members, readers, page sizes, writes that fail, default grants, retention and
+//! clocks, and of processes that die at every labelled point of a write, against the plainest interpreter of the ops:
+//! every op ends as it says, and whoever reads to the end has what it has; nothing is lost, nothing comes back.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use exchange_service::backend::{Interruption, Step};
+use exchange_api::Contract as _;
+use exchange_api::types::BlueprintChangeSet;
+use exchange_service::backend::{ChangeError, Interruption, Step};
+use exchange_service::feed::Author;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -17,7 +20,7 @@ use crate::kit::cases;
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// An installation adds or removes.
+    /// One of the [`writers`] adds or removes.
     Write {
         who: usize,
         ops: Vec<(usize, bool)>,
@@ -58,7 +61,7 @@ fn end(dying: bool) -> impl Strategy<Value = End> {
 fn act(dying: bool) -> impl Strategy<Value = Act> {
     let ops = prop::collection::vec((0_usize..8, any::<bool>()), 1..4);
     prop_oneof![
-        8 => (0_usize..3, ops, any::<bool>(), end(dying))
+        8 => (0_usize..6, ops, any::<bool>(), end(dying))
             .prop_map(|(who, ops, overrule, end)| Act::Write { who, ops, overrule, end }),
         2 => any::<u8>().prop_map(Act::Defaults),
         10 => (0_usize..3, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
@@ -69,35 +72,82 @@ fn act(dying: bool) -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What the server has to have: the member's own products, and the default ones.
-#[derive(Default)]
+/// What the specification says: what members hold, what everybody is granted, and what was taken away when, by whom.
+#[derive(Clone, Default)]
 struct Truth {
-    own: BTreeSet<String>,
-    defaults: BTreeSet<String>,
+    own: BTreeSet<(usize, &'static str)>,
+    defaults: BTreeSet<&'static str>,
+    /// By which writer a member's product was removed last.
+    removed: BTreeMap<(usize, &'static str), (Moment, usize)>,
+    /// When the system ended a grant.
+    ended: BTreeMap<&'static str, Moment>,
 }
 
 impl Truth {
-    fn set(&self) -> BTreeMap<String, bool> {
-        let all = self.own.iter().chain(&self.defaults);
-        all.map(|key| (key.clone(), self.defaults.contains(key))).collect()
+    fn set(&self, member: usize) -> BTreeMap<String, bool> {
+        let own = self.own.iter().filter(|(whose, _)| *whose == member).map(|(_, key)| key);
+        own.chain(&self.defaults).map(|key| ((*key).to_owned(), self.defaults.contains(key))).collect()
     }
 
-    /// What an applied op does.
-    fn apply(&mut self, key: &str, adds: bool) {
+    /// How one op ends (BPR-05 to BPR-08): nothing when it is applied.
+    fn op(&mut self, who: usize, key: &'static str, adds: bool, overrule: bool, now: Moment) -> &'static str {
+        let (caller, member) = &writers()[who];
+        let own = (*member, key);
+        let (held, granted) = (self.own.contains(&own), self.defaults.contains(key));
         if adds {
-            self.own.insert(key.to_owned())
-        } else {
-            self.own.remove(key)
+            if held || granted {
+                return "unchanged -";
+            }
+            if caller.is_some() && !overrule && self.was_removed_elsewhere(who, own, now) {
+                return "rejected REMOVED_ELSEWHERE";
+            }
+            self.own.insert(own);
+            self.removed.remove(&own);
+            return "";
+        }
+        if granted {
+            return "rejected DEFAULT_NOT_REMOVABLE";
+        }
+        if !held {
+            return "unchanged -";
+        }
+        self.own.remove(&own);
+        self.removed.insert(own, (now, who));
+        ""
+    }
+
+    /// Whether the last removal was somebody else's, within 90 days. The last one is this change set's own, or the
+    /// later one by the clock, which nobody can tell more of when it was set back in between.
+    fn was_removed_elsewhere(&self, who: usize, own: (usize, &'static str), now: Moment) -> bool {
+        let removed = self.removed.get(&own).map(|(at, by)| (*at, Some(*by)));
+        let ended = self.ended.get(own.1).map(|at| (*at, None));
+        let last = match (removed, ended) {
+            (Some(removed), Some(ended)) if removed.0 == now || removed.0 > ended.0 => Some(removed),
+            (removed, ended) => ended.or(removed),
         };
+        last.is_some_and(|(at, by)| by != Some(who) && now.since(at) <= 90 * DAY)
+    }
+
+    /// Grants these products to everybody, and no others.
+    fn grant(&mut self, granted: BTreeSet<&'static str>, now: Moment) {
+        self.ended.retain(|key, _| !granted.contains(key));
+        self.ended.extend(self.defaults.difference(&granted).map(|key| (*key, now)));
+        self.defaults = granted;
+    }
+
+    /// Whether a clock that goes back to then makes a removal count again that may be forgotten by now.
+    fn recalls(&self, now: Moment, then: Moment) -> bool {
+        let mut removals = self.removed.values().map(|(at, _)| at).chain(self.ended.values());
+        removals.any(|at| now.since(*at) > 90 * DAY && then.since(*at) <= 90 * DAY)
     }
 }
 
-/// Blueprints by key, and whether each is default.
-fn reader() -> Reader<bool> {
+/// Blueprints of a member by key, and whether each is default.
+fn reader(caller: Caller) -> Reader<bool> {
     let entry = |item: &Value| {
         (item["key"].as_str().expect("a text").to_owned(), item["isDefault"].as_bool().expect("a flag"))
     };
-    Reader::new(first(), READ, entry)
+    Reader::new(caller, READ, entry)
 }
 
 /// A backend that may die: what it would find after that is a copy of its files.
@@ -146,20 +196,34 @@ impl Mortal {
     }
 
     /// Writes; none when nobody was there to answer.
-    async fn write(&mut self, caller: &Caller, ops: Vec<Value>, end: End) -> Option<Answered> {
+    async fn write(&mut self, who: usize, ops: Vec<Value>, end: End) -> Option<Answered> {
         self.fate.lock().expect("a fate").end = end;
-        let answered = self.bench.change(caller, ops).await;
+        let answered = match &writers()[who] {
+            (Some(caller), _) => Some(self.bench.change(caller, ops).await).filter(|one| one.status != 503),
+            (None, member) => self.on_the_web(*member, ops).await,
+        };
         match end {
             End::Answered | End::Fails(_) => {}
             // A write that changes nothing passes no such step: its process lives on.
-            End::Dies(_) if answered.status != 503 => {}
+            End::Dies(_) if answered.is_some() => {}
             End::Dies(_) => self.live_again().await,
             End::DiesAfter => {
                 self.fate.lock().expect("a fate").die();
                 self.live_again().await;
             }
         }
-        (answered.status != 503).then_some(answered)
+        answered
+    }
+
+    async fn on_the_web(&self, member: usize, ops: Vec<Value>) -> Option<Answered> {
+        let body = json!({ "ops": ops }).to_string();
+        let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+        let member = MemberId::new(MEMBERS[member]);
+        match self.bench.backend().change_blueprints(&member, Author::Web, body).await {
+            Ok(result) => Some(Answered::of(&result)),
+            Err(ChangeError::Store(StoreError::Full)) => None,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     async fn live_again(&mut self) {
@@ -187,47 +251,57 @@ fn interruption(fate: &Arc<Mutex<Fate>>) -> Interruption {
 
 async fn run(acts: Vec<Act>, folders: Option<&Path>) {
     let mut mortal = Mortal::new(folders).await;
-    let mut truth = Truth { defaults: ["BP_CORE", "BP_LAMP"].map(str::to_owned).into(), ..Truth::default() };
-    let mut readers = [reader(), reader(), reader()];
-    let writers = [first(), second(), other_client()];
+    let mut truth = Truth { defaults: BTreeSet::from(["BP_CORE", "BP_LAMP"]), ..Truth::default() };
+    let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
         let bench = &mortal.bench;
+        // No two acts at the same moment.
+        bench.clock.advance(Duration::from_millis(1));
+        let now = bench.clock.now();
         match act {
             Act::Write { who, ops, overrule, end } => {
-                let names: Vec<(&str, bool)> =
-                    ops.iter().map(|(at, adds)| (products()[*at], *adds)).collect();
                 let op = |(key, adds): &(&str, bool)| match (adds, overrule) {
                     (false, _) => remove(key),
                     (true, true) => add_anyway(key),
                     (true, false) => add(key),
                 };
+                let names: Vec<(&'static str, bool)> =
+                    ops.iter().map(|(at, adds)| (products()[*at], *adds)).collect();
                 let ops = names.iter().map(op).collect();
-                let Some(answered) = mortal.write(&writers[who], ops, end).await else { continue };
-                let ended: BTreeSet<u64> = answered.outcomes().into_iter().map(|(index, _)| index).collect();
-                for (index, (key, adds)) in (0..).zip(names) {
-                    if !ended.contains(&index) {
-                        truth.apply(key, adds);
+                let (mut after, mut expected) = (truth.clone(), Vec::new());
+                for (index, (key, adds)) in (0..).zip(&names) {
+                    match after.op(who, key, *adds, overrule, now) {
+                        "" => {}
+                        end => expected.push((index, end.to_owned())),
                     }
+                }
+                if let Some(answered) = mortal.write(who, ops, end).await {
+                    assert_eq!(answered.outcomes(), expected, "{who} {names:?} {overrule}");
+                    assert_eq!(answered.counts().0 as usize, names.len() - expected.len());
+                    truth = after;
                 }
             }
             Act::Defaults(bits) => {
-                let granted: Vec<&'static str> = products()
-                    .into_iter()
-                    .enumerate()
-                    .filter(|(at, _)| bits >> at & 1 == 1)
-                    .map(|(_, key)| key)
-                    .collect();
-                truth.defaults = granted.iter().map(|key| (*key).to_owned()).collect();
+                let products = products().into_iter().enumerate();
+                let granted = products.filter(|(at, _)| bits >> at & 1 == 1).map(|(_, key)| key);
+                let granted: Vec<&'static str> = granted.collect();
+                truth.grant(granted.iter().copied().collect(), now);
                 bench.defaults(granted).await;
             }
             Act::Page { reader, limit } => {
-                let reader = &mut readers[reader];
+                let (reader, member) = &mut readers[reader];
                 if reader.page(bench, limit).await {
-                    assert_eq!(reader.entries, truth.set(), "at the end of the feed");
+                    assert_eq!(reader.entries, truth.set(*member), "at the end of the feed");
                 }
+                continue;
             }
             Act::Advance(days) => bench.clock.advance(u32::from(days) * DAY),
-            Act::StepBack(seconds) => bench.clock.step_back(Duration::from_secs(seconds.into())),
+            Act::StepBack(seconds) => {
+                let back = Duration::from_secs(seconds.into());
+                if !truth.recalls(now, now.minus(back)) {
+                    bench.clock.step_back(back);
+                }
+            }
             Act::Sweep(most) => drop(bench.retain(most.into()).await),
             Act::Restore => {
                 let renew = |connection: &rusqlite::Connection| {
@@ -236,21 +310,22 @@ async fn run(acts: Vec<Act>, folders: Option<&Path>) {
                 bench.store.write(renew).await.expect("an epoch");
             }
         }
+        for (member, caller) in [first(), other_member()].iter().enumerate() {
+            let held: BTreeMap<String, bool> = mortal.bench.held(caller).await.into_iter().collect();
+            assert_eq!(held, truth.set(member), "a snapshot of {}", MEMBERS[member]);
+        }
     }
-    let bench = &mortal.bench;
-    let held: BTreeMap<String, bool> = bench.held(&first()).await.into_iter().collect();
-    assert_eq!(held, truth.set(), "a snapshot");
-    for mut reader in readers {
-        reader.read_on(bench, 3).await;
-        assert_eq!(reader.entries, truth.set(), "a replica");
+    for (mut reader, member) in readers {
+        reader.read_on(&mortal.bench, 3).await;
+        assert_eq!(reader.entries, truth.set(member), "a replica of {}", MEMBERS[member]);
     }
 }
 
 proptest! {
     #![proptest_config(cases(64))]
 
-    /// FED-02, FED-03, FED-04, FED-05, FED-06, FED-07, FED-08, FED-09, FED-10, BPR-10, LIM-13: see the
-    /// head of this file.
+    /// BPR-05, BPR-06, BPR-07, BPR-08, BPR-10, FED-02, FED-03, FED-04, FED-05, FED-06, FED-07, FED-08, FED-09, FED-10,
+    /// LIM-13, WRT-02: see the head of this file.
     #[test]
     fn whoever_reads_to_the_end_has_what_the_server_has(acts in prop::collection::vec(act(false), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -277,19 +352,19 @@ proptest! {
 async fn every_step_is_one_to_die_at() {
     let folders = tempfile::tempdir().expect("a folder");
     let mut mortal = Mortal::new(Some(folders.path())).await;
-    let mut reader = reader();
+    let mut reader = reader(first());
     reader.read_on(&mortal.bench, 9).await;
     for (lives, step) in (1..).zip(Step::ALL) {
-        let answered = mortal.write(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Dies(step)).await;
+        let answered = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Dies(step)).await;
         assert!(answered.is_none(), "{step:?}");
         assert_eq!(mortal.fate.lock().expect("a fate").life, lives);
         assert!(reader.page(&mortal.bench, 9).await, "{step:?}: the cursor goes on");
         assert_eq!(reader.entries.len(), 2, "{step:?}: the default ones");
     }
-    mortal.write(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")], End::DiesAfter).await;
+    mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], End::DiesAfter).await;
     assert!(reader.page(&mortal.bench, 9).await);
     assert_eq!(reader.entries.len(), 4);
-    let again = mortal.write(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Answered).await;
+    let again = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Answered).await;
     assert_eq!(again.expect("an answer").counts(), (0, 2, 0));
 }
 
@@ -314,7 +389,7 @@ async fn readers_follow_writers_at_work() {
     let readers = (1..4_u8).map(|limit| {
         let bench = Arc::clone(&bench);
         tokio::spawn(async move {
-            let mut reader = reader();
+            let mut reader = reader(first());
             for _ in 0..60 {
                 reader.page(&bench, limit).await;
             }

@@ -1,7 +1,9 @@
-//! Any interleaving of installations, the web, gifts, renamed units, memberships that end and readers, against
-//! the plainest interpreter of the ops: every op ends as it says, every ship is as it says, no link is doubled,
-//! and readers have it all.
+//! Any interleaving of installations and the web of two members, of gifts, renamed units, memberships that end and
+//! readers, against the plainest interpreter of the ops: every op ends as it says, every ship is as it says, no link is
+//! doubled, and readers have all of their member's and nothing else.
 
+use exchange_api::Contract as _;
+use exchange_api::types::ShipChangeSet;
 use exchange_service::feed::Author;
 use exchange_service::ids::UnitId;
 use proptest::prelude::*;
@@ -41,15 +43,23 @@ struct Upsert {
 
 #[derive(Clone, Debug)]
 enum Act {
+    /// One of the [`writers`].
     Write {
         who: usize,
         wishes: Vec<Wish>,
         dry: bool,
     },
-    Give(usize),
+    /// A member gives the other one a ship, theirs or not.
+    Give {
+        member: usize,
+        ship: usize,
+    },
     Rename(u8),
-    /// The member joins or leaves the units, by bits.
-    Units(u8),
+    /// A member joins or leaves the units, by bits.
+    Units {
+        member: usize,
+        bits: u8,
+    },
     Page {
         reader: usize,
         limit: u8,
@@ -88,18 +98,17 @@ fn wish() -> impl Strategy<Value = Wish> {
 
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
-        12 => (0_usize..4, ops(wish), prop::bool::weighted(0.1))
+        12 => (0_usize..6, ops(wish), prop::bool::weighted(0.1))
             .prop_map(|(who, wishes, dry)| Act::Write { who, wishes, dry }),
-        1 => (0_usize..8).prop_map(Act::Give),
+        2 => (0_usize..2, 0_usize..8).prop_map(|(member, ship)| Act::Give { member, ship }),
         1 => any::<u8>().prop_map(Act::Rename),
-        2 => (0_u8..8).prop_map(Act::Units),
-        6 => (0_usize..2, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
+        2 => (0_usize..2, 0_u8..8).prop_map(|(member, bits)| Act::Units { member, bits }),
+        6 => (0_usize..3, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
         1 => select(vec![1, 45, 91]).prop_map(Act::Advance),
         1 => Just(Act::Sweep),
     ]
 }
 
-const WEB: usize = 3;
 const UNITS: [&str; 3] = ["u-1", "u-2", "u-3"];
 const TYPES: [&str; 3] = ["hauler", "miner", "none"];
 const PLACES: [&str; 4] = ["", "City", "Station", "Cellar"];
@@ -117,8 +126,12 @@ struct Plain {
     version: i64,
 }
 
-/// What the specification says, over maps. A ship that was just made has a name of the model's own until the
-/// service is asked for its id.
+fn is_on_the_web(who: usize) -> bool {
+    writers()[who].0.is_none()
+}
+
+/// What the specification says, over maps, for one member. A ship that was just made has a name of the model's own
+/// until the service is asked for its id.
 #[derive(Clone, Default)]
 struct Oracle {
     ships: BTreeMap<String, Plain>,
@@ -138,7 +151,7 @@ impl Oracle {
     }
 
     fn tie(&mut self, who: usize, external: &str, ship: &str) {
-        if who != WEB {
+        if !is_on_the_web(who) {
             self.links.insert((who, external.to_owned()), ship.to_owned());
         }
     }
@@ -150,7 +163,7 @@ impl Oracle {
         match self.link_of(who, ship) {
             Some(link) if link == external => "unchanged -",
             Some(_) => "rejected LINK_TARGET_TAKEN",
-            None if who == WEB => "unchanged -",
+            None if is_on_the_web(who) => "unchanged -",
             None => {
                 self.tie(who, external, ship);
                 ""
@@ -177,10 +190,16 @@ impl Oracle {
         ""
     }
 
-    fn lose(&mut self, ship: &str, by: usize, now: Moment) {
-        self.ships.remove(ship);
+    fn lose(&mut self, ship: &str, by: usize, now: Moment) -> Option<Plain> {
         self.links.retain(|_, to| to != ship);
+        let lost = self.ships.remove(ship)?;
         self.gone.insert(ship.to_owned(), (now, by));
+        Some(lost)
+    }
+
+    /// Gets a ship as it is, a version later, without anybody's id of it.
+    fn get(&mut self, ship: &str, given: Plain) {
+        self.ships.insert(ship.to_owned(), Plain { version: given.version + 1, ..given });
     }
 
     fn upsert(&mut self, who: usize, op: &Sent, now: Moment) -> &'static str {
@@ -214,7 +233,7 @@ impl Oracle {
             if self.links.contains_key(&(who, external.clone())) {
                 return "rejected VERSION_CONFLICT";
             }
-            if gone.is_some_and(|by| by != who) && who != WEB && !upsert.overrule {
+            if gone.is_some_and(|by| by != who) && !is_on_the_web(who) && !upsert.overrule {
                 return "rejected REMOVED_ELSEWHERE";
             }
             let only = if self.units.len() == 1 { self.units.first().cloned() } else { None };
@@ -259,7 +278,7 @@ impl Oracle {
             new.counter += 1;
         }
         new.version += i64::from(differs);
-        if new == old && (link.is_some() || who == WEB) {
+        if new == old && (link.is_some() || is_on_the_web(who)) {
             return "unchanged -";
         }
         if new != old {
@@ -302,22 +321,19 @@ fn plain(item: &Value) -> (String, (Option<String>, Plain)) {
     (text("/shipId").expect("an id"), (text("/externalId"), plain))
 }
 
-fn reader() -> Reader<Plain> {
+fn reader(caller: Caller) -> Reader<Plain> {
     let entry = |item: &Value| {
         let (id, (_, plain)) = plain(item);
         (id, plain)
     };
-    Reader::new(first(), SHIPS, entry)
-}
-
-fn writers() -> [Caller; 3] {
-    [first(), second(), other_client()]
+    Reader::new(caller, SHIPS, entry)
 }
 
 /// The world and what it should be.
 struct World {
     bench: Bench,
-    oracle: Oracle,
+    /// By member.
+    oracles: [Oracle; 2],
     /// Every id that was ever seen, and some that are nobody's.
     ids: Vec<String>,
 }
@@ -329,8 +345,9 @@ impl World {
 
     async fn write(&mut self, who: usize, wishes: &[Wish], dry: bool) {
         let now = self.bench.clock.now();
-        let kept = self.oracle.clone();
-        self.oracle.changed.clear();
+        let (caller, member) = writers()[who].clone();
+        let kept = self.oracles[member].clone();
+        self.oracles[member].changed.clear();
         let (mut ops, mut expected) = (Vec::new(), Vec::new());
         for (index, wish) in wishes.iter().enumerate() {
             let (op, end) = self.one(who, wish, &kept, now);
@@ -340,20 +357,18 @@ impl World {
             }
         }
         let body = json!({ "ops": ops, "dryRun": dry });
-        let result = if who == WEB {
-            let ops = if dry { Vec::new() } else { ops };
-            if ops.is_empty() {
-                self.oracle = kept;
-                return;
+        let result = match caller {
+            Some(caller) => self.bench.post(&caller, FLY, body.clone()).await,
+            None => {
+                let body = ShipChangeSet::parse_valid(body.to_string().as_bytes()).expect("a change set");
+                let member = MemberId::new(MEMBERS[member]);
+                let changed = self.bench.backend().change_ships(&member, Author::Web, body).await;
+                Answered::of(&changed.expect("a change"))
             }
-            let body = on_the_web(&self.bench, Author::Web, ops).await;
-            Answered { status: 200, headers: HeaderMap::new(), bytes: Vec::new(), body }
-        } else {
-            self.bench.post(&writers()[who], FLY, body.clone()).await
         };
         assert_eq!(result.outcomes(), expected, "{body}");
         if dry {
-            self.oracle = kept;
+            self.oracles[member] = kept;
         } else {
             self.learn(who).await;
         }
@@ -362,17 +377,18 @@ impl World {
     /// One op: what is sent, and how the interpreter ends it.
     fn one(&mut self, who: usize, wish: &Wish, before: &Oracle, now: Moment) -> (Value, &'static str) {
         let external = |at: &usize| format!("e-{at}");
+        let (_, member) = writers()[who];
         match wish {
             Wish::Link { external: at, ship } => {
                 let (external, ship) = (external(at), self.id(*ship));
                 let op = json!({ "op": "link", "externalId": external, "shipId": ship });
-                (op, self.oracle.link(who, &external, &ship))
+                (op, self.oracles[member].link(who, &external, &ship))
             }
             Wish::Remove { ship, stale } => {
                 let ship = self.id(*ship);
                 let version = before.ships.get(&ship).map_or(1, |plain| plain.version) + i64::from(*stale);
                 let op = json!({ "op": "remove", "shipId": ship, "version": version });
-                (op, self.oracle.remove(who, &ship, version, now))
+                (op, self.oracles[member].remove(who, &ship, version, now))
             }
             Wish::Upsert(upsert) => {
                 let ship_id = upsert.ship.map(|at| self.id(at));
@@ -387,30 +403,31 @@ impl World {
                     counter,
                     upsert: (**upsert).clone(),
                 };
-                (written(&sent), self.oracle.upsert(who, &sent, now))
+                (written(&sent), self.oracles[member].upsert(who, &sent, now))
             }
         }
     }
 
     /// Ships that were just made get the ids that the service gave them.
     async fn learn(&mut self, who: usize) {
-        let made: Vec<String> =
-            self.oracle.ships.keys().filter(|id| id.starts_with("new-")).cloned().collect();
+        let (caller, member) = writers()[who].clone();
+        let oracle = &mut self.oracles[member];
+        let made: Vec<String> = oracle.ships.keys().filter(|id| id.starts_with("new-")).cloned().collect();
         if made.is_empty() {
             return;
         }
-        let reader = writers().into_iter().nth(who).unwrap_or_else(first);
+        let reader = caller.unwrap_or_else(|| [first(), other_member()][member].clone());
         let (items, _) = self.bench.page(&reader, SHIPS, &mut String::new()).await;
         for made in made {
-            let link = self.oracle.link_of(who, &made);
+            let link = oracle.link_of(who, &made);
             let is_it = |item: &&Value| {
                 let (id, (external, shown)) = plain(item);
-                !self.ids.contains(&id) && external == link && self.oracle.ships[&made] == shown
+                !self.ids.contains(&id) && external == link && oracle.ships[&made] == shown
             };
             let (id, _) = plain(items.iter().find(is_it).expect("the new ship"));
-            let ship = self.oracle.ships.remove(&made).expect("a ship");
-            self.oracle.ships.insert(id.clone(), ship);
-            for to in self.oracle.links.values_mut().filter(|to| **to == made) {
+            let ship = oracle.ships.remove(&made).expect("a ship");
+            oracle.ships.insert(id.clone(), ship);
+            for to in oracle.links.values_mut().filter(|to| **to == made) {
                 to.clone_from(&id);
             }
             self.ids.push(id);
@@ -419,10 +436,11 @@ impl World {
 
     /// What has to hold at any moment.
     async fn check(&self) {
-        for (who, caller) in writers().into_iter().enumerate() {
+        for (who, (caller, member)) in writers().into_iter().enumerate() {
+            let Some(caller) = caller else { continue };
             let (items, _) = self.bench.page(&caller, SHIPS, &mut String::new()).await;
             let shown: BTreeMap<String, (Option<String>, Plain)> = items.iter().map(plain).collect();
-            assert_eq!(shown, self.oracle.shown(who));
+            assert_eq!(shown, self.oracles[member].shown(who));
             let links: Vec<&String> = shown.values().filter_map(|(link, _)| link.as_ref()).collect();
             assert_eq!(links.iter().collect::<BTreeSet<_>>().len(), links.len(), "no link is doubled");
         }
@@ -460,20 +478,25 @@ fn written(sent: &Sent) -> Value {
 }
 
 async fn run(acts: Vec<Act>) {
-    let oracle = Oracle { units: BTreeSet::from(["u-1".to_owned()]), ..Oracle::default() };
-    let mut world = World { bench: Bench::unguarded().await, oracle, ids: vec!["nobodys".to_owned()] };
-    let mut readers = [reader(), reader()];
-    let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
+    let in_units = |units: &[&str]| Oracle {
+        units: units.iter().map(|unit| (*unit).to_owned()).collect(),
+        ..Oracle::default()
+    };
+    let oracles = [in_units(&["u-1"]), in_units(&["u-1", "u-2"])];
+    let mut world = World { bench: Bench::unguarded().await, oracles, ids: vec!["nobodys".to_owned()] };
+    let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
         let now = world.bench.clock.now();
         match act {
             Act::Write { who, wishes, dry } => world.write(who, &wishes, dry).await,
-            Act::Give(at) => {
-                let id = world.id(at);
-                let given = world.bench.backend().give_ship(&one, Author::Web, &id, &two).await;
-                assert_eq!(given.expect("a gift"), world.oracle.ships.contains_key(&id));
-                if world.oracle.ships.contains_key(&id) {
-                    world.oracle.lose(&id, WEB, now);
+            Act::Give { member, ship } => {
+                let (id, other) = (world.id(ship), 1 - member);
+                let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
+                let given = world.bench.backend().give_ship(&from, Author::Web, &id, &to).await;
+                let lost = world.oracles[member].lose(&id, web_of(member), now);
+                assert_eq!(given.expect("a gift"), lost.is_some());
+                if let Some(lost) = lost {
+                    world.oracles[other].get(&id, lost);
                 }
             }
             Act::Rename(number) => {
@@ -485,18 +508,21 @@ async fn run(acts: Vec<Act>) {
                     .await;
                 assert!(renamed.expect("a unit"));
             }
-            Act::Units(bits) => {
+            Act::Units { member, bits } => {
                 let units = UNITS.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
-                world.oracle.units = units.map(|(_, unit)| (*unit).to_owned()).collect();
-                world.bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
-                for unit in &world.oracle.units {
-                    let sql = format!("INSERT INTO membership (member, unit) VALUES ('m-1', '{unit}')");
+                world.oracles[member].units = units.map(|(_, unit)| (*unit).to_owned()).collect();
+                let member_id = MEMBERS[member];
+                world.bench.sql(format!("DELETE FROM membership WHERE member = '{member_id}'")).await;
+                for unit in &world.oracles[member].units {
+                    let sql =
+                        format!("INSERT INTO membership (member, unit) VALUES ('{member_id}', '{unit}')");
                     world.bench.sql(sql).await;
                 }
             }
             Act::Page { reader, limit } => {
-                if readers[reader].page(&world.bench, limit).await {
-                    assert_eq!(readers[reader].entries, world.oracle.ships, "at the end of the feed");
+                let (reader, member) = &mut readers[reader];
+                if reader.page(&world.bench, limit).await {
+                    assert_eq!(reader.entries, world.oracles[*member].ships, "at the end of the feed");
                 }
                 continue;
             }
@@ -505,9 +531,9 @@ async fn run(acts: Vec<Act>) {
         }
         world.check().await;
     }
-    for mut reader in readers {
+    for (mut reader, member) in readers {
         reader.read_on(&world.bench, 3).await;
-        assert_eq!(reader.entries, world.oracle.ships, "a replica");
+        assert_eq!(reader.entries, world.oracles[member].ships, "a replica of {}", MEMBERS[member]);
     }
 }
 

@@ -1,7 +1,6 @@
-//! Any interleaving of clients, the web, reservations, offers, gifts and readers, against the plainest
-//! interpreter of the eight steps: every op ends as it says, every lot holds what it says, nothing is below
-//! zero, nothing is reserved or offered beyond its row, and readers have it all.
-//!
+//! Any interleaving of clients and the web of two members, of reservations, offers, gifts and readers, against the
+//! plainest interpreter of the eight steps: every op ends as it says, every lot holds what it says, nothing is below
+//! zero, nothing is reserved or offered beyond its row, and readers have all of their member's and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +35,7 @@ struct Wish {
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// One of three installations, or the web.
+    /// One of the [`writers`].
     Write {
         who: usize,
         wishes: Vec<Wish>,
@@ -48,11 +47,25 @@ enum Act {
         from: usize,
         to: usize,
     },
-    Rebook(usize, usize),
-    Reserve(usize),
+    Rebook {
+        member: usize,
+        lot: usize,
+        keeping: usize,
+    },
+    Reserve {
+        member: usize,
+        lot: usize,
+    },
     Release,
-    Offer(usize),
-    Give(usize),
+    Offer {
+        member: usize,
+        lot: usize,
+    },
+    /// A member gives the other one a lot.
+    Give {
+        member: usize,
+        lot: usize,
+    },
     Marking(bool),
     Page {
         reader: usize,
@@ -72,18 +85,24 @@ fn wish() -> impl Strategy<Value = Wish> {
     })
 }
 
+/// The first one more often, so that there is much of one member's.
+fn member() -> impl Strategy<Value = usize> {
+    select(vec![0, 0, 1])
+}
+
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
-        10 => (0_usize..4, ops(wish), prop::bool::weighted(0.1))
+        10 => (0_usize..6, ops(wish), prop::bool::weighted(0.1))
             .prop_map(|(who, wishes, dry)| Act::Write { who, wishes, dry }),
-        3 => (0_usize..4, 0_usize..10, 0_usize..10).prop_map(|(who, from, to)| Act::Move { who, from, to }),
-        3 => (0_usize..10, 0_usize..4).prop_map(|(lot, keeping)| Act::Rebook(lot, keeping)),
-        2 => (0_usize..10).prop_map(Act::Reserve),
+        3 => (0_usize..6, 0_usize..10, 0_usize..10).prop_map(|(who, from, to)| Act::Move { who, from, to }),
+        3 => (member(), 0_usize..10, 0_usize..4)
+            .prop_map(|(member, lot, keeping)| Act::Rebook { member, lot, keeping }),
+        2 => (member(), 0_usize..10).prop_map(|(member, lot)| Act::Reserve { member, lot }),
         1 => Just(Act::Release),
-        2 => (0_usize..10).prop_map(Act::Offer),
-        1 => (0_usize..10).prop_map(Act::Give),
+        2 => (member(), 0_usize..10).prop_map(|(member, lot)| Act::Offer { member, lot }),
+        1 => (member(), 0_usize..10).prop_map(|(member, lot)| Act::Give { member, lot }),
         1 => any::<bool>().prop_map(Act::Marking),
-        6 => (0_usize..2, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
+        6 => (0_usize..3, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
         1 => select(vec![1, 45, 91]).prop_map(Act::Advance),
         1 => Just(Act::Sweep),
     ]
@@ -92,21 +111,34 @@ fn act() -> impl Strategy<Value = Act> {
 /// What the specification says, over maps.
 #[derive(Default)]
 struct Oracle {
-    held: BTreeMap<At, i64>,
-    reserved: BTreeMap<At, i64>,
-    /// When a lot was emptied last, and by whom.
-    emptied: BTreeMap<At, (Moment, usize)>,
-    given: BTreeMap<At, i64>,
+    members: [Shelves; 2],
     no_marking: bool,
 }
 
-const WEB: usize = 3;
+/// One member's lots.
+#[derive(Clone, Default)]
+struct Shelves {
+    held: BTreeMap<At, i64>,
+    reserved: BTreeMap<At, i64>,
+    /// When a lot was emptied last, and by which writer.
+    emptied: BTreeMap<At, (Moment, usize)>,
+}
 
-impl Oracle {
+impl Shelves {
     fn held(&self, at: At) -> i64 {
         self.held.get(&at).copied().unwrap_or(0)
     }
 
+    fn reserved(&self, at: At) -> i64 {
+        self.reserved.get(&at).copied().unwrap_or(0)
+    }
+
+    fn lots(&self) -> BTreeMap<At, i64> {
+        self.held.iter().filter(|(_, held)| **held > 0).map(|(at, held)| (*at, *held)).collect()
+    }
+}
+
+impl Oracle {
     /// How one op ends: nothing when it is applied.
     fn set(
         &mut self,
@@ -120,7 +152,9 @@ impl Oracle {
         if at.stolen && to > 0 && self.no_marking {
             return "rejected STOLEN_MARKING_DISABLED";
         }
-        let held = self.held(at);
+        let (caller, member) = &writers()[who];
+        let shelves = &mut self.members[*member];
+        let held = shelves.held(at);
         if held != expected {
             return "rejected VERSION_CONFLICT";
         }
@@ -128,26 +162,22 @@ impl Oracle {
             return "unchanged -";
         }
         if held == 0
-            && who != WEB
+            && caller.is_some()
             && !overrule
-            && let Some((then, by)) = self.emptied.get(&at)
+            && let Some((then, by)) = shelves.emptied.get(&at)
             && *by != who
             && now.since(*then) <= 90 * DAY
         {
             return "rejected REMOVED_ELSEWHERE";
         }
-        if to < held && held - to > held - self.reserved.get(&at).copied().unwrap_or(0) {
+        if to < held && held - to > held - shelves.reserved(at) {
             return "rejected STOCK_EARMARKED";
         }
-        self.held.insert(at, to);
+        shelves.held.insert(at, to);
         if to == 0 {
-            self.emptied.insert(at, (now, who));
+            shelves.emptied.insert(at, (now, who));
         }
         ""
-    }
-
-    fn lots(&self) -> BTreeMap<At, i64> {
-        self.held.iter().filter(|(_, held)| **held > 0).map(|(at, held)| (*at, *held)).collect()
     }
 }
 
@@ -164,9 +194,9 @@ fn lot(item: &Value) -> (At, i64) {
     (at, (amount * thousandths).round() as i64)
 }
 
-fn reader() -> Reader<(At, i64)> {
+fn reader(caller: Caller) -> Reader<(At, i64)> {
     let entry = |item: &Value| (item["key"].as_str().expect("a text").to_owned(), lot(item));
-    Reader::new(first(), STOCK, entry)
+    Reader::new(caller, STOCK, entry)
 }
 
 /// What a replica has, each lot once.
@@ -196,12 +226,13 @@ impl World {
     async fn write(&mut self, who: usize, wishes: &[Wish], dry: bool) {
         let (all, now) = (all(), self.bench.clock.now());
         let before = self.offers().await;
-        let kept = (self.oracle.held.clone(), self.oracle.emptied.clone());
+        let (caller, member) = writers()[who].clone();
+        let kept = self.oracle.members.clone();
         let (mut ops, mut expected, mut applied) = (Vec::new(), Vec::new(), 0_u64);
         for (index, wish) in wishes.iter().enumerate() {
             let at = all[wish.lot];
             let to = amount(wish.to, at);
-            let seen = self.oracle.held(at) + i64::from(wish.stale);
+            let seen = self.oracle.members[member].held(at) + i64::from(wish.stale);
             let op = at.set(number(seen, at), number(to, at));
             ops.push(with(op, "override", json!(wish.overrule)));
             match self.oracle.set(who, at, seen, to, wish.overrule, now) {
@@ -210,21 +241,20 @@ impl World {
             }
         }
         let body = json!({ "ops": ops, "dryRun": dry });
-        let result = if who == WEB {
-            let body = StockChangeSet::parse_valid(body.to_string().as_bytes()).expect("a change set");
-            let member = MemberId::new("m-1");
-            let changed = self.bench.backend().change_stock(&member, Author::Web, body);
-            let body = serde_json::to_value(changed.await.expect("a change")).expect("JSON");
-            Answered { status: 200, headers: HeaderMap::new(), bytes: Vec::new(), body }
-        } else {
-            let writers = [first(), second(), other_client()];
-            self.bench.post(&writers[who], SET, body.clone()).await
+        let result = match caller {
+            Some(caller) => self.bench.post(&caller, SET, body.clone()).await,
+            None => {
+                let body = StockChangeSet::parse_valid(body.to_string().as_bytes()).expect("a change set");
+                let member = MemberId::new(MEMBERS[member]);
+                let changed = self.bench.backend().change_stock(&member, Author::Web, body);
+                Answered::of(&changed.await.expect("a change"))
+            }
         };
         assert_eq!(result.outcomes(), expected, "{body}");
         assert_eq!(result.counts().0, applied);
         let after = self.offers().await;
         if dry {
-            (self.oracle.held, self.oracle.emptied) = kept;
+            self.oracle.members = kept;
             assert_eq!(before, after);
             return;
         }
@@ -246,9 +276,13 @@ impl World {
         rows.iter().map(one).collect()
     }
 
-    async fn key(&self, lot: usize) -> Option<String> {
-        let at = all()[lot];
-        if self.oracle.held(at) == 0 { None } else { Some(key(&self.bench, &first(), at).await) }
+    async fn key(&self, member: usize, lot: usize) -> Option<String> {
+        let (at, caller) = (all()[lot], [first(), other_member()][member].clone());
+        if self.oracle.members[member].held(at) == 0 {
+            None
+        } else {
+            Some(key(&self.bench, &caller, at).await)
+        }
     }
 
     /// What has to hold at any moment.
@@ -260,55 +294,57 @@ impl World {
                       UNION ALL SELECT 'lost', o.id FROM stock_offer o WHERE o.stock_row NOT IN \
                       (SELECT id FROM stock_row)";
         assert_eq!(self.bench.rows(broken).await, [""; 0]);
-        for (caller, held) in [(first(), self.oracle.lots()), (other_member(), self.oracle.given.clone())] {
+        for (caller, member) in readers() {
             let (items, _) = self.bench.page(&caller, STOCK, &mut String::new()).await;
             let lots: BTreeMap<At, i64> = items.iter().map(lot).collect();
             assert_eq!(lots.len(), items.len(), "each lot once");
-            assert_eq!(lots, held);
+            assert_eq!(lots, self.oracle.members[member].lots());
         }
     }
 }
 
 async fn run(acts: Vec<Act>) {
     let mut world = World { bench: Bench::unguarded().await, oracle: Oracle::default() };
-    let mut readers = [reader(), reader()];
-    let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
+    let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
         match act {
             Act::Write { who, wishes, dry } => world.write(who, &wishes, dry).await,
             Act::Move { who, from, to } => {
                 let (from_at, to_at) = (all()[from], all()[to]);
-                let (held, there) = (world.oracle.held(from_at), world.oracle.held(to_at));
+                let (_, member) = writers()[who];
+                let shelves = &world.oracle.members[member];
+                let (held, there) = (shelves.held(from_at), shelves.held(to_at));
                 if held == 0 || from == to || from_at.material != to_at.material {
                     continue;
                 }
-                let total: i64 = world.oracle.held.values().sum();
+                let total: i64 = shelves.held.values().sum();
                 let wish = |lot, to| Wish { lot, to, stale: false, overrule: true };
                 // Pieces are few, so that no sum is cut.
                 if to_at.is_counted() && held + there >= 100 {
                     continue;
                 }
-                let clash = world.oracle.reserved.get(&from_at).copied().unwrap_or(0) > 0
-                    || (world.oracle.no_marking && to_at.stolen);
+                let clash = shelves.reserved(from_at) > 0 || (world.oracle.no_marking && to_at.stolen);
                 if clash {
                     continue;
                 }
                 world.write(who, &[wish(from, 0), wish(to, held + there)], false).await;
-                assert_eq!(world.oracle.held.values().sum::<i64>(), total, "nothing is lost on the way");
+                let after: i64 = world.oracle.members[member].held.values().sum();
+                assert_eq!(after, total, "nothing is lost on the way");
             }
-            Act::Rebook(lot, keeping) => {
-                let Some(key) = world.key(lot).await else { continue };
+            Act::Rebook { member, lot, keeping } => {
+                let Some(key) = world.key(member, lot).await else { continue };
                 let keeping = match keeping {
                     0 => Keeping::Personal,
                     1 => Keeping::Shared,
                     unit => Keeping::Pool(format!("u-{}", unit - 1).into()),
                 };
-                let rebooked = world.bench.backend().rebook_stock(&one, Author::Web, &key, keeping).await;
+                let member = MemberId::new(MEMBERS[member]);
+                let rebooked = world.bench.backend().rebook_stock(&member, Author::Web, &key, keeping).await;
                 assert!(rebooked.expect("a rebooking"));
             }
-            Act::Reserve(lot) => {
-                let Some(key) = world.key(lot).await else { continue };
-                let of_lot = format!("member = 'm-1' AND lot = '{key}'");
+            Act::Reserve { member, lot } => {
+                let Some(key) = world.key(member, lot).await else { continue };
+                let of_lot = format!("member = '{}' AND lot = '{key}'", MEMBERS[member]);
                 world
                     .bench
                     .sql(format!(
@@ -323,33 +359,36 @@ async fn run(acts: Vec<Act>) {
                     ))
                     .await;
                 let sum: i64 = reserved.iter().map(|row| if row == "Integer(1)" { 1_i64 } else { 2 }).sum();
-                world.oracle.reserved.insert(all()[lot], sum);
+                world.oracle.members[member].reserved.insert(all()[lot], sum);
             }
             Act::Release => {
                 world.bench.sql("DELETE FROM stock_earmark").await;
-                world.oracle.reserved.clear();
+                world.oracle.members.iter_mut().for_each(|shelves| shelves.reserved.clear());
             }
-            Act::Offer(lot) => {
-                let Some(key) = world.key(lot).await else { continue };
+            Act::Offer { member, lot } => {
+                let Some(key) = world.key(member, lot).await else { continue };
                 world
                     .bench
                     .sql(format!(
                         "INSERT OR IGNORE INTO stock_offer SELECT id || '-o', id, (amount + 1) / 2 \
-                         FROM stock_row WHERE member = 'm-1' AND lot = '{key}' ORDER BY number DESC LIMIT 1"
+                         FROM stock_row WHERE member = '{}' AND lot = '{key}' ORDER BY number DESC LIMIT 1",
+                        MEMBERS[member]
                     ))
                     .await;
             }
-            Act::Give(lot) => {
-                let at = all()[lot];
-                let Some(key) = world.key(lot).await else { continue };
-                if world.oracle.reserved.get(&at).is_some_and(|reserved| *reserved > 0) {
+            Act::Give { member, lot } => {
+                let (at, other) = (all()[lot], 1 - member);
+                let Some(key) = world.key(member, lot).await else { continue };
+                if world.oracle.members[member].reserved(at) > 0 {
                     continue;
                 }
-                let given = world.bench.backend().give_stock(&one, Author::Web, &key, &two).await;
+                let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
+                let given = world.bench.backend().give_stock(&from, Author::Web, &key, &to).await;
                 assert!(given.expect("a gift"));
-                let held = world.oracle.held.insert(at, 0).unwrap_or(0);
-                *world.oracle.given.entry(at).or_default() += held;
-                world.oracle.emptied.insert(at, (world.bench.clock.now(), WEB));
+                let held = world.oracle.members[member].held.insert(at, 0).unwrap_or(0);
+                *world.oracle.members[other].held.entry(at).or_default() += held;
+                let emptied = (world.bench.clock.now(), web_of(member));
+                world.oracle.members[member].emptied.insert(at, emptied);
             }
             Act::Marking(on) => {
                 world.oracle.no_marking = !on;
@@ -363,8 +402,9 @@ async fn run(acts: Vec<Act>) {
                     .await;
             }
             Act::Page { reader, limit } => {
-                if readers[reader].page(&world.bench, limit).await {
-                    assert_eq!(has(&readers[reader]), world.oracle.lots(), "at the end of the feed");
+                let (reader, member) = &mut readers[reader];
+                if reader.page(&world.bench, limit).await {
+                    assert_eq!(has(reader), world.oracle.members[*member].lots(), "at the end of the feed");
                 }
                 continue;
             }
@@ -373,9 +413,9 @@ async fn run(acts: Vec<Act>) {
         }
         world.check().await;
     }
-    for mut reader in readers {
+    for (mut reader, member) in readers {
         reader.read_on(&world.bench, 3).await;
-        assert_eq!(has(&reader), world.oracle.lots(), "a replica");
+        assert_eq!(has(&reader), world.oracle.members[member].lots(), "a replica of {}", MEMBERS[member]);
     }
 }
 
