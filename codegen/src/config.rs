@@ -3,6 +3,15 @@
 //! Every option names something of the contract; one that no longer applies is an error, so
 //! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
 //! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
+//!
+//! ```
+//! use contract_codegen::config::{Config, Layout, UnboundedIntegers};
+//!
+//! let mut config = Config::default();
+//! config.output.layout = Layout::File;
+//! config.types.unbounded_integers = UnboundedIntegers::Exact;
+//! config.secrets.push("#/components/schemas/Token".to_owned());
+//! ```
 
 mod overlay;
 mod position;

@@ -26,7 +26,7 @@ pub use answers::{Answers, Case, Choice, Outcome, Payload};
 pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Row};
 pub(crate) use order::one_at_each_place;
 pub use parts::{Part, PartCount, PartForm};
-pub use streams::{Item, Streamed, StreamedAnswer, StreamedBody, Streams, check as check_streams};
+pub use streams::{Item, Streamed, StreamedBody, Streams, check as check_streams};
 pub use text::{Scalar, Shape};
 
 use contract_runtime::Json;

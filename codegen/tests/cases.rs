@@ -46,7 +46,5 @@ pub mod model;
 mod open;
 #[path = "harness/outside.rs"]
 pub mod outside;
-#[path = "harness/parts.rs"]
-mod parts;
 #[path = "harness/promises.rs"]
 mod promises;

@@ -1,10 +1,6 @@
 //! `report`: what is looser than the contract, assumed, lost, proven.
 
-use contract_codegen::{
-    engines::opinions,
-    proof::prove,
-    report::{self as reporting, Report},
-};
+use contract_codegen::{engines::opinions, report::Report};
 use serde_json::json;
 
 use super::{INTERNAL, args::ReportArgs, engines, failure::Failure, project, screen::Screen};
@@ -13,10 +9,7 @@ use super::{INTERNAL, args::ReportArgs, engines, failure::Failure, project, scre
 pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
     let project = project::selected(&args.inputs, &args.selected, args.reading)?;
     let contract = project.read_with(&|what| screen.step(what))?;
-    let count = contract.shapes.types.len();
-    let proofs = prove(&contract, |done| screen.step(&format!("proving {done} of {count} types")));
-    let plans = project.plans(&contract);
-    let mut report = reporting::report(&project.config, &contract, &plans, proofs);
+    let mut report = Report::of(&project, &contract, &|what| screen.step(what));
     if args.engines {
         screen.step("running progenitor and typify");
         report.engines = Some(opinions(&contract, &engines()));
@@ -47,7 +40,7 @@ fn verdict(report: &Report) -> (u8, Vec<String>) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use contract_codegen::proof::Proof;
+    use contract_codegen::report::Proof;
     use contract_runtime::Json;
 
     use super::*;

@@ -3,7 +3,7 @@
 //! It reads numbers as `f64` here: its exact mode would switch `serde_json` for every crate of
 //! the workspace. What `f64` cannot hold is out of its reach.
 
-use contract_codegen::load::load;
+use contract_codegen::Sources;
 use contract_runtime::{Json, Number, json_schema};
 
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
 /// A document's URI and content.
 fn documents(case: &Case) -> Vec<(String, Json)> {
     let inputs: Vec<_> = case.files().into_iter().map(|(_, path)| path).collect();
-    let sources = load(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
-    sources.sources.iter().map(|s| (s.uri.clone(), s.tree.to_json())).collect()
+    let sources = Sources::from_files(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
+    sources.documents().map(|(uri, document)| (uri.to_owned(), document)).collect()
 }
 
 /// Whether a document speaks 2020-12: the judge is asked about no other dialect.
