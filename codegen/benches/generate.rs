@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use contract_codegen::generate::Project;
+use contract_codegen::Project;
 
 fn main() {
     divan::main();

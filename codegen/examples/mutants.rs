@@ -4,7 +4,7 @@
 //!
 //! `cargo run -p contract-codegen --example mutants -- [COUNT] [FIRST]`. The package is left in
 //! `target/mutants`; a module `m4711` is the document of `MUTATION=4711` in `tests/mutations.rs`,
-//! `r4711` that of `RANDOM=4711` in `tests/random.rs`.
+//! `r4711` that of `RANDOM=4711` in `src/tests/random.rs`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -31,7 +31,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use contract_codegen::render::Files;
+use contract_codegen::Files;
 
 /// Types that stand inside each other, directly and in arrays.
 const CHAIN: usize = 400;

@@ -101,7 +101,7 @@ impl Build {
     }
 
     /// Writes a file, if it is not that already, and gives what it was made of:
-    /// [`Sources::files`](crate::load::Sources::files) of its contract.
+    /// [`Sources::files`](crate::Sources::files) of its contract.
     ///
     /// # Errors
     /// [`BuildError::Refused`] with every problem of the contract, [`BuildError::Write`] when the file cannot be

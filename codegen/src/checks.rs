@@ -11,6 +11,7 @@ mod check;
 mod containers;
 mod counts;
 pub mod enforced;
+#[cfg(test)]
 pub mod evaluate;
 mod focus;
 mod scalars;

@@ -4,8 +4,16 @@
 //! writes for people, [`Diagnostics::json_lines`] for programs.
 //!
 //! A *fault* is an error whose reader went on: it says what it took in its place
-//! ([`Diagnostic::mended`]). Readers report and recover, always; whether faults refuse a contract
-//! is decided in one place, [`Diagnostics::settle`].
+//! ([`Diagnostic::mend`]). Readers report and recover, always; whether faults refuse a contract
+//! is decided in one place, by [`Faults`].
+//!
+//! ```
+//! use contract_codegen::{Sources, diagnostics::Severity};
+//!
+//! let problems = Sources::from_texts(&[("seat.schema.json", "", r#"{"type": }"#)]).unwrap_err();
+//! assert!(problems.iter().all(|found| found.severity == Severity::Error && found.place.is_some()));
+//! assert!(problems.render(false).contains("seat.schema.json:1"));
+//! ```
 
 #[cfg(feature = "frames")]
 mod frame;
@@ -15,7 +23,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Deserialize;
 
-use crate::tree::{Place, SourceId};
+pub use crate::tree::{Place, SourceId, Span};
 
 /// How bad a problem is; errors sort first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,66 +81,66 @@ pub enum Faults {
 impl Diagnostic {
     /// An error.
     #[must_use]
-    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn error(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message)
     }
 
     /// A warning.
     #[must_use]
-    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn warning(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message)
     }
 
     /// A note.
     #[must_use]
-    pub fn note(code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn note(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Note, code, message)
     }
 
     /// A problem of a given severity.
     #[must_use]
-    pub fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { severity, code, message, place: None, labels: Vec::new(), help: None, mend: None }
     }
 
     /// Says where it is.
     #[must_use]
-    pub fn at(mut self, place: Place) -> Self {
+    pub(crate) fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
         self
     }
 
     /// Says where it is, when that is known.
     #[must_use]
-    pub fn maybe_at(mut self, place: Option<Place>) -> Self {
+    pub(crate) fn maybe_at(mut self, place: Option<Place>) -> Self {
         self.place = place;
         self
     }
 
     /// Adds another place and what it is (`first defined here`).
     #[must_use]
-    pub fn label(mut self, place: Place, text: impl Into<String>) -> Self {
+    pub(crate) fn label(mut self, place: Place, text: impl Into<String>) -> Self {
         self.labels.push((place, text.into()));
         self
     }
 
     /// Says what was taken in its place, as a clause: `it is left out`.
     #[must_use]
-    pub fn mended(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn mended(mut self, text: impl Into<String>) -> Self {
         self.mend = Some(text.into());
         self
     }
 
     /// Whether nobody could go on from here.
     #[must_use]
-    pub fn is_fatal(&self) -> bool {
+    pub(crate) fn is_fatal(&self) -> bool {
         self.severity == Severity::Error && self.mend.is_none()
     }
 
     /// Says what to do about it.
     #[must_use]
-    pub fn help(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
     }
@@ -140,15 +148,15 @@ impl Diagnostic {
 
 /// A text that places point into.
 #[derive(Clone, Debug)]
-pub struct Text {
+pub(crate) struct Text {
     /// What people call it: the name of a file.
-    pub name: String,
+    pub(crate) name: String,
     /// What stands in it.
-    pub text: Arc<str>,
+    pub(crate) text: Arc<str>,
 }
 
 /// Who holds texts that places point into.
-pub trait Texts {
+pub(crate) trait Texts {
     /// Each of them, with the id that places have.
     fn texts(&self) -> impl Iterator<Item = (SourceId, Text)>;
 
@@ -169,28 +177,28 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// None yet.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Adds one.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
     }
 
     /// Adds another run's, texts included.
-    pub fn append(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: Self) {
         self.list.extend(other.list);
         self.texts.extend(other.texts);
     }
 
     /// Leaves those that pass.
-    pub fn retain(&mut self, pass: impl FnMut(&Diagnostic) -> bool) {
+    pub(crate) fn retain(&mut self, pass: impl FnMut(&Diagnostic) -> bool) {
         self.list.retain(pass);
     }
 
     /// Remembers the texts of a holder, so that excerpts can be shown. Cheap: texts are shared.
-    pub fn attach(&mut self, holder: &impl Texts) {
+    pub(crate) fn attach(&mut self, holder: &impl Texts) {
         for each in &mut self.list {
             let labels = each.labels.iter_mut().map(|(place, _)| place);
             for place in each.place.iter_mut().chain(labels) {
@@ -210,12 +218,12 @@ impl Diagnostics {
 
     /// Whether any of them is an error that nothing was taken in place of.
     #[must_use]
-    pub fn has_fatal(&self) -> bool {
+    pub(crate) fn has_fatal(&self) -> bool {
         self.list.iter().any(Diagnostic::is_fatal)
     }
 
     /// Decides what mended errors are: warnings that say what was taken, or errors as before.
-    pub fn settle(&mut self, faults: Faults) {
+    pub(crate) fn settle(&mut self, faults: Faults) {
         if faults == Faults::Deny {
             return;
         }

@@ -8,8 +8,19 @@
 //! Schemas are compared by what they say together after `$ref` and `allOf` (`flat`), so that
 //! moving a definition or writing a reference out changes nothing. The verdicts come from the
 //! table in [`rules`]; where such a verdict must be cautious, `proof` asks whether it holds
-//! for this pair. Files are read by [`Version::open`] and [`Version::load`]; everything
-//! else here is pure.
+//! for this pair. Files are read by [`Version::open`] and [`Version::load`], and those of a
+//! revision by [`revision::open`]; [`mod@report`] prints, and everything else here is pure.
+//!
+//! ```
+//! use contract_codegen::drift::{Level, Options, Version, compare};
+//!
+//! let version = |schema: &str| Version::from_texts(&[("seat.schema.json", "", schema)]);
+//! let (old, new) = (version(r#"{"type": "integer"}"#)?, version(r#"{"type": "integer", "minimum": 1}"#)?);
+//! let drift = compare(&old, &new, &Options::default());
+//! assert_eq!(drift.writers(), Level::Breaking);
+//! assert_eq!(drift.changes[0].rule, "range-narrowed");
+//! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+//! ```
 
 mod annotations;
 mod arrays;
@@ -46,7 +57,7 @@ use crate::{
     api::Api,
     config::{Config, Input},
     diagnostics::{Diagnostic, Diagnostics, Faults},
-    load::{Sources, files, load},
+    load::{Sources, files},
     resolve::{ResolveOptions, UnknownKeywords, resolve},
     schema::Graph,
     stack::deep,
@@ -60,11 +71,11 @@ pub const CONFIGURATION: &str = "codegen.toml";
 #[derive(Clone, Debug)]
 pub struct Version {
     /// All schemas.
-    pub graph: Graph,
+    pub(crate) graph: Graph,
     /// One per OpenAPI document.
-    pub apis: Vec<Api>,
+    pub(crate) apis: Vec<Api>,
     /// The documents.
-    pub sources: Sources,
+    pub(crate) sources: Sources,
     /// How they were read.
     options: ResolveOptions,
     faults: Faults,
@@ -73,7 +84,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Reads files and folders; `mounts` answer URIs from folders, as in [`load`].
+    /// Reads files and folders; `mounts` answer URIs from folders, as in [`Sources::from_files`].
     ///
     /// # Errors
     /// Every problem of every file; unknown keywords are none here.
@@ -97,7 +108,7 @@ impl Version {
         (input, base): (&Input, &Path),
     ) -> Result<Self, Diagnostics> {
         deep(|| {
-            let mut sources = load(inputs, mounts)?;
+            let mut sources = Sources::from_files(inputs, mounts)?;
             let mut problems = Diagnostics::new();
             sources.mend_all(input, base, &|_| None, &mut problems);
             if problems.has_errors() {
@@ -161,10 +172,9 @@ impl Version {
         Ok(Self { graph, apis, sources, options, faults, files })
     }
 
-    /// The file of a source as it is found from where the version was given: from the folder, or
-    /// from the folder of the file or of the `codegen.toml`. `/` on every system.
+    /// The file of a source, as in [`Spot::file`].
     #[must_use]
-    pub fn file(&self, source: SourceId) -> String {
+    pub(crate) fn file(&self, source: SourceId) -> String {
         self.files.get(source.0 as usize).cloned().unwrap_or_default()
     }
 
@@ -187,6 +197,12 @@ impl Version {
             && all.len() == others.len()
             && all.iter().zip(others).all(|(one, other)| same(one, other))
             && self.sources.ids().all(|id| self.sources.is_input(id) == other.sources.is_input(id))
+    }
+
+    /// The identifiers of its schema documents: `$id`, or the URI that a document has by its place.
+    pub fn identifiers(&self) -> impl Iterator<Item = &str> {
+        let own = self.graph.resources.iter().filter(|resource| resource.root.is_some());
+        own.map(|resource| resource.uri.as_str())
     }
 
     /// `info.version` of the first OpenAPI document; empty without one.
@@ -257,7 +273,8 @@ impl fmt::Display for Level {
 /// Where something stands, in words that outlive the contract that was read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Spot {
-    /// The file as it is found from where its version was given ([`Version::file`]).
+    /// The file as it is found from where its version was given: from the folder, or from the folder of
+    /// the file or of the `codegen.toml`. `/` on every system.
     pub file: String,
     /// JSON Pointer in it.
     pub pointer: String,

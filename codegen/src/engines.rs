@@ -4,6 +4,16 @@
 //! read: progenitor's methods are held against the operations, typify's types are given documents,
 //! valid ones and such as break one rule. So what is said of them is what they do with this
 //! contract, in the versions that are linked here, and nothing that is generated depends on it.
+//!
+//! ```no_run
+//! use contract_codegen::{Project, engines::{Engines, opinions}};
+//!
+//! let project = Project { inputs: vec!["openapi.yaml".into()], ..Project::default() };
+//! for opinion in opinions(&project.read()?, &Engines::here()) {
+//!     println!("{} refuses {} parts of it", opinion.engine, opinion.refusals.len());
+//! }
+//! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+//! ```
 
 mod names;
 mod operations;
@@ -15,12 +25,14 @@ mod typify;
 
 use std::collections::BTreeMap;
 
-use contract_runtime::Json;
 use serde_json::Value;
 
 use self::names::Names;
 pub use self::process::{Engines, SUBCOMMAND, serve};
-use crate::{reading::Reading, schema::SchemaId, stack::deep};
+pub use crate::lower::{Loss, Lowered};
+use crate::{
+    diagnostics::Diagnostics, generate::Project, lower, plan::Side, reading::Reading, refine, stack::deep,
+};
 
 /// How many places are named where something is dropped.
 const NAMED: usize = 3;
@@ -82,6 +94,33 @@ pub fn draft_07(contract: &Reading) -> Value {
     deep(|| typify::document(contract, &Names::of(&contract.graph, &contract.api)))
 }
 
+/// The operations of a contract as one OpenAPI 3.0.3 document, which progenitor reads, and what it makes of
+/// them: an error wherever its methods say something else than the generated ones.
+///
+/// ```no_run
+/// use contract_codegen::{Project, engines::{Engines, lowered}};
+///
+/// let project = Project { inputs: vec!["openapi.yaml".into()], ..Project::default() };
+/// let contract = project.read()?;
+/// let (lowered, problems) = lowered(&project, &contract, &Engines::here());
+/// assert!(!problems.has_errors());
+/// for loss in &lowered.losses {
+///     println!("{}: {}", contract.whereabouts(&loss.place), loss.what);
+/// }
+/// # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+/// ```
+#[must_use]
+pub fn lowered(project: &Project, contract: &Reading, engines: &Engines) -> (Lowered, Diagnostics) {
+    deep(|| {
+        let plan = project.plan(contract, Side::Paths);
+        let mut lowered = lower::lower(&plan, &contract.graph, &contract.shapes);
+        let engine = |document: &Value, replaced: &[String]| engines.progenitor(document, replaced);
+        let mut diagnostics = refine::second_opinion(&plan, &mut lowered, &engine);
+        diagnostics.attach(&contract.sources);
+        (lowered, diagnostics)
+    })
+}
+
 /// Asks progenitor and typify what they make of a contract.
 #[must_use]
 pub fn opinions(contract: &Reading, engines: &Engines) -> Vec<Opinion> {
@@ -94,11 +133,4 @@ pub fn opinions(contract: &Reading, engines: &Engines) -> Vec<Opinion> {
         all.push(typify::ask(contract, engines, &names));
         all
     })
-}
-
-/// The valid documents that typify's type of a schema reads, each with the schema: what others are to
-/// read as well.
-#[must_use]
-pub fn read_by_typify(contract: &Reading, engines: &Engines) -> Vec<(SchemaId, Json)> {
-    deep(|| typify::read(contract, engines, &Names::of(&contract.graph, &contract.api)))
 }

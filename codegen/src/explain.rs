@@ -1,10 +1,23 @@
 //! Where something generated came from, why it looks that way, and what enforces its rules.
+//!
+//! ```
+//! use contract_codegen::{Project, Sources, explain::explain};
+//!
+//! let text = r#"{"type": "object", "properties": {"code": {"type": "string", "maxLength": 3}}}"#;
+//! let project = Project::default();
+//! let contract = project.understand(Sources::from_texts(&[("seat.schema.json", "", text)])?)?;
+//! let found = explain(&project, &contract, "Seat.code").unwrap_or_default();
+//! assert!(found[0].origins[0].starts_with("seat.schema.json:1"));
+//! assert!(found[0].text().contains("maxLength 3"));
+//! assert_eq!(explain(&project, &contract, "Seat.cod"), Err(Some("Seat.code".to_owned())));
+//! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+//! ```
 
-pub mod constraint;
+pub(crate) mod constraint;
 mod find;
 mod operation;
 mod print;
-pub mod reason;
+pub(crate) mod reason;
 
 use std::{
     cell::RefCell,
@@ -13,8 +26,9 @@ use std::{
 
 use contract_runtime::text::Lines;
 
+pub use self::constraint::How;
 use self::constraint::clip;
-pub use self::constraint::{Constraint, Constraints, How};
+pub(crate) use self::constraint::{Constraint, Constraints};
 use crate::{
     generate::Project,
     plan::{Plans, Side},
@@ -345,15 +359,17 @@ fn rules(constraints: Vec<Constraint>) -> Vec<Rule> {
     out
 }
 
-/// `file:line #/pointer`
-#[must_use]
-pub fn whereabouts(contract: &Reading, place: &Place) -> String {
-    Whereabouts::new(contract).of(place)
+impl Reading {
+    /// A place of the contract as people find it: `file:line #/pointer`.
+    #[must_use]
+    pub fn whereabouts(&self, place: &Place) -> String {
+        Whereabouts::new(self).of(place)
+    }
 }
 
 /// Where many places are, for whom the lines of a document are counted once.
 #[derive(Debug)]
-pub struct Whereabouts<'a> {
+pub(crate) struct Whereabouts<'a> {
     contract: &'a Reading,
     lines: RefCell<BTreeMap<SourceId, Lines>>,
 }
@@ -361,13 +377,13 @@ pub struct Whereabouts<'a> {
 impl<'a> Whereabouts<'a> {
     /// Of the documents of a contract.
     #[must_use]
-    pub fn new(contract: &'a Reading) -> Self {
+    pub(crate) fn new(contract: &'a Reading) -> Self {
         Self { contract, lines: RefCell::default() }
     }
 
     /// `file:line #/pointer`
     #[must_use]
-    pub fn of(&self, place: &Place) -> String {
+    pub(crate) fn of(&self, place: &Place) -> String {
         let Some(source) = self.contract.sources.get(place.source) else {
             return format!("#{}", place.pointer);
         };
@@ -380,7 +396,7 @@ impl<'a> Whereabouts<'a> {
 /// Every constraint of the contract with what enforces it, each once: a schema that several
 /// places share is written once.
 #[must_use]
-pub fn carried(contract: &Reading) -> Vec<Constraint> {
+pub(crate) fn carried(contract: &Reading) -> Vec<Constraint> {
     let shelves = Shelves::default();
     let tables = contract.tables(&shelves);
     let constraints = Constraints::new(contract, &tables);

@@ -16,10 +16,7 @@ use std::path::{Path, PathBuf};
 
 use self::modules::{Modules, Source};
 pub(crate) use self::options::RESERVED;
-pub use self::{
-    options::{select, selector},
-    output::FILE,
-};
+pub use self::options::{select, selector};
 use crate::{
     api::Api,
     command_line,
@@ -285,7 +282,7 @@ impl Project {
 
     /// What is decided about the operations of both sides.
     #[must_use]
-    pub fn plans<'a>(&'a self, contract: &'a Reading) -> Plans<'a> {
+    pub(crate) fn plans<'a>(&'a self, contract: &'a Reading) -> Plans<'a> {
         Plans { paths: self.plan(contract, Side::Paths), webhooks: self.plan(contract, Side::Webhooks) }
     }
 
@@ -296,7 +293,7 @@ impl Project {
 
     /// What is decided about the operations of one side.
     #[must_use]
-    pub fn plan<'a>(&'a self, contract: &'a Reading, side: Side) -> Plan<'a> {
+    pub(crate) fn plan<'a>(&'a self, contract: &'a Reading, side: Side) -> Plan<'a> {
         deep(|| plan(self.given(contract), side))
     }
 
@@ -314,22 +311,6 @@ impl Project {
             implied_objects: contract.options.implied_objects,
         }
     }
-}
-
-/// The operations of a plan as another engine takes them, and what that engine makes of it.
-#[cfg(feature = "engines")]
-#[must_use]
-pub fn lowered(
-    contract: &Reading,
-    plan: &Plan<'_>,
-    engine: &crate::refine::Engine<'_>,
-) -> (crate::lower::Lowered, Diagnostics) {
-    deep(|| {
-        let mut lowered = crate::lower::lower(plan, &contract.graph, &contract.shapes);
-        let mut diagnostics = crate::refine::second_opinion(plan, &mut lowered, engine);
-        diagnostics.attach(&contract.sources);
-        (lowered, diagnostics)
-    })
 }
 
 /// Documentation by lines.

@@ -3,6 +3,14 @@
 //!
 //! [`findings`] looks and decides nothing; [`codegen_toml`] writes. What `generate` would refuse
 //! with the defaults is settled there; all else stands as a comment.
+//!
+//! ```no_run
+//! use contract_codegen::init::{codegen_toml, findings};
+//!
+//! let found = findings(&["openapi.yaml".into()], &[], &|_| {})?;
+//! println!("{}", codegen_toml(&found, &["openapi.yaml".to_owned()]));
+//! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+//! ```
 
 mod pages;
 mod print;
@@ -101,7 +109,7 @@ fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics>
     }
     let (graph, api) = (&contract.graph, plans.paths.api);
     let mut found = Findings {
-        title: format!("{} {}", api.title, api.version).trim().to_owned(),
+        title: contract.title(),
         package: package::name(&api.title),
         operations: plans.paths.calls.len(),
         webhooks: plans.webhooks.calls.len(),

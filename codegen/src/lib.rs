@@ -1,5 +1,5 @@
-//! From any OpenAPI 3.1 / JSON Schema 2020-12 contract to Rust: typed models, validators, a
-//! client and a server interface.
+//! From any OpenAPI 3.0, 3.1 or 3.2 or JSON Schema 2020-12 contract to Rust: typed models,
+//! validators, a client and a server interface.
 //!
 //! A build script that generates one file and tells cargo what it was made of:
 //!
@@ -14,9 +14,36 @@
 //! ```
 //!
 //! [`Build`] is the short way, and a build script needs none of the features (`default-features = false`).
-//! [`generate::Project`] is what it stands on: it reads a contract and its options and gives files,
-//! which [`mod@write`] puts on disk; [`explain`], [`report`], `drift` and [`init`] look at what was decided.
-//! Problems are [`diagnostics::Diagnostics`], with file and JSON Pointer.
+//! [`Project`] is what it stands on: inputs and a [`config::Config`] in, a [`Reading`] or the [`Files`] of a
+//! whole output out, and [`Sources`] where documents are no files. Problems are
+//! [`diagnostics::Diagnostics`], with file and JSON Pointer.
+//!
+//! ```
+//! use contract_codegen::{Project, Sources, config::Layout};
+//!
+//! let mut project = Project::default();
+//! project.config.output.layout = Layout::File;
+//! let text = r#"{"title": "Seat", "type": "string", "pattern": "^[0-9]{1,2}[A-F]$"}"#;
+//! let contract = project.understand(Sources::from_texts(&[("seat.schema.json", "", text)])?)?;
+//! let generated = project.emit(contract)?;
+//! let (_, code) = generated.files.iter().next().ok_or("no file")?;
+//! assert!(code.contains("pub struct Seat"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Modules
+//!
+//! | | |
+//! |---|---|
+//! | [`config`] | what a `codegen.toml` decides |
+//! | [`diagnostics`] | what is wrong with a contract, and where |
+//! | [`write`](mod@write) | files on disk: written, or compared in CI |
+//! | [`init`] | a first `codegen.toml` for a contract |
+//! | [`explain`] | where something generated came from, and what enforces its rules |
+//! | [`report`] | what is looser than the contract, assumed, proven |
+//! | `drift` | what a new version of a contract breaks |
+//! | `engines` | what progenitor and typify make of a contract, and the contract in their words |
+//! | [`pattern`] | ECMA-262 patterns, run in linear time |
 //!
 //! # Features
 //!
@@ -31,67 +58,77 @@
 //!
 //! # Stages
 //!
-//! The stages are modules, in this order: [`load`], [`resolve`], [`prune`], [`shape`], [`plan`],
-//! [`tables`], [`emit`] with [`operations`], [`calls`], [`views`], [`client`], [`server`] and
-//! [`registry`], then [`render`] and [`mod@write`]; [`lower`] and `refine` ask another engine. [`generate`] runs
-//! them all; names are settled in [`naming`], before a part of a contract is taken. [`init`] writes a first
-//! `codegen.toml`.
+//! Behind [`Project`] stand the stages, a private module each: `load`, `resolve`, `prune`, `shape`, `plan`,
+//! `tables`, `emit` with `operations`, `calls`, `views`, `client`, `server` and `registry`, then `render` and
+//! [`write`](mod@write); `lower` and `refine` ask another engine. Names are settled in `naming`, before a part
+//! of a contract is taken.
+#![allow(unreachable_pub, reason = "the border is drawn here: what a private module shows is its siblings'")]
 
-pub mod api;
-pub mod arena;
-mod build;
-pub mod calls;
-#[cfg(feature = "proofs")]
-mod canonical;
-pub mod checks;
-pub mod client;
-mod command_line;
 pub mod config;
-pub mod credentials;
 pub mod diagnostics;
 #[cfg(feature = "proofs")]
 pub mod drift;
-pub mod emit;
 #[cfg(feature = "engines")]
 pub mod engines;
 pub mod explain;
-pub mod formats;
-pub mod generate;
-pub mod held;
 pub mod init;
-pub mod load;
-pub mod lower;
 #[cfg(feature = "mock")]
 pub mod mock;
-pub mod names;
-pub mod naming;
-pub mod operations;
-pub mod options;
-mod package;
 pub mod pattern;
-pub mod plan;
-pub mod proof;
-pub mod prune;
-pub mod reading;
-#[cfg(feature = "engines")]
-pub mod refine;
-pub mod registry;
-pub mod render;
 pub mod report;
-pub mod resolve;
-pub mod rust_types;
-pub mod schema;
-pub mod server;
-pub mod shape;
-pub mod shelf;
-mod stack;
-pub mod tables;
-pub mod together;
-pub mod tree;
-pub mod views;
-pub mod words;
 pub mod write;
 
+mod api;
+mod arena;
+mod build;
+mod calls;
+#[cfg(feature = "proofs")]
+mod canonical;
+mod checks;
+mod client;
+mod command_line;
+mod credentials;
+mod emit;
+mod formats;
+mod generate;
+mod held;
+mod load;
+#[cfg(feature = "engines")]
+mod lower;
+mod names;
+mod naming;
+mod operations;
+mod options;
+mod package;
+mod plan;
+mod proof;
+mod prune;
+mod reading;
+#[cfg(feature = "engines")]
+mod refine;
+mod registry;
+mod render;
+mod resolve;
+mod rust_types;
+mod schema;
+mod server;
+mod shape;
+mod shelf;
+mod stack;
+mod tables;
+mod together;
+mod tree;
+mod views;
+mod words;
+
 pub use build::{Build, BuildError};
+pub use generate::{Generated, Project, Step};
+pub use load::Sources;
 #[cfg(feature = "mock")]
 pub use mock::Mock;
+pub use prune::Whole;
+pub use reading::Reading;
+pub use render::Files;
+
+#[cfg(test)]
+mod tests;

@@ -17,9 +17,10 @@ use std::{
     sync::Arc,
 };
 
+use contract_runtime::Json;
 use sha2::{Digest, Sha256};
 
-pub use self::overlay::Mend;
+pub(crate) use self::overlay::Mend;
 
 use crate::{
     config::{Input, Overlay},
@@ -34,15 +35,15 @@ pub const MAX_DEPTH: usize = 200;
 /// Bytes that one document may have.
 const MAX_BYTES: usize = 256 << 20;
 
-/// Everything that was read, and where more may be read when a reference asks for it.
+/// The documents of a contract: everything that was read, and where more may be read when a reference asks for it.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// The documents: the inputs by name, then those that references asked for.
-    pub sources: Vec<Source>,
+    pub(crate) sources: Vec<Source>,
     /// What was left out, and why.
-    pub notes: Diagnostics,
+    pub(crate) notes: Diagnostics,
     /// What overlays did to documents.
-    pub mends: Vec<Mend>,
+    pub(crate) mends: Vec<Mend>,
     /// The overlays, with their digests.
     pub(crate) overlays: Vec<(Text, String)>,
     /// What of documents came from overlays, and from where.
@@ -113,16 +114,8 @@ pub(crate) fn file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
 /// Whether a source is meant.
 type Test<'a> = dyn Fn(SourceId, &Source) -> bool + 'a;
 
-/// Reads the inputs: files, and folders with everything in them that looks like a contract.
-///
-/// `mounts` answer URIs that start with a prefix from a folder (or a whole URI from a file).
-/// The error holds every problem of every file, with excerpts.
-pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Sources, Diagnostics> {
-    let (sources, problems) = load_all(inputs, mounts);
-    sources.or(problems)
-}
-
-/// The same with whatever could be read beside the problems, so that one run finds all of them.
+/// What [`Sources::from_files`] reads, with whatever could be read beside the problems, so that one run finds
+/// all of them.
 pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sources, Diagnostics) {
     let mut sources = Sources::default();
     let mut problems = Diagnostics::new();
@@ -181,8 +174,22 @@ pub(crate) fn missing(prefix: &str, path: &Path) -> Option<Diagnostic> {
 }
 
 impl Sources {
+    /// Reads the inputs: files, and folders with everything in them that looks like a contract.
+    ///
+    /// `mounts` answer URIs that start with a prefix from a folder (or a whole URI from a file).
+    ///
+    /// # Errors
+    /// Every problem of every file, with excerpts.
+    pub fn from_files(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
+        let (sources, problems) = load_all(inputs, mounts);
+        sources.or(problems)
+    }
+
     /// Reads texts: name (its ending tells YAML from JSON), retrieval URI (empty: made from
     /// the name), content. All of them are inputs.
+    ///
+    /// # Errors
+    /// Every problem of every text, with excerpts.
     pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
         let mut sources = Self::default();
         let mut problems = Diagnostics::new();
@@ -335,22 +342,41 @@ impl Sources {
 
     /// The source behind an id.
     #[must_use]
-    pub fn get(&self, id: SourceId) -> Option<&Source> {
+    pub(crate) fn get(&self, id: SourceId) -> Option<&Source> {
         self.sources.get(id.0 as usize)
     }
 
     /// The file that a source was read from; `None` for texts.
     #[must_use]
-    pub fn path(&self, id: SourceId) -> Option<&Path> {
+    pub(crate) fn path(&self, id: SourceId) -> Option<&Path> {
         self.retrievals.get(id.0 as usize)?.path.as_deref()
     }
 
     /// All ids, in order.
-    pub fn ids(&self) -> impl Iterator<Item = SourceId> + use<> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = SourceId> + use<> {
         (0..u32::try_from(self.sources.len()).unwrap_or(u32::MAX)).map(SourceId)
     }
 
-    /// Every file that was read, as a path that can be opened.
+    /// Every document as it was read: its absolute URI, and what stands in it.
+    ///
+    /// ```
+    /// use contract_codegen::Sources;
+    ///
+    /// let text = "$id: https://a.example/seat\ntype: string";
+    /// let sources = Sources::from_texts(&[("seat.yaml", "", text)])?;
+    /// let [(uri, document)] = &sources.documents().collect::<Vec<_>>()[..] else { panic!("one text") };
+    /// assert_eq!((*uri, document.to_string().as_str()), (
+    ///     "https://a.example/seat",
+    ///     r#"{"$id":"https://a.example/seat","type":"string"}"#,
+    /// ));
+    /// # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+    /// ```
+    pub fn documents(&self) -> impl Iterator<Item = (&str, Json)> {
+        self.sources.iter().map(|source| (source.uri.as_str(), source.tree.to_json()))
+    }
+
+    /// Every file that was read, as a path that can be opened: the documents, those that references and mounts
+    /// led to included, and the overlays.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let documents = self.retrievals.iter().filter_map(|each| each.path.as_deref());
         documents.chain(self.mending.iter().map(PathBuf::as_path))
@@ -358,7 +384,7 @@ impl Sources {
 
     /// Whether it was given, not asked for by a reference.
     #[must_use]
-    pub fn is_input(&self, id: SourceId) -> bool {
+    pub(crate) fn is_input(&self, id: SourceId) -> bool {
         self.retrievals.get(id.0 as usize).is_some_and(|retrieval| retrieval.input)
     }
 
@@ -369,7 +395,7 @@ impl Sources {
 
     /// The source that a URI names as a whole, by `$id` or by where it was read.
     #[must_use]
-    pub fn find(&self, uri: &str) -> Option<SourceId> {
+    pub(crate) fn find(&self, uri: &str) -> Option<SourceId> {
         self.names.get(&uri::key(uri)).copied()
     }
 

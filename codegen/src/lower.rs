@@ -46,9 +46,9 @@ pub struct Lowered {
     /// OpenAPI 3.0.3; printed by `contract-codegen lower`.
     pub document: Value,
     /// Its components, each of a type of ours.
-    pub components: Components,
+    pub(crate) components: Components,
     /// One for each call that a client can send, in the plan's order.
-    pub operations: Vec<LoweredOperation>,
+    pub(crate) operations: Vec<LoweredOperation>,
     /// Everything that the document cannot say.
     pub losses: Vec<Loss>,
 }

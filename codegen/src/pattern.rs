@@ -10,6 +10,15 @@
 //! More lenient than the `u` flag where every dialect means the same: an escaped
 //! space or ASCII punctuation character stands for itself, and so do `]`, `}`, a `{` that
 //! begins no quantifier, and a `-` beside a class escape.
+//!
+//! ```
+//! use contract_codegen::pattern::compile;
+//!
+//! assert!(compile(r"^\p{Lu}{3}$")?.is_match("ÄÖÜ"));
+//! let refused = compile(r"(a)\1").unwrap_err();
+//! assert_eq!(refused.remedy(), "write it without look-around and back-references");
+//! # Ok::<(), contract_codegen::pattern::PatternError>(())
+//! ```
 
 mod assemble;
 mod determine;
@@ -69,12 +78,12 @@ pub struct Compiled {
     /// The pattern as the schema spells it.
     pub source: String,
     /// What to run.
-    pub program: CompiledProgram,
+    pub(crate) program: CompiledProgram,
 }
 
 /// Owned form of `contract_runtime::pattern::Program`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CompiledProgram {
+pub(crate) enum CompiledProgram {
     /// A chain of atoms for which taking as much as possible is never wrong.
     Sequence {
         /// Whether the match begins where the text begins.
@@ -110,7 +119,7 @@ pub enum CompiledProgram {
 
 /// Owned form of `contract_runtime::pattern::Atom`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CompiledAtom {
+pub(crate) enum CompiledAtom {
     /// Exactly this text.
     Literal(String),
     /// A number of characters of a class.
@@ -126,11 +135,11 @@ pub enum CompiledAtom {
 
 /// Owned form of `contract_runtime::pattern::Class`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CompiledClass {
+pub(crate) struct CompiledClass {
     /// Bit *n* stands for the ASCII character *n*.
-    pub ascii: u128,
+    pub(crate) ascii: u128,
     /// The other characters: inclusive ranges, ascending, disjoint.
-    pub ranges: Vec<(char, char)>,
+    pub(crate) ranges: Vec<(char, char)>,
 }
 
 /// Compiles a pattern.
@@ -148,12 +157,15 @@ pub fn compile(source: &str) -> Result<Compiled, PatternError> {
 impl Compiled {
     /// The pattern in memory, which borrows its lists from shelves.
     #[must_use]
-    pub fn pattern<'t>(&'t self, atoms: &'t Shelf<Atom<'t>>, classes: &'t Shelf<Class<'t>>) -> Pattern<'t> {
+    pub(crate) fn pattern<'t>(
+        &'t self,
+        atoms: &'t Shelf<Atom<'t>>,
+        classes: &'t Shelf<Class<'t>>,
+    ) -> Pattern<'t> {
         print::pattern(self, atoms, classes)
     }
 
-    /// Whether the pattern is found in a text; who asks often keeps the
-    /// [`pattern`](Self::pattern).
+    /// Whether the pattern is found in a text.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
         self.pattern(&Shelf::default(), &Shelf::default()).is_match(text)
@@ -162,7 +174,7 @@ impl Compiled {
     /// An expression of type `Pattern`, in one line, where `contract_runtime::pattern` and
     /// `pattern::Pattern` are imported.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         print::text(self)
     }
 }

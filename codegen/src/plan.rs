@@ -28,7 +28,7 @@ pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Row};
 pub(crate) use order::one_at_each_place;
 pub use pages::{Limit, Pages, Route, Step, Unfit, Way, check as check_pages};
 pub use parts::{Part, PartCount, PartForm};
-pub use streams::{Item, Streamed, StreamedAnswer, StreamedBody, Streams, check as check_streams};
+pub use streams::{Item, Streamed, StreamedBody, Streams, check as check_streams};
 pub use text::{Scalar, Shape};
 
 use contract_runtime::Json;

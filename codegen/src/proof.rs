@@ -8,7 +8,7 @@
 
 mod accepted;
 mod source;
-pub mod structure;
+pub(crate) mod structure;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use contract_runtime::Json;
 
-pub use self::accepted::accepted;
+use self::accepted::accepted;
 #[cfg(feature = "proofs")]
 use crate::canonical::Engine;
 use crate::{
@@ -115,7 +115,7 @@ fn judge(
             return None;
         }
         let source = source::document(contract, def, assumed)?;
-        Some((accepted::document(&contract.shapes, id, assumed), source))
+        Some((accepted(&contract.shapes, id, assumed), source))
     };
     if let Some((wide, narrow)) = written(false)
         && covers(engine, wide, narrow) == Some(true)
@@ -126,7 +126,7 @@ fn judge(
     if assumed == Some(true) {
         return Proof::Assumed;
     }
-    let samples = sampled(contract, tables, def, effort);
+    let samples = samples(contract, tables, def, effort);
     let gap = samples.iter().find(|value| !holds(contract, id, value));
     match (gap, samples.len()) {
         (Some(value), _) => Proof::Gap(Some(value.clone())),
@@ -138,18 +138,7 @@ fn judge(
 
 /// Valid values of a type's schema, made deterministically: least, most, every branch. `tables` are
 /// the contract's.
-#[must_use]
-pub fn samples(contract: &Reading, tables: &TableSet<'_>, def: &TypeDef) -> Vec<Json> {
-    sampled(contract, tables, def, Effort::Thorough)
-}
-
-/// As [`samples`], a few of them, where many types are asked about.
-#[must_use]
-pub fn few_samples(contract: &Reading, tables: &TableSet<'_>, def: &TypeDef) -> Vec<Json> {
-    sampled(contract, tables, def, Effort::Quick)
-}
-
-fn sampled(contract: &Reading, tables: &TableSet<'_>, def: &TypeDef, effort: Effort) -> Vec<Json> {
+pub(crate) fn samples(contract: &Reading, tables: &TableSet<'_>, def: &TypeDef, effort: Effort) -> Vec<Json> {
     let part = |id: SchemaId, value: &Json| tables.is_valid(id, value);
     let values = sample::values(&contract.graph, &def.conj, contract.options.implied_objects, effort, &part);
     let valid = |value: &Json| {

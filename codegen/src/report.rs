@@ -1,5 +1,17 @@
 //! What a run made of a contract: its types, where they are looser than the schemas and what
 //! enforces the rest, what was assumed, what engines lost, what is proven.
+//!
+//! ```
+//! use contract_codegen::{Project, Sources, report::Report};
+//!
+//! let text = r#"{"type": "object", "properties": {"code": {"type": "string", "maxLength": 3}}}"#;
+//! let project = Project::default();
+//! let contract = project.understand(Sources::from_texts(&[("seat.schema.json", "", text)])?)?;
+//! let report = Report::of(&project, &contract, &|_| {});
+//! assert_eq!(report.gaps().count(), 0);
+//! assert!(report.text(false).contains("maxLength"));
+//! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+//! ```
 
 mod open;
 mod print;
@@ -11,12 +23,14 @@ use serde_json::{Value, json};
 pub use self::open::LeftOpen;
 #[cfg(feature = "engines")]
 use crate::engines::{Opinion, Refusal, Row};
+pub use crate::proof::Proof;
 use crate::{
     config::Config,
     explain::{Constraints, How, Whereabouts, carried, reason},
     formats::Mapped,
+    generate::{Project, Step},
     plan::Plans,
-    proof::Proof,
+    proof::prove,
     reading::Reading,
     shape::{Body, TypeId, TypeRef},
     stack::deep,
@@ -85,16 +99,17 @@ pub struct Unsent {
     pub reason: String,
 }
 
-/// Puts together what there is to say; `plans` come from [`Project::plans`](crate::generate::Project::plans),
-/// `proofs` from [`crate::proof::prove`]. Other generators are asked by whoever wants to know.
-#[must_use]
-pub fn report(
-    config: &Config,
-    contract: &Reading,
-    plans: &Plans<'_>,
-    proofs: Vec<(TypeId, Proof)>,
-) -> Report {
-    deep(|| put_together(config, contract, plans, proofs))
+impl Report {
+    /// Puts together what there is to say, proofs of every type included. Other generators are asked by
+    /// whoever wants to know.
+    #[must_use]
+    pub fn of(project: &Project, contract: &Reading, step: Step<'_>) -> Self {
+        deep(|| {
+            let count = contract.shapes.types.len();
+            let proofs = prove(contract, |done| step(&format!("proving {done} of {count} types")));
+            put_together(&project.config, contract, &project.plans(contract), proofs)
+        })
+    }
 }
 
 fn put_together(
@@ -105,7 +120,7 @@ fn put_together(
 ) -> Report {
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
     Report {
-        title: format!("{} {}", plans.paths.api.title, plans.paths.api.version).trim().to_owned(),
+        title: contract.title(),
         counts: contract.counts(plans),
         mends: mends(contract),
         constraints: constraints(contract),

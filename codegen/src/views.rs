@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use self::problems::Problems;
 pub use self::{
-    calls::{CallView, Shared, Viewed},
+    calls::{CallView, Shared},
     write::{calls, types},
 };
 use crate::{

@@ -2,6 +2,17 @@
 //!
 //! The output folder belongs to the generator: what it did not write is removed, links are
 //! never followed, and a folder that somebody else filled is refused untouched.
+//!
+//! A test that what is committed is what is generated:
+//!
+//! ```no_run
+//! use contract_codegen::{Project, write::{Mode, apply}};
+//!
+//! let generated = Project::from_config("codegen.toml".as_ref())?.generate()?;
+//! let changes = apply(&generated.files, "src/generated".as_ref(), Mode::Check)?;
+//! assert!(changes.is_clean(), "{}", changes.difference.unwrap_or_default());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod difference;
 mod disk;

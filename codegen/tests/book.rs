@@ -20,9 +20,8 @@ use std::{
 };
 
 use contract_codegen::{
+    Project, Sources,
     config::{Config, Layout},
-    generate::Project,
-    load::Sources,
 };
 
 fn root() -> PathBuf {

@@ -3,7 +3,7 @@
 
 use std::{
     env, fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
@@ -40,7 +40,7 @@ fn run(package: &Path, out: &Path) -> (Vec<String>, bool) {
     (lines, ran.status.success())
 }
 
-fn folder(name: &str) -> std::path::PathBuf {
+fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
@@ -72,6 +72,23 @@ fn a_build_script_writes_one_file_and_says_what_of() {
     let warned: Vec<_> = lines.iter().filter(|line| line.starts_with("cargo::warning=")).collect();
     let [warned] = warned.as_slice() else { panic!("notes are no warnings: {warned:?}") };
     assert!(warned.contains("tickets.yaml:1:") && warned.contains("`gone`"), "{warned}");
+}
+
+/// Whoever tells another build system asks for the list of files read.
+#[test]
+fn a_program_hears_what_was_read() -> Result<(), Box<dyn std::error::Error>> {
+    let package = folder("book-build-program");
+    let contract = package.join("tickets.yaml");
+    fs::write(&contract, "{$defs: {seat: {$ref: seat.json}}}")?;
+    fs::write(package.join("seat.json"), r#"{"type": "string", "maxLength": 4}"#)?;
+    let target = package.join("api.rs");
+    let generated = Build::of(&contract).write(&target)?;
+    let read: Vec<PathBuf> = generated.contract.sources.files().map(Path::to_path_buf).collect();
+    assert!(fs::read_to_string(&target)?.contains("Seat"));
+    for file in ["tickets.yaml", "seat.json"] {
+        assert!(read.iter().any(|path| path.ends_with(file)), "{read:?}");
+    }
+    Ok(())
 }
 
 /// A contract that cannot be read fails the build, in words that cargo shows, and leaves what is there.

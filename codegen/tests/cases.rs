@@ -48,7 +48,5 @@ pub mod model;
 mod open;
 #[path = "harness/outside.rs"]
 pub mod outside;
-#[path = "harness/parts.rs"]
-mod parts;
 #[path = "harness/promises.rs"]
 mod promises;

@@ -7,7 +7,9 @@
 use std::{fs, path::Path};
 
 use contract_codegen::{
-    diagnostics::Diagnostics, engines::Engines, generate::Project, load::Sources, lower, plan::Side, refine,
+    Project, Sources,
+    diagnostics::Diagnostics,
+    engines::{self, Engines},
 };
 
 fn hangar() -> String {
@@ -22,13 +24,8 @@ fn lowered(document: &str) -> (String, Vec<String>, Diagnostics) {
     let mut project = Project::default();
     project.config.client.transport_headers = vec!["dpop".to_owned()];
     let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
-    let mut diagnostics = Diagnostics::new();
-    let plan = project.plan(&contract, Side::Paths);
-    let mut lowered = lower::lower(&plan, &contract.graph, &contract.shapes);
+    let (lowered, diagnostics) = engines::lowered(&project, &contract, &Engines::here());
     let text = serde_json::to_string_pretty(&lowered.document).unwrap() + "\n";
-    diagnostics.append(refine::second_opinion(&plan, &mut lowered, &|document, replaced| {
-        Engines::here().progenitor(document, replaced)
-    }));
     let losses = lowered.losses.iter();
     let losses = losses.map(|loss| format!("{}: {} -> {}", loss.place.pointer, loss.what, loss.enforced));
     (text, losses.collect(), diagnostics)

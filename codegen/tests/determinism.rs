@@ -8,10 +8,8 @@ use std::{
 };
 
 use contract_codegen::{
+    Files, Project, Sources,
     config::{Builders, Config, Layout},
-    generate::Project,
-    load::Sources,
-    render::Files,
 };
 
 #[allow(dead_code, reason = "it is asked where it looks, not run")]

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use contract_codegen::{generate::Project, load::Sources, render::Files};
+use contract_codegen::{Files, Project, Sources};
 use similar::{DiffTag, TextDiff};
 
 /// The documents of the exchange: name and text.

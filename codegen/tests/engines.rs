@@ -2,22 +2,12 @@
 #![cfg(feature = "engines")]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
-#[allow(dead_code, reason = "the harness is shared; each test needs a part of it")]
-#[path = "harness/folder.rs"]
-mod folder;
-
 use std::path::{Path, PathBuf};
 
 use contract_codegen::{
-    config::Layout,
-    engines::{Engines, Opinion, Row, opinions, read_by_typify},
-    generate::Project,
-    held,
-    load::Sources,
-    reading::Reading,
+    Project, Reading, Sources,
+    engines::{Engines, Opinion, Row, opinions},
 };
-
-use self::folder::Case;
 
 /// Each run as a process of the command itself.
 fn engines() -> Engines {
@@ -132,37 +122,6 @@ fn a_run_without_an_end_is_ended() {
     let opinions = opinions(&contract, &engines);
     assert!(opinions[0].refusals[0].reason.starts_with("no end after"), "{opinions:?}");
     assert_eq!(row(&opinions, "typify", "maxLength").refused, 1);
-}
-
-/// What typify's types read of the valid documents of each case, ours read and write as it came.
-#[test]
-fn what_typify_reads_is_read_here() {
-    let (mut asked, mut problems) = (0, Vec::new());
-    for case in Case::all().into_iter().filter(|case| !case.is_refused()) {
-        let options = case.folder.join("codegen.toml");
-        let mut project = if options.exists() {
-            Project::from_config(&options).unwrap_or_else(|e| panic!("{e}"))
-        } else {
-            Project { base: case.folder.clone(), ..Project::default() }
-        };
-        project.config.output.layout = Layout::Modules;
-        // By the letter, as typify reads `properties` without a `type`.
-        project.config.types.implied_objects = false;
-        project.config.types.implied_otherwise.clear();
-        project.inputs = case.files().into_iter().map(|(_, path)| path).collect();
-        let contract = project.read().unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        for (schema, document) in read_by_typify(&contract, &engines()) {
-            asked += 1;
-            let ty = contract.shapes.of(schema);
-            let held = held::read(&contract.shapes, ty, &document);
-            if held.map(|held| held::write(&contract.shapes, &held)).as_ref() != Some(&document) {
-                let place = &contract.graph.schema(schema).location;
-                problems.push(format!("{} {place}: {}", case.name, document.to_value()));
-            }
-        }
-    }
-    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
-    assert!(asked > 1000, "{asked} documents");
 }
 
 /// After a few runs without an end nobody waits for more.

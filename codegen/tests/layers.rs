@@ -286,6 +286,28 @@ fn arrows_of_the_runtime_lead_downwards() {
     check("../runtime/src", RUNTIME);
 }
 
+/// What others may use of the generator is little, stands on the crate's first page, and is shown by example.
+#[test]
+fn the_face_of_the_generator_is_small_and_shown() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let face = fs::read_to_string(source.join("lib.rs")).unwrap();
+    let public = syn::parse_file(&face).unwrap().items.into_iter().filter_map(|item| match item {
+        syn::Item::Mod(module) if matches!(module.vis, syn::Visibility::Public(_)) => {
+            Some(module.ident.to_string())
+        }
+        _ => None,
+    });
+    let public: Vec<String> = public.collect();
+    assert!((5..=10).contains(&public.len()), "{public:?}");
+    for name in public {
+        let row = |line: &str| line.starts_with("//! | ") && line.contains(&format!("`{name}`"));
+        assert!(face.lines().any(row), "`{name}` is not in the table of lib.rs");
+        let text = fs::read_to_string(source.join(&name).with_extension("rs")).unwrap();
+        let mut about = text.lines().take_while(|line| line.starts_with("//!"));
+        assert!(about.any(|line| line.starts_with("//! ```")), "`{name}` has no example at its head");
+    }
+}
+
 #[track_caller]
 fn finds(text: &str, depth: usize, expect: &[&str]) {
     let mut found = BTreeSet::new();

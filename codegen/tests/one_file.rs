@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use contract_codegen::{config::Layout, generate::Project, render::Files};
+use contract_codegen::{Files, Project, config::Layout};
 use contract_runtime::Contract as _;
 
 #[rustfmt::skip]

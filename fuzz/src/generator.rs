@@ -1,10 +1,9 @@
 //! Everything between a document and its Rust files. The first byte says JSON or YAML.
 
 use contract_codegen::{
+    Generated, Project, Sources,
     config::{Builders, Config},
     diagnostics::Diagnostics,
-    generate::{Generated, Project},
-    load::Sources,
 };
 
 /// Generates; a document that is refused is told why, and what comes out is Rust.

@@ -1,6 +1,6 @@
 //! Reading documents. The first byte says whether the rest is JSON or YAML.
 
-use contract_codegen::load::Sources;
+use contract_codegen::Sources;
 use contract_runtime::Json;
 
 /// Reads a document; what JSON is read as is what the runtime reads it as.
@@ -11,8 +11,7 @@ pub fn run(data: &[u8]) {
     let name = if is_json { "input.json" } else { "input.yaml" };
     match Sources::from_texts(&[(name, "", &text)]) {
         Ok(sources) => {
-            for source in &sources.sources {
-                let read = source.tree.to_json();
+            for (_, read) in sources.documents() {
                 if is_json && let Ok(json) = Json::parse(text.as_bytes()) {
                     assert!(json.strict_eq(&read), "{json} is read as {read}");
                 }

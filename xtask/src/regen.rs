@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use contract_codegen::{
+    Project,
     diagnostics::{Diagnostics, Severity},
-    generate::Project,
     write::{Change, Changes, Mode, WriteError, apply},
 };
 use serde_json::json;

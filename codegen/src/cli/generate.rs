@@ -8,8 +8,8 @@ use std::{
 };
 
 use contract_codegen::{
+    Generated,
     config::Layout,
-    generate::Generated,
     write::{self, Change, Changes, Mode, WriteError},
 };
 use serde_json::{Value, json};

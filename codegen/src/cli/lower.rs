@@ -1,6 +1,6 @@
 //! `lower`: the contract in the words of OpenAPI 3.0.3, or of draft-07.
 
-use contract_codegen::{engines::draft_07, explain::whereabouts, generate::lowered, plan::Side};
+use contract_codegen::engines::{draft_07, lowered};
 use serde_json::json;
 
 use super::{
@@ -22,17 +22,14 @@ pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
         screen.summary(json!({ "command": "lower", "exit": 0, "document": document }));
         return Ok(0);
     }
-    let plan = project.plan(&contract, Side::Paths);
-    let engines = engines();
-    let (lowered, diagnostics) =
-        lowered(&contract, &plan, &|document, replaced| engines.progenitor(document, replaced));
+    let (lowered, diagnostics) = lowered(&project, &contract, &engines());
     let text = serde_json::to_string_pretty(&lowered.document).unwrap_or_default();
     screen.result(&format!("{text}\n"))?;
     if args.losses {
         for loss in &lowered.losses {
             screen.line(&format!(
                 "{}\n  {}: {}\n  → {}",
-                whereabouts(&contract, &loss.place),
+                contract.whereabouts(&loss.place),
                 loss.engine,
                 loss.what,
                 loss.enforced
@@ -43,7 +40,7 @@ pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
     screen.diagnostics(&diagnostics);
     let exit = if diagnostics.has_errors() { REFUSED } else { 0 };
     let losses = lowered.losses.iter().map(|loss| {
-        json!({ "engine": loss.engine, "what": loss.what, "enforced": loss.enforced, "place": whereabouts(&contract, &loss.place) })
+        json!({ "engine": loss.engine, "what": loss.what, "enforced": loss.enforced, "place": contract.whereabouts(&loss.place) })
     });
     screen.summary(json!({
         "command": "lower", "exit": exit, "document": lowered.document, "losses": losses.collect::<Vec<_>>(),

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use contract_codegen::{config, diagnostics::Faults, generate::Project};
+use contract_codegen::{Project, config, diagnostics::Faults};
 
 use super::{
     args::{GenerateArgs, Layout, Part, Reading, Selected},

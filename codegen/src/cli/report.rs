@@ -1,13 +1,12 @@
 //! `report`: what is looser than the contract, assumed, lost, proven.
 
 #[cfg(feature = "engines")]
-use contract_codegen::reading::Reading;
-use contract_codegen::{
-    proof::prove,
-    report::{self as reporting, Report},
-};
+use contract_codegen::engines::opinions;
+use contract_codegen::report::Report;
 use serde_json::json;
 
+#[cfg(feature = "engines")]
+use super::engines;
 use super::{INTERNAL, args::ReportArgs, failure::Failure, project, screen::Screen};
 
 /// Prints the report; a gap is a failure, and the generator's.
@@ -18,21 +17,15 @@ pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> 
     }
     let project = project::selected(&args.inputs, &args.selected, args.reading)?;
     let contract = project.read_with(&|what| screen.step(what))?;
-    let count = contract.shapes.types.len();
-    let proofs = prove(&contract, |done| screen.step(&format!("proving {done} of {count} types")));
-    let plans = project.plans(&contract);
-    let report = reporting::report(&project.config, &contract, &plans, proofs);
+    #[cfg_attr(not(feature = "engines"), expect(unused_mut, reason = "opinions alone are added"))]
+    let mut report = Report::of(&project, &contract, &|what| screen.step(what));
     #[cfg(feature = "engines")]
-    let report = if args.engines { with_opinions(report, &contract, screen) } else { report };
+    if args.engines {
+        screen.step("running progenitor and typify");
+        report.engines = Some(opinions(&contract, &engines()));
+    }
     screen.diagnostics(&contract.diagnostics);
     tell(&report, args.markdown, screen)
-}
-
-#[cfg(feature = "engines")]
-fn with_opinions(report: Report, contract: &Reading, screen: &Screen) -> Report {
-    screen.step("running progenitor and typify");
-    let engines = Some(contract_codegen::engines::opinions(contract, &super::engines()));
-    Report { engines, ..report }
 }
 
 /// Prints a report and what it comes to.
@@ -57,7 +50,7 @@ fn verdict(report: &Report) -> (u8, Vec<String>) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use contract_codegen::proof::Proof;
+    use contract_codegen::report::Proof;
     use contract_runtime::Json;
 
     use super::*;

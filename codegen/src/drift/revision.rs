@@ -54,8 +54,8 @@ pub struct Revised {
     pub version: Version,
     /// The revision: `v1.2.0`.
     pub revision: String,
-    /// Where its files lie in the repository, in front of [`Version::file`]: empty or with a `/` at the
-    /// end.
+    /// Where its files lie in the repository, in front of [`Spot::file`](super::Spot::file):
+    /// empty or with a `/` at the end.
     pub folder: String,
 }
 

@@ -89,7 +89,7 @@ impl Engines {
     ///
     /// # Errors
     /// What it says, in one sentence; a panic's message too.
-    pub fn progenitor(&self, document: &Value, replaced: &[String]) -> Result<String, String> {
+    pub(super) fn progenitor(&self, document: &Value, replaced: &[String]) -> Result<String, String> {
         let request = Request::Progenitor { document: document.clone(), replaced: replaced.to_vec() };
         self.ask(request).map(|made| made.code)
     }

@@ -46,25 +46,6 @@ pub(super) fn ask(contract: &Reading, engines: &Engines, names: &Names) -> Opini
     Measuring::new(contract, names, refused).measure(pieces)
 }
 
-/// The valid documents that typify's types read.
-pub(super) fn read(contract: &Reading, engines: &Engines, names: &Names) -> Vec<(SchemaId, Json)> {
-    let shelves = Shelves::default();
-    let tables = contract.tables(&shelves);
-    let mut out = Vec::new();
-    for (group, made) in made(contract, engines, names).0 {
-        let Ok(types) = Types::of(&made.code) else { continue };
-        for id in group {
-            let Some(name) = made.types.get(names.get(id)) else { continue };
-            let valid = probes(contract, &tables, id, Effort::Thorough).into_iter();
-            let valid = valid.filter(|probe| probe.asks == Asks::Valid).map(|probe| probe.value);
-            out.extend(
-                valid.filter(|value| types.round(name, &value.to_value()).is_some()).map(|value| (id, value)),
-            );
-        }
-    }
-    out
-}
-
 /// Every schema in the words of draft-07.
 pub(super) fn document(contract: &Reading, names: &Names) -> Value {
     let schemas = Schemas::new(&contract.graph, Dialect::Draft7);
@@ -408,24 +389,4 @@ pub(super) fn short(value: &Json) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn losses_are_told_apart() {
-        let json = |text: &str| Json::parse(text.as_bytes()).unwrap_or(Json::Null);
-        let lost = |before: &str, after: &str| {
-            let mut lost = Lost::default();
-            lost.look(&json(before), &json(after));
-            (lost.members, lost.nulls, lost.numbers, lost.additions)
-        };
-        assert_eq!(lost(r#"{"a":[{"b":1}]}"#, r#"{"a":[{"b":1.0}]}"#), (false, false, false, false));
-        assert_eq!(lost(r#"{"a":[{"b":1}]}"#, r#"{"a":[{}]}"#), (true, false, false, false));
-        assert_eq!(lost(r#"{"a":null}"#, "{}"), (false, true, false, false));
-        assert_eq!(
-            lost(r#"{"a":0.12345678901234567890}"#, r#"{"a":0.12345678901234568}"#),
-            (false, false, true, false)
-        );
-        assert_eq!(lost("{}", r#"{"dryRun":false}"#), (false, false, false, true));
-    }
-}
+mod tests;

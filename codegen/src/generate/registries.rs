@@ -37,7 +37,7 @@ fn module(
     diagnostics: &mut Diagnostics,
 ) -> Option<Module> {
     let path = project.base.join(&table.file);
-    let read = match load(std::slice::from_ref(&path), &[]) {
+    let read = match Sources::from_files(std::slice::from_ref(&path), &[]) {
         Ok(read) => read,
         Err(problems) => {
             diagnostics.append(problems);

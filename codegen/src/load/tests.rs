@@ -415,20 +415,21 @@ fn folders() {
             ("notes.txt", "type: object"),
         ],
     );
-    let sources = load(std::slice::from_ref(&root), &[]).unwrap();
+    let sources = Sources::from_files(std::slice::from_ref(&root), &[]).unwrap();
     let names: Vec<&str> = sources.sources.iter().map(|each| each.name.as_str()).collect();
     assert_eq!(names, ["a/y.yml", "a/z.yaml", "b.json"]);
     assert_eq!(sources.sources[2].uri, "file:///b.json");
     let notes: Vec<&str> = sources.notes.iter().map(|each| each.message.as_str()).collect();
     assert_eq!(notes, ["table.json is neither a schema nor an OpenAPI document"]);
 
-    let named = load(&[root.join("table.json"), root.join("a"), root.join("a/y.yml")], &[]).unwrap();
+    let named =
+        Sources::from_files(&[root.join("table.json"), root.join("a"), root.join("a/y.yml")], &[]).unwrap();
     let names: Vec<&str> = named.sources.iter().map(|each| each.name.as_str()).collect();
     assert_eq!(names, ["a/y.yml", "a/z.yaml", "table.json"]);
 
-    let missing = load(&[root.join("nothing.json")], &[]).unwrap_err();
+    let missing = Sources::from_files(&[root.join("nothing.json")], &[]).unwrap_err();
     assert!(missing.render(false).starts_with("error[io]: cannot read "), "{missing}");
-    let empty = load(&[root.join("fixtures/x.json"), root.join(".hidden")], &[]).unwrap();
+    let empty = Sources::from_files(&[root.join("fixtures/x.json"), root.join(".hidden")], &[]).unwrap();
     assert_eq!(empty.sources.len(), 2);
     fs::remove_dir_all(&root).unwrap();
 }
@@ -446,7 +447,7 @@ fn files_that_are_skipped_have_no_problems() {
             ("e.yaml", "type: object\ntype: string\n"),
         ],
     );
-    let sources = load(std::slice::from_ref(&root), &[]).unwrap();
+    let sources = Sources::from_files(std::slice::from_ref(&root), &[]).unwrap();
     let names: Vec<&str> = sources.sources.iter().map(|each| each.name.as_str()).collect();
     assert_eq!(names, ["d.yaml", "e.yaml"]);
     let notes = sources.notes.iter().map(|each| (each.code, each.place.as_ref().map(|place| place.source)));
@@ -469,7 +470,7 @@ fn overlays_find_their_document() {
         ],
     );
     let mended = |document: Option<&str>| {
-        let mut sources = load(&[root.join("in")], &[]).unwrap();
+        let mut sources = Sources::from_files(&[root.join("in")], &[]).unwrap();
         let overlay = Overlay { file: "mend.yaml".into(), document: document.map(str::to_owned) };
         let input = Input { overlays: vec![overlay], ..Input::default() };
         let mut problems = Diagnostics::new();
@@ -512,7 +513,7 @@ fn on_demand() {
         ("https://vendor/".to_owned(), root.join("vendor")),
         ("urn:one".to_owned(), root.join("outside.json")),
     ];
-    let mut sources = load(&[root.join("in/main.json")], &mounts).unwrap();
+    let mut sources = Sources::from_files(&[root.join("in/main.json")], &mounts).unwrap();
     let from = SourceId(0);
     let mut ask = |uri: &str| {
         let mut problems = Diagnostics::new();
@@ -546,7 +547,7 @@ fn a_mount_that_is_not_there() {
     let reference = r#"{"allOf": [{"$ref": "https://vendor/a"}, {"$ref": "https://vendor/b"}]}"#;
     let root = folder("mount", &[("a.json", reference)]);
     let mounts = [("https://vendor/".to_owned(), root.join("vendro"))];
-    let problems = load(&[root.join("a.json")], &mounts).unwrap_err();
+    let problems = Sources::from_files(&[root.join("a.json")], &mounts).unwrap_err();
     let codes: Vec<&str> = problems.iter().map(|each| each.code).collect();
     assert_eq!(codes, ["mount"], "{problems}");
     assert!(problems.to_string().contains("`https://vendor/` is mounted to "), "{problems}");

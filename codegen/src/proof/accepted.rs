@@ -17,14 +17,9 @@ use crate::{
 /// this holds for them.
 const EXACT: i64 = 1 << 53;
 
-/// The schema of exactly what a type can hold, with the types that it mentions as `$defs`.
-#[must_use]
-pub fn accepted(shapes: &Shapes, id: TypeId) -> Value {
-    document(shapes, id, false)
-}
-
-/// As [`accepted`]; `assumed` takes integers of any size for held.
-pub(super) fn document(shapes: &Shapes, id: TypeId, assumed: bool) -> Value {
+/// The schema of exactly what a type can hold, with the types that it mentions as `$defs`; `assumed` takes
+/// integers of any size for held.
+pub(super) fn accepted(shapes: &Shapes, id: TypeId, assumed: bool) -> Value {
     let writer = Writer::new(shapes, assumed);
     let mut definitions = Map::new();
     let mut waiting = vec![id];

@@ -773,7 +773,7 @@ fn mutations() {
 #[test]
 fn exchange() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
-    let mut sources = load(&[root.join("openapi.json"), root.join("exchange")], &[]).unwrap();
+    let mut sources = Sources::from_files(&[root.join("openapi.json"), root.join("exchange")], &[]).unwrap();
     let options = ResolveOptions { unknown_keywords: UnknownKeywords::Deny, ..ResolveOptions::default() };
     let (graph, apis, problems) = resolve(&mut sources, &options);
     assert!(!problems.has_errors(), "{problems}");

@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use contract_codegen::{
-    load::load,
-    tree::{Tree, Value},
-};
+use contract_codegen::Sources;
 use contract_runtime::Json;
 
 use crate::folder::{Case, entries, file_name, read, tests};
@@ -55,10 +52,10 @@ fn violated(case: &Case) -> BTreeSet<String> {
 }
 
 /// Whether a member of that name stands anywhere in a document.
-fn has_member(tree: &Tree, name: &str) -> bool {
-    match &tree.value {
-        Value::Object(members) => members.iter().any(|m| m.key == name || has_member(&m.value, name)),
-        Value::Array(elements) => elements.iter().any(|element| has_member(element, name)),
+fn has_member(document: &Json, name: &str) -> bool {
+    match document {
+        Json::Object(members) => members.iter().any(|(key, value)| key == name || has_member(value, name)),
+        Json::Array(elements) => elements.iter().any(|element| has_member(element, name)),
         _ => false,
     }
 }
@@ -104,8 +101,8 @@ fn every_keyword_stands_in_a_contract_that_is_understood() {
         for case in names(&row[1]).into_iter().map(case) {
             assert!(!case.is_refused(), "{row:?}");
             let inputs: Vec<_> = case.files().into_iter().map(|(_, path)| path).collect();
-            let sources = load(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
-            let found = sources.sources.iter().any(|source| has_member(&source.tree, keyword));
+            let sources = Sources::from_files(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
+            let found = sources.documents().any(|(_, document)| has_member(&document, keyword));
             assert!(found, "no `{keyword}` in {}", case.name);
         }
     }

@@ -1,6 +1,6 @@
 //! An independent judge: the `jsonschema` crate, on the original schemas.
 
-use contract_codegen::load::load;
+use contract_codegen::Sources;
 use contract_runtime::{Json, json_schema};
 
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 /// A document's URI and content.
 fn documents(case: &Case) -> Vec<(String, Json)> {
     let inputs: Vec<_> = case.files().into_iter().map(|(_, path)| path).collect();
-    let sources = load(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
-    sources.sources.iter().map(|s| (s.uri.clone(), s.tree.to_json())).collect()
+    let sources = Sources::from_files(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
+    sources.documents().map(|(uri, document)| (uri.to_owned(), document)).collect()
 }
 
 #[test]

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use contract_codegen::{
+    Generated, Project, Sources,
     config::{Builders, Config, Layout},
     diagnostics::{Diagnostics, Faults},
-    generate::{Generated, Project},
-    load::Sources,
 };
 use contract_runtime::{Json, Map};
 

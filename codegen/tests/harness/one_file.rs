@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use contract_codegen::{config::Layout, generate::Project};
+use contract_codegen::{Project, config::Layout};
 
 #[test]
 fn the_committed_file_is_what_is_generated() {

@@ -1,7 +1,7 @@
 //! What `report` and `explain` say of a constraint is what happens: a document that a type reads
 //! although it is invalid is invalid by something that is listed as left to `is_valid`.
 
-use contract_codegen::{config::Layout, generate::Project, report::LeftOpen};
+use contract_codegen::{Project, config::Layout, report::LeftOpen};
 use contract_runtime::Json;
 
 use crate::{

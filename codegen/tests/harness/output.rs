@@ -3,10 +3,9 @@
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
 
 use contract_codegen::{
+    Generated, Project, Sources,
     config::{Config, Layout},
     diagnostics::{Diagnostics, Faults},
-    generate::{Generated, Project},
-    load::Sources,
 };
 
 use crate::folder::{Case, entries, file_name, read, tests};

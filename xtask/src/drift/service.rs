@@ -9,11 +9,8 @@ use std::{
     time::Duration,
 };
 
-use contract_codegen::{
-    drift::Version,
-    load::Sources,
-    tree::{Tree, Value},
-};
+use contract_codegen::{Sources, drift::Version};
+use contract_runtime::Json;
 use ureq::Agent;
 use url::{Host, Url};
 
@@ -80,8 +77,7 @@ impl Fetch<'_> {
         let mut waiting = VecDeque::new();
         references(&document, &text, &mut waiting)?;
         // Schemas that nothing refers to are served all the same.
-        let own = here.graph.resources.iter().filter(|resource| resource.root.is_some());
-        waiting.extend(own.filter_map(|resource| Url::parse(&resource.uri).ok()));
+        waiting.extend(here.identifiers().filter_map(|id| Url::parse(id).ok()));
         while let Some(mut id) = waiting.pop_front() {
             id.set_fragment(None);
             if !matches!(id.scheme(), "http" | "https") || self.got.contains_key(id.as_str()) {
@@ -189,27 +185,27 @@ fn references(id: &Url, text: &str, found: &mut VecDeque<Url>) -> Result<(), Str
     let name = if id.path().ends_with(".yaml") || id.path().ends_with(".yml") { "a.yaml" } else { "a.json" };
     let sources = Sources::from_texts(&[(name, id.as_str(), text)])
         .map_err(|problems| format!("what is served as {id} cannot be read\n{}", problems.render(false)))?;
-    for source in &sources.sources {
-        let base = Url::parse(&source.uri).unwrap_or_else(|_| id.clone());
-        walk(&source.tree, &base, found);
+    for (uri, document) in sources.documents() {
+        let base = Url::parse(uri).unwrap_or_else(|_| id.clone());
+        walk(&document, &base, found);
     }
     Ok(())
 }
 
-fn walk(tree: &Tree, base: &Url, found: &mut VecDeque<Url>) {
-    match &tree.value {
-        Value::Array(elements) => elements.iter().for_each(|element| walk(element, base, found)),
-        Value::Object(members) => {
-            let own = tree.get("$id").and_then(Tree::as_str).and_then(|id| base.join(id).ok());
+fn walk(document: &Json, base: &Url, found: &mut VecDeque<Url>) {
+    match document {
+        Json::Array(elements) => elements.iter().for_each(|element| walk(element, base, found)),
+        Json::Object(members) => {
+            let own = members.get("$id").and_then(Json::as_str).and_then(|id| base.join(id).ok());
             let base = own.as_ref().unwrap_or(base);
-            for member in members {
-                match member.key.as_str() {
+            for (key, value) in members {
+                match key {
                     // Values, not schemas.
                     "const" | "default" | "enum" | "example" | "examples" => {}
                     "$ref" | "$dynamicRef" => {
-                        found.extend(member.value.as_str().and_then(|target| base.join(target).ok()));
+                        found.extend(value.as_str().and_then(|target| base.join(target).ok()));
                     }
-                    _ => walk(&member.value, base, found),
+                    _ => walk(value, base, found),
                 }
             }
         }

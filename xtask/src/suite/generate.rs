@@ -13,19 +13,17 @@ use std::{
 };
 
 use contract_codegen::{
+    Files, Generated, Project, Sources,
     config::{Builders, Config, Layout, Output, TypeOptions, UnboundedIntegers, UnknownKeywords},
-    generate::{Generated, Project},
-    load::Sources,
-    render::Files,
     report::LeftOpen,
-    shape::TypeRef,
-    tree::SourceId,
 };
 
 use super::cases::Group;
 
 /// Where the suite's remotes are said to lie.
 const REMOTES: &str = "http://localhost:1234/";
+/// What the document of a group is called.
+const FILE: &str = "schema.json";
 
 /// What came of one group.
 #[derive(Debug)]
@@ -108,25 +106,18 @@ fn of_group(group: &Group, suite: &Path, setting: Setting) -> Result<Outcome, St
     let project = Project { config: setting.config(), ..Project::default() };
     let text = group.schema.to_string();
     let generate = || {
-        let mut sources = Sources::from_texts(&[("schema.json", "", &text)])?;
+        let mut sources = Sources::from_texts(&[(FILE, "", &text)])?;
         sources.mount(REMOTES, &suite.join("remotes"));
         let contract = project.understand(sources)?;
         project.emit(contract)
     };
     let generated = generate().map_err(|problems| problems.render(false))?;
     let Generated { files, contract, .. } = generated;
-    let is_root = |id| {
-        let place = &contract.graph.schema(id).place;
-        place.source == SourceId(0) && place.pointer.is_empty()
-    };
-    let root = contract.graph.ids().find(|&id| is_root(id)).ok_or("the document has no schema")?;
-    let TypeRef::Named(ty) = contract.shapes.of(root) else {
-        return Err(format!("the document has no type of its own: {:?}", contract.shapes.of(root)));
-    };
+    let (root, row) = contract.type_at(FILE, "").ok_or("the document has no type of its own")?;
     Ok(Outcome::Module(Module {
         name: module_name(group),
-        root: contract.shapes.get(*ty).name.clone(),
-        row: contract.rows.row_name(root).ok_or("the document has no row")?,
+        root: root.to_owned(),
+        row,
         files,
         open: LeftOpen::of(&contract),
     }))

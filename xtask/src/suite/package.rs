@@ -11,7 +11,7 @@ use std::{
 };
 
 use contract_codegen::{
-    render::Files,
+    Files,
     write::{Mode, apply},
 };
 use contract_runtime::Json;

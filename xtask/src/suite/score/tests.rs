@@ -1,6 +1,6 @@
 //! What counts as right, and when a run is worse than the record.
 
-use contract_codegen::{render::Files, report::LeftOpen};
+use contract_codegen::{Files, report::LeftOpen};
 
 use super::*;
 

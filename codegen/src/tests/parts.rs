@@ -1,23 +1,35 @@
 //! What a part of a contract says of a document is what the whole says of it.
 
-use contract_codegen::{
-    generate::Project, proof::samples, schema::Types, tables::Shelves, together::type_of,
-};
 use contract_runtime::{Json, Map};
 
-use crate::{compiled, folder::Case};
+use super::folder::Case;
+use crate::{
+    checks::{Scope, evaluate::Evaluator},
+    generate::Project,
+    held,
+    proof::samples,
+    reading::Reading,
+    schema::Types,
+    shape::TypeRef,
+    tables::Shelves,
+    together::{sample::Effort, type_of},
+};
 
-/// The whole contract and a case that generates a part of it.
-fn parts() -> impl Iterator<Item = (Case, Project)> {
+/// Every case that generates a part of its contract, with that part and with the whole.
+fn parts() -> impl Iterator<Item = (Case, Reading, Reading)> {
     Case::all().into_iter().filter(|case| !case.is_refused()).filter_map(|case| {
         let mut project = Project::from_config(&case.folder.join("codegen.toml")).ok()?;
         if project.config.operations.takes_all() {
             return None;
         }
+        project.inputs = case.files().into_iter().map(|(_, path)| path).collect();
+        let read =
+            |project: &Project| project.read().unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
+        let part = read(&project);
         project.config.operations.include.clear();
         project.config.operations.exclude.clear();
-        project.inputs = case.files().into_iter().map(|(_, path)| path).collect();
-        Some((case, project))
+        let whole = read(&project);
+        Some((case, part, whole))
     })
 }
 
@@ -67,33 +79,30 @@ fn changed(value: &Json) -> Vec<Json> {
 #[test]
 fn a_part_judges_as_the_whole_does() {
     let (mut asked, mut refused) = (0, 0);
-    for (case, project) in parts() {
-        let whole = project.read().unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
+    for (case, part, whole) in parts() {
+        assert!(part.shapes.types.len() < whole.shapes.types.len(), "{}: all of it", case.name);
         let shelves = Shelves::default();
         let tables = whole.tables(&shelves);
-        let models = compiled::models(&case.name).unwrap();
-        assert!(models.len() < whole.shapes.types.len(), "{}: all of it", case.name);
-        for model in models {
-            let named = whole.shapes.types.iter().find(|def| def.name == model.name);
+        let own_shelves = Shelves::default();
+        let own = part.tables(&own_shelves);
+        let checks = Scope::new(&part.graph, &part.shapes, &own, part.options.implied_objects).checks();
+        let evaluator = Evaluator { shapes: &part.shapes, tables: &own, checks: &checks };
+        for id in part.shapes.ids() {
+            let held = part.shapes.get(id);
+            let named = whole.shapes.types.iter().find(|def| def.name == held.name);
             let def = named
-                .unwrap_or_else(|| panic!("{}: nothing in the whole is called {}", case.name, model.name));
-            let values = samples(&whole, &tables, def);
+                .unwrap_or_else(|| panic!("{}: nothing in the whole is called {}", case.name, held.name));
+            let values = samples(&whole, &tables, def, Effort::Thorough);
             let changed = values.iter().flat_map(changed).collect::<Vec<_>>();
             for value in values.iter().chain(&changed) {
                 if def.conj.within != Types::ALL && !def.conj.within.contains(type_of(value)) {
                     continue;
                 }
                 let expect = def.conj.ids.iter().all(|id| tables.is_valid(*id, value));
-                let outcome = (model.check)(value.to_string().as_bytes());
-                let typed = outcome.typed.as_ref().is_some_and(Vec::is_empty);
-                let checked = outcome.failure.is_none() && outcome.checked.is_empty();
-                assert_eq!(
-                    (typed, checked),
-                    (expect, expect),
-                    "{} {}: {value}: {outcome:?}",
-                    case.name,
-                    model.name
-                );
+                let checked = held.conj.ids.iter().all(|id| own.is_valid(*id, value));
+                let typed = held::read(&part.shapes, &TypeRef::Named(id), value)
+                    .is_some_and(|typed| evaluator.is_valid(&typed).unwrap());
+                assert_eq!((typed, checked), (expect, expect), "{} {}: {value}", case.name, def.name);
                 asked += 1;
                 refused += usize::from(!expect);
             }

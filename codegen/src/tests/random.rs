@@ -7,10 +7,9 @@
 //! before itself, and none demands more than its schemas.
 //! `RANDOM=4711` asks about one contract and prints it, `RANDOMS=15000`
 //! asks about ten times as many.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
-#[path = "harness/random.rs"]
-mod random;
+#[path = "../../tests/harness/random.rs"]
+mod contracts;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,21 +22,22 @@ use std::{
     time::Instant,
 };
 
-use contract_codegen::{
+use contract_runtime::{Json, Map, Number};
+
+use crate::{
     checks::{Scope, evaluate::Evaluator},
     config::{Config, Selection, UnboundedIntegers},
     diagnostics::Faults,
     generate::Project,
     held::{self, Held},
     load::Sources,
-    proof::{self, structure::mismatches},
+    proof::{samples, structure::mismatches},
     reading::Reading,
     schema::{SchemaId, Types},
     shape::{Body, Shapes, TypeId, TypeRef},
     tables::Shelves,
-    together::{Conj, Facts},
+    together::{Conj, Facts, sample::Effort, type_of},
 };
-use contract_runtime::{Json, Map, Number};
 
 /// How many contracts are asked about.
 const WANTED: u64 = 1_500;
@@ -47,7 +47,7 @@ const SCHEMAS: u64 = 10_000;
 const VALUES: usize = 40;
 
 /// A document, understood; `None` where it is refused.
-fn understood(document: &random::Document, assumes: bool) -> Option<Reading> {
+fn understood(document: &contracts::Document, assumes: bool) -> Option<Reading> {
     let mut config = Config::default();
     config.types.implied_objects = assumes;
     if !assumes {
@@ -61,7 +61,7 @@ fn understood(document: &random::Document, assumes: bool) -> Option<Reading> {
     config.input.faults = Faults::Deny;
     let project = Project { config, ..Project::default() };
     let mut sources = Sources::from_texts(&[("input.json", "", &document.text)]).unwrap();
-    sources.offer("meta.json", random::META_URI, random::META);
+    sources.offer("meta.json", contracts::META_URI, contracts::META);
     project.understand(sources).ok()
 }
 
@@ -73,7 +73,7 @@ const fn assumes(number: u64) -> bool {
 /// Everything that is wrong about the contract of a number; how many questions were asked about how
 /// many schemas.
 fn ask(number: u64) -> Result<(u64, u64), String> {
-    let document = random::document(number);
+    let document = contracts::document(number);
     let [without, with] = [false, true].map(|assumes| understood(&document, assumes));
     [&without, &with].into_iter().flatten().try_for_each(structure)?;
     let Some(contract) = (if assumes(number) { with } else { without }) else { return Ok((0, 0)) };
@@ -128,7 +128,7 @@ fn reached(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
 }
 
 /// The independent judge of each definition that is left.
-fn judges(document: &random::Document, contract: &Reading) -> BTreeMap<SchemaId, jsonschema::Validator> {
+fn judges(document: &contracts::Document, contract: &Reading) -> BTreeMap<SchemaId, jsonschema::Validator> {
     let whole: serde_json::Value = serde_json::from_str(&document.text).unwrap();
     let own = |pointer: &String| {
         let location = pointer.strip_prefix('#').unwrap();
@@ -138,7 +138,7 @@ fn judges(document: &random::Document, contract: &Reading) -> BTreeMap<SchemaId,
     document.definitions.iter().filter_map(own).collect()
 }
 
-fn judge(document: &random::Document, whole: &serde_json::Value, pointer: &str) -> jsonschema::Validator {
+fn judge(document: &contracts::Document, whole: &serde_json::Value, pointer: &str) -> jsonschema::Validator {
     let mut schema = whole.clone();
     schema["$ref"] = pointer.into();
     // The dialect is said in its words here.
@@ -149,7 +149,7 @@ fn judge(document: &random::Document, whole: &serde_json::Value, pointer: &str) 
 
 /// The judge of each schema that has a type, once everything stands in the document that the options
 /// assume of it: the types that keywords imply, and the bounds of an `i64`.
-fn assumed(document: &random::Document, contract: &Reading) -> BTreeMap<SchemaId, jsonschema::Validator> {
+fn assumed(document: &contracts::Document, contract: &Reading) -> BTreeMap<SchemaId, jsonschema::Validator> {
     let graph = &contract.graph;
     let mut whole: serde_json::Value = serde_json::from_str(&document.text).unwrap();
     for id in graph.ids() {
@@ -190,7 +190,7 @@ impl Asker<'_> {
         let samples: Vec<Vec<Json>> = shapes
             .types
             .iter()
-            .map(|def| proof::few_samples(self.contract, self.evaluator.tables, def))
+            .map(|def| samples(self.contract, self.evaluator.tables, def, Effort::Quick))
             .collect();
         let mut pool: Vec<Json> = samples.iter().flat_map(|all| all.iter().take(4).cloned()).collect();
         pool.extend(odd());
@@ -212,7 +212,7 @@ impl Asker<'_> {
         let (shapes, tables) = (&self.contract.shapes, self.evaluator.tables);
         let TypeRef::Named(id) = ty else { return Ok(()) };
         let def = shapes.get(*id);
-        let within = def.conj.within.contains(contract_codegen::together::type_of(value));
+        let within = def.conj.within.contains(type_of(value));
         let valid = within && def.conj.ids.iter().all(|id| tables.is_valid(*id, value));
         if let [one] = def.conj.ids.as_slice()
             && let Some(judge) = self.judges.get(one)
@@ -333,7 +333,7 @@ fn types_and_checks_say_what_the_schemas_say() {
     let start = Instant::now();
     let numbers = match variable("RANDOM") {
         Some(number) => {
-            eprintln!("{}", random::document(number).text);
+            eprintln!("{}", contracts::document(number).text);
             number..number + 1
         }
         None => 0..variable("RANDOMS").unwrap_or(WANTED),
@@ -361,7 +361,7 @@ fn types_and_checks_say_what_the_schemas_say() {
                 }
                 Err(complaint) => {
                     let (what, detail) = complaint.split_once('\u{0}').unwrap_or((&complaint, ""));
-                    let size = random::document(number).text.len();
+                    let size = contracts::document(number).text.len();
                     let mut complaints = complaints.lock().unwrap();
                     let entry = complaints
                         .entry(what.to_owned())
@@ -391,7 +391,7 @@ fn types_and_checks_say_what_the_schemas_say() {
         .map(|(what, (_, number, detail, count))| {
             format!(
                 "{count} times: {what}\n    {detail}\n    RANDOM={number}\n    {}",
-                random::document(number).text
+                contracts::document(number).text
             )
         })
         .collect();
