@@ -68,6 +68,18 @@ fn open_unions_keep_what_they_do_not_know() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
+/// What a branch says no to may be what another one allows; not where nobody could write it.
+#[test]
+fn variants_that_cannot_be_written_are_invalid() {
+    use compiled::union_optional_tag::types::{Category, Internal};
+    let internal = |extra| Category::Internal(Internal { type_: None, account: "a".to_owned(), extra });
+    let twice = internal([("account".to_owned(), Json::Bool(true))].into_iter().collect());
+    assert!(twice.to_json().is_err());
+    assert!(!twice.is_valid());
+    let both = internal([("priority".to_owned(), Json::Bool(true))].into_iter().collect());
+    assert!(both.is_valid());
+}
+
 #[test]
 fn closed_unions_refuse_what_they_do_not_know() {
     use compiled::union_closed::types::{Event, Input};
