@@ -28,7 +28,7 @@ use crate::{
     formats::Mapped,
     load::{self, Sources, load_all},
     naming::Names,
-    plan::{Given, Plan, Plans, SCOPE, Side, one_at_each_place, plan},
+    plan::{Given, Plan, Plans, SCOPE, Side, check_places, plan},
     proof::structure::warn_of_gaps,
     prune::{Settled, prune},
     reading::Reading,
@@ -185,8 +185,8 @@ impl Project {
         let names = Names::settle(&graph, &api, &options);
         let settled = Settled { graph, api, options, names };
         let (settled, whole) = prune(settled, &self.config, &sources, &mut diagnostics);
-        let Settled { mut graph, mut api, options, names } = settled;
-        one_at_each_place(&mut api.operations, &mut diagnostics);
+        let Settled { mut graph, api, options, names } = settled;
+        check_places(&api.operations, &mut diagnostics);
         step(&format!("deciding the types of {} schemas", graph.schemas.len()));
         let (compiled, refused) = patterns(&graph);
         let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
