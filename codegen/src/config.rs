@@ -102,6 +102,11 @@ impl Config {
         self.spot(|text| position::find_in(text, (list, index), option, value))
     }
 
+    /// Where a table of options stands, by its name.
+    pub(crate) fn place_of(&self, table: &str) -> Option<Place> {
+        self.spot(|text| position::find_table(text, table))
+    }
+
     fn spot(&self, find: impl FnOnce(&str) -> Option<Span>) -> Option<Place> {
         let span = find(&self.file.as_ref()?.text)?;
         Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span })

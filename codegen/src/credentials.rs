@@ -39,12 +39,7 @@ const METHODS: &[&str] = &["new", "over", "clone", "fmt", "default"];
 
 /// Writes the module, or nothing for a contract that asks for no credentials.
 pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
-    let asked = |name: &str| {
-        let all = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
-        all.into_iter().any(|(scheme, _)| scheme == name)
-    };
-    let schemes = plan.api.security_schemes.iter().filter(|(name, _)| asked(name));
-    let schemes: Vec<Scheme<'_>> = schemes.map(|(name, raw)| scheme(name, raw)).collect();
+    let schemes: Vec<Scheme<'_>> = asked(plan).map(|(name, raw)| scheme(name, raw)).collect();
     if schemes.is_empty() {
         return None;
     }
@@ -114,6 +109,20 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
         /// Alternatives for each operation, in the order of the table.
         static REQUIREMENTS: &[&[Requirement]] = &[#(#security),*];
     })
+}
+
+/// Whether operations ask for credentials that the contract declares.
+#[must_use]
+pub fn are_asked(plan: &Plan<'_>) -> bool {
+    asked(plan).next().is_some()
+}
+
+/// The declared schemes that operations ask for.
+fn asked<'a>(plan: &'a Plan<'a>) -> impl Iterator<Item = (&'a str, &'a Json)> {
+    let names = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
+    let names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
+    let declared = plan.api.security_schemes.iter();
+    declared.filter(move |(name, _)| names.contains(name.as_str())).map(|(name, raw)| (name.as_str(), raw))
 }
 
 fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {

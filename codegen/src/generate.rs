@@ -246,6 +246,7 @@ impl Project {
             modules.add(module.into_iter().collect(), Source::Generator, config, &mut diagnostics);
         }
         let plans = self.plans(&contract);
+        operations::idle(config, &plans, &mut diagnostics);
         let views = views::modules(config, &contract, &plans, &emitter, &mut diagnostics);
         modules.add(views, Source::Generator, config, &mut diagnostics);
         for plan in plans.iter().filter(|plan| self.writes(plan)) {

@@ -5,15 +5,35 @@ use crate::{
     calls,
     client::client,
     config::Config,
-    credentials::credentials,
-    diagnostics::Diagnostics,
+    credentials::{are_asked, credentials},
+    diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     operations,
-    plan::{Plan, Side, check_streams},
+    plan::{Plan, Plans, Side, check_streams},
     render::{Gate, Module, Part},
     schema::Graph,
     server::server,
 };
+
+/// Reports options about operations that find nothing in the contract.
+pub(super) fn idle(config: &Config, plans: &Plans<'_>, diagnostics: &mut Diagnostics) {
+    if config.client.credentials && !are_asked(&plans.paths) {
+        diagnostics.push(
+            Diagnostic::warning("config", "`client.credentials` does nothing: no operation asks for credentials")
+                .maybe_at(config.place("client", "credentials"))
+                .help("what asks is a `security` with names of `securitySchemes`; remove the option where there is none"),
+        );
+    }
+    let Some(streams) = &config.streams else { return };
+    let named = !streams.downloads.is_empty() || !streams.uploads.is_empty();
+    if !named && plans.iter().flat_map(|plan| &plan.calls).all(|call| call.streams.is_empty()) {
+        diagnostics.push(
+            Diagnostic::warning("config", "`streams` does nothing: no operation answers or takes one item after another")
+                .maybe_at(config.place_of("streams"))
+                .help("items are those of `text/event-stream`, lines of JSON and JSON text sequences; name bytes in `downloads` and `uploads`, or remove the table"),
+        );
+    }
+}
 
 /// The table of operations, what both halves share, and the halves that are asked for.
 pub(super) fn modules(
