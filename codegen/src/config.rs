@@ -215,6 +215,9 @@ pub struct TypeOptions {
     pub implied_objects: bool,
     /// Schemas of which the opposite holds, by selector.
     pub implied_otherwise: Vec<String>,
+    /// Bases with a `discriminator` and no `oneOf` that become enums of what takes them in by `allOf`,
+    /// by selector.
+    pub families: Vec<String>,
     /// What happens to keywords that JSON Schema does not know.
     pub unknown_keywords: UnknownKeywords,
     /// What happens to what cannot be expressed, such as a look-ahead in a pattern; unless it is
@@ -258,6 +261,7 @@ impl Default for TypeOptions {
             unbounded_integers: UnboundedIntegers::I64,
             implied_objects: true,
             implied_otherwise: Vec::new(),
+            families: Vec::new(),
             unknown_keywords: UnknownKeywords::Warn,
             unsupported: None,
             nullable: Nullable::OrNull,

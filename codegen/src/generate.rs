@@ -180,6 +180,7 @@ impl Project {
         }
         let api = merged(apis);
         options::imply(&self.config, &mut graph, &mut diagnostics);
+        options::families(&self.config, &mut graph, &mut diagnostics);
         options::allow_null(&self.config, &mut graph, &mut diagnostics);
         let options = self.options(&graph, &api, &mut diagnostics);
         let names = Names::settle(&graph, &api, &options);

@@ -6,6 +6,7 @@
 
 mod boxes;
 mod build;
+mod families;
 mod sweep;
 mod tags;
 mod unions;

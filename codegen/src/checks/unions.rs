@@ -25,6 +25,8 @@ impl<'a> Checker<'a> {
                 Some(&branch) if body.certainty == Certainty::Required => {
                     def.conj.choose(body.holder, branch)
                 }
+                // The base of a family, by itself.
+                None if self.is_own(body.holder, v.branch) => def.conj.choose(body.holder, body.holder),
                 // A value that was not read may be without the tag, or what its tag does not say.
                 _ => def.conj.clone(),
             };
@@ -65,6 +67,12 @@ impl<'a> Checker<'a> {
             arm(&v.name, self.conj(&conj, &At::bound(&v.ty), DEPTH))
         });
         variants(Place::Own, false, id, arms.collect(), None)
+    }
+
+    /// Whether a branch of a family is the base.
+    fn is_own(&self, holder: SchemaId, branch: usize) -> bool {
+        let family = self.graph_schema(holder).family();
+        !family.is_empty() && family.len() == branch
     }
 
     fn branches(&self, holder: SchemaId) -> &'a [SchemaId] {

@@ -40,6 +40,8 @@ components:
         size: { type: integer }
         width: { type: integer, minimum: 0, maximum: 9 }
     Seed: { type: string, writeOnly: true }
+    Cargo: { type: object, discriminator: { propertyName: kind }, properties: { kind: { type: string } } }
+    Ore: { allOf: [{ $ref: '#/components/schemas/Cargo' }], properties: { grade: { type: string } } }
     Event:
       oneOf:
         - { type: object, required: [kind], properties: { kind: { const: a } } }
@@ -71,6 +73,7 @@ fn what_an_owner_may_decide_is_found() {
     );
     assert_eq!(found.unanswered, ["https://vendor.example/v1/other.json"]);
     assert_eq!(found.unbounded, [format!("{login}/size")]);
+    assert_eq!(found.families, [("#/components/schemas/Cargo".to_owned(), 1)]);
     assert_eq!(found.patterns, [(format!("{login}/handle"), "^(?!x)".to_owned())]);
     assert_eq!(
         (found.idempotency, found.transport),

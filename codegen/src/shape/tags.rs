@@ -78,7 +78,12 @@ fn named<'g>(
 }
 
 /// The values that a branch leaves to a member, when it lists them.
-fn constants<'g>(graph: &'g Graph, options: &Options, name: &str, branch: &Branch) -> Option<Vec<&'g Json>> {
+pub(super) fn constants<'g>(
+    graph: &'g Graph,
+    options: &Options,
+    name: &str,
+    branch: &Branch,
+) -> Option<Vec<&'g Json>> {
     let declared = branch.facts.declared(graph);
     let (_, always, _) = declared.into_iter().find(|(declared, ..)| *declared == name)?;
     Facts::of(graph, &Conj::all(always), options.implied_objects).literals(graph)

@@ -80,6 +80,23 @@ fn variants_that_cannot_be_written_are_invalid() {
     assert!(both.is_valid());
 }
 
+/// A child of a family is read as what it is; what it is not, the base says alone.
+#[test]
+fn families_are_read_by_their_children() {
+    use compiled::union_family::types::Pet;
+    let pet = |text: &str| parse::<Pet>(text);
+    assert!(matches!(pet(r#"{"kind":"cat","lives":3}"#), Pet::Cat(_)));
+    assert!(matches!(pet(r#"{"kind":"Puppy","weeks":3}"#), Pet::Puppy(_)));
+    assert!(matches!(pet(r#"{"kind":"owl"}"#), Pet::Bird(_)));
+    assert!(matches!(pet(r#"{"kind":"animal"}"#), Pet::Animal(_)));
+    assert!(matches!(pet(r#"{"kind":"Eel"}"#), Pet::Eel(_)));
+    assert!(matches!(pet(r#"{"kind":"Pet"}"#), Pet::Unknown(_)));
+    assert!(matches!(pet(r#"{"kind":"cat"}"#), Pet::Unknown(_)));
+    let many = pet(r#"{"kind":"cat","lives":12}"#);
+    let Pet::Cat(cat) = &many else { panic!("{many:?}") };
+    assert!(many.is_valid() && !cat.is_valid());
+}
+
 #[test]
 fn closed_unions_refuse_what_they_do_not_know() {
     use compiled::union_closed::types::{Event, Input};

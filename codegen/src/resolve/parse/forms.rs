@@ -98,7 +98,7 @@ impl<'t> Parser<'_, 't> {
                 }
             }
         }
-        Some(Discriminator { tag, mapping })
+        Some(Discriminator { tag, mapping, family: Vec::new() })
     }
 
     /// What a value of a mapping names: a component by its name, or else what a reference does.
