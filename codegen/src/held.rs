@@ -215,7 +215,7 @@ fn tagged(shapes: &Shapes, id: TypeId, body: &Tagged, json: &Json, left: u8) -> 
     }
     let meant = tag.and_then(|tag| body.variants.iter().position(|variant| variant.literals.contains(tag)));
     let unknown = || body.open.then(|| Held::UnknownTag(id, json.clone()));
-    let Some(at) = meant else { return unknown() };
+    let Some(at) = meant.or(body.otherwise) else { return unknown() };
     match read_at(shapes, &body.variants[at].ty, json, left) {
         Some(held) => Some(Held::Variant(id, at, Box::new(held))),
         None if body.certainty == Certainty::Meant => unknown(),

@@ -181,6 +181,8 @@ pub struct Discriminator {
     /// `mapping`: values and the schemas that they mean, as far as the contract has those. A schema
     /// of `components/schemas` that is not here is meant by its own name.
     pub mapping: Vec<(String, SchemaId)>,
+    /// `defaultMapping`: what other values and none mean (OpenAPI 3.2, 4.25).
+    pub default: Option<SchemaId>,
     /// What takes the schema in by `allOf`, where the owner makes an enum of all these (`types.families`).
     pub family: Vec<SchemaId>,
 }

@@ -174,6 +174,8 @@ pub struct Tagged {
     pub certainty: Certainty,
     /// In document order.
     pub variants: Vec<TaggedVariant>,
+    /// The index of the variant that other tags mean, and none.
+    pub otherwise: Option<usize>,
     /// Whether readers keep objects with an unknown tag.
     pub open: bool,
 }

@@ -132,6 +132,7 @@ impl Kinds<'_> {
         let discriminator = schema.discriminator.as_ref().map(|it| Discriminator {
             tag: it.tag.clone(),
             mapping: named(&it.mapping, self),
+            default: it.default.map(|id| self.member(id)),
             family: it.family.clone(),
         });
         let resource = if self.dynamic { schema.resource } else { Default::default() };

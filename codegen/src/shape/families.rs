@@ -48,7 +48,8 @@ impl Shaper<'_> {
         self.type_of(own.place(), &base_name);
         self.means(discriminator, own.clone(), &own, &mut branches, &mut literals);
         self.shapes.decided.insert(base);
-        let tag = Tag { name: &discriminator.tag, certainty: Certainty::Meant, literals };
+        let otherwise = branches.iter().position(|each| discriminator.default == Some(each.id));
+        let tag = Tag { name: &discriminator.tag, certainty: Certainty::Meant, literals, otherwise };
         Some(self.tagged(conj, base, &branches, tag, hint, slot))
     }
 

@@ -156,7 +156,7 @@ impl Shaper<'_> {
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
-        let Tag { name: tag, certainty, literals } = tag;
+        let Tag { name: tag, certainty, literals, otherwise } = tag;
         let id = self.slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let wires: Vec<String> = literals
@@ -181,7 +181,7 @@ impl Shaper<'_> {
         // What has no tag, or is not what it says, has to be held, too.
         let open = certainty != Certainty::Required || self.keeps_unknown(conj);
         self.shapes.types[id].body =
-            Body::Tagged(Tagged { holder, tag: tag.to_owned(), certainty, variants, open });
+            Body::Tagged(Tagged { holder, tag: tag.to_owned(), certainty, variants, otherwise, open });
         TypeRef::Named(id)
     }
 

@@ -42,6 +42,11 @@ fn values<'g>(graph: &'g Graph, discriminator: &'g Discriminator, targets: &[Sch
     own.filter(|own| mapping.iter().all(|(value, _)| value != own)).into_iter().collect()
 }
 
+/// Whether a branch is what other values mean, and none.
+pub(crate) fn is_default(graph: &Graph, discriminator: &Discriminator, branch: SchemaId) -> bool {
+    discriminator.default.is_some_and(|default| targets(graph, branch).contains(&default))
+}
+
 /// A branch and what it is only another name for.
 fn targets(graph: &Graph, branch: SchemaId) -> Vec<SchemaId> {
     let mut all = vec![branch];

@@ -356,7 +356,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_whole" => models!(number_whole: Input, InputKind),
         "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Problem),
         "openapi_30_nullable" => models!(openapi_30_nullable: Berth, BerthCargo, BerthLoad, BerthState, Boxes, Bulk, Maybe, MaybeValue, Ship),
-        "openapi_32" => models!(openapi_32: Book, Filter),
+        "openapi_32" => models!(openapi_32: Book, Disc, Filter, Medium, Paper, Search),
         "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),

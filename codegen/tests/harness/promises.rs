@@ -80,6 +80,17 @@ fn variants_that_cannot_be_written_are_invalid() {
     assert!(both.is_valid());
 }
 
+/// OpenAPI 3.2, 4.25: what other values of the tag mean, and none.
+#[test]
+fn other_tags_mean_the_default() {
+    use compiled::openapi_32::types::Medium;
+    assert!(matches!(parse::<Medium>(r#"{"pages":3}"#), Medium::Paper(_)));
+    assert!(matches!(parse::<Medium>(r#"{"kind":"scroll","pages":3}"#), Medium::Paper(_)));
+    assert!(matches!(parse::<Medium>(r#"{"kind":"Disc","minutes":3}"#), Medium::Disc(_)));
+    let unfit = parse::<Medium>(r#"{"kind":"scroll","pages":"many"}"#);
+    assert!(matches!(&unfit, Medium::Unknown(_)) && !unfit.is_valid(), "{unfit:?}");
+}
+
 /// A child of a family is read as what it is; what it is not, the base says alone.
 #[test]
 fn families_are_read_by_their_children() {
