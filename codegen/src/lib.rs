@@ -1,5 +1,5 @@
-//! From any OpenAPI 3.1 / JSON Schema 2020-12 contract to Rust: typed models, validators, a
-//! client and a server interface.
+//! From any OpenAPI 3.0, 3.1 or 3.2 or JSON Schema 2020-12 contract to Rust: typed models,
+//! validators, a client and a server interface.
 //!
 //! A build script that generates one file and tells cargo what it was made of:
 //!
