@@ -118,6 +118,8 @@ pub enum ParameterIn {
     Header,
     /// A cookie.
     Cookie,
+    /// The whole query, as its `content` says (OpenAPI 3.2, 4.12.1).
+    QueryString,
 }
 
 /// One parameter of an operation.
@@ -145,6 +147,8 @@ pub struct Parameter {
     pub schema: Option<SchemaId>,
     /// The media type when given by `content`.
     pub content: Option<String>,
+    /// Its `encoding`, raw, per property.
+    pub encoding: Vec<(String, Json)>,
 }
 
 /// One media type of a body.

@@ -133,6 +133,7 @@ impl Writer<'_> {
             ParameterIn::Query => "Query parameter",
             ParameterIn::Header => "Header",
             ParameterIn::Cookie => "Cookie",
+            ParameterIn::QueryString => "The whole query",
         };
         let words = parameter.row.schema.map(|schema| limits_of(self.graph, schema)).unwrap_or_default();
         let words = if words.is_empty() { words } else { format!(": {words}") };

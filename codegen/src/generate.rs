@@ -4,6 +4,7 @@
 mod builders;
 mod models;
 mod modules;
+mod named;
 mod operations;
 mod options;
 mod output;
@@ -26,7 +27,7 @@ use crate::{
     formats::Mapped,
     load::{self, Sources, load_all},
     naming::Names,
-    plan::{Given, Plan, Plans, SCOPE, Side, one_at_each_place, plan},
+    plan::{Given, Plan, Plans, SCOPE, Side, check_places, plan},
     proof::structure::warn_of_gaps,
     prune::{Settled, prune},
     reading::Reading,
@@ -153,6 +154,7 @@ impl Project {
         mut unread: Diagnostics,
         step: Step<'_>,
     ) -> Result<Reading, Diagnostics> {
+        named::check(&self.config)?;
         let named = |file: &Path| self.config.place("input.overlays", &file.to_string_lossy());
         sources.mend_all(&self.config.input, &self.base, &named, &mut unread);
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
@@ -178,13 +180,14 @@ impl Project {
         }
         let api = merged(apis);
         options::imply(&self.config, &mut graph, &mut diagnostics);
+        options::families(&self.config, &mut graph, &mut diagnostics);
         options::allow_null(&self.config, &mut graph, &mut diagnostics);
         let options = self.options(&graph, &api, &mut diagnostics);
         let names = Names::settle(&graph, &api, &options);
         let settled = Settled { graph, api, options, names };
         let (settled, whole) = prune(settled, &self.config, &sources, &mut diagnostics);
-        let Settled { mut graph, mut api, options, names } = settled;
-        one_at_each_place(&mut api.operations, &mut diagnostics);
+        let Settled { mut graph, api, options, names } = settled;
+        check_places(&api.operations, &mut diagnostics);
         step(&format!("deciding the types of {} schemas", graph.schemas.len()));
         let (compiled, refused) = patterns(&graph);
         let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
@@ -249,6 +252,7 @@ impl Project {
         }
         let plans = self.plans(&contract);
         command_line::check(config, &plans.paths, &mut diagnostics);
+        operations::idle(config, &plans, &mut diagnostics);
         let views = views::modules(config, &contract, &plans, &emitter, &mut diagnostics);
         modules.add(views, Source::Generator, config, &mut diagnostics);
         for plan in plans.iter().filter(|plan| self.writes(plan)) {

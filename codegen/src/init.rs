@@ -35,6 +35,7 @@ use crate::{
     schema::{Schema, SchemaId, Types},
     stack::deep,
     tables,
+    together::meaning,
 };
 
 /// What was found.
@@ -58,6 +59,8 @@ pub struct Findings {
     pub secrets: Vec<(String, String)>,
     /// Integers without bounds and `int32` or `int64`.
     pub unbounded: Vec<String>,
+    /// Bases with a `discriminator` and no `oneOf`, and how many schemas take each in.
+    pub families: Vec<(String, usize)>,
     /// Patterns that no linear matcher can run: schema and pattern.
     pub patterns: Vec<(String, String)>,
     /// Operations that no client can call, in a sentence each.
@@ -123,6 +126,8 @@ fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics>
     };
     let unbounded = graph.ids().filter(|&id| is_unbounded(graph.schema(id)));
     found.unbounded = unbounded.map(|id| selector(graph, id)).collect();
+    let families = meaning::families(graph).into_iter();
+    found.families = families.map(|(base, children)| (selector(graph, base), children.len())).collect();
     let (_, refused) = tables::patterns(graph);
     found.patterns = refused.into_iter().map(|each| (selector(graph, each.schema), each.source)).collect();
     found.unknown_keywords =

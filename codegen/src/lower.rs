@@ -265,9 +265,7 @@ impl Lowering<'_> {
             TypeRef::Tuple(inner) => {
                 json!({ "type": "array", "items": {}, "minItems": inner.len(), "maxItems": inner.len() })
             }
-            TypeRef::Nullable(inner) => {
-                json!({ "nullable": true, "anyOf": [self.type_schema(inner, false)] })
-            }
+            TypeRef::Nullable(inner) => or_null(self.type_schema(inner, false)),
             TypeRef::Boxed(inner) => self.type_schema(inner, whole),
         }
     }
@@ -295,6 +293,18 @@ impl Lowering<'_> {
 /// Says why progenitor cannot carry something, once.
 fn exceed(beyond: &mut Option<String>, reason: impl Into<String>) {
     beyond.get_or_insert_with(|| reason.into());
+}
+
+/// A schema that accepts `null` as well. The word `nullable` adds it to the `type` beside it and does
+/// nothing else (OpenAPI 3.0.3, 4.7.24.1).
+fn or_null(mut schema: Value) -> Value {
+    match schema.as_object_mut() {
+        Some(members) if members.contains_key("type") => {
+            members.insert("nullable".to_owned(), Value::Bool(true));
+            schema
+        }
+        _ => json!({ "anyOf": [schema, { "enum": [null], "nullable": true }] }),
+    }
 }
 
 fn reference(key: &str) -> Value {

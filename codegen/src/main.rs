@@ -1,4 +1,4 @@
-//! The command `contract-codegen`: typed Rust from any OpenAPI 3.1 or JSON Schema contract.
+//! The command `contract-codegen`: typed Rust from any OpenAPI or JSON Schema contract.
 
 mod cli;
 

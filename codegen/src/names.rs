@@ -3,6 +3,8 @@
 //! Names are settled here and nowhere else. They depend on the contract alone, never on the
 //! order in which it is read.
 
+use std::borrow::Cow;
+
 use heck::{ToPascalCase, ToSnakeCase};
 
 /// Words that cannot be identifiers, in any edition up to 2024.
@@ -13,6 +15,9 @@ const KEYWORDS: &[&str] = &[
     "static", "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
     "virtual", "where", "while", "yield",
 ];
+
+/// Names whose capitals would be taken for the beginnings of words: `OAuth2` is `oauth2`.
+const WORDS: &[(&str, &str)] = &[("OAuth", "Oauth"), ("IPv", "Ipv")];
 
 /// Type names that generated code itself uses unqualified.
 const TAKEN_TYPES: &[&str] = &[
@@ -183,7 +188,7 @@ fn snake(wire: &str) -> String {
 /// One word, `camelCase` taken apart. Capitals that alternate with single letters are an
 /// abbreviation: `DPoP` is one word.
 fn snake_word(word: &str) -> String {
-    let snake = word.to_snake_case();
+    let snake = settle_capitals(word).to_snake_case();
     let parts: Vec<usize> = snake.split('_').map(|part| part.chars().count()).collect();
     let short = parts.iter().all(|&count| count <= 2) && parts.contains(&1);
     if parts.len() > 2 && short && snake.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
@@ -191,6 +196,21 @@ fn snake_word(word: &str) -> String {
     } else {
         snake
     }
+}
+
+/// Names of [`WORDS`] as words with one capital, wherever no abbreviation runs into them.
+fn settle_capitals(word: &str) -> Cow<'_, str> {
+    let mut word = Cow::Borrowed(word);
+    for (name, plain) in WORDS {
+        let mut from = 0;
+        while let Some(at) = word[from..].find(name).map(|at| from + at) {
+            from = at + name.len();
+            if !word[..at].ends_with(char::is_uppercase) {
+                word.to_mut().replace_range(at..from, plain);
+            }
+        }
+    }
+    word
 }
 
 fn escape(name: &str) -> String {
@@ -253,6 +273,10 @@ mod tests {
             ("DPoP", "DPoP", "dpop"),
             ("DPoP-Nonce", "DPoPNonce", "dpop_nonce"),
             ("aOfB", "AOfB", "aofb"),
+            ("OAuth2Security", "OAuth2Security", "oauth2_security"),
+            ("viaOAuth", "ViaOAuth", "via_oauth"),
+            ("FOOAuth", "FooAuth", "foo_auth"),
+            ("IPv4Address", "IPv4Address", "ipv4_address"),
             ("isOk", "IsOk", "is_ok"),
             ("xAxis", "XAxis", "x_axis"),
             ("self", "SelfValue", "self_"),

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 
 pub use answers::{Answers, Case, Choice, Outcome, Payload};
 pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Row};
-pub(crate) use order::one_at_each_place;
+pub(crate) use order::check_places;
 pub use pages::{Limit, Pages, Route, Step, Unfit, Way, check as check_pages};
 pub use parts::{Part, PartCount, PartForm};
 pub use streams::{Item, Streamed, StreamedBody, Streams, check as check_streams};
@@ -260,18 +260,19 @@ impl Call<'_> {
     }
 }
 
-impl Plan<'_> {
-    /// The choice of this name.
-    #[must_use]
-    pub fn choice(&self, name: &str) -> Option<&Choice> {
-        self.choices.iter().find(|choice| choice.name == name)
+impl<'a> Plan<'a> {
+    /// The operations that a server answers: of those that stand for the same requests the first.
+    pub fn served(&self) -> impl Iterator<Item = &Call<'a>> {
+        let found: BTreeSet<usize> = self.order.iter().copied().collect();
+        let calls = self.calls.iter().enumerate();
+        calls.filter(move |(at, _)| found.contains(at)).map(|(_, call)| call)
     }
 }
 
 /// OpenAPI 3.1, 4.8.12.1: parameters of these names are ignored.
 const IGNORED: &[&str] = &["accept", "content-type", "authorization"];
 
-/// Decides all operations of one side, of which no two stand for the same requests.
+/// Decides all operations of one side.
 #[must_use]
 pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     let operations = side.of(given.api);

@@ -27,7 +27,7 @@ use crate::{
     stack::deep,
     tables::{Shelves, TableSet},
     together::{
-        sample::{self, Effort},
+        sample::{self, Effort, Known},
         type_of,
     },
 };
@@ -69,17 +69,25 @@ pub fn prove(contract: &Reading, mut seen: impl FnMut(usize) + Send) -> Vec<(Typ
     deep(|| {
         let shelves = Shelves::default();
         let tables = contract.tables(&shelves);
-        let (engine, mut large) = (Engine::default(), BTreeSet::new());
+        let (engine, mut seen_before) = (Engine::default(), Seen::default());
         let count = contract.shapes.types.len();
         // Of very many types each is tried with fewer instances.
         let places = u32::try_from(PLACES / count.max(1)).unwrap_or(u32::MAX);
         let effort = if count > MANY { Effort::Within(places) } else { Effort::Thorough };
         let each = |(index, id)| {
             seen(index);
-            (id, judge(contract, &tables, &engine, (id, effort), &mut large))
+            (id, judge(contract, &tables, &engine, (id, effort), &mut seen_before))
         };
         contract.shapes.ids().enumerate().map(each).collect()
     })
+}
+
+/// What was found out about types before.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Schemas that are not worth a proof.
+    large: BTreeSet<SchemaId>,
+    known: Known,
 }
 
 #[cfg(feature = "proofs")]
@@ -106,10 +114,10 @@ fn judge(
     tables: &TableSet<'_>,
     engine: &Engine,
     (id, effort): (TypeId, Effort),
-    large: &mut BTreeSet<SchemaId>,
+    seen: &mut Seen,
 ) -> Proof {
     let def = contract.shapes.get(id);
-    let worth = source::is_worth_it(contract, def, large);
+    let worth = source::is_worth_it(contract, def, &mut seen.large);
     let written = |assumed: bool| {
         if !worth {
             return None;
@@ -126,7 +134,7 @@ fn judge(
     if assumed == Some(true) {
         return Proof::Assumed;
     }
-    let samples = samples(contract, tables, def, effort);
+    let samples = sampled(contract, tables, def, effort, &seen.known);
     let gap = samples.iter().find(|value| !holds(contract, id, value));
     match (gap, samples.len()) {
         (Some(value), _) => Proof::Gap(Some(value.clone())),
@@ -138,9 +146,21 @@ fn judge(
 
 /// Valid values of a type's schema, made deterministically: least, most, every branch. `tables` are
 /// the contract's.
+#[cfg(test)]
 pub(crate) fn samples(contract: &Reading, tables: &TableSet<'_>, def: &TypeDef, effort: Effort) -> Vec<Json> {
+    sampled(contract, tables, def, effort, &Known::default())
+}
+
+fn sampled(
+    contract: &Reading,
+    tables: &TableSet<'_>,
+    def: &TypeDef,
+    effort: Effort,
+    known: &Known,
+) -> Vec<Json> {
     let part = |id: SchemaId, value: &Json| tables.is_valid(id, value);
-    let values = sample::values(&contract.graph, &def.conj, contract.options.implied_objects, effort, &part);
+    let implied = contract.options.implied_objects;
+    let values = sample::values(&contract.graph, &def.conj, implied, effort, &part, known);
     let valid = |value: &Json| {
         let within = def.conj.within.contains(type_of(value)) || def.conj.within == Types::ALL;
         within && def.conj.ids.iter().all(|&id| tables.is_valid(id, value))

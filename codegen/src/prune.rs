@@ -223,7 +223,7 @@ pub(crate) fn seeds<'a>(graph: &Graph, operations: impl Iterator<Item = &'a Oper
     found
 }
 
-/// All that schemas apply, at any depth.
+/// All that schemas apply, at any depth, and the children of a base whose type has them as variants.
 pub(crate) fn reach(graph: &Graph, seeds: Vec<SchemaId>) -> BTreeSet<SchemaId> {
     let mut found = BTreeSet::new();
     let mut waiting = seeds;
@@ -234,6 +234,7 @@ pub(crate) fn reach(graph: &Graph, seeds: Vec<SchemaId>) -> BTreeSet<SchemaId> {
         }
         let schema = graph.schema(id);
         waiting.extend(schema.children().chain(schema.content_schema));
+        waiting.extend(schema.family());
         let dynamic = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref());
         if let Some(anchor) = dynamic.filter(|anchor| anchors.insert(*anchor)) {
             // Which of them is meant depends on where evaluation came from.

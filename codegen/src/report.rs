@@ -28,14 +28,14 @@ use crate::{
     config::Config,
     explain::{Constraints, How, Whereabouts, carried, reason},
     formats::Mapped,
-    generate::{Project, Step},
+    generate::{Project, Step, selector},
     plan::Plans,
     proof::prove,
     reading::Reading,
     shape::{Body, TypeId, TypeRef},
     stack::deep,
     tables::Shelves,
-    together::{Conj, Facts},
+    together::{Conj, Facts, meaning},
 };
 
 /// The report of a run.
@@ -53,6 +53,8 @@ pub struct Report {
     pub looser: Vec<Looser>,
     /// What the options assume.
     pub assumptions: Vec<String>,
+    /// Bases with a `discriminator` that are no enums of their children.
+    pub families: Vec<Family>,
     /// Operations and webhooks that no client can send, with the reason.
     pub unsent: Vec<Unsent>,
     /// What other generators do with the contract; `None` when they were not asked.
@@ -86,6 +88,17 @@ pub struct Looser {
     pub what: String,
     /// What enforces the rest.
     pub enforced: &'static str,
+}
+
+/// A base with a `discriminator` and no `oneOf`, read as itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Family {
+    /// Its selector.
+    pub selector: String,
+    /// `file:line #/pointer`
+    pub place: String,
+    /// How many schemas take it in.
+    pub children: usize,
 }
 
 /// An operation or webhook that no client can send.
@@ -126,6 +139,7 @@ fn put_together(
         constraints: constraints(contract),
         looser: looser(contract),
         assumptions: assumptions(config, contract, &proofs),
+        families: families(contract),
         unsent: unsent(contract, plans),
         #[cfg(feature = "engines")]
         engines: None,
@@ -259,6 +273,19 @@ fn mends(contract: &Reading) -> Vec<Mended> {
     mended.collect()
 }
 
+fn families(contract: &Reading) -> Vec<Family> {
+    let graph = &contract.graph;
+    let whereabouts = Whereabouts::new(contract);
+    let families = meaning::families(graph).into_iter();
+    let read_as_themselves = families.filter(|(base, _)| graph.schema(*base).family().is_empty());
+    let family = read_as_themselves.map(|(base, children)| Family {
+        selector: selector(graph, base),
+        place: whereabouts.of(&graph.schema(base).place),
+        children: children.len(),
+    });
+    family.collect()
+}
+
 fn unsent(contract: &Reading, plans: &Plans<'_>) -> Vec<Unsent> {
     let whereabouts = Whereabouts::new(contract);
     let calls = plans.iter().flat_map(|plan| &plan.calls);
@@ -304,6 +331,7 @@ impl Report {
         let looser =
             |l: &Looser| json!({ "name": l.name, "place": l.place, "what": l.what, "enforced": l.enforced });
         let mend = |m: &Mended| json!({ "file": m.file, "what": m.what, "how": m.how, "places": m.places });
+        let family = |f: &Family| json!({ "selector": f.selector, "place": f.place, "children": f.children });
         let unsent = |u: &Unsent| json!({ "id": u.id, "place": u.place, "reason": u.reason });
         let mut out = json!({
             "title": self.title,
@@ -312,6 +340,7 @@ impl Report {
             "constraints": constraints,
             "looser": self.looser.iter().map(looser).collect::<Vec<_>>(),
             "assumptions": self.assumptions,
+            "families": self.families.iter().map(family).collect::<Vec<_>>(),
             "unsent": self.unsent.iter().map(unsent).collect::<Vec<_>>(),
             "proofs": self.proofs.iter().map(proof).collect::<Vec<_>>(),
         });

@@ -181,6 +181,10 @@ pub struct Discriminator {
     /// `mapping`: values and the schemas that they mean, as far as the contract has those. A schema
     /// of `components/schemas` that is not here is meant by its own name.
     pub mapping: Vec<(String, SchemaId)>,
+    /// `defaultMapping`: what other values and none mean (OpenAPI 3.2, 4.25).
+    pub default: Option<SchemaId>,
+    /// What takes the schema in by `allOf`, where the owner makes an enum of all these (`types.families`).
+    pub family: Vec<SchemaId>,
 }
 
 /// One schema object (or boolean) with every keyword of the 2020-12 vocabularies.
@@ -313,6 +317,12 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// What takes it in, where it becomes an enum of these; none elsewhere.
+    #[must_use]
+    pub fn family(&self) -> &[SchemaId] {
+        self.discriminator.as_ref().map_or(&[], |discriminator| &discriminator.family)
+    }
+
     /// Leaves out every step to a schema that is applied in place.
     pub(crate) fn leave_out(&mut self, target: SchemaId) {
         for step in

@@ -31,8 +31,8 @@ pub fn server(plan: &Plan<'_>, types: &dyn RustTypes) -> TokenStream {
             pub type Refusal = ::contract_runtime::server::Refusal<#ty>;
         }
     });
-    let methods = plan.calls.iter().map(|call| writer.method(call));
-    let requests = plan.calls.iter().map(|call| writer.request(call));
+    let methods = plan.served().map(|call| writer.method(call));
+    let requests = plan.served().map(|call| writer.request(call));
     let incoming = writer.incoming();
     let about = match plan.side {
         Side::Paths => quote! {
@@ -175,7 +175,7 @@ impl Writer<'_> {
     /// The enum of all requests.
     fn incoming(&self) -> TokenStream {
         let id = ident(self.plan.side.table().1);
-        let calls = || self.plan.calls.iter();
+        let calls = || self.plan.served();
         let variants = calls().map(|call| {
             let (name, ty) = (ident(&call.id), self.call_type(call));
             let about = doc(&[format!("`{}`", call.place())]);
@@ -194,7 +194,8 @@ impl Writer<'_> {
             quote!(Self::#name(call) => call.undeclared(limit),)
         });
         let undeclared: Vec<TokenStream> = undeclared.collect();
-        let all = undeclared.len() == self.plan.calls.len();
+        let served = calls().count();
+        let all = undeclared.len() == served;
         let undeclared = if undeclared.is_empty() {
             quote!({
                 let _ = limit;
@@ -214,7 +215,8 @@ impl Writer<'_> {
                 })
             }
         });
-        let large = (self.plan.calls.len() > 1).then(|| {
+        let unread = if served == self.plan.calls.len() { quote!(None) } else { quote!(_) };
+        let large = (served > 1).then(|| {
             quote!(#[allow(clippy::large_enum_variant, reason = "one at a time is on its way; a pointer for each costs more than the space")])
         });
         quote! {
@@ -231,7 +233,7 @@ impl Writer<'_> {
                 pub fn read(call: &Call) -> Result<Self, Rejection> {
                     match #id::of(call.operation()) {
                         #(#reads,)*
-                        None => Err(Rejection::NotFound),
+                        #unread => Err(Rejection::NotFound),
                     }
                 }
 

@@ -6,6 +6,7 @@
 
 mod boxes;
 mod build;
+mod families;
 mod sweep;
 mod tags;
 mod text;
@@ -175,6 +176,8 @@ pub struct Tagged {
     pub certainty: Certainty,
     /// In document order.
     pub variants: Vec<TaggedVariant>,
+    /// The index of the variant that other tags mean, and none.
+    pub otherwise: Option<usize>,
     /// Whether readers keep objects with an unknown tag.
     pub open: bool,
 }

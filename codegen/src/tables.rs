@@ -240,6 +240,10 @@ fn choices(graph: &Graph, shapes: &Shapes) -> BTreeMap<SchemaId, Tags> {
     let mut out = BTreeMap::new();
     for def in shapes.types.iter().chain(&shapes.parts) {
         let Body::Tagged(tagged) = &def.body else { continue };
+        // What a base says is valid, its children do not decide.
+        if !graph.schema(tagged.holder).family().is_empty() {
+            continue;
+        }
         // A refinement elsewhere may leave fewer variants; the choice is for the holder itself, or
         // for the holder beside `null`, which a union around it adds.
         let around = |id: &SchemaId| {

@@ -51,6 +51,26 @@ fn the_lowered_document_is_plain_openapi_3_0_and_its_reader_agrees() {
     expect("losses.txt", &(losses.join("\n") + "\n"));
 }
 
+/// `nullable` adds `null` to the `type` beside it, and does nothing where there is none.
+#[test]
+fn null_is_said_so_that_the_letter_of_openapi_3_0_allows_it() {
+    let nullable = |schema: &str| {
+        let item = format!(
+            r#"{{"get": {{"operationId": "odd", "responses": {{"200": {{"description": "", "content": {{
+                "application/json": {{"schema": {{"anyOf": [{schema}, {{"type": "null"}}]}}}}}}}}}}}}}}"#
+        );
+        let (document, ..) = lowered(&with("/odd", &item));
+        let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+        let link = document.pointer("/paths/~1odd/get/responses/200/content/application~1json/schema/$ref");
+        let pointer = link.and_then(|link| link.as_str()).unwrap().trim_start_matches('#').to_owned();
+        document.pointer(&pointer).unwrap().clone()
+    };
+    assert_eq!(nullable(r#"{"type": "string"}"#), serde_json::json!({"type": "string", "nullable": true}));
+    let ship = nullable(r##"{"$ref": "#/components/schemas/Ship"}"##);
+    assert_eq!(ship["anyOf"][1], serde_json::json!({"enum": [null], "nullable": true}), "{ship}");
+    assert_eq!(ship.get("nullable"), None, "{ship}");
+}
+
 /// A document with one more operation.
 fn with(path: &str, item: &str) -> String {
     hangar().replacen(r#""paths": {"#, &format!(r#""paths": {{"{path}": {item},"#), 1)

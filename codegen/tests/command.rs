@@ -711,6 +711,27 @@ fn report_counts_and_proves() {
     assert_eq!(report["counts"]["operations"], 2);
 }
 
+/// What a base's children add stands in `extra`, unless the owner asks for an enum of them.
+#[test]
+fn report_names_bases_that_could_be_enums() {
+    let folder = Folder::new("report-families");
+    let document = r##"{"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": {}, "components": {"schemas": {
+        "Pet": {"type": "object", "properties": {"kind": {"type": "string"}}, "discriminator": {"propertyName": "kind"}},
+        "Cat": {"allOf": [{"$ref": "#/components/schemas/Pet"}], "properties": {"lives": {"type": "integer"}}}
+    }}}"##;
+    folder.put("pets.json", document);
+    let families = |input: &str| {
+        folder.run(&["report", input, "--json"]).ended(0).summary()["report"]["families"].clone()
+    };
+    let found = families("pets.json");
+    assert_eq!(
+        (&found[0]["selector"], &found[0]["children"]),
+        (&"#/components/schemas/Pet".into(), &1.into())
+    );
+    folder.put("codegen.toml", "inputs = ['pets.json']\ntypes.families = ['#/components/schemas/Pet']\n");
+    assert_eq!(families("codegen.toml"), Value::Array(Vec::new()));
+}
+
 /// A fault costs one spot, unless somebody is strict; overlays mend it beside the document.
 #[test]
 fn faults_are_warnings_errors_or_mended() {

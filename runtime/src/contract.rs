@@ -317,6 +317,12 @@ pub fn holds<T: Serialize + ?Sized>(value: &T, validator: Validator<'_>) -> bool
     to_json(value).is_ok_and(|json| validator.is_valid(&json))
 }
 
+/// Whether a value can be written: nothing in it has a member twice.
+#[must_use]
+pub fn is_writable<T: Serialize + ?Sized>(value: &T) -> bool {
+    serde_json::to_writer(std::io::sink(), value).is_ok()
+}
+
 /// Whether a text is among those of a list sorted by their bytes.
 #[must_use]
 pub fn one_of(text: &str, sorted: &[&str]) -> bool {

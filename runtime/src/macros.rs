@@ -480,11 +480,18 @@ macro_rules! closed_union {
 /// not know: each variant with the values of the tag that mean it, and `Unknown`.
 ///
 /// An object without the `tag` is none of it; without the `optional_tag` it is unknown, and by a
-/// `discriminator` also one that its variant cannot hold.
+/// `discriminator` also one that its variant cannot hold. Where a variant stands beside the
+/// discriminator's name, other tags and none mean it.
 #[macro_export]
 macro_rules! open_union {
+    (#[$by:ident = $tag:literal] $($rest:tt)*) => {
+        $crate::open_union!(@enum $by $tag [] $($rest)*);
+    };
+    (#[$by:ident = ($tag:literal, $default:ident)] $($rest:tt)*) => {
+        $crate::open_union!(@enum $by $tag [$default] $($rest)*);
+    };
     (
-        #[$by:ident = $tag:literal]
+        @enum $by:ident $tag:literal [$($default:ident)?]
         $(#[$meta:meta])*
         pub enum $name:ident {
             $(
@@ -513,7 +520,7 @@ macro_rules! open_union {
         impl<'de> $crate::read::FromMap<'de> for $name {
             const EXPECTING: &'static str = concat!("an object (", stringify!($name), ")");
             fn from_map<A: ::serde::de::MapAccess<'de>>(map: A) -> ::std::result::Result<Self, A::Error> {
-                $crate::open_union!(@$by map $tag $($variant [$first $(, $more)*])*)
+                $crate::open_union!(@$by map $tag [$($default)?] $($variant [$first $(, $more)*])*)
             }
         }
         impl ::serde::Serialize for $name {
@@ -538,10 +545,10 @@ macro_rules! open_union {
     (@doc discriminator $tag:literal) => {
         concat!("Any other `", $tag, "`, none, or an object that is not what it says, or holds one that is not more than eight such unions deep; as it came.")
     };
-    (@tag $map:ident $tag:literal $($variants:tt)*) => {
+    (@tag $map:ident $tag:literal [] $($variants:tt)*) => {
         $crate::open_union!(@read tagged $map $tag $($variants)*)
     };
-    (@optional_tag $map:ident $tag:literal $($variants:tt)*) => {
+    (@optional_tag $map:ident $tag:literal [] $($variants:tt)*) => {
         $crate::open_union!(@read perhaps_tagged $map $tag $($variants)*)
     };
     (@read $reader:ident $map:ident $tag:literal $($variant:ident [$($literal:literal),*])*) => {
@@ -552,7 +559,13 @@ macro_rules! open_union {
             _ => $crate::read::FromMap::from_map(rest.with_tag()).map(Self::Unknown),
         })
     };
-    (@discriminator $map:ident $tag:literal $($variant:ident [$($literal:literal),*])*) => {
+    (@otherwise $rest:ident) => {
+        ::std::option::Option::None
+    };
+    (@otherwise $rest:ident $default:ident) => {
+        ::std::option::Option::Some($crate::read::FromMap::from_map($rest).map(Self::$default))
+    };
+    (@discriminator $map:ident $tag:literal [$($default:ident)?] $($variant:ident [$($literal:literal),*])*) => {
         $crate::read::meant(
             $map,
             $tag,
@@ -560,7 +573,7 @@ macro_rules! open_union {
                 $(tag if $(tag == $literal)||* => ::std::option::Option::Some(
                     $crate::read::FromMap::from_map(rest).map(Self::$variant),
                 ),)*
-                _ => ::std::option::Option::None,
+                _ => $crate::open_union!(@otherwise rest $($default)?),
             },
             Self::Unknown,
         )

@@ -75,6 +75,8 @@ impl Parameter {
     pub const HEADER: Self = Self::plain(Location::Header, Style::Simple, false);
     /// A text in a cookie, as OpenAPI has it unless told otherwise.
     pub const COOKIE: Self = Self::plain(Location::Cookie, Style::Form, true);
+    /// The whole query.
+    pub const QUERY_STRING: Self = Self::plain(Location::QueryString, Style::Form, true);
 
     const fn plain(location: Location, style: Style, explode: bool) -> Self {
         Self {
@@ -107,10 +109,12 @@ pub enum Location {
     Header,
     /// A cookie.
     Cookie,
+    /// The whole query, beside which there is no other parameter in it (OpenAPI 3.2, 4.12.1).
+    QueryString,
 }
 
 impl Location {
-    /// As OpenAPI writes it: `path`, `query`, `header`, `cookie`.
+    /// As OpenAPI writes it: `path`, `query`, `header`, `cookie`, `querystring`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -118,6 +122,7 @@ impl Location {
             Self::Query => "query",
             Self::Header => "header",
             Self::Cookie => "cookie",
+            Self::QueryString => "querystring",
         }
     }
 }
@@ -146,6 +151,9 @@ pub enum Style {
     PipeDelimited,
     /// `name[member]=value`
     DeepObject,
+    /// `name=value` in cookies, nothing encoded: what no cookie can hold is refused (OpenAPI 3.2,
+    /// 4.12.3).
+    Cookie,
 }
 
 /// What a parameter's text stands for.
@@ -165,6 +173,8 @@ pub enum Shape {
     OneOf(&'static [Shape]),
     /// A JSON document (a parameter with `content`).
     Json,
+    /// A form: its fields, and what others are. As a whole query alone.
+    Form(&'static [Parameter], Scalar),
 }
 
 /// How one piece of text becomes a JSON value.

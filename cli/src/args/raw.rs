@@ -69,6 +69,7 @@ fn command_of(operation: &'static Operation) -> Command {
             Location::Query => "In the query",
             Location::Header => "A header",
             Location::Cookie => "A cookie",
+            Location::QueryString => "The whole query",
         };
         let help = if is_made(parameter) {
             format!(

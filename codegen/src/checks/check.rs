@@ -132,6 +132,8 @@ pub enum Test {
     /// None of the members that the checked struct does not declare has the name of one that it
     /// does.
     Apart(Place),
+    /// The value can be written: nothing in it has a member twice.
+    Writable(Place),
     /// A map has a member.
     Contains(Place, String),
     /// A map does not have a member, or this holds of its value.

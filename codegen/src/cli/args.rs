@@ -28,7 +28,7 @@ Examples:
   contract-codegen mock openapi.json
       A double of the service on http://127.0.0.1:4010, which judges every request.
 
-An INPUT is an OpenAPI 3.1 document, a JSON Schema 2020-12 file, a folder of them, or a
+An INPUT is an OpenAPI 3.0, 3.1 or 3.2 document, a JSON Schema 2020-12 file, a folder of them, or a
 codegen.toml, whose options then apply. JSON and YAML; nothing is fetched from the network.
 
 Exit codes:
@@ -39,8 +39,8 @@ Exit codes:
    4  something could not be read or written
   70  a bug in the generator, which `report` finds as a gap";
 
-/// Typed Rust models, validators, a client and a server interface from any OpenAPI 3.1 or
-/// JSON Schema 2020-12 contract.
+/// Typed Rust models, validators, a client and a server interface from any OpenAPI 3.0, 3.1
+/// or 3.2 or JSON Schema 2020-12 contract.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {

@@ -56,6 +56,7 @@ pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<Strin
                 ParameterIn::Query => "in the query",
                 ParameterIn::Header => "header",
                 ParameterIn::Cookie => "cookie",
+                ParameterIn::QueryString => "the whole query",
             };
             let mut facts = vec![format!("`{}` {place}", parameter.row.name)];
             let limits = parameter.row.schema.map(|id| limits_of(graph, id)).unwrap_or_default();

@@ -21,6 +21,13 @@ pub(super) fn find_in(text: &str, (list, index): (&str, usize), option: &str, va
     below(each(held).nth(index)?, &[option], value)
 }
 
+/// The name of a table, where it stands first.
+pub(super) fn find_table(text: &str, name: &str) -> Option<Span> {
+    let table = DeTable::parse(text).ok()?;
+    let key = table.get_ref().keys().find(|key| key.get_ref() == name);
+    key.map(|key| span(key.span()))
+}
+
 /// Follows the keys of a path; lists of tables are looked through one by one.
 fn below(table: &DeTable<'_>, path: &[&str], value: &str) -> Option<Span> {
     let (key, rest) = path.split_first()?;
@@ -108,5 +115,8 @@ client = false
         assert_eq!(find_in(text, ("area", 2), "schemas", "ab"), None);
         assert_eq!(find(text, "area.tags", "a"), None);
         assert_eq!(find("open = [", "open", "a"), None);
+        let types = find_table(text, "types").unwrap();
+        assert_eq!(&text[types.start as usize - 1..types.end as usize + 1], "[types]");
+        assert_eq!(find_table(text, "unchecked"), None);
     }
 }

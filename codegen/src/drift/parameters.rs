@@ -116,6 +116,7 @@ const fn word(location: ParameterIn) -> &'static str {
         ParameterIn::Query => "query",
         ParameterIn::Header => "header",
         ParameterIn::Cookie => "cookie",
+        ParameterIn::QueryString => "querystring",
     }
 }
 

@@ -256,7 +256,7 @@ impl<'g> Prover<'g> {
 
     fn sampled(&self, side: Side, conj: &Conj, effort: Effort) -> Vec<Json> {
         let part = |id: SchemaId, value: &Json| self.accepts(side, &[id], value);
-        sample::values(self.graph(side), conj, false, effort, &part)
+        sample::values(self.graph(side), conj, false, effort, &part, &sample::Known::default())
     }
 
     /// A value that `giving` accepts and the barrier refuses, by both engines.

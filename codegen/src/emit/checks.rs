@@ -128,6 +128,11 @@ impl Emitter<'_> {
                 let at = recv(at);
                 quote!(is_apart(&#at.extra, Self::DECLARED))
             }
+            Test::Writable(at) => {
+                self.import(Runtime::Conditions);
+                let at = by_ref(at);
+                quote!(contract::is_writable(#at))
+            }
             Test::Contains(at, name) => {
                 let at = recv(at);
                 quote!(#at.contains_key(#name))

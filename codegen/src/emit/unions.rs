@@ -16,11 +16,18 @@ impl Emitter<'_> {
         let docs = self.type_docs(def);
         let derives = self.derives(id);
         let tag = &body.tag;
-        let variants = body.variants.iter().map(|v| {
+        let variants = body.variants.iter().enumerate().map(|(at, v)| {
             let (variant, ty) = (ident(&v.name), self.ty(&v.ty));
             let literals = v.literals.iter().map(|literal| self.constant(literal));
-            quote!(#variant(#ty) = #(#literals)|*,)
+            let others = (body.otherwise == Some(at)).then(
+                || quote!(#[doc = " Another tag, or none, means it too, where it can hold the object."]),
+            );
+            quote!(#others #variant(#ty) = #(#literals)|*,)
         });
+        let tag = match body.otherwise.and_then(|at| body.variants.get(at)).map(|v| ident(&v.name)) {
+            Some(otherwise) => quote!((#tag, #otherwise)),
+            None => quote!(#tag),
+        };
         let kind = ident(if body.open { "open_union" } else { "closed_union" });
         let by = ident(match body.certainty {
             Certainty::Required => "tag",

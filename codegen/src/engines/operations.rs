@@ -184,6 +184,7 @@ const fn place_word(location: ParameterIn) -> &'static str {
         ParameterIn::Query => "query",
         ParameterIn::Header => "header",
         ParameterIn::Cookie => "cookie",
+        ParameterIn::QueryString => "querystring",
     }
 }
 
@@ -216,6 +217,7 @@ fn each<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'static str, Part<'o>
             ParameterIn::Query => "parameter in the query",
             ParameterIn::Header => "parameter in a header",
             ParameterIn::Cookie => "parameter in a cookie",
+            ParameterIn::QueryString => "parameter that is the whole query",
         };
         see(construct, Part::Parameter(parameter));
     }
@@ -263,7 +265,7 @@ fn look(
                 ParameterIn::Path => {
                     reading.path.contains(&format!("{{{}}}", argument_name(&parameter.name)))
                 }
-                ParameterIn::Query => reading.queries.contains(&parameter.name),
+                ParameterIn::Query | ParameterIn::QueryString => reading.queries.contains(&parameter.name),
                 ParameterIn::Header => reading.headers.contains(&parameter.name),
                 ParameterIn::Cookie => {
                     words.contains(&format!("\"{}\"", parameter.name.to_ascii_lowercase()))

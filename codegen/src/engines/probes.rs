@@ -14,7 +14,7 @@ use crate::{
     tables::TableSet,
     together::{
         Conj, Facts,
-        sample::{self, Effort},
+        sample::{self, Effort, Known},
     },
     tree::join,
 };
@@ -60,7 +60,8 @@ struct Spot<'a> {
 pub(super) fn probes(contract: &Reading, tables: &TableSet<'_>, id: SchemaId, effort: Effort) -> Vec<Probe> {
     let part = |id: SchemaId, value: &Json| tables.is_valid(id, value);
     let implied = contract.options.implied_objects;
-    let mut bases = sample::values(&contract.graph, &Conj::one(id), implied, effort, &part);
+    let mut bases =
+        sample::values(&contract.graph, &Conj::one(id), implied, effort, &part, &Known::default());
     bases.retain(|value| tables.is_valid(id, value));
     // The same document may ask two things.
     let mut known: BTreeSet<(String, bool)> = BTreeSet::new();

@@ -41,6 +41,9 @@ pub fn form(contract: &Reading, def: &TypeDef) -> String {
                 Certainty::Present => format!(
                     "enum by tag `{tag}`: each of the {count} branches has values of its own for it; objects with another tag, or none, are kept"
                 ),
+                Certainty::Meant if !contract.graph.schema(body.holder).family().is_empty() => format!(
+                    "enum by tag `{tag}`: the discriminator gives each of {count} schemas values of its own; objects that are not what it says are kept, and what is valid the base says alone"
+                ),
                 Certainty::Meant => format!(
                     "enum by tag `{tag}`: the discriminator gives each of the {count} branches values of its own; objects that are not what it says are kept, and which branches a value is valid under is checked"
                 ),

@@ -17,7 +17,7 @@ use crate::{
     resolve::nullable::or_null,
     schema::{Graph, SchemaId, Types},
     shape::{Body, Shapes},
-    together::{Conj, Facts, finite},
+    together::{Conj, Facts, finite, meaning},
 };
 
 /// Module names that generated code uses itself.
@@ -219,6 +219,21 @@ pub(super) fn imply(config: &Config, graph: &mut Graph, diagnostics: &mut Diagno
     }
 }
 
+/// Notes in the graph which bases become enums of their children.
+pub(super) fn families(config: &Config, graph: &mut Graph, diagnostics: &mut Diagnostics) {
+    if config.types.families.is_empty() {
+        return;
+    }
+    let named = config.types.families.iter();
+    let named: BTreeSet<SchemaId> =
+        named.flat_map(|selector| find(config, graph, selector, FAMILIES, diagnostics)).collect();
+    for (base, children) in meaning::families(graph).into_iter().filter(|(base, _)| named.contains(base)) {
+        graph.schemas[base].discriminator.iter_mut().for_each(|it| it.family.clone_from(&children));
+    }
+}
+
+const FAMILIES: &str = "types.families";
+
 /// Makes the schemas accept `null` of which the owner says that they do; where the contract says so
 /// already, that is an error.
 pub(super) fn allow_null(config: &Config, graph: &mut Graph, diagnostics: &mut Diagnostics) {
@@ -297,7 +312,7 @@ fn dressed(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Di
     }
 }
 
-/// Every selector of `open` and `closed` that changes no type is an error.
+/// Every selector of `open`, `closed` and `families` that changes no type is an error.
 pub(super) fn idle(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
     dressed(config, graph, shapes, diagnostics);
     let decided = &shapes.decided;
@@ -311,7 +326,17 @@ pub(super) fn idle(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics:
             "requests alone hold it: unknown values are refused there without being asked for",
         )
     });
-    for (selector, option, already) in open.chain(closed) {
+    let enumerated = |already: &str| {
+        format!(
+            "it is no string enumeration and no union whose branches all require the tag, or {already}; remove the option"
+        )
+    };
+    let lists = open.chain(closed).map(|(selector, option, already)| (selector, option, enumerated(already)));
+    let families = config.types.families.iter().map(|selector| {
+        let help = "a family is of an object with a `discriminator` and without `oneOf` and `anyOf`, which others with a name take in by `allOf`, and which a value of the discriminator means; remove the option";
+        (selector, FAMILIES, help.to_owned())
+    });
+    for (selector, option, help) in lists.chain(families) {
         let found = select(graph, selector);
         // Nothing of a selector is left where another part of the contract was asked for.
         let Some(first) = found.first() else { continue };
@@ -322,9 +347,7 @@ pub(super) fn idle(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics:
             Diagnostic::error("config", format!("`{option}` does nothing for `{selector}`"))
                 .maybe_at(config.place(option, selector))
                 .label(graph.schema(*first).place.clone(), "this is what it names")
-                .help(format!(
-                    "it is no string enumeration and no union whose branches all require the tag, or {already}; remove the option"
-                )),
+                .help(help),
         );
     }
 }
@@ -465,6 +488,7 @@ components:
             "closed = ['#/components/schemas/Ship/properties/armed']",
             "nullable = ['#/components/schemas/Ship/properties/rest']",
             "types.implied-otherwise = ['#/components/schemas/Kind']",
+            "types.families = ['#/components/schemas/Base']",
             "types.formats = { uuid = 'uuid' }",
             "types.rust-types = ['fleet']",
             "attributes = { '#/components/schemas/Base' = ['#[doc(hidden)]'] }",

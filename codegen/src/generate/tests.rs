@@ -23,10 +23,13 @@ fn folder(name: &str, options: &str, files: &[(&str, &str)]) -> PathBuf {
 /// `code line:column` of everything that is said.
 fn said(root: &std::path::Path) -> Vec<String> {
     let project = Project::from_config(&root.join("codegen.toml")).unwrap();
-    let problems = match project.read() {
+    places(&match project.read() {
         Ok(contract) => contract.diagnostics,
         Err(problems) => problems,
-    };
+    })
+}
+
+fn places(problems: &Diagnostics) -> Vec<String> {
     let lines = problems.json_lines();
     let each = lines.lines().map(|line| {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -48,6 +51,30 @@ fn mounts_that_answer_nothing() {
     let root = folder("missing", missing, &[one, a]);
     assert_eq!(said(&root), ["mount codegen.toml:3:1"]);
     fs::remove_dir_all(&root).unwrap();
+}
+
+/// Options that add to what is generated, and a contract that has nothing for them.
+#[test]
+fn credentials_and_streams_that_find_nothing() {
+    let options = "inputs = [\"api.yaml\"]\n[client]\ncredentials = true\n[streams]\nends = [\"[DONE]\"]\n";
+    let said = |name: &str, security: &str, media_type: &str| {
+        let api = format!(
+            "openapi: 3.1.0
+info: {{ title: A, version: '1' }}
+{security}
+paths: {{ /a: {{ get: {{ responses: {{ '200': {{ description: '', content: {{ {media_type}: {{}} }} }} }} }} }} }}
+components: {{ securitySchemes: {{ key: {{ type: apiKey, in: header, name: X-Key }} }} }}
+"
+        );
+        let root = folder(name, options, &[("api.yaml", &api)]);
+        let project = Project::from_config(&root.join("codegen.toml")).unwrap();
+        let generated = project.generate().unwrap();
+        fs::remove_dir_all(&root).unwrap();
+        places(&generated.contract.diagnostics)
+    };
+    let idle = said("idle", "", "application/json");
+    assert_eq!(idle, ["config codegen.toml:3:1", "config codegen.toml:4:2"]);
+    assert!(said("busy", "security: [{ key: [] }]", "application/jsonl").is_empty());
 }
 
 /// The files of a package of one document, by their paths.

@@ -145,6 +145,21 @@ fn types(page: &mut Page, found: &Findings) {
     page.say("implied-objects = true");
     page.say("Schemas of which the opposite holds.");
     page.say("implied-otherwise = []");
+    page.say(
+        "Bases with a `discriminator` and no `oneOf` that become enums of what takes them in by `allOf`.",
+    );
+    match found.families.as_slice() {
+        [] => page.say("families = []"),
+        some => {
+            page.say("families = [");
+            for (selector, children) in some {
+                let children =
+                    if *children == 1 { "1 child".to_owned() } else { format!("{children} children") };
+                page.say(&format!("    {selector:?}, # {children}"));
+            }
+            page.say("]");
+        }
+    }
     let unknown = match found.unknown_keywords {
         0 => String::new(),
         count => format!("; {count} here"),

@@ -105,7 +105,7 @@ impl Lowering<'_> {
         }
         let location = match row.location {
             ParameterIn::Path => "path",
-            ParameterIn::Query => "query",
+            ParameterIn::Query | ParameterIn::QueryString => "query",
             ParameterIn::Header | ParameterIn::Cookie => "header",
         };
         json!({ "name": wire, "in": location, "required": row.required, "schema": schema })

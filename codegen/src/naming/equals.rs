@@ -129,8 +129,11 @@ impl Kinds<'_> {
         let properties = named(&schema.properties, self);
         let pattern_properties = named(&schema.pattern_properties, self);
         let dependent_schemas = named(&schema.dependent_schemas, self);
-        let discriminator = schema.discriminator.as_ref().map(|Discriminator { tag, mapping }| {
-            Discriminator { tag: tag.clone(), mapping: named(mapping, self) }
+        let discriminator = schema.discriminator.as_ref().map(|it| Discriminator {
+            tag: it.tag.clone(),
+            mapping: named(&it.mapping, self),
+            default: it.default.map(|id| self.member(id)),
+            family: it.family.clone(),
         });
         let resource = if self.dynamic { schema.resource } else { Default::default() };
         let mut list =

@@ -33,6 +33,7 @@ impl Rows<'_> {
             ParameterIn::Query => ("QUERY", "form"),
             ParameterIn::Header => ("HEADER", "simple"),
             ParameterIn::Cookie => ("COOKIE", "form"),
+            ParameterIn::QueryString => ("QUERY_STRING", "form"),
         };
         let plain = ident(plain);
         let required = (row.required != path).then(|| {
@@ -190,6 +191,11 @@ impl Rows<'_> {
                 quote!(Shape::OneOf(&[#(#shapes),*]))
             }
             Shape::Json => quote!(Shape::Json),
+            Shape::Form(fields, others) => {
+                let fields: Vec<TokenStream> = fields.iter().map(|field| self.parameter(field)).collect();
+                let others = self.scalar(*others);
+                quote!(Shape::Form(&[#(#fields),*], #others))
+            }
         }
     }
 
@@ -238,6 +244,7 @@ fn style(style: &str) -> proc_macro2::Ident {
         "deepObject" => "DeepObject",
         "label" => "Label",
         "matrix" => "Matrix",
+        "cookie" => "Cookie",
         _ => "Simple",
     })
 }

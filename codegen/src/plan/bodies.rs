@@ -4,7 +4,7 @@
 //! A body of one type is that type. Where media types have different types, the body is an
 //! enum with a variant for each; JSON and a form of the same type share one.
 
-use contract_runtime::media::MediaType;
+use contract_runtime::{Json, media::MediaType};
 
 use super::{
     Given,
@@ -188,7 +188,7 @@ impl Given<'_> {
             return Format::Multipart(parts, form);
         }
         if media_type.is_form() {
-            let (fields, others) = self.form(media);
+            let (fields, others) = self.form(media.schema, &media.encoding);
             return Format::Form(fields, others);
         }
         if media_type.is_range() {
@@ -215,10 +215,11 @@ impl Given<'_> {
 
     /// The fields of a form (OpenAPI 3.1, 4.8.15: `style`, `explode` and `allowReserved` of the
     /// encoding; without them objects are JSON text), and how others are read.
-    fn form(&self, media: &api::MediaType) -> (Vec<Row>, Scalar) {
-        let Some(schema) = media.schema else { return (Vec::new(), Scalar::Any) };
+    pub(super) fn form(&self, schema: Option<SchemaId>, encoding: &[(String, Json)]) -> (Vec<Row>, Scalar) {
+        let Some(schema) = schema else { return (Vec::new(), Scalar::Any) };
         let facts = self.facts(&Conj::one(schema));
-        let fields = self.members(&facts).into_iter().map(|member| self.form_field(media, member)).collect();
+        let fields =
+            self.members(&facts).into_iter().map(|member| self.form_field(encoding, member)).collect();
         let others = self.others(&facts).map(|others| self.text(&others));
         let others = match others {
             Some(Shape::Scalar(scalar)) => scalar,
@@ -228,8 +229,8 @@ impl Given<'_> {
         (fields, others)
     }
 
-    fn form_field(&self, media: &api::MediaType, member: Member) -> Row {
-        let encoding = media.encoding.iter().find(|(name, _)| *name == member.name);
+    fn form_field(&self, encoding: &[(String, Json)], member: Member) -> Row {
+        let encoding = encoding.iter().find(|(name, _)| *name == member.name);
         let encoding = encoding.map(|(_, encoding)| encoding);
         let text = |key: &str| encoding?.pointer(key)?.as_str().map(str::to_owned);
         let flag = |key: &str| encoding?.pointer(key)?.as_bool();

@@ -76,6 +76,7 @@ pub(super) fn name_fields(side: Side, parameters: &mut [Parameter<'_>]) {
                 ParameterIn::Query => "query",
                 ParameterIn::Header => "header",
                 ParameterIn::Cookie => "cookie",
+                ParameterIn::QueryString => "querystring",
             };
             names::field_name(&format!("{location}_{}", parameter.row.name))
         } else {

@@ -1,42 +1,54 @@
 //! In which order path templates are tried: the more literal first, segment by segment.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::{
     api::Operation,
     diagnostics::{Diagnostic, Diagnostics},
-    tree::Place,
 };
 
 /// One segment of a template: literal, partly literal, or all placeholder; then the more
 /// literal characters, then the text without the placeholders' names.
 type Segment = (u8, Reverse<usize>, String);
 
-/// Leaves the first of the operations that stand for the same requests.
-pub(crate) fn one_at_each_place(operations: &mut Vec<Operation>, diagnostics: &mut Diagnostics) {
-    let mut places: BTreeMap<(Vec<Segment>, String), Place> = BTreeMap::new();
-    operations.retain(|operation| {
+/// What requests an operation stands for.
+type Requests<'a> = (Vec<Segment>, &'a str);
+
+/// Reports operations that stand for the same requests as one before them: a client can send either,
+/// a server cannot tell which one was sent.
+pub(crate) fn check_places(operations: &[Operation], diagnostics: &mut Diagnostics) {
+    let mut places: BTreeMap<Requests<'_>, &Operation> = BTreeMap::new();
+    for operation in operations {
         let Operation { method, path, place, .. } = operation;
-        let Some(first) = places.get(&(segments(path), method.clone())) else {
-            places.insert((segments(path), method.clone()), place.clone());
-            return true;
+        let first = match places.entry(requests(operation)) {
+            Entry::Vacant(entry) => {
+                entry.insert(operation);
+                continue;
+            }
+            Entry::Occupied(entry) => entry.get().place.clone(),
         };
         let message = format!("`{method} {path}` stands for the same requests as another operation");
         let problem = Diagnostic::error("ambiguous-path", message).at(place.clone());
-        diagnostics.push(problem.label(first.clone(), "the other one").mended("this one is left out"));
-        false
-    });
+        diagnostics.push(
+            problem.label(first, "the other one").mended("a server answers the other one, a client has both"),
+        );
+    }
 }
 
-/// The indices of operations of which no two stand for the same requests: most literal template
-/// first, templates that differ in names only together, `GET` before `POST`.
+/// The indices of the operations that are found by their requests, the first of those that stand for
+/// the same: most literal template first, templates that differ in names only together, `GET` before
+/// `POST`.
 pub(super) fn order(operations: &[Operation]) -> Vec<usize> {
-    let mut sorted: Vec<usize> = (0..operations.len()).collect();
-    sorted.sort_by_cached_key(|at| {
-        operations.get(*at).map(|operation| (segments(&operation.path), operation.method.clone()))
-    });
-    sorted
+    let mut sorted: Vec<(Requests<'_>, usize)> =
+        operations.iter().enumerate().map(|(at, operation)| (requests(operation), at)).collect();
+    sorted.sort();
+    sorted.dedup_by(|(next, _), (first, _)| next == first);
+    sorted.into_iter().map(|(_, at)| at).collect()
+}
+
+fn requests(operation: &Operation) -> Requests<'_> {
+    (segments(&operation.path), &operation.method)
 }
 
 fn segments(template: &str) -> Vec<Segment> {
@@ -103,13 +115,13 @@ mod tests {
         );
     }
 
+    /// The second can be sent, and is not found by what was sent.
     #[test]
-    fn the_first_of_two_operations_at_one_place_is_left() {
-        let mut all = operations(&[("GET", "/a/{x}"), ("POST", "/a/{x}"), ("GET", "/a/{y}")]);
+    fn the_first_of_two_operations_at_one_place_is_found() {
+        let all = operations(&[("GET", "/a/{x}"), ("POST", "/a/{x}"), ("GET", "/a/{y}")]);
         let mut diagnostics = Diagnostics::new();
-        one_at_each_place(&mut all, &mut diagnostics);
-        let left: Vec<_> = all.iter().map(|each| (each.method.as_str(), each.path.as_str())).collect();
-        assert_eq!(left, [("GET", "/a/{x}"), ("POST", "/a/{x}")]);
+        check_places(&all, &mut diagnostics);
+        assert_eq!(order(&all), [0, 1]);
         assert!(diagnostics.len() == 1 && !diagnostics.has_fatal(), "{diagnostics}");
     }
 }

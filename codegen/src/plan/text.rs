@@ -1,11 +1,11 @@
 //! Decides how text becomes a value, by what the schemas of a place say together: parameters,
 //! fields of forms, parts.
 
-use contract_runtime::Json;
+use contract_runtime::{Json, media::MediaType};
 
-use super::Given;
+use super::{Given, Row};
 use crate::{
-    api::Parameter,
+    api::{Parameter, ParameterIn},
     schema::{SchemaId, Types},
     together::{Conj, Facts},
 };
@@ -29,6 +29,8 @@ pub enum Shape {
     OneOf(Vec<Shape>),
     /// A JSON document.
     Json,
+    /// A form: its fields, and what others are.
+    Form(Vec<Row>, Scalar),
 }
 
 /// One piece of text.
@@ -66,7 +68,7 @@ impl Shape {
                 others.is_some_and(Scalar::is_mixed) || fields.iter().any(|(_, shape)| shape.is_ambiguous())
             }
             Self::OneOf(_) => true,
-            Self::Json => false,
+            Self::Json | Self::Form(..) => false,
         }
     }
 }
@@ -96,8 +98,12 @@ impl Given<'_> {
     /// The shape of a parameter.
     pub(super) fn text_of(&self, parameter: &Parameter) -> Shape {
         if let Some(content) = &parameter.content {
-            let json = contract_runtime::media::MediaType::of(content).is_json();
-            return if json { Shape::Json } else { Shape::Scalar(Scalar::Text) };
+            let media_type = MediaType::of(content);
+            if parameter.location == ParameterIn::QueryString && media_type.is_form() {
+                let (fields, others) = self.form(parameter.schema, &parameter.encoding);
+                return Shape::Form(fields, others);
+            }
+            return if media_type.is_json() { Shape::Json } else { Shape::Scalar(Scalar::Text) };
         }
         parameter.schema.map_or(Shape::Scalar(Scalar::Text), |schema| self.text(&Conj::one(schema)))
     }

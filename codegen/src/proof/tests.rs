@@ -126,3 +126,22 @@ fn samples_are_valid_and_always_the_same() {
     let again = second.shapes.types.iter().find(|def| def.name == "Op").unwrap();
     assert_eq!(values, samples(&second, &second.tables(&shelves[1]), again, Effort::Thorough));
 }
+
+/// What was found for the members of one type stands for those of all others.
+#[test]
+fn what_is_known_makes_no_other_values() {
+    let contract = contract(&json!({
+        "code": { "type": "string", "pattern": "^[a-z]{3}$" },
+        "one": { "type": "object", "required": ["code"], "properties": {
+            "code": { "$ref": "#/$defs/code" }, "size": { "type": ["integer", "null"], "minimum": 3 }, "next": { "$ref": "#/$defs/two" },
+        } },
+        "two": { "oneOf": [{ "$ref": "#/$defs/one" }, { "type": "array", "items": { "$ref": "#/$defs/code" } }] },
+    }));
+    let shelves = Shelves::default();
+    let tables = contract.tables(&shelves);
+    let shared = Known::default();
+    for def in contract.shapes.types.iter().chain(&contract.shapes.types) {
+        let alone = sampled(&contract, &tables, def, Effort::Thorough, &Known::default());
+        assert_eq!(sampled(&contract, &tables, def, Effort::Thorough, &shared), alone, "{}", def.name);
+    }
+}

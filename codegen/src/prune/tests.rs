@@ -178,3 +178,36 @@ fn areas_take_what_only_their_tags_reach() {
     let refused = read(&options.replace("'orgs'", "'org'")).err().unwrap();
     assert!(refused.contains("names a tag that no operation has: `org`"), "{refused}");
 }
+
+/// What a value of a base may be is a variant of its type, whoever refers to the base.
+#[test]
+fn children_of_a_family_stay_with_their_base() {
+    let text = "
+openapi: 3.1.0
+info: { title: Fleet, version: '1' }
+paths:
+  /ship:
+    get:
+      operationId: ship
+      responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } } }
+  /org:
+    get: { operationId: org, responses: { '204': { description: '' } } }
+components:
+  schemas:
+    Ship: { type: object, properties: { kind: { type: string } }, discriminator: { propertyName: kind } }
+    Scout: { allOf: [{ $ref: '#/components/schemas/Ship' }], properties: { range: { $ref: '#/components/schemas/Range' } } }
+    Range: { type: integer, maximum: 9 }
+    Other: { type: object, properties: { a: { type: string } } }
+";
+    let types = |families: &str| {
+        let options =
+            format!("types.families = [{families}]\noperations.include = [{{ operation = 'ship' }}]");
+        let project = Project { config: toml::from_str(&options).unwrap(), ..Project::default() };
+        let contract = project.understand(Sources::from_texts(&[("api.yaml", "", text)]).unwrap()).unwrap();
+        let mut names: Vec<String> = contract.shapes.types.iter().map(|def| def.name.clone()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(types("'#/components/schemas/Ship'"), ["Range", "Scout", "Ship", "ShipBase"]);
+    assert_eq!(types(""), ["Ship"]);
+}

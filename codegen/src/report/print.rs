@@ -49,6 +49,16 @@ pub(super) fn text(report: &Report, markdown: bool) -> String {
     }
     report.assumptions.iter().for_each(|each| page.item(each));
 
+    if !report.families.is_empty() {
+        page.heading(2, "Bases whose children stand in `extra`");
+    }
+    for each in &report.families {
+        let (base, count) = (page.code(&each.selector), each.children);
+        let children = if count == 1 { "1 child" } else { &format!("{count} children") };
+        page.item(&format!("{base}: {children}; `families` in `[types]` makes an enum of them."));
+        page.detail(&each.place);
+    }
+
     if !report.unsent.is_empty() {
         page.heading(2, "Operations that no client can send");
     }

@@ -349,6 +349,7 @@ impl<'t> Reader<'_, 't> {
                 continue;
             }
             let media = self.behind(&media).unwrap_or(media);
+            self.positional(name, &media);
             let encoding = media.get("encoding").map(|encoding| {
                 encoding.entries().map(|(name, each)| (name.to_owned(), each.tree.to_json())).collect()
             });
@@ -378,6 +379,24 @@ impl<'t> Reader<'_, 't> {
         });
         let all = unnamed.into_iter().chain(named);
         all.map(|(name, place, serialized)| Example { name, place, serialized }).collect()
+    }
+
+    /// Says of encodings by position, and of those inside of others, that nothing is made of them
+    /// (OpenAPI 3.2, 4.14.5).
+    fn positional(&mut self, name: &str, media: &Spot<'t>) {
+        const BY_POSITION: [&str; 2] = ["prefixEncoding", "itemEncoding"];
+        let own = BY_POSITION.iter().filter_map(|key| Some((*key, media.get(key)?)));
+        let mut found: Vec<(&str, Spot<'t>)> = own.collect();
+        for (_, part) in media.get("encoding").iter().flat_map(Spot::entries) {
+            let inside = BY_POSITION.iter().chain(&["encoding"]);
+            found.extend(inside.filter_map(|key| Some((*key, part.get(key)?))));
+        }
+        for (key, spot) in found {
+            let message = format!("`{key}` of `{name}` is passed over: parts are found by their names alone");
+            self.problems.push(Diagnostic::warning("ignored", message).at(spot.place()).help(
+                "a body of parts that have no names, or hold parts themselves, is read and written as bytes",
+            ));
+        }
     }
 
     /// The JSON in the `data` of an event that an `itemSchema` describes by itself; of one whose

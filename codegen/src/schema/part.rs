@@ -123,8 +123,10 @@ impl Moved {
         for members in [definitions, properties, pattern_properties, dependent_schemas] {
             self.named(members);
         }
-        if let Some(Discriminator { tag: _, mapping }) = discriminator {
+        if let Some(Discriminator { tag: _, mapping, default, family }) = discriminator {
             self.named(mapping);
+            self.one(default);
+            *family = self.list(std::mem::take(family));
         }
         *contains = contains.take().and_then(|c| Some(Contains { schema: self.get(c.schema)?, ..c }));
         *dynamic_reference = dynamic_reference

@@ -177,7 +177,8 @@ impl Shaper<'_> {
                 continue;
             }
             // One branch or one JSON type of the base: the base's type is all of them together.
-            if known.holders.iter().any(|holder| conj.chosen.contains(holder))
+            if conj.chosen.contains(&candidate)
+                || known.holders.iter().any(|holder| conj.chosen.contains(holder))
                 || !conj.within.contains(known.types)
             {
                 continue;

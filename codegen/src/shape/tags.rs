@@ -15,6 +15,8 @@ pub(super) struct Tag<'g> {
     pub(super) name: &'g str,
     pub(super) certainty: Certainty,
     pub(super) literals: Vec<Vec<Json>>,
+    /// The branch that other values mean, and none.
+    pub(super) otherwise: Option<usize>,
 }
 
 /// The member that every branch requires, and whose constants tell them apart.
@@ -74,11 +76,16 @@ fn named<'g>(
         }
         literals.push(values);
     }
-    Some(Tag { name, certainty, literals })
+    Some(Tag { name, certainty, literals, otherwise: None })
 }
 
 /// The values that a branch leaves to a member, when it lists them.
-fn constants<'g>(graph: &'g Graph, options: &Options, name: &str, branch: &Branch) -> Option<Vec<&'g Json>> {
+pub(super) fn constants<'g>(
+    graph: &'g Graph,
+    options: &Options,
+    name: &str,
+    branch: &Branch,
+) -> Option<Vec<&'g Json>> {
     let declared = branch.facts.declared(graph);
     let (_, always, _) = declared.into_iter().find(|(declared, ..)| *declared == name)?;
     Facts::of(graph, &Conj::all(always), options.implied_objects).literals(graph)
@@ -106,5 +113,6 @@ fn meant<'g>(
         }
         literals.push(values);
     }
-    Some(Tag { name: tag, certainty: Certainty::Meant, literals })
+    let otherwise = branches.iter().position(|each| meaning::is_default(graph, discriminator, each.id));
+    Some(Tag { name: tag, certainty: Certainty::Meant, literals, otherwise })
 }

@@ -18,11 +18,31 @@ use crate::{
     together::{Conj, Facts},
 };
 
+#[derive(Clone)]
 pub(super) struct Branch {
     position: usize,
     pub(super) id: SchemaId,
     conj: Conj,
     pub(super) facts: Facts,
+}
+
+impl Branch {
+    /// A schema that is taken at a place, for `holder`, which stands there.
+    pub(super) fn of(
+        graph: &Graph,
+        options: &Options,
+        place: &Conj,
+        holder: SchemaId,
+        (position, id): (usize, SchemaId),
+    ) -> Self {
+        let conj = place.choose(holder, id);
+        let facts = Facts::of(graph, &conj, options.implied_objects);
+        Self { position, id, conj, facts }
+    }
+
+    pub(super) const fn place(&self) -> &Conj {
+        &self.conj
+    }
 }
 
 /// Whether the wire form alone tells the branches of a union apart, whatever else they say.
@@ -50,13 +70,13 @@ fn branches(
     ids: &[SchemaId],
 ) -> Vec<Branch> {
     let branch = |(position, &id): (usize, &SchemaId)| {
-        let mut conj = place.choose(holder, id);
-        let mut facts = Facts::of(graph, &conj, options.implied_objects);
-        if !types.contains(facts.types) {
-            conj = conj.within(types);
-            facts = Facts::of(graph, &conj, options.implied_objects);
+        let branch = Branch::of(graph, options, place, holder, (position, id));
+        if types.contains(branch.facts.types) {
+            return branch;
         }
-        Branch { position, id, conj, facts }
+        let conj = branch.conj.within(types);
+        let facts = Facts::of(graph, &conj, options.implied_objects);
+        Branch { conj, facts, ..branch }
     };
     let all = ids.iter().enumerate().map(branch);
     all.filter(|branch| !branch.facts.types.is_empty()).collect()
@@ -71,6 +91,9 @@ impl Shaper<'_> {
         hint: &str,
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
+        if let Some(ty) = self.family(conj, facts, hint, slot) {
+            return Some(ty);
+        }
         let holders = facts.holders.clone();
         holders.into_iter().find_map(|holder| self.union_at(conj, facts.types, holder, hint, slot))
     }
@@ -124,7 +147,7 @@ impl Shaper<'_> {
     }
 
     /// Objects that a member tells apart.
-    fn tagged(
+    pub(super) fn tagged(
         &mut self,
         conj: &Conj,
         holder: SchemaId,
@@ -133,7 +156,7 @@ impl Shaper<'_> {
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
-        let Tag { name: tag, certainty, literals } = tag;
+        let Tag { name: tag, certainty, literals, otherwise } = tag;
         let id = self.slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let wires: Vec<String> = literals
@@ -158,7 +181,7 @@ impl Shaper<'_> {
         // What has no tag, or is not what it says, has to be held, too.
         let open = certainty != Certainty::Required || self.keeps_unknown(conj);
         self.shapes.types[id].body =
-            Body::Tagged(Tagged { holder, tag: tag.to_owned(), certainty, variants, open });
+            Body::Tagged(Tagged { holder, tag: tag.to_owned(), certainty, variants, otherwise, open });
         TypeRef::Named(id)
     }
 

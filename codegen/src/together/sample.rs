@@ -1,6 +1,9 @@
 //! Values that a place probably accepts, made from what its schemas say; always the same ones.
 
-use std::{cell::Cell, collections::BTreeSet};
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeSet, HashMap},
+};
 
 use contract_runtime::{Json, Map, Number, format::Format};
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -24,20 +27,23 @@ const LONGEST: u64 = 200;
 
 /// Values at the edges of what a place allows: least, most, every branch, every member.
 ///
-/// `valid` judges parts, so that one that went wrong does not spoil the whole.
+/// `valid` judges parts, so that one that went wrong does not spoil the whole. `known` is what was found
+/// before, of the same graph by the same judge.
 pub(crate) fn values(
     graph: &Graph,
     conj: &Conj,
     implied: bool,
     effort: Effort,
     valid: &dyn Fn(SchemaId, &Json) -> bool,
+    known: &Known,
 ) -> Vec<Json> {
     let (most, effort) = match effort {
         Effort::Thorough => (MOST, EFFORT),
         Effort::Quick => (MOST / 5, EFFORT / 100),
         Effort::Within(places) => (MOST / 5, places.min(EFFORT)),
     };
-    let mut all = Sampler { graph, implied, valid, effort: Cell::new(effort) }.place(conj, DEPTH, most);
+    let mut all =
+        Sampler { graph, implied, valid, known, effort: Cell::new(effort) }.place(conj, DEPTH, most);
     all.truncate(2 * most);
     all
 }
@@ -53,10 +59,18 @@ pub(crate) enum Effort {
     Within(u32),
 }
 
+/// Values of parts that hold no others, by their schemas and how many were asked for: most members are
+/// such, and each stands in whatever leads to it.
+#[derive(Debug, Default)]
+pub(crate) struct Known(RefCell<HashMap<Asked, Vec<Json>>>);
+
+type Asked = (Vec<SchemaId>, usize);
+
 struct Sampler<'g> {
     graph: &'g Graph,
     implied: bool,
     valid: &'g dyn Fn(SchemaId, &Json) -> bool,
+    known: &'g Known,
     effort: Cell<u32>,
 }
 
@@ -125,6 +139,10 @@ impl<'g> Sampler<'g> {
         if ids.is_empty() {
             return vec![Json::Bool(true)];
         }
+        let asked: Asked = (ids.to_vec(), most);
+        if let Some(values) = self.known.0.borrow().get(&asked) {
+            return values.clone();
+        }
         let conj = Conj::all(ids.iter().copied());
         let tried = |most: usize| {
             let mut values = self.place(&conj, depth, most);
@@ -135,7 +153,17 @@ impl<'g> Sampler<'g> {
         if values.is_empty() && most < FEW {
             values = tried(FEW);
         }
-        spread(values, most)
+        let values = spread(values, most);
+        if self.effort.get() > 0 && depth > 0 && self.is_plain(&conj) {
+            self.known.0.borrow_mut().insert(asked, values.clone());
+        }
+        values
+    }
+
+    /// Whether no other place stands in this one.
+    fn is_plain(&self, conj: &Conj) -> bool {
+        let facts = Facts::of(self.graph, conj, self.implied);
+        facts.holders.is_empty() && facts.types.and(Types::OBJECT.or(Types::ARRAY)).is_empty()
     }
 
     fn objects(&self, facts: &Facts, all: &[&'g Schema], depth: u8, most: usize, out: &mut Vec<Json>) {
@@ -180,7 +208,7 @@ impl<'g> Sampler<'g> {
         let names = all
             .iter()
             .flat_map(|s| &s.pattern_properties)
-            .filter_map(|(pattern, _)| spelled(pattern, 3, &End::First));
+            .filter_map(|(pattern, _)| text_of(pattern, 3, &End::First));
         for name in names.chain(["undeclared".to_owned()]) {
             for value in self.part(&others, depth, 3) {
                 let mut with = least.clone();
@@ -286,19 +314,21 @@ fn strings(all: &[&Schema]) -> Vec<String> {
         .filter(|n| *n >= least && *n <= LONGEST.min(greatest.unwrap_or(LONGEST)))
         .collect();
     let pattern = all.iter().find_map(|s| s.pattern.as_deref());
+    let pattern = pattern.map(|pattern| regex_syntax::parse(pattern).ok());
     for length in lengths {
-        match pattern {
+        match &pattern {
             // Counted in code points, not in bytes.
             None => {
                 let count = usize::try_from(length).unwrap_or(0);
                 out.extend(["a", "ä"].map(|letter| letter.repeat(count)));
             }
             // What stands beside a repetition takes part of the length.
-            Some(pattern) => {
+            Some(Some(pattern)) => {
                 let counts = || length.saturating_sub(4)..=length;
                 out.extend(counts().filter_map(|count| spelled(pattern, count, &End::First)));
                 out.extend(counts().filter_map(|count| spelled(pattern, count, &End::Last)));
             }
+            Some(None) => {}
         }
     }
     let mut seen = BTreeSet::new();
@@ -309,11 +339,15 @@ fn strings(all: &[&Schema]) -> Vec<String> {
     out
 }
 
+/// A text for a pattern as it is written.
+fn text_of(pattern: &str, count: u64, choice: &dyn Choice) -> Option<String> {
+    spelled(&regex_syntax::parse(pattern).ok()?, count, choice)
+}
+
 /// A text for a pattern; repetitions run as near to `count` times as they may.
-fn spelled(pattern: &str, count: u64, choice: &dyn Choice) -> Option<String> {
-    let hir = regex_syntax::parse(pattern).ok()?;
+fn spelled(pattern: &Hir, count: u64, choice: &dyn Choice) -> Option<String> {
     let mut text = String::new();
-    spell(&hir, u32::try_from(count).ok()?, choice, &mut text);
+    spell(pattern, u32::try_from(count).ok()?, choice, &mut text);
     Some(text)
 }
 

@@ -247,6 +247,8 @@ pub mod union_const_tag;
 pub mod union_discriminated;
 #[path = "../cases/union_exactly_one/expected/root.rs"]
 pub mod union_exactly_one;
+#[path = "../cases/union_family/expected/root.rs"]
+pub mod union_family;
 #[path = "../cases/union_int_tag/expected/root.rs"]
 pub mod union_int_tag;
 #[path = "../cases/union_nested/expected/root.rs"]
@@ -362,7 +364,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_whole" => models!(number_whole: Input, InputKind),
         "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Problem),
         "openapi_30_nullable" => models!(openapi_30_nullable: Berth, BerthCargo, BerthLoad, BerthState, Boxes, Bulk, Maybe, MaybeValue, Ship),
-        "openapi_32" => models!(openapi_32: Book, Filter),
+        "openapi_32" => models!(openapi_32: Book, Disc, Filter, Medium, Paper, Search),
         "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
@@ -408,6 +410,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
         "union_discriminated" => models!(union_discriminated: ByCode, ByLink, ByLinkWay, ByPassword, ByText, Cat, Dog, Login, Pet, PetValue, Recovery),
         "union_exactly_one" => models!(union_exactly_one: Input),
+        "union_family" => models!(union_family: Bird, BirdKind, Cat, Dog, Pet, PetBase, Puppy, Shelter),
         "union_int_tag" => models!(union_int_tag: Input, InputVersion1, InputVersion2, InputVersion3),
         "union_nested" => models!(union_nested: Input, Ship, Stock, StockArea, StockClear, StockSet),
         "union_of_one" => models!(union_of_one: Input, Plain, SetQuantity),

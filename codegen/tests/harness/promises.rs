@@ -68,6 +68,46 @@ fn open_unions_keep_what_they_do_not_know() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
+/// What a branch says no to may be what another one allows; not where nobody could write it.
+#[test]
+fn variants_that_cannot_be_written_are_invalid() {
+    use compiled::union_optional_tag::types::{Category, Internal};
+    let internal = |extra| Category::Internal(Internal { type_: None, account: "a".to_owned(), extra });
+    let twice = internal([("account".to_owned(), Json::Bool(true))].into_iter().collect());
+    assert!(twice.to_json().is_err());
+    assert!(!twice.is_valid());
+    let both = internal([("priority".to_owned(), Json::Bool(true))].into_iter().collect());
+    assert!(both.is_valid());
+}
+
+/// OpenAPI 3.2, 4.25: what other values of the tag mean, and none.
+#[test]
+fn other_tags_mean_the_default() {
+    use compiled::openapi_32::types::Medium;
+    assert!(matches!(parse::<Medium>(r#"{"pages":3}"#), Medium::Paper(_)));
+    assert!(matches!(parse::<Medium>(r#"{"kind":"scroll","pages":3}"#), Medium::Paper(_)));
+    assert!(matches!(parse::<Medium>(r#"{"kind":"Disc","minutes":3}"#), Medium::Disc(_)));
+    let unfit = parse::<Medium>(r#"{"kind":"scroll","pages":"many"}"#);
+    assert!(matches!(&unfit, Medium::Unknown(_)) && !unfit.is_valid(), "{unfit:?}");
+}
+
+/// A child of a family is read as what it is; what it is not, the base says alone.
+#[test]
+fn families_are_read_by_their_children() {
+    use compiled::union_family::types::Pet;
+    let pet = |text: &str| parse::<Pet>(text);
+    assert!(matches!(pet(r#"{"kind":"cat","lives":3}"#), Pet::Cat(_)));
+    assert!(matches!(pet(r#"{"kind":"Puppy","weeks":3}"#), Pet::Puppy(_)));
+    assert!(matches!(pet(r#"{"kind":"owl"}"#), Pet::Bird(_)));
+    assert!(matches!(pet(r#"{"kind":"animal"}"#), Pet::Animal(_)));
+    assert!(matches!(pet(r#"{"kind":"Eel"}"#), Pet::Eel(_)));
+    assert!(matches!(pet(r#"{"kind":"Pet"}"#), Pet::Unknown(_)));
+    assert!(matches!(pet(r#"{"kind":"cat"}"#), Pet::Unknown(_)));
+    let many = pet(r#"{"kind":"cat","lives":12}"#);
+    let Pet::Cat(cat) = &many else { panic!("{many:?}") };
+    assert!(many.is_valid() && !cat.is_valid());
+}
+
 #[test]
 fn closed_unions_refuse_what_they_do_not_know() {
     use compiled::union_closed::types::{Event, Input};

@@ -84,6 +84,7 @@ impl Request {
             Location::Query => self.query(&row, &json),
             Location::Header => self.header(&row, &json),
             Location::Cookie => self.cookie(&row, &json),
+            Location::QueryString => self.whole_query(&row, &json),
         }
         self
     }
@@ -120,6 +121,13 @@ impl Request {
             let begun = !self.query.is_empty();
             self.query.push(if begun { '&' } else { '?' });
             let _ = write!(self.query, "{name}={value}");
+        }
+    }
+
+    fn whole_query(&mut self, row: &Parameter, json: &Json) {
+        let written = write::whole(row, json);
+        if let Some(Some(text)) = self.written(row.name, written) {
+            self.query = format!("?{text}");
         }
     }
 
@@ -243,11 +251,7 @@ impl Request {
         };
         let mut text = String::new();
         for (name, value) in members.iter() {
-            let row = fields.iter().find(|field| field.name == name).copied();
-            let written = match row {
-                Some(row) => write::pairs(&row, value),
-                None => write::other_pairs(name, value),
-            };
+            let written = write::field(fields, name, value);
             for (name, value) in self.written(name, written).unwrap_or_default() {
                 let separator = if text.is_empty() { "" } else { "&" };
                 let _ = write!(text, "{separator}{name}={value}");

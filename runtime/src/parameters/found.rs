@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::query::{decode, decode_percent};
+use super::read::read_form;
 use super::split::{elements, members, value};
 use super::{Location, Parameter, Query, Scalar, Shape, Style};
 use crate::{Json, Map, depth};
@@ -47,10 +48,10 @@ impl Parameter {
     }
 
     const fn decode(&self) -> Decode {
-        match self.location {
-            Location::Path | Location::Cookie => decode_percent,
-            Location::Query => decode,
-            Location::Header => plain,
+        match (self.location, self.style) {
+            (Location::Header, _) | (_, Style::Cookie) => plain,
+            (Location::Path | Location::Cookie | Location::QueryString, _) => decode_percent,
+            (Location::Query, _) => decode,
         }
     }
 }
@@ -62,7 +63,7 @@ fn is_mixed(shape: Shape) -> bool {
         Shape::Scalar(scalar) | Shape::Array(scalar) => mixed(scalar),
         Shape::Object(members) => members.iter().any(|(_, shape)| is_mixed(*shape)),
         Shape::Map(members, others) => mixed(others) || is_mixed(Shape::Object(members)),
-        Shape::OneOf(_) | Shape::Json => false,
+        Shape::OneOf(_) | Shape::Json | Shape::Form(..) => false,
     }
 }
 
@@ -112,6 +113,20 @@ impl Attempt {
         }
     }
 
+    /// Reads it from a whole query.
+    pub(super) fn whole(self, raw: &str) -> Found {
+        if raw.is_empty() {
+            return Ok(None);
+        }
+        let found = match self.shape {
+            Shape::Form(fields, others) => read_form(fields, others, raw).ok_or(Unreadable),
+            Shape::Json => json(&decode_percent(raw).ok_or(Unreadable)?),
+            Shape::Scalar(scalar) => self.scalar(scalar, raw, decode_percent),
+            Shape::Array(_) | Shape::Object(_) | Shape::Map(..) | Shape::OneOf(_) => Err(Unreadable),
+        };
+        found.map(Some)
+    }
+
     /// Reads it from one text.
     pub(super) fn one_piece(self, parameter: &Parameter, raw: &str) -> Result<Json, Unreadable> {
         let decode = parameter.decode();
@@ -135,7 +150,7 @@ impl Attempt {
                 let pairs = members(raw, parameter).ok_or(Unreadable)?;
                 self.object(fields, others, pairs.into_iter(), decode, false).map(Json::Object)
             }
-            Shape::OneOf(_) => Err(Unreadable),
+            Shape::OneOf(_) | Shape::Form(..) => Err(Unreadable),
             Shape::Json => json(&decode(value(raw, parameter).ok_or(Unreadable)?).ok_or(Unreadable)?),
         }
     }

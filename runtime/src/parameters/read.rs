@@ -97,6 +97,7 @@ impl Sources<'_> {
             },
             Location::Query => attempt.in_pairs(parameter, self.query, &|name| self.claims(parameter, name)),
             Location::Header => self.in_headers(parameter, attempt),
+            Location::QueryString => attempt.whole(self.parts.uri.query().unwrap_or_default()),
             Location::Cookie => {
                 let lines = self.parts.headers.get_all(header::COOKIE).iter();
                 let cookies = Query::of_cookies(lines.map(|line| line.as_bytes())).ok_or(Unreadable)?;

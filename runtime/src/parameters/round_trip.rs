@@ -14,6 +14,7 @@ fn row(location: Location, style: Style, explode: bool, shape: Shape) -> Paramet
         Location::Query => Parameter::QUERY,
         Location::Header => Parameter::HEADER,
         Location::Cookie => Parameter::COOKIE,
+        Location::QueryString => Parameter::QUERY_STRING,
     };
     Parameter { name: "na me", style, explode, shape, ..plain }
 }
@@ -36,6 +37,9 @@ fn sent(row: &Parameter, value: &Json) -> Option<http::request::Parts> {
             path = format!("/a/{text}/b");
         }
         Location::Query => path = format!("/a/x/b?{}", pairs(row)?.join("&")),
+        Location::QueryString => {
+            path = format!("/a/x/b?{}", write::whole(row, value).ok()?.unwrap_or_default());
+        }
         Location::Header => {
             if let Some(text) = write::header(row, value).ok()? {
                 request = request.header("X-Name", HeaderValue::try_from(text).ok()?);
@@ -215,4 +219,52 @@ fn what_stands_below_deep_object_is_as_deep_as_a_document() {
     assert!(is_read(511));
     assert!(!is_read(512));
     assert!(!is_read(20_000));
+}
+
+/// OpenAPI 3.2, 4.12.1: a form, JSON, or a text, as the whole query.
+#[test]
+fn whole_queries_come_back() {
+    const FIELDS: &[Parameter] = &[
+        Parameter { name: "tags", shape: Shape::Array(Scalar::Text), ..Parameter::QUERY },
+        Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY },
+        Parameter { name: "area", shape: Shape::Json, ..Parameter::QUERY },
+    ];
+    let whole = |shape| row(Location::QueryString, Style::Form, true, shape);
+    let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
+    for text in [
+        r#"{"tags":["a&b","c d"],"limit":7,"area":{"x":[1,"="]},"other":"1"}"#,
+        r#"{"tags":["only"]}"#,
+        r#"{"limit":0}"#,
+    ] {
+        assert!(check(&whole(Shape::Form(FIELDS, Scalar::Text)), &json(text)), "{text}");
+        assert!(check(&whole(Shape::Json), &json(text)), "{text}");
+    }
+    assert!(check(&whole(Shape::Scalar(Scalar::Text)), &json(r#""$.a[?(@.b == '=&')]""#)));
+    let parts = sent(&whole(Shape::Form(FIELDS, Scalar::Text)), &json(r#"{"tags":["a","b c"]}"#)).unwrap();
+    assert_eq!(parts.uri.query(), Some("tags=a&tags=b%20c"));
+    let required = Parameter { required: true, ..whole(Shape::Form(FIELDS, Scalar::Text)) };
+    assert!(sent(&required, &json("{}")).is_none());
+}
+
+/// OpenAPI 3.2, 4.12.3: nothing is encoded, and what a cookie cannot hold is refused.
+#[test]
+fn cookies_as_they_are_come_back() {
+    for explode in [false, true] {
+        let row = |shape| Parameter { name: "name", ..row(Location::Cookie, Style::Cookie, explode, shape) };
+        let text = |text: &str| Json::String(text.to_owned());
+        for one in ["", "a%41b", "x=y&z", "a/b?c"] {
+            assert!(check(&row(Shape::Scalar(Scalar::Text)), &text(one)), "{one}");
+            assert!(
+                check(&row(Shape::Array(Scalar::Text)), &Json::Array(vec![text(one), text("b")])),
+                "{one}"
+            );
+        }
+        for one in ["a b", "a;b", "\"a\"", "ä", "a\\b"] {
+            assert!(!check(&row(Shape::Scalar(Scalar::Text)), &text(one)), "{one}");
+        }
+        let listed = check(&row(Shape::Array(Scalar::Text)), &Json::Array(vec![text("a,b"), text("c")]));
+        assert_eq!(listed, explode, "a comma stands between the elements of one text");
+        let members = object(&[("R", text("100")), ("G", text("200"))]);
+        assert!(check(&row(Shape::Map(&[], Scalar::Text)), &members));
+    }
 }

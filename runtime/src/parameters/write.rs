@@ -23,7 +23,7 @@ fn no<T>(at: &Path<'_>, keyword: &'static str) -> Written<T> {
 pub(crate) fn pairs(parameter: &Parameter, value: &Json) -> Written<Vec<(String, String)>> {
     let value = &*in_digits(parameter.shape, value);
     let mut out = Vec::new();
-    let name = encoded(parameter.name, &[]);
+    let name = parameter.encode_name(parameter.name);
     match value {
         Json::Null => {}
         _ if matches!(parameter.shape, Shape::Json) => {
@@ -44,14 +44,60 @@ pub(crate) fn pairs(parameter: &Parameter, value: &Json) -> Written<Vec<(String,
         }
         Json::Object(members) if parameter.explode => {
             for (member, text) in texts(members)? {
-                out.push((encoded(member, &[]), parameter.encode(&text, &[])));
+                out.push((parameter.encode_name(member), parameter.encode(&text, &[])));
             }
             needs_a_member(parameter, &out)?;
         }
         Json::Array(items) if items.is_empty() && !parameter.required => {}
         _ => out.push((name, joined(parameter, value)?)),
     }
+    if parameter.style == Style::Cookie {
+        out.iter().try_for_each(|(name, value)| in_cookie(name, value))?;
+    }
     Ok(out)
+}
+
+/// Whether a cookie can hold a name and a value as they are (RFC 6265, 4.1.1); commas stand between
+/// the elements of lists.
+fn in_cookie(name: &str, value: &str) -> Written {
+    let octet = |byte: u8| byte.is_ascii_graphic() && !br#"";\"#.contains(&byte);
+    let is_name = !name.is_empty() && name.bytes().all(|byte| octet(byte) && byte != b'=');
+    if is_name && value.bytes().all(octet) { Ok(()) } else { no(&Path::Root, "pattern") }
+}
+
+/// A member of a form, by its row where there is one.
+pub(crate) fn field(fields: &[Parameter], name: &str, value: &Json) -> Written<Vec<(String, String)>> {
+    match fields.iter().find(|field| field.name == name) {
+        Some(row) => pairs(row, value),
+        None => other_pairs(name, value),
+    }
+}
+
+/// The text of a whole query; `None` where there is none.
+pub(crate) fn whole(parameter: &Parameter, value: &Json) -> Written<Option<String>> {
+    let text = match (parameter.shape, value) {
+        (_, Json::Null) => return Ok(None),
+        (Shape::Form(fields, _), Json::Object(members)) => {
+            let mut each = Vec::new();
+            for (name, value) in members.iter() {
+                let below = |at: Inexpressible| Inexpressible {
+                    pointer: Path::Root.key(name).pointer() + &at.pointer,
+                    keyword: at.keyword,
+                };
+                let pairs = field(fields, name, value).map_err(below)?;
+                each.extend(pairs.into_iter().map(|(name, value)| format!("{name}={value}")));
+            }
+            each.join("&")
+        }
+        (Shape::Json, _) => encoded(&value.to_string(), &[]),
+        _ => encoded(&element(value, &Path::Root)?, &[]),
+    };
+    match (text.is_empty(), parameter.required, parameter.shape) {
+        (false, ..) => Ok(Some(text)),
+        (true, false, _) => Ok(None),
+        (true, true, Shape::Form(..)) => no(&Path::Root, "minProperties"),
+        (true, true, _) => no(&Path::Root, "minLength"),
+    }
 }
 
 /// A field that no row names: a list repeats its name, a list or object inside is JSON text.
@@ -157,9 +203,16 @@ pub(crate) fn header(parameter: &Parameter, value: &Json) -> Written<Option<Stri
 }
 
 impl Parameter {
+    fn encode_name(&self, name: &str) -> String {
+        if self.style == Style::Cookie { name.to_owned() } else { encoded(name, &[]) }
+    }
+
     /// Percent-encodes a value, beside the unreserved characters all that the parameter may
     /// leave: what a query can hold and no separator is (RFC 3986, 3.4).
     fn encode(&self, text: &str, reserved: &[u8]) -> String {
+        if self.style == Style::Cookie {
+            return text.to_owned();
+        }
         if !self.allow_reserved || self.location != Location::Query {
             return encoded(text, reserved);
         }
@@ -186,9 +239,11 @@ fn joined(parameter: &Parameter, value: &Json) -> Written<String> {
         Style::PipeDelimited => ("%7C", '|'),
         _ => (",", ','),
     };
-    // A comma inside of an element is encoded; other separators look the same either way.
+    // A comma inside of an element is encoded; other separators look the same either way, and a cookie
+    // encodes nothing.
+    let encodes = taken == ',' && parameter.style != Style::Cookie;
     let part = |text: &str, at: &Path<'_>| {
-        let lost = taken != ',' && text.contains(taken);
+        let lost = !encodes && text.contains(taken);
         if lost { no(at, "pattern") } else { Ok(parameter.encode(text, b",")) }
     };
     match value {
@@ -216,7 +271,12 @@ fn joined(parameter: &Parameter, value: &Json) -> Written<String> {
         // A separator inside of a plain value that might be a list is encoded as well.
         single => {
             let reserved: &[u8] = if parameter.explode { b"" } else { b"," };
-            Ok(parameter.encode(&element(single, &Path::Root)?, reserved))
+            let text = element(single, &Path::Root)?;
+            let may_be_list = matches!(parameter.shape, Shape::OneOf(_)) && !parameter.explode;
+            if may_be_list && !encodes && text.contains(taken) {
+                return no(&Path::Root, "pattern");
+            }
+            Ok(parameter.encode(&text, reserved))
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Parameters: path and operation merged, styles, path templates.
 
+use contract_runtime::Json;
+
 use crate::{
     api::{Operation, Parameter, ParameterIn},
     diagnostics::Diagnostic,
@@ -22,7 +24,30 @@ impl<'t> Reader<'_, 't> {
                 None => out.push(parameter),
             }
         }
+        self.one_query(&mut out);
         out
+    }
+
+    /// OpenAPI 3.2, 4.12.1: what is the whole query stands alone in it.
+    fn one_query(&mut self, all: &mut Vec<Parameter>) {
+        let in_query =
+            |each: &Parameter| matches!(each.location, ParameterIn::Query | ParameterIn::QueryString);
+        while all.iter().filter(|each| in_query(each)).count() > 1
+            && let Some(at) = all.iter().rposition(|each| each.location == ParameterIn::QueryString)
+        {
+            let whole = all.remove(at);
+            let message = format!(
+                "the querystring parameter `{}` is the whole query, and is not alone in it",
+                whole.name
+            );
+            let problem = Diagnostic::error("invalid-openapi", message).at(whole.place);
+            let other = all.iter().find(|each| in_query(each)).map(|other| other.place.clone());
+            let problem = problem.mended("it is left out");
+            self.problems.push(match other {
+                Some(other) => problem.label(other, "this is in the query as well"),
+                None => problem,
+            });
+        }
     }
 
     fn parameter_list(&mut self, list: &Spot<'t>) -> Vec<Parameter> {
@@ -53,8 +78,10 @@ impl<'t> Reader<'_, 't> {
             "query" => ParameterIn::Query,
             "header" => ParameterIn::Header,
             "cookie" => ParameterIn::Cookie,
+            "querystring" => ParameterIn::QueryString,
             other => {
-                let message = format!("`in` is `path`, `query`, `header` or `cookie`, not `{other}`");
+                let message =
+                    format!("`in` is `path`, `query`, `querystring`, `header` or `cookie`, not `{other}`");
                 let problem = Diagnostic::error("invalid-openapi", message).at(within.place());
                 self.problems.push(problem.mended("the parameter is left out"));
                 return None;
@@ -73,8 +100,14 @@ impl<'t> Reader<'_, 't> {
             self.problems.push(problem.mended("it is required"));
         }
         let style = self.style(spot, location);
-        let explode = spot.tree.get("explode").and_then(lenient::flag).unwrap_or(style == "form");
+        let explode = spot.tree.get("explode").and_then(lenient::flag);
+        let explode = explode.unwrap_or(matches!(&*style, "form" | "cookie"));
         let (schema, content) = self.typed(spot, "a parameter");
+        if location == ParameterIn::QueryString && content.is_none() {
+            let message = format!("the querystring parameter `{name}` must have `content`");
+            let problem = Diagnostic::error("invalid-openapi", message).at(spot.place());
+            self.problems.push(problem.mended("it is read as text"));
+        }
         Some(Parameter {
             place: spot.place(),
             name,
@@ -86,8 +119,21 @@ impl<'t> Reader<'_, 't> {
             explode,
             allow_reserved: spot.flag("allowReserved"),
             schema,
+            encoding: self.encoding(spot),
             content,
         })
+    }
+
+    /// The `encoding` of the one entry of `content`, where there is one.
+    fn encoding(&self, spot: &Spot<'t>) -> Vec<(String, Json)> {
+        let media = || {
+            let content = self.behind(&spot.get("content")?)?;
+            let (_, media) = content.media().find(|(name, _)| name.contains('/'))?;
+            self.behind(&media)?.get("encoding")
+        };
+        let encoding = media();
+        let each = encoding.iter().flat_map(Spot::entries);
+        each.map(|(name, each)| (name.to_owned(), each.tree.to_json())).collect()
     }
 
     /// OpenAPI 3.1, 4.8.12.2: which styles each place has, and its default.
@@ -96,7 +142,8 @@ impl<'t> Reader<'_, 't> {
             ParameterIn::Path => &["simple", "label", "matrix"],
             ParameterIn::Query => &["form", "spaceDelimited", "pipeDelimited", "deepObject"],
             ParameterIn::Header => &["simple"],
-            ParameterIn::Cookie => &["form"],
+            ParameterIn::Cookie => &["form", "cookie"],
+            ParameterIn::QueryString => &["form"],
         };
         let default = known.first().copied().unwrap_or_default();
         let Some(style) = spot.get("style") else { return default.to_owned() };
@@ -199,6 +246,7 @@ impl<'t> Reader<'_, 't> {
                     allow_reserved: false,
                     schema: None,
                     content: None,
+                    encoding: Vec::new(),
                 });
             }
         }
@@ -280,5 +328,6 @@ const fn word(location: ParameterIn) -> &'static str {
         ParameterIn::Query => "query",
         ParameterIn::Header => "header",
         ParameterIn::Cookie => "cookie",
+        ParameterIn::QueryString => "querystring",
     }
 }

@@ -554,3 +554,38 @@ fn media_types_of_parameters_are_referred_to() {
     assert_eq!(parameter.content.as_deref(), Some("application/json"));
     assert_eq!(graph.schema(parameter.schema.unwrap()).types, Some(Types::BOOLEAN));
 }
+
+/// OpenAPI 3.2, 4.12: what is the whole query stands alone in it; cookies may be sent as they are.
+#[test]
+fn whole_queries_and_cookies_as_they_are() {
+    let parameters = |list: &str| {
+        read(&format!("paths:\n  /a:\n    get:\n      parameters:\n{list}      responses: {{}}\n"))
+    };
+    let whole = "        - {name: q, in: querystring, content: {application/json: {schema: {}}}}\n";
+    let cookie = "        - {name: c, in: cookie, style: cookie, schema: {}}\n";
+    let (_, api, problems) = parameters(&format!("{whole}{cookie}"));
+    assert!(problems.is_empty(), "{problems}");
+    let found: Vec<_> = api.operations[0].parameters.iter().map(|p| (p.location, p.explode)).collect();
+    assert_eq!(found, [(ParameterIn::QueryString, true), (ParameterIn::Cookie, true)]);
+    assert_eq!(api.operations[0].parameters[1].style, "cookie");
+    let (_, api, problems) = parameters(&format!("{whole}        - {{name: r, in: query, schema: {{}}}}\n"));
+    assert_eq!(shown(&problems), "invalid-openapi /paths/~1a/get/parameters/0");
+    assert_eq!(api.operations[0].parameters[0].name, "r");
+    let (_, _, problems) = parameters("        - {name: q, in: querystring, schema: {}}\n");
+    assert_eq!(shown(&problems), "invalid-openapi /paths/~1a/get/parameters/0");
+}
+
+/// OpenAPI 3.2, 4.14.5: nothing is made of encodings by position, which is said where they stand.
+#[test]
+fn encodings_by_position_are_named() {
+    let (_, _, problems) = read(
+        "paths:\n  /a:\n    post:\n      requestBody:\n        content:\n          multipart/mixed: {itemSchema: {}, itemEncoding: {contentType: image/png}, prefixEncoding: []}\n          multipart/form-data: {schema: {properties: {p: {}}}, encoding: {p: {itemEncoding: {contentType: a/b}}}}\n      responses: {}\n",
+    );
+    let content = "/paths/~1a/post/requestBody/content";
+    let expected = [
+        format!("?ignored {content}/multipart~1mixed/itemEncoding"),
+        format!("?ignored {content}/multipart~1mixed/prefixEncoding"),
+        format!("?ignored {content}/multipart~1form-data/encoding/p/itemEncoding"),
+    ];
+    assert_eq!(shown(&problems), expected.join("\n"));
+}

@@ -84,21 +84,34 @@ impl<'t> Parser<'_, 't> {
         let here = join(&join(&node.pointer, &member.key), "mapping");
         let mut mapping = Vec::new();
         for each in member.value.get("mapping").map_or(&[][..], Tree::members) {
-            match each.value.as_str().and_then(|text| self.mapped(node, text)) {
-                Some(id) => mapping.push((each.key.clone(), id)),
-                None => {
-                    let message = format!("the mapping of `{}` leads to no schema of the contract", each.key);
-                    let place =
-                        Place { source: node.source, pointer: join(&here, &each.key), span: each.value.span };
-                    self.problems.push(
-                        Diagnostic::warning("ignored", message)
-                            .at(place)
-                            .help("give the name of a schema in `components/schemas`, or a reference to one"),
-                    );
-                }
-            }
+            let what = || format!("the mapping of `{}`", each.key);
+            let found = self.means(node, &each.value, join(&here, &each.key), &what);
+            mapping.extend(found.map(|id| (each.key.clone(), id)));
         }
-        Some(Discriminator { tag, mapping })
+        let here = join(&join(&node.pointer, &member.key), "defaultMapping");
+        let default = member.value.get("defaultMapping");
+        let default =
+            default.and_then(|text| self.means(node, text, here, &|| "`defaultMapping`".to_owned()));
+        Some(Discriminator { tag, mapping, default, family: Vec::new() })
+    }
+
+    /// The schema that a value of a discriminator means.
+    fn means(
+        &mut self,
+        node: &Node<'t>,
+        text: &Tree,
+        pointer: String,
+        what: &dyn Fn() -> String,
+    ) -> Option<SchemaId> {
+        let found = text.as_str().and_then(|text| self.mapped(node, text));
+        if found.is_none() {
+            self.problems.push(
+                Diagnostic::warning("ignored", format!("{} leads to no schema of the contract", what()))
+                    .at(Place { source: node.source, pointer, span: text.span })
+                    .help("give the name of a schema in `components/schemas`, or a reference to one"),
+            );
+        }
+        found
     }
 
     /// What a value of a mapping names: a component by its name, or else what a reference does.

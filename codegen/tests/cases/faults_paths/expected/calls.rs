@@ -16,6 +16,13 @@ pub struct RemoveImageCall {
     pub id: i64,
 }
 
+/// What `GET /images/{id}` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SameImageCall {
+    /// Path parameter `id`.
+    pub id: String,
+}
+
 /// What `GET /undeclared/{name}` is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UndeclaredCall {

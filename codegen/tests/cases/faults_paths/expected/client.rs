@@ -78,6 +78,20 @@ impl Client {
         self.core.send(super::calls::RemoveImageCall::of(&self.core, id))
     }
 
+    /// `GET /images/{id}`.
+    ///
+    /// # Arguments
+    ///
+    /// * `id`: `id` in the path.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn same_image(&self, id: &str) -> Calling<'_, super::calls::SameImageCall> {
+        self.core.send(super::calls::SameImageCall::of(&self.core, id))
+    }
+
     /// `GET /undeclared/{name}`.
     ///
     /// # Arguments
@@ -184,6 +198,31 @@ impl Call for super::calls::RemoveImageCall {
 
     fn request(&self, core: &Core) -> Request {
         Self::of(core, self.id)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::SameImageCall {
+    fn of(core: &Core, id: &str) -> Request {
+        core.request(Self::OPERATION).argument(0, id)
+    }
+}
+
+impl Call for super::calls::SameImageCall {
+    const OPERATION: &'static Operation = OperationId::SameImage.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.id)
     }
 
     fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {

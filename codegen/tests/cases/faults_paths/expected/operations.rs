@@ -70,6 +70,34 @@ pub static OPERATIONS: &[Operation] = &[
         servers: &[],
     },
     Operation {
+        id: "sameImage",
+        method: "GET",
+        path: "/images/{id}",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Safe,
+        deprecated: false,
+        parameters: &[
+            Parameter {
+                name: "id",
+                validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_ID_GET)),
+                ..Parameter::PATH
+            },
+        ],
+        body: None,
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
+        servers: &[],
+    },
+    Operation {
         id: "undeclared",
         method: "GET",
         path: "/undeclared/{name}",
@@ -208,7 +236,7 @@ pub static OPERATIONS: &[Operation] = &[
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[3, 5, 1, 0, 4, 6, 2]);
+pub const TABLE: Operations = Operations::new(OPERATIONS, &[4, 6, 1, 0, 5, 7, 3]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -217,6 +245,8 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[3, 5, 1, 0, 4, 6, 2]
         ReadImage = "readImage",
         /// `DELETE /images/{id}`
         RemoveImage = "removeImage",
+        /// `GET /images/{id}`
+        SameImage = "sameImage",
         /// `GET /undeclared/{name}`
         Undeclared = "undeclared",
         /// `GET /doubled/{id}/of/{id2}`

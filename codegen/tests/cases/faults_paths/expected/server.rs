@@ -143,7 +143,7 @@ impl Incoming {
             Some(OperationId::Optional) => Request::read(call).map(Self::Optional),
             Some(OperationId::Idle) => Request::read(call).map(Self::Idle),
             Some(OperationId::Rootless) => Request::read(call).map(Self::Rootless),
-            None => Err(Rejection::NotFound),
+            _ => Err(Rejection::NotFound),
         }
     }
 

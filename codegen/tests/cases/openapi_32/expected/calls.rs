@@ -36,6 +36,98 @@ pub struct FindBooksCall {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CopyBooksCall;
 
+/// What may be left out of `GET /search`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SearchBooks {
+    /// Cookie `shelf`.
+    pub shelf: Option<String>,
+}
+
+impl SearchBooks {
+    /// Everything left out.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cookie `shelf`.
+    #[must_use]
+    pub fn shelf(mut self, shelf: impl Into<String>) -> Self {
+        self.shelf = Some(shelf.into());
+        self
+    }
+}
+
+/// What `GET /search` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchBooksCall {
+    /// The whole query `search`.
+    pub search: super::types::Search,
+    /// What may be left out.
+    pub options: SearchBooks,
+}
+
+/// What may be left out of `GET /select`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SelectBooks {
+    /// The whole query `path`.
+    pub path: Option<String>,
+}
+
+impl SelectBooks {
+    /// Everything left out.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The whole query `path`.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+}
+
+/// What `GET /select` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SelectBooksCall {
+    /// What may be left out.
+    pub options: SelectBooks,
+}
+
+/// What may be left out of `DELETE /select`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct DropBooks {
+    /// The whole query `filter`.
+    pub filter: Option<super::types::Filter>,
+}
+
+impl DropBooks {
+    /// Everything left out.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The whole query `filter`.
+    #[must_use]
+    pub fn filter(mut self, filter: super::types::Filter) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+}
+
+/// What `DELETE /select` is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropBooksCall {
+    /// What may be left out.
+    pub options: DropBooks,
+}
+
 /// What `GET /log` is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogCall;

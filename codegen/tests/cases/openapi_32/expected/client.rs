@@ -76,6 +76,59 @@ impl Client {
         self.core.send(super::calls::CopyBooksCall::of(&self.core))
     }
 
+    /// `GET /search`.
+    ///
+    /// # Arguments
+    ///
+    /// * `search`: `search` the whole query.
+    /// * `options`: what may be left out.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn search_books(
+        &self,
+        search: &super::types::Search,
+        options: super::calls::SearchBooks,
+    ) -> Calling<'_, super::calls::SearchBooksCall> {
+        self.core.send(super::calls::SearchBooksCall::of(&self.core, search, &options))
+    }
+
+    /// `GET /select`.
+    ///
+    /// # Arguments
+    ///
+    /// * `options`: what may be left out.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn select_books(
+        &self,
+        options: super::calls::SelectBooks,
+    ) -> Calling<'_, super::calls::SelectBooksCall> {
+        self.core.send(super::calls::SelectBooksCall::of(&self.core, &options))
+    }
+
+    /// `DELETE /select`.
+    ///
+    /// # Arguments
+    ///
+    /// * `options`: what may be left out.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn drop_books(
+        &self,
+        options: super::calls::DropBooks,
+    ) -> Calling<'_, super::calls::DropBooksCall> {
+        self.core.send(super::calls::DropBooksCall::of(&self.core, &options))
+    }
+
     /// `GET /log`.
     ///
     /// # Errors
@@ -130,6 +183,85 @@ impl Call for super::calls::CopyBooksCall {
 
     fn request(&self, core: &Core) -> Request {
         Self::of(core)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::SearchBooksCall {
+    fn of(
+        core: &Core,
+        search: &super::types::Search,
+        options: &super::calls::SearchBooks,
+    ) -> Request {
+        core.request(Self::OPERATION).argument(0, search).argument(1, &options.shelf)
+    }
+}
+
+impl Call for super::calls::SearchBooksCall {
+    const OPERATION: &'static Operation = OperationId::SearchBooks.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.search, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::SelectBooksCall {
+    fn of(core: &Core, options: &super::calls::SelectBooks) -> Request {
+        core.request(Self::OPERATION).argument(0, &options.path)
+    }
+}
+
+impl Call for super::calls::SelectBooksCall {
+    const OPERATION: &'static Operation = OperationId::SelectBooks.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            204 => response.nothing(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::DropBooksCall {
+    fn of(core: &Core, options: &super::calls::DropBooks) -> Request {
+        core.request(Self::OPERATION).argument(0, &options.filter)
+    }
+}
+
+impl Call for super::calls::DropBooksCall {
+    const OPERATION: &'static Operation = OperationId::DropBooks.operation();
+
+    type Success = ();
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.options)
     }
 
     fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {

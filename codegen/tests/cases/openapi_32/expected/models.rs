@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+};
 use super::schemas;
 
 /// `Book` of the contract.
@@ -29,6 +31,38 @@ impl Contract for Book {
     }
 }
 
+/// `Disc` of the contract.
+///
+/// Schema: `shelves.json#/components/schemas/Disc`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Disc {
+    /// `kind`
+    pub kind: String,
+    /// `minutes`
+    ///
+    /// Limits: at least 0.
+    pub minutes: i64,
+    /// Members that the contract does not declare, kept as they came.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Disc {
+        required { kind = "kind", minutes = "minutes" }
+        extra undeclared
+    }
+}
+
+impl Contract for Disc {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHELVES_SCHEMAS_DISC,
+    );
+
+    fn is_valid(&self) -> bool {
+        self.minutes >= 0 && is_apart(&self.extra, Self::DECLARED)
+    }
+}
+
 /// `Filter` of the contract.
 ///
 /// Schema: `shelves.json#/components/schemas/Filter`.
@@ -51,5 +85,127 @@ impl Contract for Filter {
 
     fn is_valid(&self) -> bool {
         is_apart(&self.extra, Self::DECLARED)
+    }
+}
+
+::contract_runtime::open_union! {
+    #[discriminator = ("kind", Paper)]
+    /// `Medium` of the contract.
+    ///
+    /// Schema: `shelves.json#/components/schemas/Medium`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Medium {
+        /// Another tag, or none, means it too, where it can hold the object.
+        Paper(Paper) = "Paper",
+        Disc(Disc) = "Disc",
+    }
+}
+
+::contract_runtime::variants! {
+    Medium {
+        from { Paper(Paper), Disc(Disc) }
+        nested { Paper, Disc }
+    }
+}
+
+impl Contract for Medium {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHELVES_SCHEMAS_MEDIUM,
+    );
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::Paper(value) => {
+                value.is_valid()
+                    || value.kind.is_some() && value.extra.contains_key("minutes")
+                        && value
+                            .extra
+                            .get("minutes")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::SHELVES_SCHEMAS_DISC.plus(2))
+                                    .is_valid(value)
+                            }) && contract::is_writable(value)
+            }
+            Self::Disc(value) => {
+                value.is_valid()
+                    || value
+                        .extra
+                        .get("pages")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::SHELVES_SCHEMAS_PAPER.plus(2))
+                                .is_valid(value)
+                        }) && contract::is_writable(value)
+            }
+            Self::Unknown(value) => {
+                schemas::validator(schemas::SHELVES_SCHEMAS_MEDIUM).is_valid(value)
+            }
+        }
+    }
+}
+
+/// `Paper` of the contract.
+///
+/// Schema: `shelves.json#/components/schemas/Paper`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Paper {
+    /// `kind`
+    pub kind: Option<String>,
+    /// `pages`
+    pub pages: Option<i64>,
+    /// Members that the contract does not declare, kept as they came.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Paper {
+        optional { kind = "kind", pages = "pages" }
+        extra undeclared
+    }
+}
+
+impl Contract for Paper {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHELVES_SCHEMAS_PAPER,
+    );
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
+
+/// `Search` of the contract.
+///
+/// Schema: `shelves.json#/components/schemas/Search`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Search {
+    /// `words`
+    pub words: Option<Vec<String>>,
+    /// `limit`
+    ///
+    /// Limits: at least 1.
+    pub limit: Option<i64>,
+    /// Members that the contract does not declare, kept as they came.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Search {
+        optional { words = "words", limit = "limit" }
+        extra undeclared
+    }
+}
+
+impl Contract for Search {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::SHELVES_SCHEMAS_SEARCH,
+    );
+
+    fn is_valid(&self) -> bool {
+        self.limit.as_ref().is_none_or(|value| *value >= 1)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -5,6 +5,7 @@
 use ::contract_runtime::operation::{
     Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
+use ::contract_runtime::parameters::{Parameter, Scalar, Shape, Style};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -73,6 +74,113 @@ pub static OPERATIONS: &[Operation] = &[
         servers: &[],
     },
     Operation {
+        id: "searchBooks",
+        method: "GET",
+        path: "/search",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Safe,
+        deprecated: false,
+        parameters: &[
+            Parameter {
+                name: "search",
+                required: true,
+                shape: Shape::Form(
+                    &[
+                        Parameter {
+                            name: "words",
+                            shape: Shape::Array(Scalar::Text),
+                            ..Parameter::QUERY
+                        },
+                        Parameter {
+                            name: "limit",
+                            shape: Shape::Scalar(Scalar::Integer(None)),
+                            ..Parameter::QUERY
+                        },
+                    ],
+                    Scalar::Text,
+                ),
+                validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_SEARCH)),
+                ..Parameter::QUERY_STRING
+            },
+            Parameter {
+                name: "shelf",
+                style: Style::Cookie,
+                validator: Some(schemas::validator(schemas::SHELVES_PATHS_SEARCH_GET)),
+                ..Parameter::COOKIE
+            },
+        ],
+        body: None,
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
+        servers: &[],
+    },
+    Operation {
+        id: "selectBooks",
+        method: "GET",
+        path: "/select",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Safe,
+        deprecated: false,
+        parameters: &[
+            Parameter {
+                name: "path",
+                validator: Some(schemas::validator(schemas::SHELVES_PATHS_SELECT_GET)),
+                ..Parameter::QUERY_STRING
+            },
+        ],
+        body: None,
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
+        servers: &[],
+    },
+    Operation {
+        id: "dropBooks",
+        method: "DELETE",
+        path: "/select",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Idempotent,
+        deprecated: false,
+        parameters: &[
+            Parameter {
+                name: "filter",
+                shape: Shape::Json,
+                validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_FILTER)),
+                ..Parameter::QUERY_STRING
+            },
+        ],
+        body: None,
+        responses: &[
+            Response {
+                statuses: Statuses::Code(204),
+                outcome: Outcome::Success,
+                content: &[],
+            },
+        ],
+        servers: &[],
+    },
+    Operation {
         id: "log",
         method: "GET",
         path: "/log",
@@ -104,7 +212,7 @@ pub static OPERATIONS: &[Operation] = &[
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[1, 0, 2]);
+pub const TABLE: Operations = Operations::new(OPERATIONS, &[1, 0, 5, 2, 4, 3]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -113,6 +221,12 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[1, 0, 2]);
         FindBooks = "findBooks",
         /// `COPY /books`
         CopyBooks = "copyBooks",
+        /// `GET /search`
+        SearchBooks = "searchBooks",
+        /// `GET /select`
+        SelectBooks = "selectBooks",
+        /// `DELETE /select`
+        DropBooks = "dropBooks",
         /// `GET /log`
         Log = "log",
     }

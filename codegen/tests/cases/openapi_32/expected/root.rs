@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 52edf918c35f14d9
+//! * `input.json` sha256 a8493c2cd90b001f
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod calls;

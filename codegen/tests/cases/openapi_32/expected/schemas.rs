@@ -2,8 +2,12 @@
 
 //! The schemas as tables, for the validators.
 
-use ::contract_runtime::schema::{
-    Keyword, Resource, Schema, SchemaId, Tables, Types, Validator,
+use ::contract_runtime::{
+    Number,
+    schema::{
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
+    },
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -14,12 +18,24 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 
 ::contract_runtime::rows! {
     IN_SHELVES {
+        /// `shelves.json#/paths/~1search/get`
+        SHELVES_PATHS_SEARCH_GET = 1,
+        /// `shelves.json#/paths/~1select/get`
+        SHELVES_PATHS_SELECT_GET = 1,
         /// `shelves.json#/components/mediaTypes/Books`
         SHELVES_MEDIA_TYPES_BOOKS = 1,
         /// `shelves.json#/components/schemas/Book`
         SHELVES_SCHEMAS_BOOK = 2,
         /// `shelves.json#/components/schemas/Filter`
         SHELVES_SCHEMAS_FILTER = 2,
+        /// `shelves.json#/components/schemas/Search`
+        SHELVES_SCHEMAS_SEARCH = 4,
+        /// `shelves.json#/components/schemas/Medium`
+        SHELVES_SCHEMAS_MEDIUM = 1,
+        /// `shelves.json#/components/schemas/Paper`
+        SHELVES_SCHEMAS_PAPER = 3,
+        /// `shelves.json#/components/schemas/Disc`
+        SHELVES_SCHEMAS_DISC = 3,
     }
 }
 
@@ -27,6 +43,10 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 #[rustfmt::skip]
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
+        // SHELVES_PATHS_SEARCH_GET
+        Schema { resource: IN_SHELVES, location: "/paths/~1search/get/parameters/1/schema", keywords: &[Keyword::Type(Types::STRING)] },
+        // SHELVES_PATHS_SELECT_GET
+        Schema { resource: IN_SHELVES, location: "/paths/~1select/get/parameters/0/content/application~1jsonpath/schema", keywords: &[Keyword::Type(Types::STRING)] },
         // SHELVES_MEDIA_TYPES_BOOKS
         Schema { resource: IN_SHELVES, location: "/components/mediaTypes/Books/schema", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SHELVES_SCHEMAS_BOOK, from: 0 }] },
         // SHELVES_SCHEMAS_BOOK
@@ -35,6 +55,21 @@ pub static TABLES: Tables<'static> = Tables {
         // SHELVES_SCHEMAS_FILTER
         Schema { resource: IN_SHELVES, location: "/components/schemas/Filter", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("title", SHELVES_SCHEMAS_FILTER.plus(1))], 0b0)] },
         Schema { resource: IN_SHELVES, location: "/components/schemas/Filter/properties/title", keywords: &[Keyword::Type(Types::STRING)] },
+        // SHELVES_SCHEMAS_SEARCH
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Search", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("limit", SHELVES_SCHEMAS_SEARCH.plus(3)), ("words", SHELVES_SCHEMAS_SEARCH.plus(1))], 0b0)] },
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Search/properties/words", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: SHELVES_SCHEMAS_SEARCH.plus(2), from: 0 }] },
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Search/properties/words/items", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Search/properties/limit", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))] },
+        // SHELVES_SCHEMAS_MEDIUM
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Medium", keywords: &[Keyword::AnyOf(&[SHELVES_SCHEMAS_PAPER, SHELVES_SCHEMAS_DISC], Some(&Choice { tag: "kind", certainty: Certainty::Meant, branches: &[(Literal::String("Paper"), 0), (Literal::String("Disc"), 1)] }))] },
+        // SHELVES_SCHEMAS_PAPER
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Paper", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", SHELVES_SCHEMAS_PAPER.plus(1)), ("pages", SHELVES_SCHEMAS_PAPER.plus(2))], 0b0)] },
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Paper/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Paper/properties/pages", keywords: &[Keyword::Type(Types::INTEGER)] },
+        // SHELVES_SCHEMAS_DISC
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Disc", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", SHELVES_SCHEMAS_DISC.plus(1)), ("minutes", SHELVES_SCHEMAS_DISC.plus(2))], 0b11)] },
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Disc/properties/kind", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_SHELVES, location: "/components/schemas/Disc/properties/minutes", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0))] },
     ],
     resources: &[
         // IN_SHELVES

@@ -41,6 +41,33 @@ pub trait Service: Send + Sync + 'static {
         runtime::not_implemented((call, context))
     }
 
+    /// `GET /search`
+    fn search_books(
+        &self,
+        call: super::calls::SearchBooksCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
+    }
+
+    /// `GET /select`
+    fn select_books(
+        &self,
+        call: super::calls::SelectBooksCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
+    }
+
+    /// `DELETE /select`
+    fn drop_books(
+        &self,
+        call: super::calls::DropBooksCall,
+        context: Context,
+    ) -> impl Future<Output = Result<(), runtime::Refusal<()>>> + Send {
+        runtime::not_implemented((call, context))
+    }
+
     /// `GET /log`
     fn log(
         &self,
@@ -85,6 +112,12 @@ pub enum Incoming {
     FindBooks(super::calls::FindBooksCall),
     /// `COPY /books`
     CopyBooks(super::calls::CopyBooksCall),
+    /// `GET /search`
+    SearchBooks(super::calls::SearchBooksCall),
+    /// `GET /select`
+    SelectBooks(super::calls::SelectBooksCall),
+    /// `DELETE /select`
+    DropBooks(super::calls::DropBooksCall),
     /// `GET /log`
     Log(super::calls::LogCall),
 }
@@ -98,6 +131,9 @@ impl Incoming {
         match OperationId::of(call.operation()) {
             Some(OperationId::FindBooks) => Request::read(call).map(Self::FindBooks),
             Some(OperationId::CopyBooks) => Request::read(call).map(Self::CopyBooks),
+            Some(OperationId::SearchBooks) => Request::read(call).map(Self::SearchBooks),
+            Some(OperationId::SelectBooks) => Request::read(call).map(Self::SelectBooks),
+            Some(OperationId::DropBooks) => Request::read(call).map(Self::DropBooks),
             Some(OperationId::Log) => Request::read(call).map(Self::Log),
             None => Err(Rejection::NotFound),
         }
@@ -109,6 +145,9 @@ impl Incoming {
         match self {
             Self::FindBooks(_) => OperationId::FindBooks,
             Self::CopyBooks(_) => OperationId::CopyBooks,
+            Self::SearchBooks(_) => OperationId::SearchBooks,
+            Self::SelectBooks(_) => OperationId::SelectBooks,
+            Self::DropBooks(_) => OperationId::DropBooks,
             Self::Log(_) => OperationId::Log,
         }
     }
@@ -141,6 +180,36 @@ impl Incoming {
             Self::CopyBooks(request) => {
                 Box::pin(async move {
                     match service.copy_books(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+            Self::SearchBooks(request) => {
+                Box::pin(async move {
+                    match service.search_books(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+            Self::SelectBooks(request) => {
+                Box::pin(async move {
+                    match service.select_books(request, call.context()).await {
+                        Ok(()) => call.answer_empty(204, Reply::new(())),
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
+            Self::DropBooks(request) => {
+                Box::pin(async move {
+                    match service.drop_books(request, call.context()).await {
                         Ok(()) => call.answer_empty(204, Reply::new(())),
                         Err(refusal) => {
                             call.refuse(refusal, |reply| call.answer_empty(500, reply))
@@ -191,6 +260,43 @@ impl Request for super::calls::CopyBooksCall {
 
     fn read(_: &Call) -> Result<Self, Rejection> {
         Ok(Self {})
+    }
+}
+
+impl Request for super::calls::SearchBooksCall {
+    const OPERATION: &'static Operation = OperationId::SearchBooks.operation();
+
+    fn read(call: &Call) -> Result<Self, Rejection> {
+        Ok(Self {
+            search: call.parameter(0)?,
+            options: super::calls::SearchBooks {
+                shelf: call.optional(1)?,
+            },
+        })
+    }
+}
+
+impl Request for super::calls::SelectBooksCall {
+    const OPERATION: &'static Operation = OperationId::SelectBooks.operation();
+
+    fn read(call: &Call) -> Result<Self, Rejection> {
+        Ok(Self {
+            options: super::calls::SelectBooks {
+                path: call.optional(0)?,
+            },
+        })
+    }
+}
+
+impl Request for super::calls::DropBooksCall {
+    const OPERATION: &'static Operation = OperationId::DropBooks.operation();
+
+    fn read(call: &Call) -> Result<Self, Rejection> {
+        Ok(Self {
+            options: super::calls::DropBooks {
+                filter: call.optional(0)?,
+            },
+        })
     }
 }
 

@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Book, Filter};
+pub use super::models::{Book, Disc, Filter, Medium, Paper, Search};

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, contract, read::is_apart, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
 use super::schemas;
@@ -241,8 +241,8 @@ impl Contract for Login {
     fn is_valid(&self) -> bool {
         match self {
             Self::Password(value) => {
-                (value.is_valid())
-                    != (value.extra.contains_key("code")
+                if value.is_valid() {
+                    !(value.extra.contains_key("code")
                         && value
                             .extra
                             .get("code")
@@ -250,18 +250,41 @@ impl Contract for Login {
                                 schemas::validator(schemas::INPUT_SCHEMAS_BY_CODE.plus(2))
                                     .is_valid(value)
                             }))
+                } else {
+                    value.extra.contains_key("code")
+                        && value
+                            .extra
+                            .get("code")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_SCHEMAS_BY_CODE.plus(2))
+                                    .is_valid(value)
+                            }) && contract::is_writable(value)
+                }
             }
             Self::ByCode(value) => {
-                (value.extra.contains_key("password")
-                    && value
-                        .extra
-                        .get("password")
-                        .is_none_or(|value| {
-                            schemas::validator(
-                                    schemas::INPUT_SCHEMAS_BY_PASSWORD.plus(2),
-                                )
-                                .is_valid(value)
-                        })) != (value.is_valid())
+                if value.is_valid() {
+                    !(value.extra.contains_key("password")
+                        && value
+                            .extra
+                            .get("password")
+                            .is_none_or(|value| {
+                                schemas::validator(
+                                        schemas::INPUT_SCHEMAS_BY_PASSWORD.plus(2),
+                                    )
+                                    .is_valid(value)
+                            }))
+                } else {
+                    value.extra.contains_key("password")
+                        && value
+                            .extra
+                            .get("password")
+                            .is_none_or(|value| {
+                                schemas::validator(
+                                        schemas::INPUT_SCHEMAS_BY_PASSWORD.plus(2),
+                                    )
+                                    .is_valid(value)
+                            }) && contract::is_writable(value)
+                }
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_SCHEMAS_LOGIN).is_valid(value)
@@ -375,16 +398,17 @@ impl Contract for PetValue {
                             .is_none_or(|value| {
                                 schemas::validator(schemas::INPUT_SCHEMAS_PET)
                                     .is_valid(value)
-                            })
+                            }) && contract::is_writable(value)
             }
             Self::Dog(value) => {
-                value
-                    .extra
-                    .get("lives")
-                    .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT_SCHEMAS_CAT.plus(1))
-                            .is_valid(value)
-                    }) || value.is_valid()
+                value.is_valid()
+                    || value
+                        .extra
+                        .get("lives")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_SCHEMAS_CAT.plus(1))
+                                .is_valid(value)
+                        }) && contract::is_writable(value)
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_SCHEMAS_PET).is_valid(value)
@@ -425,14 +449,25 @@ impl Contract for Recovery {
         match self {
             Self::Link(value) => value.is_valid(),
             Self::Text(value) => {
-                (value.extra.contains_key("email") && value.way.is_valid()
-                    && value
-                        .extra
-                        .get("email")
-                        .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_SCHEMAS_BY_LINK.plus(2))
-                                .is_valid(value)
-                        })) != (value.is_valid())
+                if value.is_valid() {
+                    !(value.extra.contains_key("email") && value.way.is_valid()
+                        && value
+                            .extra
+                            .get("email")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_SCHEMAS_BY_LINK.plus(2))
+                                    .is_valid(value)
+                            }))
+                } else {
+                    value.extra.contains_key("email") && value.way.is_valid()
+                        && value
+                            .extra
+                            .get("email")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_SCHEMAS_BY_LINK.plus(2))
+                                    .is_valid(value)
+                            }) && contract::is_writable(value)
+                }
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_SCHEMAS_RECOVERY).is_valid(value)

@@ -4,7 +4,8 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    text::char_count_at_most,
 };
 use super::schemas;
 
@@ -91,8 +92,8 @@ impl Contract for Category {
     fn is_valid(&self) -> bool {
         match self {
             Self::Bank(value) => {
-                (value.is_valid())
-                    != (value.extra.contains_key("account")
+                if value.is_valid() {
+                    !(value.extra.contains_key("account")
                         && value
                             .type_
                             .as_ref()
@@ -104,19 +105,47 @@ impl Contract for Category {
                                 schemas::validator(schemas::INPUT_DEFS_INTERNAL.plus(2))
                                     .is_valid(value)
                             }))
+                } else {
+                    value.extra.contains_key("account")
+                        && value
+                            .type_
+                            .as_ref()
+                            .is_none_or(|value| value.as_str() == "internal")
+                        && value
+                            .extra
+                            .get("account")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_INTERNAL.plus(2))
+                                    .is_valid(value)
+                            }) && contract::is_writable(value)
+                }
             }
             Self::Internal(value) => {
-                (value
-                    .type_
-                    .as_ref()
-                    .is_none_or(|value| matches!(value.as_str(), "bank" | "iban"))
-                    && value
-                        .extra
-                        .get("priority")
-                        .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_DEFS_BANK.plus(2))
-                                .is_valid(value)
-                        })) != (value.is_valid())
+                if value.is_valid() {
+                    !(value
+                        .type_
+                        .as_ref()
+                        .is_none_or(|value| matches!(value.as_str(), "bank" | "iban"))
+                        && value
+                            .extra
+                            .get("priority")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_BANK.plus(2))
+                                    .is_valid(value)
+                            }))
+                } else {
+                    value
+                        .type_
+                        .as_ref()
+                        .is_none_or(|value| matches!(value.as_str(), "bank" | "iban"))
+                        && value
+                            .extra
+                            .get("priority")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_BANK.plus(2))
+                                    .is_valid(value)
+                            }) && contract::is_writable(value)
+                }
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_DEFS_CATEGORY).is_valid(value)
@@ -221,7 +250,7 @@ impl Contract for Part {
     fn is_valid(&self) -> bool {
         match self {
             Self::Text(value) => {
-                value.kind.is_valid()
+                (value.kind.is_valid()
                     || value.kind.as_str() == "image"
                         && value
                             .extra
@@ -229,10 +258,10 @@ impl Contract for Part {
                             .is_none_or(|value| {
                                 schemas::validator(schemas::INPUT_DEFS_PART.plus(6))
                                     .is_valid(value)
-                            })
+                            })) && (value.is_valid() || contract::is_writable(value))
             }
             Self::Image(value) => {
-                value.kind.is_some()
+                (value.kind.is_some()
                     && value.kind.as_ref().is_none_or(|value| value.as_str() == "text")
                     && value
                         .extra
@@ -242,7 +271,8 @@ impl Contract for Part {
                                 .is_valid(value)
                         })
                     || value.kind.as_ref().is_none_or(|value| value.is_valid())
-                        && value.url.as_ref().is_none_or(|value| !value.is_empty())
+                        && value.url.as_ref().is_none_or(|value| !value.is_empty()))
+                    && (value.is_valid() || contract::is_writable(value))
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_DEFS_PART).is_valid(value)
