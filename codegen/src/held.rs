@@ -107,6 +107,27 @@ pub fn write(shapes: &Shapes, held: &Held) -> Json {
     }
 }
 
+/// Whether none of a struct's other members has the name of one that it declares.
+pub(crate) fn is_apart(shapes: &Shapes, id: TypeId, rest: &Held) -> bool {
+    let (Body::Struct(body), Held::Map(rest)) = (&shapes.get(id).body, rest) else { return true };
+    !body.fields.iter().any(|field| rest.iter().any(|(name, _)| *name == field.wire))
+}
+
+/// Whether a value can be written: no struct in it has a member twice.
+#[must_use]
+pub fn is_writable(shapes: &Shapes, held: &Held) -> bool {
+    let inside = |held: &Held| is_writable(shapes, held);
+    match held {
+        Held::Struct(id, fields, rest) => {
+            is_apart(shapes, *id, rest) && fields.iter().flatten().all(inside) && inside(rest)
+        }
+        Held::Map(members) => members.iter().all(|(_, value)| inside(value)),
+        Held::Vec(items) | Held::Tuple(items) => items.iter().all(inside),
+        Held::Value(inner) | Held::New(_, inner) | Held::Variant(_, _, inner) => inside(inner),
+        _ => true,
+    }
+}
+
 /// A machine integer, of one kind or the other, as a number.
 pub(crate) fn whole(value: i128) -> Number {
     i64::try_from(value).map_or_else(|_| Number::from(u64::try_from(value).unwrap_or_default()), Number::int)

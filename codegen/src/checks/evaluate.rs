@@ -8,7 +8,7 @@ use contract_runtime::{Json, Number};
 use super::{Check, Checks, Counted, Form, Numeric, Order, Place, Test, Text};
 use crate::{
     formats::judge,
-    held::{Held, whole, write},
+    held::{Held, is_apart, is_writable, whole, write},
     schema::SchemaId,
     shape::{Body, Shapes, TypeId},
     tables::TableSet,
@@ -88,7 +88,9 @@ impl Evaluator<'_> {
             Test::Tables(at, form, ids) => match (self.at(at, scene)?, form) {
                 (Held::Json(json), Form::Json) => self.tables_say(ids, json),
                 (other, Form::Json) => return wrong("no JSON", other),
-                (held, Form::Typed) => self.tables_say(ids, &write(self.shapes, held)),
+                (held, Form::Typed) => {
+                    is_writable(self.shapes, held) && self.tables_say(ids, &write(self.shapes, held))
+                }
             },
             Test::TextTables(text, ids) => {
                 self.tables_say(ids, &Json::String(self.text(text, scene)?.to_owned()))
@@ -103,7 +105,7 @@ impl Evaluator<'_> {
                 None => true,
             },
             Test::Apart(at) => match self.at(at, scene)? {
-                Held::Struct(id, _, rest) => self.is_apart(*id, rest),
+                Held::Struct(id, _, rest) => is_apart(self.shapes, *id, rest),
                 other => return wrong("no struct", other),
             },
             Test::Contains(at, name) => self.members(at, scene)?.iter().any(|(known, _)| known == name),
@@ -170,11 +172,6 @@ impl Evaluator<'_> {
                 (other, _) => return wrong("another type than the enum", other),
             },
         })
-    }
-
-    fn is_apart(&self, id: TypeId, rest: &Held) -> bool {
-        let (Body::Struct(body), Held::Map(rest)) = (&self.shapes.get(id).body, rest) else { return true };
-        !body.fields.iter().any(|field| rest.iter().any(|(name, _)| *name == field.wire))
     }
 
     fn tables_say(&self, ids: &[SchemaId], json: &Json) -> bool {
