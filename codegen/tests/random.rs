@@ -133,7 +133,7 @@ fn reached(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
 
 /// The independent judge of each definition that is left.
 fn judges(document: &random::Document, contract: &Reading) -> BTreeMap<SchemaId, jsonschema::Validator> {
-    let whole: serde_json::Value = serde_json::from_str(&document.text).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&document.judged).unwrap();
     let own = |pointer: &String| {
         let location = pointer.strip_prefix('#').unwrap();
         let id = contract.graph.ids().find(|id| contract.graph.schema(*id).location == *location)?;
