@@ -105,6 +105,7 @@ pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Toke
         #consts
 
         #[doc = #about]
+        #[rustfmt::skip]
         pub static #list: &[Operation] = &[#(#table),*];
 
         #[doc = #search]

@@ -2,6 +2,7 @@
 //! place or order of reading.
 
 mod calls;
+mod rows;
 
 use std::{
     collections::BTreeMap,
@@ -178,6 +179,9 @@ fn print(module: &Module) -> Result<String, String> {
                 Item::Macro(call) => held(call)
                     .or_else(|| calls::print(call))
                     .unwrap_or_else(|| unparse(Vec::new(), vec![item])),
+                Item::Static(table) => {
+                    rows::print(table).unwrap_or_else(|| spaced(&unparse(Vec::new(), vec![item])))
+                }
                 _ => spaced(&unparse(Vec::new(), vec![item])),
             });
         }
