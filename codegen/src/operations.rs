@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 pub use bodies::bodies;
-pub(crate) use bodies::whole_type;
+pub(crate) use bodies::{equality as body_equality, whole_type};
 pub(crate) use strings::{StringEnum, StringValue};
 
 use crate::{

@@ -191,6 +191,15 @@ fn of_every_status_both_sides_say_the_same() {
     agree(&Random(1).call());
 }
 
+/// A call can be a key where all that it holds can; files have no hash.
+#[test]
+fn calls_are_compared_as_what_they_hold() {
+    const fn keyed<T: Eq + std::hash::Hash>() {}
+    const fn compared<T: Eq>() {}
+    keyed::<(calls::FindCall, Find, calls::FormCall, JobAnswer, NoteBody)>();
+    compared::<(calls::UploadCall, UploadForm, calls::PartsCall, server::Incoming)>();
+}
+
 /// Answers every call with the same media type.
 struct Of(&'static str);
 
