@@ -17,6 +17,7 @@ use std::{
     sync::Arc,
 };
 
+use contract_runtime::depth;
 use sha2::{Digest, Sha256};
 
 pub use self::overlay::Mend;
@@ -28,8 +29,8 @@ use crate::{
     tree::{Member, Place, Source, SourceId, Span, Tree, Value},
 };
 
-/// Levels of nesting that a document may have; bounds every recursion over trees.
-pub const MAX_DEPTH: usize = 200;
+/// Levels of nesting that a document may have, as many as a value; bounds every recursion over trees.
+pub const MAX_DEPTH: usize = depth::DEFAULT;
 
 /// Bytes that one document may have.
 const MAX_BYTES: usize = 256 << 20;

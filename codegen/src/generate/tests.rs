@@ -50,6 +50,17 @@ fn mounts_that_answer_nothing() {
     fs::remove_dir_all(&root).unwrap();
 }
 
+/// A contract may be as deep as a value.
+#[test]
+fn contracts_are_as_deep_as_values() {
+    let lists = (r#"{"type":"array","items":"#, "}", load::MAX_DEPTH - 1);
+    let objects = (r#"{"type":"object","properties":{"a":"#, "}}", load::MAX_DEPTH / 2 - 1);
+    for (open, close, levels) in [lists, objects] {
+        let text = format!("{}true{}", open.repeat(levels), close.repeat(levels));
+        assert!(package(&text, &[]).contains_key("src/models.rs"));
+    }
+}
+
 /// The files of a package of one document, by their paths.
 fn package(text: &str, formats: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
     let mut project = Project::default();
