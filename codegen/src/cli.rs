@@ -71,11 +71,14 @@ impl From<std::io::Error> for Failure {
 }
 
 /// Runs on a thread of its own; a panic becomes a message that asks for a report.
+///
+/// The hook hears where it was, of which `join` says nothing, and keeps the panics of proofs quiet, which
+/// are caught where proofs start.
 fn guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let said = Arc::new(Mutex::new(String::new()));
     let heard = Arc::clone(&said);
     panic::set_hook(Box::new(move |info| {
-        // Proofs run on threads of their own, whose panics mean "not proven".
+        // Proofs run on threads of their own.
         if thread::current().name() == Some(THREAD) {
             *heard.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
         }
