@@ -4,6 +4,7 @@
 mod builders;
 mod models;
 mod modules;
+mod named;
 mod operations;
 mod options;
 mod output;
@@ -155,6 +156,7 @@ impl Project {
         mut unread: Diagnostics,
         step: Step<'_>,
     ) -> Result<Reading, Diagnostics> {
+        named::check(&self.config)?;
         let named = |file: &Path| self.config.place("input.overlays", &file.to_string_lossy());
         sources.mend_all(&self.config.input, &self.base, &named, &mut unread);
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
