@@ -11,11 +11,11 @@ use quote::quote;
 use crate::{
     api::{ParameterIn, Status},
     emit::{ident, markdown},
-    operations::{doc, whole_type},
+    operations::{body_equality, doc, whole_type},
     plan::{
         Answers, BodyType, Call, Case, Choice, Outcome, Parameter, Payload, Plan, Refused, Side, Streamed,
     },
-    rust_types::RustTypes,
+    rust_types::{Equality, RustTypes},
     schema::Graph,
     shape::TypeRef,
     words::limits_of,
@@ -25,6 +25,27 @@ use crate::{
 pub fn calls(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> TokenStream {
     let writer = Writer { side: plan.side, graph, types };
     plan.calls.iter().map(|call| writer.call(call)).collect()
+}
+
+/// How values of what a call is asked can be told apart.
+pub(crate) fn equality(call: &Call<'_>, types: &dyn RustTypes) -> Equality {
+    let required = call.required().map(|(_, parameter)| types.equality(&parameter.ty));
+    let body = call.body.iter().filter(|body| body.body.required).map(|body| body_equality(body, types));
+    Equality::of_all(required.chain(body).chain([options_equality(call, types)]))
+}
+
+fn options_equality(call: &Call<'_>, types: &dyn RustTypes) -> Equality {
+    let optional = call.optional().map(|(_, parameter)| types.equality(&parameter.ty));
+    let body = call.body.iter().filter(|body| !body.body.required).map(|body| body_equality(body, types));
+    Equality::of_all(optional.chain(body))
+}
+
+/// How what an answer holds can be told apart.
+fn payload_equality(payload: &Payload, types: &dyn RustTypes) -> Equality {
+    match payload {
+        Payload::Json(ty) => types.equality(ty),
+        Payload::Text | Payload::Bytes | Payload::Nothing => Equality::Hashed,
+    }
 }
 
 struct Writer<'a> {
@@ -58,11 +79,12 @@ impl Writer<'_> {
         });
         let fields: TokenStream = required.chain(body).chain(more).collect();
         let fields = if fields.is_empty() { quote!(;) } else { quote!({ #fields }) };
+        let equality = equality(call, self.types).derives();
         quote! {
             #options
 
             #about
-            #[derive(Clone, Debug, PartialEq)]
+            #[derive(Clone, Debug, #equality)]
             pub struct #name #fields
         }
     }
@@ -108,9 +130,10 @@ impl Writer<'_> {
             let ty = whole_type(self.side, body, self.types);
             add(about, &ident("body"), &ty, if plain { Given::Plain } else { Given::Into });
         }
+        let equality = options_equality(call, self.types).derives();
         quote! {
             #about
-            #[derive(Clone, Debug, Default, PartialEq)]
+            #[derive(Clone, Debug, Default, #equality)]
             #[non_exhaustive]
             pub struct #name { #fields }
 
@@ -189,9 +212,11 @@ fn enumeration(plan: &Plan<'_>, choice: &Choice, types: &dyn RustTypes) -> Token
             }
         }
     });
+    let held = choice.variants.iter().map(|(_, payload)| payload_equality(payload, types));
+    let equality = Equality::of_all(held).derives();
     quote! {
         #about
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, #equality)]
         pub enum #name { #(#variants),* }
     }
 }

@@ -59,6 +59,8 @@ pub struct Scope<'a> {
     implied_objects: bool,
     /// Every type as it stands in a field.
     named: ById<TypeDef, TypeRef>,
+    /// Where every type stands, as equal places compare.
+    places: ById<TypeDef, Conj>,
     /// Schemas with a union whose tag leaves a doubt about what else a value is.
     doubtful: BTreeSet<SchemaId>,
 }
@@ -73,12 +75,13 @@ impl<'a> Scope<'a> {
         implied_objects: bool,
     ) -> Self {
         let named = shapes.types.map(TypeRef::Named);
+        let places = shapes.types.map(|id| shapes.normal(&shapes.get(id).conj));
         let doubtful = shapes.types.iter().chain(&shapes.parts).filter_map(|def| match &def.body {
             Body::Tagged(body) if body.certainty != Certainty::Required => Some(body.holder),
             _ => None,
         });
         let doubtful = doubtful.collect();
-        Self { graph, shapes, tables, implied_objects, named, doubtful }
+        Self { graph, shapes, tables, implied_objects, named, places, doubtful }
     }
 
     /// The check of every type.
@@ -270,7 +273,7 @@ impl<'a> Checker<'a> {
         }
         let TypeRef::Named(id) = unboxed(at.ty) else { return None };
         let def = self.scope.shapes.get(*id);
-        let same = def.conj == *conj || def.conj == self.scope.shapes.normal(conj);
+        let same = def.conj == *conj || self.scope.places[*id] == self.scope.shapes.normal(conj);
         same.then(|| match self.is_trivial(*id) {
             true => Always,
             false => Test::Valid(at.place.clone()).into(),

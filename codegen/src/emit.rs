@@ -23,7 +23,7 @@ use quote::quote;
 use crate::{
     checks::{Check, Scope},
     options::Options,
-    rust_types::RustTypes,
+    rust_types::{Equality, RustTypes},
     schema::{Graph, SchemaId},
     shape::{Body, IntKind, Shapes, TypeDef, TypeId, TypeRef},
     tables::TableSet,
@@ -98,7 +98,7 @@ pub struct Emitter<'a> {
     implied_objects: bool,
     builders: BTreeSet<TypeId>,
     with_members: BTreeMap<TypeId, bool>,
-    equality: equality::Equality,
+    equality: equality::Equalities,
     options: Option<&'a Options>,
     area: RefCell<String>,
     imports: RefCell<Imports>,
@@ -121,7 +121,7 @@ impl<'a> Emitter<'a> {
             implied_objects,
             builders,
             with_members: BTreeMap::new(),
-            equality: equality::Equality::of(shapes, &BTreeSet::new()),
+            equality: equality::Equalities::of(shapes, &BTreeSet::new()),
             options: None,
             area: RefCell::default(),
             imports: RefCell::default(),
@@ -133,7 +133,7 @@ impl<'a> Emitter<'a> {
     /// Says which types of the owner are generated too, beside the models.
     #[must_use]
     pub fn beside(mut self, generated: &BTreeSet<String>) -> Self {
-        self.equality = equality::Equality::of(self.shapes, generated);
+        self.equality = equality::Equalities::of(self.shapes, generated);
         self
     }
 
@@ -247,11 +247,8 @@ impl<'a> Emitter<'a> {
 
     /// What a type derives of `Clone`, `Debug`, `PartialEq`, `Eq` and `Hash`.
     fn derives(&self, id: TypeId) -> TokenStream {
-        match self.equality.of_type(id) {
-            equality::Is::Compared => quote!(Clone, Debug, PartialEq),
-            equality::Is::Equal => quote!(Clone, Debug, PartialEq, Eq),
-            equality::Is::Hashed => quote!(Clone, Debug, PartialEq, Eq, Hash),
-        }
+        let equality = self.equality.of_type(id).derives();
+        quote!(Clone, Debug, #equality)
     }
 
     /// The Rust type of a place, as seen from the module that is being written.
@@ -367,6 +364,10 @@ impl RustTypes for Emitter<'_> {
 
     fn is_copy(&self, ty: &TypeRef) -> bool {
         self.shapes.is_copy(ty)
+    }
+
+    fn equality(&self, ty: &TypeRef) -> Equality {
+        self.equality.of_place(ty)
     }
 
     fn validator(&self, schema: SchemaId) -> TokenStream {

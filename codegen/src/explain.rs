@@ -68,7 +68,7 @@ pub struct Rule {
 }
 
 /// A member, a variant, an argument.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// Its name on the wire.
     pub wire: String,

@@ -17,7 +17,7 @@ use std::{
     sync::Arc,
 };
 
-use contract_runtime::Json;
+use contract_runtime::{Json, depth};
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::overlay::Mend;
@@ -29,8 +29,8 @@ use crate::{
     tree::{Member, Place, Source, SourceId, Span, Tree, Value},
 };
 
-/// Levels of nesting that a document may have; bounds every recursion over trees.
-pub const MAX_DEPTH: usize = 200;
+/// Levels of nesting that a document may have, as many as a value; bounds every recursion over trees.
+pub const MAX_DEPTH: usize = depth::DEFAULT;
 
 /// Bytes that one document may have.
 const MAX_BYTES: usize = 256 << 20;

@@ -50,6 +50,16 @@ const IMPORTED: &[&str] = &[
     "Violations",
 ];
 
+/// Whether a name can stand in Rust as it is.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters.next().is_some_and(|first| first == '_' || unicode_ident::is_xid_start(first))
+        && letters.all(unicode_ident::is_xid_continue)
+        && name != "_"
+        && !KEYWORDS.contains(&name)
+}
+
 /// A type or variant name: `stock-lot` → `StockLot`, `+1` → `Plus1`, `` → `Empty`.
 #[must_use]
 pub fn type_name(wire: &str) -> String {

@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 pub use bodies::bodies;
-pub(crate) use bodies::whole_type;
+pub(crate) use bodies::{equality as body_equality, whole_type};
 pub(crate) use strings::{StringEnum, StringValue};
 
 use crate::{
@@ -105,6 +105,7 @@ pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Toke
         #consts
 
         #[doc = #about]
+        #[rustfmt::skip]
         pub static #list: &[Operation] = &[#(#table),*];
 
         #[doc = #search]

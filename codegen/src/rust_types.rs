@@ -16,9 +16,41 @@ pub trait RustTypes {
     /// Whether the type is known to be `Copy`.
     fn is_copy(&self, ty: &TypeRef) -> bool;
 
+    /// How values of the type can be told apart.
+    fn equality(&self, ty: &TypeRef) -> Equality;
+
     /// A constant expression of type `contract_runtime::schema::Validator` for a schema, where the
     /// module `schemas` is imported.
     fn validator(&self, schema: SchemaId) -> TokenStream;
+}
+
+/// How values of a type can be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Equality {
+    /// `PartialEq` alone: a type of the owner's, of which no more is known.
+    Compared,
+    /// `Eq`, but no `Hash`: secrets have no hash that anybody could see.
+    Equal,
+    /// `Eq` and `Hash`.
+    Hashed,
+}
+
+impl Equality {
+    /// That of what holds values of all of these.
+    #[must_use]
+    pub fn of_all(parts: impl IntoIterator<Item = Self>) -> Self {
+        parts.into_iter().fold(Self::Hashed, Self::min)
+    }
+
+    /// What a type derives for it.
+    #[must_use]
+    pub fn derives(self) -> TokenStream {
+        match self {
+            Self::Compared => quote!(PartialEq),
+            Self::Equal => quote!(PartialEq, Eq),
+            Self::Hashed => quote!(PartialEq, Eq, Hash),
+        }
+    }
 }
 
 /// How a value is handed to who only looks at it.

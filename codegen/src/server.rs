@@ -11,11 +11,11 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{
-    calls::{read_type, refused_type},
+    calls::{equality, read_type, refused_type},
     emit::{ident, markdown, sentence},
     operations::doc,
     plan::{Call, Plan, Side},
-    rust_types::RustTypes,
+    rust_types::{Equality, RustTypes},
 };
 
 /// Writes the module `server` (or `webhook_server`), a direct child of the generated root
@@ -219,9 +219,10 @@ impl Writer<'_> {
         let large = (served > 1).then(|| {
             quote!(#[allow(clippy::large_enum_variant, reason = "one at a time is on its way; a pointer for each costs more than the space")])
         });
+        let equality = Equality::of_all(calls().map(|call| equality(call, self.types))).derives();
         quote! {
             /// The request of any operation: read once, looked at by whoever has to, answered.
-            #[derive(Clone, Debug, PartialEq)]
+            #[derive(Clone, Debug, #equality)]
             #large
             pub enum Incoming { #(#variants),* }
 

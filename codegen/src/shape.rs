@@ -275,11 +275,21 @@ impl Shapes {
     /// compare equal.
     #[must_use]
     pub fn normal(&self, conj: &Conj) -> Conj {
+        self.followed(conj, |id| self.equals.get(&id).copied().unwrap_or(id))
+    }
+
+    /// The same with the schemas of the place itself: what of several is equal to a schema elsewhere says
+    /// nothing of that one.
+    #[must_use]
+    pub(crate) fn own(&self, conj: &Conj) -> Conj {
+        self.followed(conj, |id| id)
+    }
+
+    fn followed(&self, conj: &Conj, meant: impl Fn(SchemaId) -> SchemaId) -> Conj {
         let mut ids: Vec<SchemaId> = conj
             .ids
             .iter()
-            .map(|id| self.aliases.get(id).copied().unwrap_or(*id))
-            .map(|id| self.equals.get(&id).copied().unwrap_or(id))
+            .map(|id| meant(self.aliases.get(id).copied().unwrap_or(*id)))
             .filter(|id| !self.silent.contains(id))
             .collect();
         ids.sort_unstable();

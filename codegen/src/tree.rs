@@ -1,9 +1,15 @@
 //! Documents as trees that remember where every value stands.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 pub use contract_runtime::pointer::{escape, join};
 use contract_runtime::{Json, Number, pointer};
+
+/// The name that a token of a pointer stands for; what is no token stands for itself.
+#[must_use]
+pub fn name_of(token: &str) -> Cow<'_, str> {
+    pointer::unescape(token).unwrap_or(Cow::Borrowed(token))
+}
 
 /// Index of a source in [`crate::load::Sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

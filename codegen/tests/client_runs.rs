@@ -30,6 +30,11 @@ pub mod server;
 #[path = "cases/hangar/expected/types.rs"]
 pub mod types;
 
+#[path = "client_runs/bodies.rs"]
+mod bodies;
+#[path = "harness/texts.rs"]
+mod texts;
+
 use std::{
     future::Future,
     pin::pin,

@@ -9,6 +9,8 @@
 mod round_trip;
 #[path = "operations_run/stored.rs"]
 mod stored;
+#[path = "harness/texts.rs"]
+mod texts;
 
 #[rustfmt::skip]
 #[path = "cases/operations_all/expected/answers.rs"]

@@ -24,8 +24,8 @@ use dpop_bound::{
 type Failure = Box<dyn std::error::Error>;
 
 const GATEWAY: &str = "https://gateway.example";
-const URL: &str = "https://gateway.example/exchange/v1/me/ships?limit=50";
-const TARGET: &str = "/exchange/v1/me/ships?limit=50";
+const URL: &str = "https://gateway.example/v1/photos?limit=50";
+const TARGET: &str = "/v1/photos?limit=50";
 const ACCOUNT: &str = "ada";
 /// By how much the client's clock is slow.
 const SLOW: Duration = Duration::from_secs(95);

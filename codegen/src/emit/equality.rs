@@ -4,61 +4,56 @@ use std::collections::BTreeSet;
 
 use crate::{
     arena::ById,
+    rust_types::Equality,
     shape::{Body, Shapes, TypeDef, TypeId, TypeRef},
 };
 
-/// How values of a type can be told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Is {
-    /// `PartialEq` alone: a type of the owner's, of which no more is known.
-    Compared,
-    /// `Eq`, but no `Hash`: secrets have no hash that anybody could see.
-    Equal,
-    /// `Eq` and `Hash`.
-    Hashed,
-}
-
 /// The answer for each type of a contract.
 #[derive(Debug)]
-pub(super) struct Equality(ById<TypeDef, Is>);
+pub(super) struct Equalities {
+    known: ById<TypeDef, Equality>,
+    /// Paths of types beside the models.
+    generated: BTreeSet<String>,
+}
 
-impl Equality {
+impl Equalities {
     /// Every type is taken for the best until a member says otherwise, so that types inside
     /// themselves are no obstacle. `generated` are paths of types beside the models, which have
     /// both.
     pub(super) fn of(shapes: &Shapes, generated: &BTreeSet<String>) -> Self {
-        let mut known = Self(shapes.types.map(|_| Is::Hashed));
+        let known = shapes.types.map(|_| Equality::Hashed);
+        let mut all = Self { known, generated: generated.clone() };
         loop {
             let mut changed = false;
             for at in shapes.ids() {
                 let def = shapes.get(at);
                 let secret = def.secret && matches!(def.body, Body::Newtype(_));
-                let most = if secret { Is::Equal } else { Is::Hashed };
-                let now = members(&def.body).map(|ty| known.of_place(ty, generated)).fold(most, Is::min);
-                changed |= known.0[at] != now;
-                known.0[at] = now;
+                let most = if secret { Equality::Equal } else { Equality::Hashed };
+                let now = Equality::of_all(members(&def.body).map(|ty| all.of_place(ty))).min(most);
+                changed |= all.known[at] != now;
+                all.known[at] = now;
             }
             if !changed {
-                return known;
+                return all;
             }
         }
     }
 
-    pub(super) fn of_type(&self, id: TypeId) -> Is {
-        self.0[id]
+    pub(super) fn of_type(&self, id: TypeId) -> Equality {
+        self.known[id]
     }
 
-    fn of_place(&self, ty: &TypeRef, generated: &BTreeSet<String>) -> Is {
+    pub(super) fn of_place(&self, ty: &TypeRef) -> Equality {
         match ty {
             TypeRef::Named(id) => self.of_type(*id),
-            TypeRef::Replaced(path, _) if generated.contains(path) => Is::Hashed,
-            TypeRef::Replaced(..) => Is::Compared,
-            TypeRef::Secret => Is::Equal,
-            TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
-                self.of_place(t, generated)
+            TypeRef::Replaced(path, _) if self.generated.contains(path) => Equality::Hashed,
+            TypeRef::Replaced(..) => Equality::Compared,
+            TypeRef::Secret => Equality::Equal,
+            TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => self.of_place(t),
+            TypeRef::Tuple(all) => Equality::of_all(all.iter().map(|t| self.of_place(t))),
+            TypeRef::Json | TypeRef::Bool | TypeRef::Int(_) | TypeRef::Number | TypeRef::String => {
+                Equality::Hashed
             }
-            TypeRef::Tuple(all) => all.iter().map(|t| self.of_place(t, generated)).fold(Is::Hashed, Is::min),
-            TypeRef::Json | TypeRef::Bool | TypeRef::Int(_) | TypeRef::Number | TypeRef::String => Is::Hashed,
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use super::{Explainer, Explanation, Part, reason};
 use crate::{
-    api::Status,
-    plan::{Call, Side},
+    plan::{Call, Case, Payload, Side, Streamed},
     schema::SchemaId,
     together::Conj,
 };
@@ -40,10 +39,7 @@ impl Explainer<'_> {
         let bodies = operation.request_body.iter().flat_map(|body| {
             body.content.iter().map(move |media| (format!("body, {}", presence(body.required)), media))
         });
-        let answers = operation.responses.iter().flat_map(|response| {
-            response.content.iter().map(move |media| (format!("answer {}", status(response.status)), media))
-        });
-        for (presence, media) in bodies.chain(answers) {
+        for (presence, media) in bodies {
             parts.push(Part {
                 wire: media.name.clone(),
                 name: String::new(),
@@ -53,6 +49,7 @@ impl Explainer<'_> {
                 rules: Vec::new(),
             });
         }
+        parts.extend(self.answers(call));
         let text = [operation.summary.clone(), operation.description.clone()].into_iter().flatten();
         let text: Vec<String> = text.collect();
         let (word, sides) = match side {
@@ -80,14 +77,50 @@ impl Explainer<'_> {
     }
 }
 
-fn presence(required: bool) -> &'static str {
-    if required { "required" } else { "optional" }
+impl Explainer<'_> {
+    /// What it answers, as both sides have it: successes, then refusals.
+    fn answers(&self, call: &Call<'_>) -> Vec<Part> {
+        let streamed = |case: &Case, media_type: &str| {
+            let own = call.streams.answer.as_ref();
+            own.filter(|own| own.status == case.status && own.media_type == media_type)
+        };
+        let mut parts: Vec<Part> = Vec::new();
+        for case in call.answers.cases.iter().chain(&call.refusals.cases) {
+            // Without a body there is no media type.
+            for media_type in case.names().filter(|name| !name.is_empty()) {
+                let presence = format!("answer {}", case.status.key());
+                // `default` may be a success and a refusal.
+                if parts.iter().any(|part| part.presence == presence && part.wire == media_type) {
+                    continue;
+                }
+                let ty = match streamed(case, media_type) {
+                    Some(own) => self.stream(&own.content),
+                    None => self.payload(&case.payload),
+                };
+                let wire = media_type.to_owned();
+                parts.push(Part { wire, ty, presence, ..Part::default() });
+            }
+        }
+        parts
+    }
+
+    fn payload(&self, payload: &Payload) -> String {
+        match payload {
+            Payload::Json(ty) => reason::name(self.contract, ty),
+            Payload::Text => "String".to_owned(),
+            Payload::Bytes => "bytes".to_owned(),
+            Payload::Nothing => "nothing".to_owned(),
+        }
+    }
+
+    fn stream(&self, streamed: &Streamed) -> String {
+        match streamed {
+            Streamed::Pieces => "bytes as they come".to_owned(),
+            Streamed::Items(item) => format!("{}, one after another", reason::name(self.contract, &item.ty)),
+        }
+    }
 }
 
-fn status(status: Status) -> String {
-    match status {
-        Status::Code(code) => code.to_string(),
-        Status::Range(digit) => format!("{digit}XX"),
-        Status::Default => "default".to_owned(),
-    }
+fn presence(required: bool) -> &'static str {
+    if required { "required" } else { "optional" }
 }

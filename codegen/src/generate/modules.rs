@@ -9,7 +9,8 @@ use crate::{
     render::Module,
 };
 
-/// Modules by name, and what each was made for.
+/// Modules by name in small letters, and what each was made for: where file names differ by their
+/// letters' case alone they are one file on some systems.
 #[derive(Debug, Default)]
 pub(super) struct Modules(BTreeMap<String, (Module, Source)>);
 
@@ -49,21 +50,27 @@ impl Modules {
     }
 
     fn add_one(&mut self, module: Module, source: Source, config: &Config, problems: &mut Diagnostics) {
-        if let Some((first, before)) = self.0.get(&module.name) {
+        let key = module.name.to_lowercase();
+        if let Some((first, before)) = self.0.get(&key) {
+            let called = match first.name == module.name {
+                true => format!("`{}`", first.name),
+                false => format!("`{}` and `{}`, which some systems take for one", first.name, module.name),
+            };
             let message = format!(
-                "two modules are called `{}`: {} makes the one, {} the other",
-                first.name,
+                "two modules are called {called}: {} makes the one, {} the other",
                 before.words(),
                 source.words()
             );
-            let table = config.tables.iter().find(|table| names::table_module(&table.name) == first.name);
+            let table =
+                config.tables.iter().find(|table| names::table_module(&table.name).to_lowercase() == key);
             let place = table.and_then(|table| config.place("table.name", &table.name));
+            let place = place.or_else(|| config.place("area.name", &module.name));
             problems.push(Diagnostic::error("config", message).maybe_at(place).help(
                 "choose another name for the table or the area: a table's module is its name with an `s`",
             ));
             return;
         }
-        self.0.insert(module.name.clone(), (module, source));
+        self.0.insert(key, (module, source));
     }
 
     /// How many there are.

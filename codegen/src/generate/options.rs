@@ -107,7 +107,7 @@ impl Project {
                 let found = if found.is_empty() { find(wanted, "area.schemas") } else { found };
                 options.areas.extend(found.into_iter().map(|id| (id, area.name.clone())));
             }
-            if RESERVED.contains(&area.name.as_str()) {
+            if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(&area.name)) {
                 problems.borrow_mut().push(
                     Diagnostic::error(
                         "config",

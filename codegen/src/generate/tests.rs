@@ -77,6 +77,17 @@ components: {{ securitySchemes: {{ key: {{ type: apiKey, in: header, name: X-Key
     assert!(said("busy", "security: [{ key: [] }]", "application/jsonl").is_empty());
 }
 
+/// A contract may be as deep as a value.
+#[test]
+fn contracts_are_as_deep_as_values() {
+    let lists = (r#"{"type":"array","items":"#, "}", load::MAX_DEPTH - 1);
+    let objects = (r#"{"type":"object","properties":{"a":"#, "}}", load::MAX_DEPTH / 2 - 1);
+    for (open, close, levels) in [lists, objects] {
+        let text = format!("{}true{}", open.repeat(levels), close.repeat(levels));
+        assert!(package(&text, &[]).contains_key("src/models.rs"));
+    }
+}
+
 /// The files of a package of one document, by their paths.
 fn package(text: &str, formats: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
     let mut project = Project::default();
@@ -127,7 +138,7 @@ fn a_command_is_there_for_who_asks() {
         project.emit(contract).unwrap().files.0
     };
     let without = files(|_| {});
-    assert!(!without["Cargo.toml"].contains("cli") && !without["Cargo.toml"].contains("[[bin]]"));
+    assert!(!without["Cargo.toml"].contains("\ncli = ") && !without["Cargo.toml"].contains("[[bin]]"));
     assert!(!without.contains_key("src/main.rs") && !without.contains_key("src/cli.rs"));
     let with = files(|config| config.output.cli = Some(CommandLine::default()));
     let manifest = &with["Cargo.toml"];

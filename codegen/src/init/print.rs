@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use super::Findings;
-use crate::{generate::RESERVED, names::field_name};
+use crate::{
+    generate::RESERVED,
+    names::{field_name, is_name},
+};
 
 /// Lines of one list that are written; the rest is counted.
 const MANY: usize = 30;
@@ -277,7 +280,7 @@ fn areas(page: &mut Page, found: &Findings) {
 fn module(tag: &str) -> String {
     let name = field_name(tag);
     let name = name.trim_end_matches('_');
-    if RESERVED.contains(&name) || name == "models" || syn::parse_str::<syn::Ident>(name).is_err() {
+    if RESERVED.contains(&name) || name == "models" || !is_name(name) {
         format!("{name}_area")
     } else {
         name.to_owned()

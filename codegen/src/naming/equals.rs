@@ -242,6 +242,21 @@ mod tests {
         assert_eq!(body.fields[0].ty, body.fields[1].ty);
     }
 
+    /// What of several schemas is equal to another is told by where it stands itself.
+    #[test]
+    fn what_several_say_is_told_by_their_own_places() {
+        let text = r##"{"$defs": {
+            "p": {"type": "object", "properties": {"id": {"type": "string"}, "kind": {"type": "string"}}},
+            "u": {"allOf": [{"$ref": "#/$defs/p"}, {"properties": {"kind": {"enum": ["a", "b"]}, "x": true}}]}
+        }}"##;
+        let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+        let contract = Project::default().understand(sources).unwrap();
+        let kind = contract.shapes.types.iter().find(|def| def.name == "UKind").unwrap();
+        let places: Vec<&str> =
+            kind.conj.ids.iter().map(|id| contract.graph.schema(*id).location.as_str()).collect();
+        assert_eq!(places, ["/$defs/p/properties/kind", "/$defs/u/allOf/1/properties/kind"]);
+    }
+
     /// What other tools say of values makes a type of a text, and names its variants.
     #[test]
     fn places_with_other_words_for_their_values_are_others() {

@@ -8,6 +8,7 @@ use crate::{
     api::{Api, MediaType, Operation, Status},
     names,
     schema::{Graph, Schema, SchemaId, Types},
+    tree::name_of,
 };
 
 /// Every place of the operations that has a type, with the name that an anonymous one takes.
@@ -79,7 +80,7 @@ impl Names {
 fn component(graph: &Graph, id: SchemaId) -> Option<String> {
     let mut steps = graph.schema(id).location.strip_prefix("/components/")?.split('/');
     let (kind, name) = (steps.next()?, steps.next()?);
-    let name = names::type_name(&name.replace("~1", "/").replace("~0", "~"));
+    let name = names::type_name(&name_of(name));
     match kind {
         "parameters" | "headers" => Some(name),
         "requestBodies" => Some(format!("{name}Body")),

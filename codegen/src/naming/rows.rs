@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     names,
     schema::{Graph, ResourceId, SchemaId},
+    tree::name_of,
 };
 
 /// The names of groups, settled on the whole contract.
@@ -52,7 +53,7 @@ impl RowNames {
             if !head.is_empty() {
                 for step in head.split('/').skip(1).filter(|step| *step != "components") {
                     name.push('_');
-                    name.push_str(&names::constant_name(&step.replace("~1", "/").replace("~0", "~")));
+                    name.push_str(&names::constant_name(&name_of(step)));
                 }
                 name = taken.numbered(name);
             }

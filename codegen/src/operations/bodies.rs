@@ -8,7 +8,7 @@ use super::doc;
 use crate::{
     emit::{ident, markdown},
     plan::{self, Body, BodyType, Call, Format, Part, PartForm, Plan, Side},
-    rust_types::RustTypes,
+    rust_types::{Equality, RustTypes},
     schema::Graph,
 };
 
@@ -60,6 +60,34 @@ pub(crate) fn body_type(side: Side, ty: &BodyType, types: &dyn RustTypes) -> Tok
     }
 }
 
+/// How bodies can be told apart.
+pub(crate) fn equality(body: &Body<'_>, types: &dyn RustTypes) -> Equality {
+    let form = |name: &String| {
+        let own = body.contents.iter().filter_map(|content| match &content.format {
+            Format::Multipart(parts, Some(own)) if own == name => {
+                Some(form_equality(parts, content.closed, types))
+            }
+            _ => None,
+        });
+        Equality::of_all(own)
+    };
+    Equality::of_all(body.variants.iter().map(|variant| match &variant.ty {
+        BodyType::Value(ty) => types.equality(ty),
+        BodyType::Text | BodyType::Bytes => Equality::Hashed,
+        BodyType::Typed | BodyType::Fields => Equality::Equal,
+        BodyType::Form(name) => form(name),
+    }))
+}
+
+/// How forms of these parts can be told apart: files and fields are not hashed.
+fn form_equality(parts: &[Part], closed: bool, types: &dyn RustTypes) -> Equality {
+    let of_parts = parts.iter().map(|part| match part.form {
+        PartForm::Binary => Equality::Equal,
+        PartForm::Json | PartForm::Text(_) => types.equality(&part.ty),
+    });
+    Equality::of_all(of_parts).min(if closed { Equality::Hashed } else { Equality::Equal })
+}
+
 /// The type that stands for all media types of a body.
 pub(crate) fn whole_type(side: Side, body: &Body<'_>, types: &dyn RustTypes) -> TokenStream {
     match body.variants.as_slice() {
@@ -108,9 +136,10 @@ fn choice(side: Side, body: &Body<'_>, place: &str, types: &dyn RustTypes) -> To
             }
         }
     });
+    let equality = equality(body, types).derives();
     quote! {
         #about
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, #equality)]
         pub enum #name { #(#variants),* }
         #(#conversions)*
     }
@@ -195,9 +224,10 @@ impl Form<'_> {
         });
         let write_others = (!closed).then(|| quote!(form.fields(&self.others);));
         let read_others = (!closed).then(|| quote!(others: form.others(),));
+        let equality = form_equality(parts, closed, self.types).derives();
         quote! {
             #about
-            #[derive(Clone, Debug, PartialEq)]
+            #[derive(Clone, Debug, #equality)]
             pub struct #name {
                 #(#fields,)*
                 #others

@@ -160,10 +160,10 @@ impl Look<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{generate::Project, load::Sources};
+    use crate::{generate::Project, load::Sources, reading::Reading};
 
-    /// What is found once `name` was made wrong.
-    fn found(name: &str, spoil: impl FnOnce(&mut Body)) -> Vec<String> {
+    /// A contract of which `name` was made wrong.
+    fn spoilt(name: &str, spoil: impl FnOnce(&mut Body)) -> Reading {
         let text = r##"{ "$defs": {
             "base": { "type": "object", "required": ["kind"], "properties": { "kind": { "type": "string" }, "id": { "type": ["integer", "null"] } } },
             "page": { "type": "array", "items": { "$ref": "#/$defs/base" } },
@@ -176,12 +176,40 @@ mod tests {
             let mut spoil = Some(spoil);
             move |body| spoil.take().into_iter().for_each(|spoil| spoil(body))
         });
-        mismatches(&contract.graph, &contract.shapes, true).into_iter().map(|found| found.what).collect()
+        contract
+    }
+
+    /// What is found once `name` was made wrong.
+    fn found(name: &str, spoil: impl FnOnce(&mut Body)) -> Vec<String> {
+        let Reading { graph, shapes, .. } = spoilt(name, spoil);
+        mismatches(&graph, &shapes, true).into_iter().map(|found| found.what).collect()
     }
 
     fn field(body: &mut Body, wire: &str, spoil: impl FnOnce(&mut crate::shape::Field)) {
         let Body::Struct(body) = body else { panic!("no struct") };
         spoil(body.fields.iter_mut().find(|field| field.wire == wire).unwrap());
+    }
+
+    /// Each gap is a warning with the place of its schema, and nothing is one without.
+    #[test]
+    fn gaps_are_warned_of() {
+        let warned = |spoil: &dyn Fn(&mut Body)| {
+            let Reading { graph, shapes, sources, .. } = spoilt("Base", spoil);
+            let mut problems = Diagnostics::new();
+            warn_of_gaps(&graph, &shapes, true, &mut problems);
+            assert!(!problems.has_errors());
+            problems.attach(&sources);
+            problems.to_string()
+        };
+        assert_eq!(warned(&|_| {}), "");
+        let text = warned(&|body| field(body, "id", |id| id.required = true));
+        for words in [
+            "warning[gap]: `Base` cannot hold all that its schema accepts: `id` is always there",
+            "a.json:2:21",
+            "this is a bug of the generator",
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
     }
 
     /// The type of a tag that no field holds is gone.

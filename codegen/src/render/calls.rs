@@ -118,7 +118,7 @@ fn rows(list: TokenStream) -> Vec<String> {
 }
 
 /// Tokens as people space them where there are names, types, constants and paths.
-fn text(tokens: TokenStream) -> String {
+pub(super) fn text(tokens: TokenStream) -> String {
     let mut out = String::new();
     let mut tight = true;
     for token in tokens {
@@ -130,7 +130,8 @@ fn text(tokens: TokenStream) -> String {
                     Delimiter::Brace => ("{ ", " }"),
                     Delimiter::None => ("", ""),
                 };
-                if !tight && group.delimiter() != Delimiter::Parenthesis {
+                // `f(a)`, but `(a, (b, c))`.
+                if !tight && (group.delimiter() != Delimiter::Parenthesis || out.ends_with([',', ':'])) {
                     out.push(' ');
                 }
                 out.push_str(open);
@@ -139,9 +140,17 @@ fn text(tokens: TokenStream) -> String {
                 tight = false;
             }
             TokenTree::Punct(punct) => match punct.as_char() {
-                sign @ (',' | ';' | '>' | '.') => {
+                // `a.b`, but `a, ..b`.
+                '.' => {
+                    if !tight && punct.spacing() == Spacing::Joint {
+                        out.push(' ');
+                    }
+                    out.push('.');
+                    tight = true;
+                }
+                sign @ (',' | ';' | '>') => {
                     out.push(sign);
-                    tight = sign == '.';
+                    tight = false;
                 }
                 ':' => {
                     // `a::b`, but `a: b`.

@@ -1,13 +1,9 @@
 //! What a reference names: by URI, then JSON Pointer or anchor.
 
-use std::borrow::Cow;
-
-use contract_runtime::pointer;
-
 use crate::{
     diagnostics::Diagnostic,
     load::uri,
-    tree::{SourceId, Tree, join},
+    tree::{SourceId, Tree, join, name_of},
 };
 
 use super::{
@@ -174,7 +170,7 @@ impl<'t> Discovery<'t> {
                 None => (tokens, None),
             };
             // What is no token of a pointer names nothing.
-            let token = pointer::unescape(token).unwrap_or(Cow::Borrowed(token));
+            let token = name_of(token);
             #[cfg(test)]
             SEARCHED.set(SEARCHED.get() + 1);
             if let Some(next) = here.step(&token) {

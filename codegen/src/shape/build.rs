@@ -98,8 +98,8 @@ impl Shaper<'_> {
     }
 
     /// The type of a place; `hint` names it when it needs a name of its own.
-    pub(super) fn type_of(&mut self, place: &Conj, hint: &str) -> TypeRef {
-        let conj = self.shapes.normal(place);
+    pub(super) fn type_of(&mut self, place_of: &Conj, hint: &str) -> TypeRef {
+        let conj = self.shapes.normal(place_of);
         if let Some(path) = conj.ids.iter().find_map(|id| Some((self.options.replace.get(id)?, *id))) {
             return TypeRef::Replaced(path.0.clone(), path.1);
         }
@@ -120,9 +120,12 @@ impl Shaper<'_> {
                     _ => None,
                 };
                 let hint = place.unwrap_or(hint).to_owned();
-                let ty = match self.reused(&conj) {
+                // One schema is told by the first of its equals, which has the name; of several that
+                // say something together, none is meant to be elsewhere.
+                let own = if conj.ids.len() > 1 { self.shapes.own(place_of) } else { conj.clone() };
+                let ty = match self.reused(&own) {
                     Some(ty) => ty,
-                    None => self.anonymous(&conj, &hint),
+                    None => self.anonymous(&own, &hint),
                 };
                 self.open.remove(&conj);
                 ty
@@ -332,9 +335,10 @@ impl Shaper<'_> {
         if let Some(id) = slot {
             return id;
         }
-        let name = self.names.take(&conj.ids, hint);
+        let place = self.shapes.normal(conj);
+        let name = self.names.take(&place.ids, hint);
         let id = self.allocate(name, None, conj);
-        self.bodies.insert(conj.clone(), TypeRef::Named(id));
+        self.bodies.insert(place, TypeRef::Named(id));
         id
     }
 

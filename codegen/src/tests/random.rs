@@ -16,7 +16,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread,
     time::Instant,
@@ -41,6 +41,10 @@ use crate::{
 
 /// How many contracts are asked about.
 const WANTED: u64 = 1_500;
+/// Contracts behind those that found something.
+///
+/// 2968: a struct whose check is left to the tables refuses a member twice like any other.
+const FOUND: [u64; 1] = [2_968];
 /// How many schemas they have at least, all together.
 const SCHEMAS: u64 = 10_000;
 /// How many values are tried for each type.
@@ -129,7 +133,7 @@ fn reached(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
 
 /// The independent judge of each definition that is left.
 fn judges(document: &contracts::Document, contract: &Reading) -> BTreeMap<SchemaId, jsonschema::Validator> {
-    let whole: serde_json::Value = serde_json::from_str(&document.text).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&document.judged).unwrap();
     let own = |pointer: &String| {
         let location = pointer.strip_prefix('#').unwrap();
         let id = contract.graph.ids().find(|id| contract.graph.schema(*id).location == *location)?;
@@ -331,23 +335,20 @@ type Complaints = BTreeMap<String, (usize, u64, String, usize)>;
 #[test]
 fn types_and_checks_say_what_the_schemas_say() {
     let start = Instant::now();
-    let numbers = match variable("RANDOM") {
+    let numbers: Vec<u64> = match variable("RANDOM") {
         Some(number) => {
             eprintln!("{}", contracts::document(number).text);
-            number..number + 1
+            vec![number]
         }
-        None => 0..variable("RANDOMS").unwrap_or(WANTED),
+        None => (0..variable("RANDOMS").unwrap_or(WANTED)).chain(FOUND).collect(),
     };
-    let tried = numbers.end - numbers.start;
-    let next = AtomicU64::new(numbers.start);
+    let tried = numbers.len() as u64;
+    let next = AtomicUsize::new(0);
     let [asked, understood, schemas] = [const { AtomicU64::new(0) }; 3];
     let complaints = Mutex::new(Complaints::new());
     let work = || {
         loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= numbers.end {
-                return;
-            }
+            let Some(&number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
             let found = catch_unwind(AssertUnwindSafe(|| ask(number))).unwrap_or_else(|panic| {
                 let message = panic.downcast_ref::<String>().cloned();
                 Err(format!("panic: {}", message.unwrap_or_default()))

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry};
 use super::{Conj, Facts};
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
-    schema::{Graph, SchemaId, Types, keywords::Keyword},
+    schema::{Graph, Schema, SchemaId, Types, keywords::Keyword},
 };
 
 /// Members of a circle that a message names.
@@ -87,6 +87,8 @@ fn asks(graph: &Graph, id: SchemaId, implied: bool) -> Vec<Ask> {
         let required = facts.required(graph);
         let needed = facts.declared(graph).into_iter().filter(|(name, ..)| required.contains(name));
         asks.extend(needed.flat_map(|(_, always, _)| always).map(|id| vec![id]));
+        let least = facts.members.iter().filter_map(|id| graph.schema(*id).min_properties).max().unwrap_or(0);
+        asks.extend(facts.members.iter().filter_map(|id| any_member(graph, graph.schema(*id), least)));
     } else if facts.types == Types::ARRAY {
         let members = || facts.members.iter().map(|id| graph.schema(*id));
         let least = members().filter_map(|s| s.min_items).max().unwrap_or(0);
@@ -99,6 +101,18 @@ fn asks(graph: &Graph, id: SchemaId, implied: bool) -> Vec<Ask> {
         }
     }
     asks
+}
+
+/// What one of the members that have to be there is asked, where there are at least so many: that of
+/// what has no name here, unless those that have one are enough.
+fn any_member(graph: &Graph, schema: &Schema, least: u64) -> Option<Ask> {
+    let others = schema.additional_properties.filter(|_| least > 0)?;
+    let enough = usize::try_from(least).is_ok_and(|least| least <= schema.properties.len());
+    let named = schema.properties.iter().filter(|_| enough).chain(&schema.pattern_properties);
+    let mut ask: Ask = named.map(|(_, id)| *id).chain([others]).collect();
+    // What accepts nothing at all is no way out.
+    ask.retain(|id| graph.schema(*id).boolean != Some(false));
+    (!ask.is_empty()).then_some(ask)
 }
 
 /// The schemas that no finite value satisfies.
@@ -157,7 +171,7 @@ fn report(graph: &Graph, circle: &[SchemaId]) -> Diagnostic {
     let message =
         format!("no finite value is valid here, since each would have to hold itself: {}", names.join(" → "));
     let mut problem = Diagnostic::warning("no-finite-value", message)
-        .help("leave one of these out of `required` (or `minItems`), or let it be `null`");
+        .help("leave one of these out of `required` (or `minItems`, `minProperties`), or let it be `null`");
     let places = circle.iter().map(|id| graph.schema(*id).place.clone());
     for (at, place) in places.enumerate().take(SHOWN) {
         problem = if at == 0 { problem.at(place) } else { problem.label(place, "has to be there") };

@@ -9,7 +9,7 @@ use crate::{
     emit::{ident, markdown},
     operations::doc,
     plan::Side,
-    rust_types::{Handed, RustTypes},
+    rust_types::{Equality, Handed, RustTypes},
     shape::{Field, TypeRef},
 };
 
@@ -108,6 +108,12 @@ impl OverTypes<'_> {
         let (generics, own) = self.generics();
         let about_parts = doc(&[format!("What a [`{}`] holds, taken out of it.", view.name)]);
         let implementations = (0..types.len()).filter_map(|at| self.implementation(at));
+        // What differs is a parameter of the struct, on which the derived traits depend.
+        let equality = Equality::of_all(members.iter().map(|member| match &member.holds {
+            Holds::Same(ty) => self.types.equality(ty),
+            Holds::ListOf(_) | Holds::Each(_) => Equality::Hashed,
+        }));
+        let equality = equality.derives();
         quote! {
             #about
             pub trait #name: Contract + Clone + Debug + PartialEq + Sync + 'static {
@@ -120,7 +126,7 @@ impl OverTypes<'_> {
             }
 
             #about_parts
-            #[derive(Clone, Debug, PartialEq)]
+            #[derive(Clone, Debug, #equality)]
             pub struct #parts #generics { #(#fields)* }
 
             #(#implementations)*

@@ -1,7 +1,9 @@
 //! Small random contracts: what people combine in practice, combined without sense.
 //!
 //! A number alone decides a document. Its text is written here, so that numbers stand in it in
-//! every way that JSON has for them.
+//! every way that JSON has for them. Some are said once more in the words of OpenAPI 3.0.
+
+use serde_json::{Value, json};
 
 /// Names of members and of definitions that meet each other often.
 const NAMES: [&str; 5] = ["kind", "a", "b", "c", "type"];
@@ -33,6 +35,8 @@ pub(crate) struct Random {
 pub(crate) struct Document {
     /// The contract.
     pub(crate) text: String,
+    /// The same in the words of JSON Schema 2020-12, for whoever knows no others.
+    pub(crate) judged: String,
     /// Its definitions, by pointer.
     pub(crate) definitions: Vec<String>,
     /// The operation that a part of it is left with, where it has operations.
@@ -41,7 +45,8 @@ pub(crate) struct Document {
     pub(crate) asserts: bool,
 }
 
-/// The document of a number; every third one has operations, every fourth asserts formats.
+/// The document of a number; every third one has operations, and of those every other one speaks
+/// OpenAPI 3.0; every fourth asserts formats.
 pub(crate) fn document(number: u64) -> Document {
     let prefix = if number % 3 == 2 { "#/components/schemas/" } else { "#/$defs/" };
     let asserts = number % 4 == 1;
@@ -56,12 +61,8 @@ pub(crate) fn document(number: u64) -> Document {
     let pointers = (0..random.definitions).map(|at| format!("{prefix}D{at}")).collect();
     let definitions = definitions.join(",");
     if number % 3 != 2 {
-        return Document {
-            text: format!("{{{}\"$defs\":{{{definitions}}}}}", dialect("$schema")),
-            definitions: pointers,
-            part: None,
-            asserts,
-        };
+        let text = format!("{{{}\"$defs\":{{{definitions}}}}}", dialect("$schema"));
+        return Document { judged: text.clone(), text, definitions: pointers, part: None, asserts };
     }
     let paths: Vec<String> = (0..random.definitions)
         .map(|at| {
@@ -76,7 +77,120 @@ pub(crate) fn document(number: u64) -> Document {
         dialect("jsonSchemaDialect"),
         paths.join(",")
     );
-    Document { text, definitions: pointers, part, asserts }
+    let (text, judged) = if number % 6 == 2 { in_older_words(&text) } else { (text.clone(), text) };
+    Document { text, judged, definitions: pointers, part, asserts }
+}
+
+/// A document in the words of OpenAPI 3.0, and what is said there in those of 2020-12: what 3.0 has no
+/// words for is left out of both.
+fn in_older_words(text: &str) -> (String, String) {
+    let mut judged: Value = serde_json::from_str(text).unwrap();
+    let mut older = judged.clone();
+    older["openapi"] = "3.0.3".into();
+    let definitions = judged["components"]["schemas"].as_object_mut().unwrap();
+    for (name, schema) in definitions {
+        leave_out(schema);
+        older["components"]["schemas"][name] = older_words(schema);
+    }
+    (older.to_string(), judged.to_string())
+}
+
+/// Removes what OpenAPI 3.0 has no words for.
+fn leave_out(schema: &mut Value) {
+    let Value::Object(members) = schema else { return };
+    for word in [
+        "patternProperties",
+        "propertyNames",
+        "dependentRequired",
+        "dependentSchemas",
+        "unevaluatedProperties",
+        "if",
+        "then",
+        "else",
+        "prefixItems",
+        "contains",
+    ] {
+        members.remove(word);
+    }
+    for (word, value) in members {
+        match word.as_str() {
+            "properties" => value.as_object_mut().unwrap().values_mut().for_each(leave_out),
+            "allOf" | "anyOf" | "oneOf" => value.as_array_mut().unwrap().iter_mut().for_each(leave_out),
+            "items" | "not" | "additionalProperties" => leave_out(value),
+            _ => {}
+        }
+    }
+}
+
+/// A schema in the words of OpenAPI 3.0: `null` by `nullable`, wherever it may stand.
+fn older_words(schema: &Value) -> Value {
+    let Value::Object(members) = schema else {
+        return if *schema == json!(false) { json!({"not": {}}) } else { json!({}) };
+    };
+    let null = json!({"type": "null"});
+    if members.len() == 1
+        && let Some([inner, other]) = members.get("anyOf").and_then(Value::as_array).map(Vec::as_slice)
+        && *other == null
+    {
+        return match older_words(inner) {
+            Value::Object(inside) if inside.is_empty() => json!({}),
+            inside if inside.get("$ref").is_some() => json!({"allOf": [inside], "nullable": true}),
+            mut inside => {
+                inside["nullable"] = true.into();
+                inside
+            }
+        };
+    }
+    if *schema == null {
+        return json!({"nullable": true});
+    }
+    let mut out = serde_json::Map::new();
+    let list = |all: &Value| Value::from(all.as_array().unwrap().iter().map(older_words).collect::<Vec<_>>());
+    for (word, value) in members {
+        match (word.as_str(), value) {
+            // What stands beside a `$ref` is void.
+            ("$ref", _) if members.len() > 1 => {
+                let all = members.get("allOf").map_or_else(|| json!([]), list);
+                let all = std::iter::once(json!({"$ref": value})).chain(all.as_array().unwrap().clone());
+                out.insert("allOf".to_owned(), all.collect());
+            }
+            ("allOf", _) if members.contains_key("$ref") => {}
+            ("const", _) => drop(out.insert("enum".to_owned(), json!([value]))),
+            ("exclusiveMinimum", _) => {
+                out.extend([("minimum".to_owned(), value.clone()), (word.clone(), true.into())]);
+            }
+            ("exclusiveMaximum", _) => {
+                out.extend([("maximum".to_owned(), value.clone()), (word.clone(), true.into())]);
+            }
+            ("type", Value::Array(types)) => {
+                let others: Vec<&Value> = types.iter().filter(|name| **name != "null").collect();
+                match others.as_slice() {
+                    [one] => out.extend([("type".to_owned(), (*one).clone())]),
+                    _ => {
+                        let each = others.iter().map(|name| older_words(&json!({"type": name})));
+                        out.extend([("anyOf".to_owned(), each.collect())]);
+                    }
+                }
+                if others.len() < types.len() {
+                    out.insert("nullable".to_owned(), true.into());
+                }
+            }
+            ("properties", Value::Object(all)) => {
+                let all = all.iter().map(|(name, schema)| (name.clone(), older_words(schema)));
+                out.insert(word.clone(), Value::Object(all.collect()));
+            }
+            ("allOf" | "anyOf" | "oneOf", _) => drop(out.insert(word.clone(), list(value))),
+            ("additionalProperties", Value::Bool(_)) => drop(out.insert(word.clone(), value.clone())),
+            ("items" | "not" | "additionalProperties", _) => {
+                out.insert(word.clone(), older_words(value));
+            }
+            _ => drop(out.insert(word.clone(), value.clone())),
+        }
+    }
+    if out.get("type").is_some_and(|name| name == "array") {
+        out.entry("items").or_insert_with(|| json!({}));
+    }
+    Value::Object(out)
 }
 
 impl Random {

@@ -4,66 +4,13 @@
 use std::sync::Mutex;
 
 use super::*;
+use crate::texts::Random;
 use client::Call;
 use contract_runtime::operation::Outcome;
 
-/// Pieces of text that mean something somewhere on the way.
-const PIECES: [&str; 30] = [
-    "a",
-    "B",
-    "7",
-    "-",
-    "1.5",
-    "true",
-    "null",
-    ",",
-    ";",
-    "=",
-    "&",
-    "/",
-    "?",
-    "#",
-    "%",
-    "%41",
-    "+",
-    " ",
-    "é",
-    "\u{1F600}",
-    ".",
-    "|",
-    "[",
-    "]",
-    "\"",
-    "\\",
-    "\n",
-    "~",
-    ":",
-    "@",
-];
-
-/// Steele, Lea and Flood's SplitMix64: a seed gives a run.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % limit
-    }
-
-    fn text(&mut self) -> String {
-        let pieces = self.below(4) + 1;
-        (0..pieces).map(|_| PIECES[usize::try_from(self.below(30)).unwrap()]).collect()
-    }
-
     fn texts(&mut self) -> Vec<String> {
         (0..=self.below(3)).map(|_| self.text()).collect()
-    }
-
-    fn whole(&mut self) -> i64 {
-        i64::try_from(self.below(2000)).unwrap() - 1000
     }
 
     fn wholes(&mut self) -> Vec<i64> {
@@ -239,7 +186,18 @@ fn of_every_status_both_sides_say_the_same() {
     agree(&calls::PartsCall { body: vec![Field::default()] });
     agree(&calls::BytesCall { body: Bytes::from_static(b"abc") });
     agree(&calls::ExportCall {});
+    agree(&calls::UploadCall { body: UploadForm::new("a", File::new("a.png", Vec::new())) });
+    agree(&calls::FormCall { body: read(r#"{"text":"a"}"#) });
     agree(&Random(1).call());
+}
+
+/// A call can be a key where all that it holds can; files have no hash.
+#[test]
+fn calls_are_compared_as_what_they_hold() {
+    const fn keyed<T: Eq + std::hash::Hash>() {}
+    const fn compared<T: Eq>() {}
+    keyed::<(calls::FindCall, Find, calls::FormCall, JobAnswer, NoteBody)>();
+    compared::<(calls::UploadCall, UploadForm, calls::PartsCall, server::Incoming)>();
 }
 
 /// Answers every call with the same media type.

@@ -39,22 +39,38 @@ fn documentation(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| line.starts_with("///") || line.starts_with("//!"))
 }
 
+/// What of some lines nobody outside can look up.
+fn inside<'t>(file: &Path, lines: impl Iterator<Item = (usize, &'t str)>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, line) in lines {
+        let words = line.split(|it: char| !(it.is_ascii_alphanumeric() || it == '-'));
+        let ids = words.filter(|word| is_id(word) && *word != "UTF-8");
+        found.extend(ids.map(|id| format!("{}:{at}: {id}", file.display())));
+        if line.to_lowercase().contains("exchange") {
+            found.push(format!("{}:{at}: exchange", file.display()));
+        }
+    }
+    found
+}
+
 #[test]
 fn public_documentation_stands_by_itself() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    sources(&package.join("src"), &mut files);
     assert!(files.len() > 30, "{files:?}");
     let mut found = Vec::new();
     for file in &files {
+        found.extend(inside(file, documentation(&fs::read_to_string(file).unwrap())));
+    }
+    // These are read whole: what an example sends is shown, too.
+    let mut whole = Vec::new();
+    sources(&package.join("examples"), &mut whole);
+    assert!(!whole.is_empty());
+    whole.push(package.join("README.md"));
+    for file in &whole {
         let text = fs::read_to_string(file).unwrap();
-        for (at, line) in documentation(&text) {
-            let words = line.split(|it: char| !(it.is_ascii_alphanumeric() || it == '-'));
-            let ids = words.filter(|word| is_id(word) && *word != "UTF-8");
-            found.extend(ids.map(|id| format!("{}:{at}: {id}", file.display())));
-            if line.to_lowercase().contains("exchange") {
-                found.push(format!("{}:{at}: exchange", file.display()));
-            }
-        }
+        found.extend(inside(file, text.lines().enumerate().map(|(at, line)| (at + 1, line))));
     }
     assert_eq!(found, [""; 0]);
     assert!(is_id("DPP-18") && is_id("A7") && !is_id("RFC-9449") && !is_id("A128") && !is_id("ES256"));

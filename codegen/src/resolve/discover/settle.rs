@@ -1,14 +1,10 @@
 //! Settles references: in rounds, until nothing that was found leads to anything new.
 
-use std::borrow::Cow;
-
-use contract_runtime::pointer::unescape;
-
 use crate::{
     diagnostics::Diagnostic,
     load::uri,
     schema::{Origin, keywords::Keyword},
-    tree::SourceId,
+    tree::{SourceId, name_of},
 };
 
 use super::{
@@ -121,10 +117,7 @@ impl<'t> Discovery<'t> {
             let (resource, dialect) = self.context(target.source, &target.pointer, pending.dialect);
             let origin = match target.pointer.rsplit_once('/') {
                 // Positions that no keyword makes a schema: `#/fragments/x` is as good as `$defs`.
-                Some((_, last)) => {
-                    let name = unescape(last).map_or_else(|| last.to_owned(), Cow::into_owned);
-                    Origin::Definition(name)
-                }
+                Some((_, last)) => Origin::Definition(name_of(last).into_owned()),
                 None => {
                     Origin::Root(self.sources.get(target.source).map(|s| stem(&s.name)).unwrap_or_default())
                 }

@@ -38,6 +38,29 @@ fn endless_values() {
         (r##"{"type": "array", "prefixItems": [true, {"$ref": "#"}], "minItems": 2}"##, "?no-finite-value "),
         (r##"{"type": "array", "contains": {"$ref": "#"}}"##, "?no-finite-value "),
         (r##"{"type": "array", "contains": {"$ref": "#"}, "minContains": 0}"##, ""),
+        // As many members as have to be there.
+        (
+            r##"{"type": "object", "additionalProperties": {"$ref": "#"}, "minProperties": 1}"##,
+            "?no-finite-value ",
+        ),
+        (r##"{"type": "object", "additionalProperties": {"$ref": "#"}}"##, ""),
+        (r##"{"type": "object", "additionalProperties": true, "minProperties": 1}"##, ""),
+        (
+            r##"{"type": "object", "properties": {"a": true}, "additionalProperties": {"$ref": "#"}, "minProperties": 1}"##,
+            "",
+        ),
+        (
+            r##"{"type": "object", "properties": {"a": true}, "additionalProperties": {"$ref": "#"}, "minProperties": 2}"##,
+            "?no-finite-value ",
+        ),
+        (
+            r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "additionalProperties": false, "minProperties": 1}"##,
+            "?no-finite-value ",
+        ),
+        (
+            r##"{"type": "object", "patternProperties": {"^a": true}, "additionalProperties": {"$ref": "#"}, "minProperties": 1}"##,
+            "",
+        ),
         // Required in one part, declared in another.
         (
             r##"{"type": "object", "allOf": [{"properties": {"a": {"$ref": "#"}}}], "required": ["a"]}"##,

@@ -1,0 +1,77 @@
+//! Random texts and JSON of pieces that mean something somewhere on the way of a request.
+
+use contract_runtime::{Json, Map};
+
+/// Pieces of text that mean something somewhere on the way.
+const PIECES: [&str; 30] = [
+    "a",
+    "B",
+    "7",
+    "-",
+    "1.5",
+    "true",
+    "null",
+    ",",
+    ";",
+    "=",
+    "&",
+    "/",
+    "?",
+    "#",
+    "%",
+    "%41",
+    "+",
+    " ",
+    "é",
+    "\u{1F600}",
+    ".",
+    "|",
+    "[",
+    "]",
+    "\"",
+    "\\",
+    "\n",
+    "~",
+    ":",
+    "@",
+];
+
+/// Steele, Lea and Flood's SplitMix64: a seed gives a run.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+
+    pub(crate) fn text(&mut self) -> String {
+        let pieces = self.below(4) + 1;
+        (0..pieces).map(|_| PIECES[usize::try_from(self.below(30)).unwrap()]).collect()
+    }
+
+    pub(crate) fn whole(&mut self) -> i64 {
+        i64::try_from(self.below(2000)).unwrap() - 1000
+    }
+
+    /// Any JSON, nested so many times at most.
+    pub(crate) fn json(&mut self, depth: u8) -> Json {
+        let inside = depth.saturating_sub(1);
+        match self.below(if depth == 0 { 5 } else { 7 }) {
+            0 => Json::Null,
+            1 => Json::Bool(self.below(2) == 0),
+            2 => Json::parse(format!("{}.{:02}", self.whole(), self.below(100)).as_bytes()).unwrap(),
+            3 | 4 => Json::String(self.text()),
+            5 => Json::Array((0..self.below(4)).map(|_| self.json(inside)).collect()),
+            _ => Json::Object(self.members(inside)),
+        }
+    }
+
+    /// Members of an object.
+    pub(crate) fn members(&mut self, depth: u8) -> Map<Json> {
+        (0..self.below(4)).map(|_| (self.text(), self.json(depth))).collect()
+    }
+}
