@@ -122,6 +122,20 @@ pub enum ParameterIn {
     QueryString,
 }
 
+impl ParameterIn {
+    /// As OpenAPI writes it: `path`, `query`, `header`, `cookie`, `querystring`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Query => "query",
+            Self::Header => "header",
+            Self::Cookie => "cookie",
+            Self::QueryString => "querystring",
+        }
+    }
+}
+
 /// One parameter of an operation.
 #[derive(Clone, Debug)]
 pub struct Parameter {

@@ -27,7 +27,7 @@ use std::{
 
 use contract_runtime::schema::Certainty;
 
-pub use self::check::{Arm, Check, Counted, Form, Numeric, Order, Place, Test, Text};
+pub use self::check::{Check, Counted, Form, Numeric, Order, Place, Test, Text};
 pub(crate) use self::scalars::{bounds, whole_limit};
 use self::{
     check::Check::{Always, Never},

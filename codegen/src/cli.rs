@@ -2,7 +2,7 @@
 
 #[cfg_attr(
     not(all(feature = "engines", feature = "serve")),
-    expect(dead_code, reason = "what `lower` and `mock` are told")
+    allow(dead_code, reason = "what `lower` and `mock` are told")
 )]
 mod args;
 mod drift;

@@ -7,7 +7,6 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use crate::{
-    api::ParameterIn,
     config::{CommandLine, Config},
     credentials::{Kind, Scheme, asked},
     diagnostics::{Diagnostic, Diagnostics},
@@ -183,13 +182,8 @@ fn command_names(calls: &[&Call<'_>]) -> Vec<String> {
 /// front.
 fn argument_names(parameters: &[Parameter<'_>], taken: &BTreeSet<&str>) -> Vec<String> {
     let wires: Vec<&str> = parameters.iter().map(|parameter| parameter.row.name.as_str()).collect();
-    let location = |parameter: &Parameter<'_>| match parameter.row.location {
-        ParameterIn::Path => "path",
-        ParameterIn::Query => "query",
-        ParameterIn::Header => "header",
-        ParameterIn::Cookie => "cookie",
-    };
-    let locations: Vec<String> = parameters.iter().map(|parameter| location(parameter).to_owned()).collect();
+    let locations: Vec<String> =
+        parameters.iter().map(|parameter| parameter.row.location.as_str().to_owned()).collect();
     let taken = taken.iter().chain(OPTIONS).copied().collect();
     distinct(&wires, &locations, &taken)
 }

@@ -342,7 +342,7 @@ impl Explainer<'_> {
     }
 
     fn whereabouts(&self, place: &Place) -> String {
-        whereabouts(self.contract, place)
+        self.contract.whereabouts(place)
     }
 }
 

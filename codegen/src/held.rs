@@ -108,14 +108,15 @@ pub fn write(shapes: &Shapes, held: &Held) -> Json {
 }
 
 /// Whether none of a struct's other members has the name of one that it declares.
+#[cfg(test)]
 pub(crate) fn is_apart(shapes: &Shapes, id: TypeId, rest: &Held) -> bool {
     let (Body::Struct(body), Held::Map(rest)) = (&shapes.get(id).body, rest) else { return true };
     !body.fields.iter().any(|field| rest.iter().any(|(name, _)| *name == field.wire))
 }
 
 /// Whether a value can be written: no struct in it has a member twice.
-#[must_use]
-pub fn is_writable(shapes: &Shapes, held: &Held) -> bool {
+#[cfg(test)]
+pub(crate) fn is_writable(shapes: &Shapes, held: &Held) -> bool {
     let inside = |held: &Held| is_writable(shapes, held);
     match held {
         Held::Struct(id, fields, rest) => {

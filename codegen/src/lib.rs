@@ -43,6 +43,7 @@
 //! | [`report`] | what is looser than the contract, assumed, proven |
 //! | `drift` | what a new version of a contract breaks |
 //! | `engines` | what progenitor and typify make of a contract, and the contract in their words |
+//! | `mock` | a double of any service, answered from its contract |
 //! | [`pattern`] | ECMA-262 patterns, run in linear time |
 //!
 //! # Features
@@ -62,6 +63,10 @@
 //! `tables`, `emit` with `operations`, `calls`, `views`, `client`, `server` and `registry`, then `render` and
 //! [`write`](mod@write); `lower` and `refine` ask another engine. Names are settled in `naming`, before a part
 //! of a contract is taken.
+#![cfg_attr(
+    not(all(feature = "engines", feature = "mock", feature = "proofs")),
+    allow(dead_code, reason = "what a feature alone asks for is found by the build that has all of them")
+)]
 #![allow(unreachable_pub, reason = "the border is drawn here: what a private module shows is its siblings'")]
 
 pub mod config;

@@ -2,7 +2,7 @@
 //! valid values that are made, and judges every request by the document.
 //!
 //! ```no_run
-//! use contract_codegen::{Mock, generate::Project};
+//! use contract_codegen::{Mock, Project};
 //! use contract_runtime::server::Bytes;
 //!
 //! let project = Project { inputs: vec!["openapi.yaml".into()], ..Project::default() };

@@ -28,7 +28,9 @@ pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Row};
 pub(crate) use order::check_places;
 pub use pages::{Limit, Pages, Route, Step, Unfit, Way, check as check_pages};
 pub use parts::{Part, PartCount, PartForm};
-pub use streams::{Item, Streamed, StreamedBody, Streams, check as check_streams};
+#[cfg(feature = "mock")]
+pub use streams::Item;
+pub use streams::{Streamed, StreamedBody, Streams, check as check_streams};
 pub use text::{Scalar, Shape};
 
 use contract_runtime::Json;

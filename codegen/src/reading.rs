@@ -34,6 +34,12 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// How many operations it has, of all documents together.
+    #[must_use]
+    pub fn operations(&self) -> usize {
+        self.api.operations.len()
+    }
+
     /// Title and version of the contract: `Tickets 1.2.0`; empty where it is schemas alone.
     #[must_use]
     pub fn title(&self) -> String {

@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-pub use contract_runtime::pointer::{escape, join};
+#[cfg(feature = "proofs")]
+pub use contract_runtime::pointer::escape;
+pub use contract_runtime::pointer::join;
 use contract_runtime::{Json, Number, pointer};
 
 /// The name that a token of a pointer stands for; what is no token stands for itself.

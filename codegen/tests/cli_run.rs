@@ -28,7 +28,7 @@ use std::{
     time::SystemTime,
 };
 
-use contract_codegen::generate::Project;
+use contract_codegen::Project;
 use contract_runtime::{
     cli::{Exit, Process},
     client::ReqwestTransport,

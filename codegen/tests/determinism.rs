@@ -14,6 +14,7 @@ use contract_codegen::{
 
 #[allow(dead_code, reason = "it is asked where it looks, not run")]
 #[path = "../build.rs"]
+#[allow(clippy::print_stdout, reason = "cargo is told by it")]
 mod build_script;
 
 fn project() -> Project {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use contract_codegen::{
-    generate::Project,
+    Project,
     mock::{Mock, Verdict},
 };
 use contract_runtime::server::Bytes;
@@ -113,7 +113,7 @@ fn it_says_where_it_listens_answers_and_ends_at_once() {
     let mut mock = Running::start(&folder("people"), &["pets.yaml", "--port", "0"]);
     let line = mock.line();
     let address = line.strip_prefix("listening on ").and_then(|rest| rest.split_once(": ")).unwrap();
-    assert_eq!(address.1, "1 operation of Pets; Ctrl-C ends it", "{line}");
+    assert_eq!(address.1, "1 operation of Pets 1; Ctrl-C ends it", "{line}");
     let (status, body) = asked(address.0, "/pets/7?key=secret");
     assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", r#"{"name":"Tom"}"#));
     // What stands in a query is nobody's to log.

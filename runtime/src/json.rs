@@ -252,7 +252,7 @@ impl Json {
         })
     }
 
-    /// The same with another value at a [pointer](crate::pointer); `None` where nothing is there.
+    /// The same with another value at a JSON Pointer; `None` where nothing is there.
     #[must_use]
     pub fn replaced(&self, pointer: &str, value: Self) -> Option<Self> {
         let mut out = self.clone();

@@ -335,19 +335,6 @@ impl Check {
             Self::Test(test) => test.asks_tables(),
         }
     }
-
-    /// Whether alternatives stand somewhere in it.
-    #[must_use]
-    pub fn has_alternatives(&self) -> bool {
-        match self {
-            Any(_) => true,
-            Always | Never => false,
-            All(all) | One(all) => all.iter().any(Self::has_alternatives),
-            Not(inner) => inner.has_alternatives(),
-            Self::If(parts) => parts.iter().any(Self::has_alternatives),
-            Self::Test(test) => test.inner().into_iter().any(Self::has_alternatives),
-        }
-    }
 }
 
 impl Test {

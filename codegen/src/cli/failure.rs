@@ -41,6 +41,12 @@ impl From<WriteError> for Failure {
 }
 
 impl Failure {
+    /// What `mock` says where it was left out of the build.
+    #[cfg(not(feature = "serve"))]
+    pub(crate) fn without_server() -> Self {
+        Self::Usage("this command was built without doubles: build it with the feature `serve`".to_owned())
+    }
+
     /// What takes other generators, in a command that has none.
     #[cfg(not(feature = "engines"))]
     pub(crate) fn without_engines() -> Self {

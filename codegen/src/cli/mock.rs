@@ -26,7 +26,7 @@ pub(crate) fn mock(args: &MockArgs, screen: &Screen) -> Result<u8, Failure> {
     let project = project::selected(&project::inputs(&args.inputs, "")?, &args.selected, args.reading)?;
     let contract = project.read_with(&|what| screen.step(what))?;
     let said = contract.diagnostics.clone();
-    if contract.api.operations.is_empty() {
+    if contract.operations() == 0 {
         screen.diagnostics(&said);
         return Err(Failure::Usage(
             "the contract has no operations below `paths`: a mock answers those of an OpenAPI document"
@@ -39,11 +39,11 @@ pub(crate) fn mock(args: &MockArgs, screen: &Screen) -> Result<u8, Failure> {
     let listener = TcpListener::bind((args.host, args.port)).map_err(cannot)?;
     listener.set_nonblocking(true).map_err(cannot)?;
     let address = format!("http://{}", listener.local_addr().map_err(cannot)?);
-    screen.step(&format!("making the answers of {} operations", contract.api.operations.len()));
+    screen.step(&format!("making the answers of {} operations", contract.operations()));
     let mock = Mock::new(project, contract, args.seed);
     let review = mock.review();
     let listening = || {
-        let (count, title) = (mock.operations().all().len(), &mock.contract().api.title);
+        let (count, title) = (mock.operations().all().len(), mock.contract().title());
         let word = if count == 1 { "operation" } else { "operations" };
         screen.event(
             &format!("listening on {address}: {count} {word} of {title}; Ctrl-C ends it"),

@@ -141,7 +141,7 @@ impl Asking<'_> {
         let parameters = operation.parameters.iter().map(|parameter| {
             let mut own = json!({
                 "name": parameter.name,
-                "in": place_word(parameter.location),
+                "in": parameter.location.as_str(),
                 "required": parameter.required,
             });
             match &parameter.content {
@@ -176,16 +176,6 @@ impl Asking<'_> {
 
 fn method_name(index: usize) -> String {
     format!("operation{index}")
-}
-
-const fn place_word(location: ParameterIn) -> &'static str {
-    match location {
-        ParameterIn::Path => "path",
-        ParameterIn::Query => "query",
-        ParameterIn::Header => "header",
-        ParameterIn::Cookie => "cookie",
-        ParameterIn::QueryString => "querystring",
-    }
 }
 
 /// A construct of an operation.

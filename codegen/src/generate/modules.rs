@@ -64,7 +64,8 @@ impl Modules {
             let table =
                 config.tables.iter().find(|table| names::table_module(&table.name).to_lowercase() == key);
             let place = table.and_then(|table| config.place("table.name", &table.name));
-            let place = place.or_else(|| config.place("area.name", &module.name));
+            let area = |name: &String| config.place("area.name", name);
+            let place = place.or_else(|| area(&module.name)).or_else(|| area(&first.name));
             problems.push(Diagnostic::error("config", message).maybe_at(place).help(
                 "choose another name for the table or the area: a table's module is its name with an `s`",
             ));

@@ -8,7 +8,7 @@ use crate::{
     config::{Config, Table},
     diagnostics::Diagnostics,
     emit::Text,
-    load::{Sources, load},
+    load::Sources,
     names::table_module,
     options::Options,
     plan::{SCOPE, scopes},

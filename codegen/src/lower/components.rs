@@ -19,8 +19,6 @@ use crate::{
 pub struct Component {
     /// Its key in `components/schemas`.
     pub key: String,
-    /// Our type, as people write it.
-    pub rust_type: String,
     /// What it is written for.
     pub(super) of: Subject,
     /// Its schema.
@@ -46,13 +44,6 @@ impl Components {
         self.list.iter()
     }
 
-    /// The name that stands for a component in progenitor's output. Not the type itself,
-    /// since progenitor takes paths alone and a type may be a tuple.
-    #[must_use]
-    pub fn placeholder(index: usize) -> String {
-        format!("Lowered{index}")
-    }
-
     pub(super) fn key(&mut self, graph: &Graph, shapes: &Shapes, of: Subject) -> String {
         if let Some(&index) = self.by_subject.get(&of) {
             return self.list[index].key.clone();
@@ -66,7 +57,7 @@ impl Components {
         });
         let key = self.free(named.as_deref().unwrap_or(&rust_type));
         self.by_subject.insert(of.clone(), self.list.len());
-        self.list.push(Component { key: key.clone(), rust_type, of, schema: Value::Null });
+        self.list.push(Component { key: key.clone(), of, schema: Value::Null });
         key
     }
 

@@ -18,7 +18,6 @@ use super::{
     refusal::{Broken, Refusal, message},
 };
 use crate::{
-    api::ParameterIn,
     credentials::Kind,
     explain::{Whereabouts, constraint},
     plan::Call,
@@ -107,7 +106,7 @@ impl Mock {
         };
         let broken = faults.iter().map(|fault| {
             let own = call.parameters.iter().find(|parameter| {
-                parameter.row.name == fault.name && word(parameter.row.location) == fault.location.as_str()
+                parameter.row.name == fault.name && parameter.row.location.as_str() == fault.location.as_str()
             });
             // Of what stands within a value, the place of the value alone is known.
             let whole = !fault.pointer.get(1..).unwrap_or_default().contains('/');
@@ -200,15 +199,6 @@ impl Mock {
     /// Whether a text may be a value of a schema.
     pub(super) fn is_text(&self, schema: SchemaId) -> bool {
         self.facts(schema).types.contains(Types::STRING)
-    }
-}
-
-const fn word(location: ParameterIn) -> &'static str {
-    match location {
-        ParameterIn::Path => "path",
-        ParameterIn::Query => "query",
-        ParameterIn::Header => "header",
-        ParameterIn::Cookie => "cookie",
     }
 }
 

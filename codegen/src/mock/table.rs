@@ -50,6 +50,7 @@ impl Rows {
                 ParameterIn::Query => Location::Query,
                 ParameterIn::Header => Location::Header,
                 ParameterIn::Cookie => Location::Cookie,
+                ParameterIn::QueryString => Location::QueryString,
             },
             required: row.required,
             style: match row.style.as_str() {
@@ -59,11 +60,12 @@ impl Rows {
                 "deepObject" => Style::DeepObject,
                 "label" => Style::Label,
                 "matrix" => Style::Matrix,
+                "cookie" => Style::Cookie,
                 _ => Style::Simple,
             },
             explode: row.explode,
             allow_reserved: row.allow_reserved,
-            shape: shape(&row.shape),
+            shape: self.shape(&row.shape),
             validator: self.validator(row.schema),
         }
     }
@@ -94,6 +96,29 @@ impl Rows {
         }
     }
 
+    fn shape(&self, own: &plan::Shape) -> Shape {
+        match own {
+            plan::Shape::Scalar(own) => Shape::Scalar(scalar(*own)),
+            plan::Shape::Array(own) => Shape::Array(scalar(*own)),
+            plan::Shape::Object(fields, others) => {
+                let fields: Vec<(&'static str, Shape)> =
+                    fields.iter().map(|(name, own)| (kept(name), self.shape(own))).collect();
+                match others {
+                    Some(others) => Shape::Map(fields.leak(), scalar(*others)),
+                    None => Shape::Object(fields.leak()),
+                }
+            }
+            plan::Shape::OneOf(shapes) => {
+                Shape::OneOf(shapes.iter().map(|own| self.shape(own)).collect::<Vec<Shape>>().leak())
+            }
+            plan::Shape::Json => Shape::Json,
+            plan::Shape::Form(rows, others) => {
+                let rows: Vec<Parameter> = rows.iter().map(|row| self.parameter(row)).collect();
+                Shape::Form(rows.leak(), scalar(*others))
+            }
+        }
+    }
+
     fn validator(&self, schema: Option<SchemaId>) -> Option<Validator<'static>> {
         self.tables.validator(schema?)
     }
@@ -117,23 +142,6 @@ fn part(part: &plan::Part) -> Part {
             PartCount::OneOrEach => Parts::OneOrEach,
         },
         media_type: kept(&part.media_type),
-    }
-}
-
-fn shape(own: &plan::Shape) -> Shape {
-    match own {
-        plan::Shape::Scalar(own) => Shape::Scalar(scalar(*own)),
-        plan::Shape::Array(own) => Shape::Array(scalar(*own)),
-        plan::Shape::Object(fields, others) => {
-            let fields: Vec<(&'static str, Shape)> =
-                fields.iter().map(|(name, own)| (kept(name), shape(own))).collect();
-            match others {
-                Some(others) => Shape::Map(fields.leak(), scalar(*others)),
-                None => Shape::Object(fields.leak()),
-            }
-        }
-        plan::Shape::OneOf(shapes) => Shape::OneOf(shapes.iter().map(shape).collect::<Vec<Shape>>().leak()),
-        plan::Shape::Json => Shape::Json,
     }
 }
 

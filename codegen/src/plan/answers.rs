@@ -17,7 +17,6 @@ use super::{Call, Given, Refused, bodies::media_word, reason::reason};
 use crate::{
     api::{self, Operation, Response, Status},
     names,
-    schema::SchemaId,
     shape::{Shapes, TypeRef},
 };
 
@@ -58,8 +57,6 @@ pub struct Case {
     pub by_media_type: bool,
     /// What it holds.
     pub payload: Payload,
-    /// The schema of that.
-    pub schema: Option<SchemaId>,
     /// The variant, where there are several types.
     pub variant: String,
     /// `description`
@@ -164,7 +161,6 @@ impl Given<'_> {
                 aliases: Vec::new(),
                 by_media_type: false,
                 payload: Payload::Bytes,
-                schema: None,
                 variant: String::new(),
                 doc: String::new(),
             });
@@ -220,7 +216,6 @@ impl Given<'_> {
                 aliases,
                 by_media_type: several,
                 payload,
-                schema: media.and_then(|media| media.schema),
                 variant: match media.filter(|_| several) {
                     Some(media) => {
                         names::variant_name(&format!("{word} {}", media_word(&MediaType::of(&media.name))))

@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Parameter, Side};
-use crate::{
-    api::{Operation, ParameterIn},
-    names,
-};
+use crate::{api::Operation, names};
 
 /// Methods that every client or service has.
 const METHODS: &[&str] = &[
@@ -71,13 +68,7 @@ pub(super) fn name_fields(side: Side, parameters: &mut [Parameter<'_>]) {
         let clashes = plain.iter().filter(|other| *other == name).count() > 1;
         let taken = FIELDS.contains(&name.as_str()) || (side == Side::Webhooks && name == ADDRESS);
         if clashes || taken {
-            let location = match parameter.row.location {
-                ParameterIn::Path => "path",
-                ParameterIn::Query => "query",
-                ParameterIn::Header => "header",
-                ParameterIn::Cookie => "cookie",
-                ParameterIn::QueryString => "querystring",
-            };
+            let location = parameter.row.location.as_str();
             names::field_name(&format!("{location}_{}", parameter.row.name))
         } else {
             name.clone()

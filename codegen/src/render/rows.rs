@@ -94,7 +94,7 @@ mod tests {
                 Row {
                     id: "a, b",
                     tags: &["a", "b"],
-                    parameters: &[Parameter { name: "a name", shape: Of(Types::A.or(Types::B)), ..Parameter::PATH }, OTHER],
+                    parameters: &[Parameter { name: "a longer name", shape: Of(Types::A.or(Types::B)), ..Parameter::PATH }, OTHER],
                     body: Some(Body { required: true, content: &[Content { media_type: "application/json", pairs: &[("a", -1), ("b", 2)] }] }),
                     servers: &[]
                 },
@@ -108,14 +108,12 @@ pub static ROWS: &[Row] = &[
         id: "a, b",
         tags: &["a", "b"],
         parameters: &[
-            Parameter { name: "a name", shape: Of(Types::A.or(Types::B)), ..Parameter::PATH },
+            Parameter { name: "a longer name", shape: Of(Types::A.or(Types::B)), ..Parameter::PATH },
             OTHER,
         ],
         body: Some(Body {
             required: true,
-            content: &[
-                Content { media_type: "application/json", pairs: &[("a", -1), ("b", 2)] },
-            ],
+            content: &[Content { media_type: "application/json", pairs: &[("a", -1), ("b", 2)] }],
         }),
         servers: &[],
     },

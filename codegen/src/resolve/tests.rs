@@ -7,7 +7,7 @@ use contract_runtime::Number;
 use super::*;
 use crate::{
     diagnostics::Severity,
-    load::{MAX_DEPTH, Sources, load},
+    load::{MAX_DEPTH, Sources},
     schema::{Origin, Schema, SchemaId, Types},
 };
 

@@ -76,12 +76,12 @@ fn explain_tells_answers_as_both_sides_have_them() {
     let folder = Folder::new("explain-answers");
     folder.put(
         "api.json",
-        r#"{"openapi": "3.1.0", "info": {"title": "", "version": ""}, "paths": {"/a": {"get": {
+        r#"{"openapi": "3.2.0", "info": {"title": "", "version": ""}, "paths": {"/a": {"get": {
             "operationId": "watch",
             "responses": {
                 "404": {"description": "", "content": {"text/plain": {"schema": {"type": "integer"}}}},
                 "200": {"description": "", "content": {
-                    "text/event-stream": {"schema": {"type": "object", "properties": {"data": {
+                    "text/event-stream": {"itemSchema": {"type": "object", "properties": {"data": {
                         "contentMediaType": "application/json", "contentSchema": {"type": "integer"}
                     }}}},
                     "image/png": {"schema": {"type": "string"}}

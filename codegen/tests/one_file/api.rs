@@ -12,7 +12,7 @@ pub mod calls {
     //! What each operation is asked, in types that client and server share.
 
     /// What `GET /tickets/{id}` is asked.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct ReadTicketCall {
         /// Path parameter `id`: at least 4 characters.
         pub id: String,
@@ -298,6 +298,7 @@ pub mod operations {
     use super::schemas;
 
     /// Every operation, in the order of the contract.
+    #[rustfmt::skip]
     pub static OPERATIONS: &[Operation] = &[
         Operation {
             id: "readTicket",
@@ -311,44 +312,12 @@ pub mod operations {
             repeat: Repeat::Safe,
             deprecated: false,
             parameters: &[
-                Parameter {
-                    name: "id",
-                    validator: Some(
-                        schemas::validator(schemas::TICKETS_PATHS_TICKETS_ID_GET),
-                    ),
-                    ..Parameter::PATH
-                },
+                Parameter { name: "id", validator: Some(schemas::validator(schemas::TICKETS_PATHS_TICKETS_ID_GET)), ..Parameter::PATH },
             ],
             body: None,
             responses: &[
-                Response {
-                    statuses: Statuses::Code(200),
-                    outcome: Outcome::Success,
-                    content: &[
-                        Content {
-                            media_type: "application/json",
-                            format: Format::Json,
-                            schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema",
-                            validator: Some(
-                                schemas::validator(schemas::TICKETS_SCHEMAS_TICKET),
-                            ),
-                        },
-                    ],
-                },
-                Response {
-                    statuses: Statuses::Default,
-                    outcome: Outcome::Refusal,
-                    content: &[
-                        Content {
-                            media_type: "application/json",
-                            format: Format::Json,
-                            schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema",
-                            validator: Some(
-                                schemas::validator(schemas::TICKETS_SCHEMAS_PROBLEM),
-                            ),
-                        },
-                    ],
-                },
+                Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::TICKETS_SCHEMAS_TICKET)), }] },
+                Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema", validator: Some(schemas::validator(schemas::TICKETS_SCHEMAS_PROBLEM)), }] },
             ],
             servers: &[],
         },
@@ -506,7 +475,7 @@ pub mod server {
     }
 
     /// The request of any operation: read once, looked at by whoever has to, answered.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub enum Incoming {
         /// `GET /tickets/{id}`
         ReadTicket(super::calls::ReadTicketCall),

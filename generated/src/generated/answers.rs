@@ -8,7 +8,7 @@
 )]
 
 /// What `GET /exchange/v1/openapi.json` answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ContractOpenapiAnswer {
     /// `200`: The OpenAPI document.
     Ok(::contract_runtime::multipart::Bytes),
@@ -17,7 +17,7 @@ pub enum ContractOpenapiAnswer {
 }
 
 /// What `GET /exchange/v1/schemas/{name}.schema.json` answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ContractSchemaAnswer {
     /// `200`: The schema file.
     Ok(::contract_runtime::multipart::Bytes),

@@ -8,36 +8,36 @@
 )]
 
 /// What `GET /exchange/v1` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceDocumentCall;
 
 /// What `POST /exchange/v1/me/installation` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InstallationLabelCall {
     /// An installation with only `label`.
     pub body: super::types::LabelledInstallation,
 }
 
 /// What `POST /exchange/v1/me/account-check` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AccountCheckCall {
     /// The handle to check.
     pub body: super::types::AccountCheckRequest,
 }
 
 /// What `POST /exchange/v1/catalog/resolve` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CatalogResolveCall {
     /// References of one kind.
     pub body: super::types::ResolveRequest,
 }
 
 /// What `GET /exchange/v1/catalog/locations` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CatalogLocationsCall;
 
 /// What may be left out of `GET /exchange/v1/me/blueprints`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BlueprintsRead {
     /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
@@ -77,14 +77,14 @@ impl BlueprintsRead {
 }
 
 /// What `GET /exchange/v1/me/blueprints` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlueprintsReadCall {
     /// What may be left out.
     pub options: BlueprintsRead,
 }
 
 /// What `POST /exchange/v1/me/blueprints/changes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlueprintsWriteCall {
     /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     ///
@@ -95,7 +95,7 @@ pub struct BlueprintsWriteCall {
 }
 
 /// What may be left out of `GET /exchange/v1/me/stock`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct StockRead {
     /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
@@ -135,14 +135,14 @@ impl StockRead {
 }
 
 /// What `GET /exchange/v1/me/stock` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockReadCall {
     /// What may be left out.
     pub options: StockRead,
 }
 
 /// What `POST /exchange/v1/me/stock/changes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockWriteCall {
     /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     ///
@@ -153,7 +153,7 @@ pub struct StockWriteCall {
 }
 
 /// What may be left out of `GET /exchange/v1/me/ships`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ShipsRead {
     /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
@@ -193,14 +193,14 @@ impl ShipsRead {
 }
 
 /// What `GET /exchange/v1/me/ships` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipsReadCall {
     /// What may be left out.
     pub options: ShipsRead,
 }
 
 /// What `POST /exchange/v1/me/ships/changes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipsWriteCall {
     /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     ///
@@ -211,11 +211,11 @@ pub struct ShipsWriteCall {
 }
 
 /// What `GET /exchange/v1/me/org-units` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgUnitsReadCall;
 
 /// What may be left out of `GET /exchange/v1/org-stock`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OrgStockRead {
     /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
@@ -255,14 +255,14 @@ impl OrgStockRead {
 }
 
 /// What `GET /exchange/v1/org-stock` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgStockReadCall {
     /// What may be left out.
     pub options: OrgStockRead,
 }
 
 /// What `GET /exchange/v1/org-stock/members` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgStockMembersCall {
     /// The id of an org unit of which the member is a Logistician.
     ///
@@ -271,7 +271,7 @@ pub struct OrgStockMembersCall {
 }
 
 /// What `POST /exchange/v1/org-stock/changes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrgStockWriteCall {
     /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     ///
@@ -282,11 +282,11 @@ pub struct OrgStockWriteCall {
 }
 
 /// What `GET /exchange/v1/me/org-demand` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DemandReadCall;
 
 /// What `POST /exchange/v1/me/drafts/blueprints` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DraftsBlueprintsCall {
     /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     ///
@@ -297,7 +297,7 @@ pub struct DraftsBlueprintsCall {
 }
 
 /// What `POST /exchange/v1/me/drafts/refinery-orders` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DraftsRefineryCall {
     /// A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     ///
@@ -308,7 +308,7 @@ pub struct DraftsRefineryCall {
 }
 
 /// What may be left out of `GET /exchange/v1/openapi.json`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ContractOpenapi {
     /// The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
@@ -335,14 +335,14 @@ impl ContractOpenapi {
 }
 
 /// What `GET /exchange/v1/openapi.json` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ContractOpenapiCall {
     /// What may be left out.
     pub options: ContractOpenapi,
 }
 
 /// What may be left out of `GET /exchange/v1/schemas/{name}.schema.json`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ContractSchema {
     /// The `ETag` of a file that the client has, several separated by commas, or `*` (RFC 9110, 13.1.2).
@@ -369,7 +369,7 @@ impl ContractSchema {
 }
 
 /// What `GET /exchange/v1/schemas/{name}.schema.json` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ContractSchemaCall {
     /// The name of a schema file, without `.schema.json`.
     ///

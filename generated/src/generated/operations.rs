@@ -40,6 +40,7 @@ const LIMIT_PARAMETER: Parameter = Parameter {
 };
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "service_document",
@@ -55,30 +56,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::SERVICE_DOCUMENT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::SERVICE_DOCUMENT)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -97,43 +76,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(
-                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION,
-                        ),
-                    ),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INSTALLATION)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INSTALLATION)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -152,41 +100,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::ACCOUNT_CHECK_REQUEST)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::ACCOUNT_CHECK_REQUEST)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::ACCOUNT_CHECK_RESPONSE),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ACCOUNT_CHECK_RESPONSE)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -220,39 +139,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::RESOLVE_REQUEST)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::RESOLVE_REQUEST)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::RESOLVE_RESPONSE)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::RESOLVE_RESPONSE)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -285,30 +177,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::LOCATION_LIST)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::LOCATION_LIST)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -326,32 +196,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::PAGE_DEFS_BLUEPRINT_PAGE),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_BLUEPRINT_PAGE)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -370,41 +216,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET),
-                    ),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::CHANGE_RESULT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -422,32 +239,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::PAGE_DEFS_STOCK_PAGE),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_STOCK_PAGE)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -466,41 +259,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::CHANGE_SET_DEFS_STOCK_CHANGE_SET),
-                    ),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_STOCK_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::CHANGE_RESULT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -518,30 +282,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::PAGE_DEFS_SHIP_PAGE)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_SHIP_PAGE)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -560,41 +302,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::CHANGE_SET_DEFS_SHIP_CHANGE_SET),
-                    ),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_SHIP_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::CHANGE_RESULT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -612,30 +325,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::ORG_UNIT_LIST)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ORG_UNIT_LIST)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -653,32 +344,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::PAGE_DEFS_ORG_STOCK_PAGE),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_ORG_STOCK_PAGE)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -694,39 +361,12 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "unit",
-                required: true,
-                validator: Some(schemas::validator(schemas::ORG_UNIT_DEFS_UNIT_ID)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "unit", required: true, validator: Some(schemas::validator(schemas::ORG_UNIT_DEFS_UNIT_ID)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::ORG_STOCK_MEMBERS)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ORG_STOCK_MEMBERS)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -745,41 +385,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET),
-                    ),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::CHANGE_RESULT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -797,30 +408,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::ORG_DEMAND)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ORG_DEMAND)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -839,39 +428,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::BLUEPRINT_DRAFT)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::BLUEPRINT_DRAFT)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::DRAFT_RESULT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::DRAFT_RESULT)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -890,39 +452,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::REFINERY_DRAFT)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::REFINERY_DRAFT)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::DRAFT_RESULT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::DRAFT_RESULT)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -940,35 +475,9 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[IF_NONE_MATCH_PARAMETER],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(304),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Bytes, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Code(304), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -985,45 +494,13 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[
             IF_NONE_MATCH_PARAMETER,
-            Parameter {
-                name: "name",
-                validator: Some(
-                    schemas::validator(schemas::OPENAPI_PARAMETERS_SCHEMA_NAME),
-                ),
-                ..Parameter::PATH
-            },
+            Parameter { name: "name", validator: Some(schemas::validator(schemas::OPENAPI_PARAMETERS_SCHEMA_NAME)), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/schema+json",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(304),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(schemas::validator(schemas::PROBLEM)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/schema+json", format: Format::Bytes, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Code(304), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },

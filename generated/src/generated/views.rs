@@ -34,7 +34,7 @@ pub trait FeedPage: Contract + Clone + Debug + PartialEq + Sync + 'static {
 }
 
 /// What a [`FeedPage`] holds, taken out of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FeedPageParts<Item> {
     /// The member `items`.
     pub items: Vec<Item>,

@@ -51,8 +51,12 @@ fn read(shape: Shape, texts: &[&str], as_text: bool) -> Result<Json, String> {
             let items = texts.iter().map(|text| plain(scalar, text, as_text));
             items.collect::<Result<_, _>>().map(Json::Array)
         }
-        Shape::Object(fields) => object(fields, Scalar::Text, texts, as_text),
-        Shape::Map(fields, others) => object(fields, others, texts, as_text),
+        Shape::Object(fields) => object(&member_of(fields), Scalar::Text, texts, as_text),
+        Shape::Map(fields, others) => object(&member_of(fields), others, texts, as_text),
+        Shape::Form(fields, others) => {
+            let field = |name: &str| fields.iter().find(|field| field.name == name).map(|field| field.shape);
+            object(&field, others, texts, as_text)
+        }
         // Of unions inside of members JSON is what can be typed.
         Shape::OneOf(_) => json(one(texts)?),
     }
@@ -73,8 +77,18 @@ fn one<'t>(texts: &[&'t str]) -> Result<&'t str, String> {
     }
 }
 
+/// The shapes of members by their names.
+fn member_of(members: &[(&str, Shape)]) -> impl Fn(&str) -> Option<Shape> {
+    move |name| members.iter().find(|(member, _)| *member == name).map(|(_, shape)| *shape)
+}
+
 /// `NAME=VALUE` for each member, or all of them as JSON.
-fn object(fields: &[(&str, Shape)], others: Scalar, texts: &[&str], as_text: bool) -> Result<Json, String> {
+fn object(
+    shape_of: &dyn Fn(&str) -> Option<Shape>,
+    others: Scalar,
+    texts: &[&str],
+    as_text: bool,
+) -> Result<Json, String> {
     if let [whole] = texts
         && whole.trim_start().starts_with('{')
     {
@@ -82,8 +96,7 @@ fn object(fields: &[(&str, Shape)], others: Scalar, texts: &[&str], as_text: boo
     }
     let mut members: Map<Json> = Map::new();
     for (name, texts) in by_name(texts)? {
-        let shape = fields.iter().find(|(field, _)| *field == name);
-        let shape = shape.map_or(Shape::Scalar(others), |(_, shape)| *shape);
+        let shape = shape_of(name).unwrap_or(Shape::Scalar(others));
         members.insert(name.to_owned(), read(shape, &texts, as_text)?);
     }
     Ok(Json::Object(members))

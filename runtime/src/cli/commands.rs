@@ -214,7 +214,7 @@ fn arg_of(parameter: &Parameter, argument: &Argument) -> Arg {
         }
         Shape::Scalar(scalar) => (arg, scalar),
         Shape::Array(scalar) => (arg.action(ArgAction::Append), scalar),
-        Shape::Object(_) | Shape::Map(..) => {
+        Shape::Object(_) | Shape::Map(..) | Shape::Form(..) => {
             return arg.action(ArgAction::Append).value_name("NAME=VALUE").allow_hyphen_values(true);
         }
         Shape::OneOf(_) => {

@@ -45,9 +45,9 @@ pub(super) struct Failure {
     status: Option<StatusCode>,
     /// Whole seconds.
     retry_after: Option<u64>,
-    violations: Option<Violations>,
+    violations: Option<Box<Violations>>,
     /// What the server said of it.
-    body: Option<Json>,
+    body: Option<Box<Json>>,
 }
 
 impl Failure {
@@ -76,7 +76,7 @@ impl Failure {
     /// Something breaks the contract, and was not sent.
     pub(super) fn invalid(what: &str, violations: Violations) -> Self {
         let message = format!("{what} breaks the contract, and nothing was sent");
-        Self { violations: Some(violations), ..Self::usage(message) }
+        Self { violations: Some(Box::new(violations)), ..Self::usage(message) }
     }
 
     /// The server says no, or nothing that the contract describes.
@@ -91,7 +91,7 @@ impl Failure {
             Some(seconds) => format!("the server answered {status}, and asks to wait {seconds} s"),
             None => format!("the server answered {status}"),
         };
-        Self { status: Some(status), retry_after: wait, body, ..Self::new(exit, message) }
+        Self { status: Some(status), retry_after: wait, body: body.map(Box::new), ..Self::new(exit, message) }
     }
 
     /// What went wrong before there was an answer.
@@ -132,11 +132,11 @@ impl Failure {
 
     fn as_text(&self) -> String {
         let mut out = format!("error: {}\n", self.message);
-        for violation in self.violations.iter().flat_map(Violations::iter) {
+        for violation in self.violations.iter().flat_map(|all| all.iter()) {
             out += &format!("  {violation}\n");
         }
         if let Some(body) = &self.body {
-            let shown = match body {
+            let shown = match &**body {
                 Json::String(text) => text.clone(),
                 body => print::readable(body),
             };
@@ -162,7 +162,7 @@ impl Failure {
         add("retryAfterSeconds", self.retry_after.map(number));
         let violations = self.violations.as_ref().and_then(|all| serde_json::to_vec(all).ok());
         add("violations", violations.and_then(|all| Json::parse(&all).ok()));
-        add("body", self.body.clone());
+        add("body", self.body.as_deref().cloned());
         add("exit", Some(number(self.exit as u64)));
         let mut all: Map<Json> = Map::new();
         all.insert("error".to_owned(), Json::Object(error));

@@ -231,7 +231,7 @@ async fn what_is_planted_grows_nowhere_else() {
     let own = shown(&sandbox, MEMBER, &[&*confirm]).await;
     assert!(own.starts_with("200 "), "and it is there to be opened: {own}");
     let audit = audit(folder.path());
-    assert!(audit.contains("installation") && audit.contains("member:member-1"), "{audit}");
+    assert!(audit.contains("approve-login") && audit.contains("member:member-1"), "{audit}");
     assert_none("the audit", &audit, &all);
 
     assert_none("refusals", &refusals, &all);

@@ -24,11 +24,17 @@ fn read(contract: &Reading, engines: &Engines) -> Vec<(SchemaId, Json)> {
     out
 }
 
+/// Where typify calls itself until its stack is used up, which no process survives.
+const ENDLESS: [&str; 1] = ["recursive_maps"];
+
 /// What typify's types read of the valid documents of each case, ours read and write as it came.
 #[test]
 fn what_typify_reads_is_read_here() {
     let (mut asked, mut problems) = (0, Vec::new());
     for case in Case::all().into_iter().filter(|case| !case.is_refused()) {
+        if ENDLESS.contains(&&*case.name) {
+            continue;
+        }
         let options = case.folder.join("codegen.toml");
         let mut project = if options.exists() {
             Project::from_config(&options).unwrap_or_else(|e| panic!("{e}"))

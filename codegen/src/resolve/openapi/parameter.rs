@@ -56,8 +56,11 @@ impl<'t> Reader<'_, 't> {
             let Some(spot) = self.behind(&each) else { continue };
             let Some(parameter) = self.parameter(&spot) else { continue };
             if let Some(first) = out.iter().find(|other| same(other, &parameter)) {
-                let message =
-                    format!("the {} parameter `{}` is here twice", word(parameter.location), parameter.name);
+                let message = format!(
+                    "the {} parameter `{}` is here twice",
+                    parameter.location.as_str(),
+                    parameter.name
+                );
                 let problem = Diagnostic::error("duplicate-parameter", message)
                     .at(each.place())
                     .mended("the first counts");
@@ -150,7 +153,7 @@ impl<'t> Reader<'_, 't> {
         let Some(name) = lenient::text(style.tree) else { return default.to_owned() };
         if !known.contains(&&*name) {
             let list = known.join("`, `");
-            let message = format!("a {} parameter has the style `{list}`, not `{name}`", word(location));
+            let message = format!("a {} parameter has the style `{list}`, not `{name}`", location.as_str());
             let problem = Diagnostic::error("invalid-openapi", message).at(style.place());
             self.problems.push(problem.mended(format!("it is read as `{default}`")));
             return default.to_owned();
@@ -320,14 +323,4 @@ fn same(left: &Parameter, right: &Parameter) -> bool {
         left.name == right.name
     };
     names && left.location == right.location
-}
-
-const fn word(location: ParameterIn) -> &'static str {
-    match location {
-        ParameterIn::Path => "path",
-        ParameterIn::Query => "query",
-        ParameterIn::Header => "header",
-        ParameterIn::Cookie => "cookie",
-        ParameterIn::QueryString => "querystring",
-    }
 }

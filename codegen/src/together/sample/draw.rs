@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use contract_runtime::{Json, Map, Number};
 
-use super::{Choice, Conj, Effort, Facts, LONGEST, numbers, spelled, strings, type_of, values};
+use super::{Choice, Conj, Effort, Facts, Known, LONGEST, numbers, strings, text_of, type_of, values};
 use crate::schema::{Graph, Schema, SchemaId, Types};
 
 /// Levels of a value; below the deeper half only what is required is made.
@@ -42,7 +42,8 @@ pub(crate) fn one(
 ) -> Option<Json> {
     let drawer = Drawer { graph, implied, valid, wish, luck: Luck::of(wish.seed), effort: Cell::new(EFFORT) };
     let holds = |value: &Json| drawer.holds(conj, value);
-    let edges = |effort| values(graph, conj, implied, effort, valid).into_iter().find(holds);
+    let edges =
+        |effort| values(graph, conj, implied, effort, valid, &Known::default()).into_iter().find(holds);
     drawer.place(conj, LEVELS).or_else(|| edges(Effort::Quick)).or_else(|| edges(Effort::Thorough))
 }
 
@@ -240,7 +241,7 @@ impl<'g> Drawer<'g> {
                 return;
             }
             let (name, ids) = match (self.luck.turned(&patterns).next(), names.as_slice()) {
-                (Some((pattern, id)), _) => (spelled(pattern, 1 + self.luck.below(6), &self.luck), vec![*id]),
+                (Some((pattern, id)), _) => (text_of(pattern, 1 + self.luck.below(6), &self.luck), vec![*id]),
                 (None, []) => (Some(self.luck.word().to_owned()), others.clone()),
                 (None, names) => {
                     let conj = Conj::all(names.iter().copied()).within(Types::STRING);
@@ -298,7 +299,7 @@ impl<'g> Drawer<'g> {
         if let Some(pattern) = all.iter().find_map(|s| s.pattern.as_deref()) {
             let usual = [least, 1 + self.luck.below(8), 1, most.min(8), 0];
             let plain = without_looks(pattern);
-            found.extend(usual.into_iter().filter_map(|count| spelled(&plain, count, &self.luck)));
+            found.extend(usual.into_iter().filter_map(|count| text_of(&plain, count, &self.luck)));
         }
         // Also where the pattern is one that nobody checks.
         found.push(self.words(least, most));

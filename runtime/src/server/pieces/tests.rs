@@ -145,7 +145,7 @@ struct Quiet(std::vec::IntoIter<u64>, Option<Pin<Box<tokio::time::Sleep>>>);
 
 impl Quiet {
     fn new(seconds: &[u64]) -> Self {
-        Self(seconds.to_vec().into_iter(), None)
+        Self(Vec::from(seconds).into_iter(), None)
     }
 }
 

@@ -6,7 +6,7 @@ use ::contract_runtime::multipart::{Multipart, Reader, Writer};
 pub use ::contract_runtime::multipart::{Field, File};
 
 /// The body of `POST /tickets/{id}/scan`, by media type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddScanBody {
     /// `multipart/form-data`.
     Multipart(AddScanForm),
@@ -27,7 +27,7 @@ impl From<::contract_runtime::operation::Typed> for AddScanBody {
 }
 
 /// The `multipart/form-data` body of `POST /tickets/{id}/scan`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddScanForm {
     /// Part `picture`.
     pub picture: File,

@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `GET /tickets`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListTickets {
     /// How many.
@@ -70,14 +70,14 @@ impl ListTickets {
 }
 
 /// What `GET /tickets` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListTicketsCall {
     /// What may be left out.
     pub options: ListTickets,
 }
 
 /// What may be left out of `GET /tickets/{id}`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReadTicket {
     /// Query parameter `id`.
@@ -118,7 +118,7 @@ impl ReadTicket {
 }
 
 /// What `GET /tickets/{id}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadTicketCall {
     /// Path parameter `id`: at least 4 characters.
     pub path_id: String,
@@ -127,7 +127,7 @@ pub struct ReadTicketCall {
 }
 
 /// What `PUT /tickets/{id}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteTicketCall {
     /// Path parameter `id`: at least 4 characters.
     pub id: String,
@@ -136,21 +136,21 @@ pub struct WriteTicketCall {
 }
 
 /// What `DELETE /tickets/{id}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DropTicketCall {
     /// Path parameter `id`: at least 4 characters.
     pub id: String,
 }
 
 /// What `GET /tickets/{id}/scan` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadScanCall {
     /// Path parameter `id`.
     pub id: String,
 }
 
 /// What `POST /tickets/{id}/scan` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddScanCall {
     /// Path parameter `id`.
     pub id: String,
@@ -159,9 +159,9 @@ pub struct AddScanCall {
 }
 
 /// What `GET /events` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WatchEventsCall;
 
 /// What `GET /completions` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompletionsCall;

@@ -22,6 +22,7 @@ const LOWER_ID2_PARAMETER: Parameter = Parameter {
 };
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "listTickets",
@@ -35,81 +36,17 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "limit",
-                shape: Shape::Scalar(Scalar::Integer(Some(3))),
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "class",
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(1)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "paidOnly",
-                shape: Shape::Scalar(Scalar::Boolean),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(2)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "page",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(3)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "fare",
-                style: Style::DeepObject,
-                explode: false,
-                shape: Shape::Object(
-                    &[
-                        ("least", Shape::Scalar(Scalar::Number)),
-                        ("most", Shape::Scalar(Scalar::Number)),
-                    ],
-                ),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(4)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "X-Signature",
-                required: true,
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(7)),
-                ),
-                ..Parameter::HEADER
-            },
+            Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(Some(3))), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET)), ..Parameter::QUERY },
+            Parameter { name: "class", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(1))), ..Parameter::QUERY },
+            Parameter { name: "paidOnly", shape: Shape::Scalar(Scalar::Boolean), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(2))), ..Parameter::QUERY },
+            Parameter { name: "page", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(3))), ..Parameter::QUERY },
+            Parameter { name: "fare", style: Style::DeepObject, explode: false, shape: Shape::Object(&[("least", Shape::Scalar(Scalar::Number)), ("most", Shape::Scalar(Scalar::Number))]), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(4))), ..Parameter::QUERY },
+            Parameter { name: "X-Signature", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(7))), ..Parameter::HEADER },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1tickets/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(8)),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(429),
-                outcome: Outcome::Refusal,
-                content: &[],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1tickets/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(8))), }] },
+            Response { statuses: Statuses::Code(429), outcome: Outcome::Refusal, content: &[] },
         ],
         servers: &[],
     },
@@ -126,58 +63,14 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[
             LOWER_ID_PARAMETER,
-            Parameter {
-                name: "id",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "json",
-                shape: Shape::Scalar(Scalar::Boolean),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET.plus(1)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "api-key",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET.plus(2)),
-                ),
-                ..Parameter::HEADER
-            },
+            Parameter { name: "id", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET)), ..Parameter::QUERY },
+            Parameter { name: "json", shape: Shape::Scalar(Scalar::Boolean), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET.plus(1))), ..Parameter::QUERY },
+            Parameter { name: "api-key", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET.plus(2))), ..Parameter::HEADER },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_TICKET),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(404),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1tickets~1{id}/get/responses/404/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_TICKET)), }] },
+            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1tickets~1{id}/get/responses/404/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -196,21 +89,10 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1tickets~1{id}/put/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_TICKET)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1tickets~1{id}/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_TICKET)), },
             ],
         }),
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -226,13 +108,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: true,
         parameters: &[LOWER_ID_PARAMETER],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -249,18 +125,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[LOWER_ID2_PARAMETER],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "image/png",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "image/png", format: Format::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -279,44 +144,11 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "multipart/form-data",
-                    format: Format::Multipart(
-                        &[
-                            Part {
-                                name: "picture",
-                                form: PartForm::Binary,
-                                parts: Parts::One,
-                                media_type: "",
-                            },
-                            Part {
-                                name: "taken",
-                                form: PartForm::Text(Scalar::Integer(None)),
-                                parts: Parts::One,
-                                media_type: "",
-                            },
-                        ],
-                    ),
-                    schema: "file:///input.json#/paths/~1tickets~1{id}~1scan/post/requestBody/content/multipart~1form-data/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_SCAN_POST),
-                    ),
-                },
-                Content {
-                    media_type: "image/*",
-                    format: Format::Bytes,
-                    schema: "",
-                    validator: None,
-                },
+                Content { media_type: "multipart/form-data", format: Format::Multipart(&[Part { name: "picture", form: PartForm::Binary, parts: Parts::One, media_type: "" }, Part { name: "taken", form: PartForm::Text(Scalar::Integer(None)), parts: Parts::One, media_type: "" }]), schema: "file:///input.json#/paths/~1tickets~1{id}~1scan/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_SCAN_POST)), },
+                Content { media_type: "image/*", format: Format::Bytes, schema: "", validator: None, },
             ],
         }),
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -333,25 +165,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "text/event-stream",
-                        format: Format::Items(Items {
-                            framing: Framing::Events,
-                            form: ItemForm::Json,
-                            ends: &["[DONE]"],
-                            last: &[],
-                        }),
-                        schema: "file:///input.json#/paths/~1events/get/responses/200/content/text~1event-stream/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Json, ends: &["[DONE]"], last: &[], }), schema: "file:///input.json#/paths/~1events/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -368,13 +182,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
 ];

@@ -3,7 +3,7 @@
 //! Request bodies of several media types, or of parts.
 
 /// The body of `POST /notes`, by media type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LowerAddNote2Body {
     /// `application/json` or `application/x-www-form-urlencoded`; sent as `application/json`.
     Json(super::types::Note),

@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `POST /notes`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct LowerAddNote2 {
     /// Query parameter `note-id`.
@@ -68,14 +68,14 @@ impl LowerAddNote2 {
 }
 
 /// What `POST /notes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LowerAddNote2Call {
     /// What may be left out.
     pub options: LowerAddNote2,
 }
 
 /// What `GET /notes/{from}..{to}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LowerAddNoteCall {
     /// Path parameter `from`.
     pub from: i64,

@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "add_note",
@@ -22,88 +23,21 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Once,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "note-id",
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "note_id",
-                shape: Shape::Scalar(Scalar::Number),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(1)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "where",
-                shape: Shape::OneOf(
-                    &[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)],
-                ),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(2)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "sid",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(6)),
-                ),
-                ..Parameter::COOKIE
-            },
+            Parameter { name: "note-id", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)), ..Parameter::QUERY },
+            Parameter { name: "note_id", shape: Shape::Scalar(Scalar::Number), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(1))), ..Parameter::QUERY },
+            Parameter { name: "where", shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)]), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(2))), ..Parameter::QUERY },
+            Parameter { name: "sid", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(6))), ..Parameter::COOKIE },
         ],
         body: Some(Body {
             required: false,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                },
-                Content {
-                    media_type: "application/x-www-form-urlencoded",
-                    format: Format::Form(
-                        &[
-                            Parameter {
-                                name: "text",
-                                ..Parameter::QUERY
-                            },
-                            Parameter {
-                                name: "tags",
-                                shape: Shape::Array(Scalar::Text),
-                                ..Parameter::QUERY
-                            },
-                        ],
-                        Scalar::Text,
-                    ),
-                    schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                },
-                Content {
-                    media_type: "text/plain",
-                    format: Format::Text,
-                    schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(7)),
-                    ),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                Content { media_type: "application/x-www-form-urlencoded", format: Format::Form(&[Parameter { name: "text", ..Parameter::QUERY }, Parameter { name: "tags", shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }], Scalar::Text), schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                Content { media_type: "text/plain", format: Format::Text, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(7))), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/x-ndjson",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/x-ndjson", format: Format::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -119,37 +53,12 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "to",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_NOTES_FROM_TO_GET),
-                ),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "from",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_NOTES_FROM_TO_GET.plus(1)),
-                ),
-                ..Parameter::PATH
-            },
+            Parameter { name: "to", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_FROM_TO_GET)), ..Parameter::PATH },
+            Parameter { name: "from", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_FROM_TO_GET.plus(1))), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "text/plain",
-                        format: Format::Text,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None, }] },
         ],
         servers: &[],
     },

@@ -3,19 +3,19 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `GET /open` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OpenCall;
 
 /// What `GET /keyed` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyedCall;
 
 /// What `GET /maybe` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MaybeCall;
 
 /// What may be left out of `GET /both`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Both {
     /// Query parameter `page`.
@@ -38,16 +38,16 @@ impl Both {
 }
 
 /// What `GET /both` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BothCall {
     /// What may be left out.
     pub options: Both,
 }
 
 /// What `GET /machine` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MachineCall;
 
 /// What `GET /token` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WithTokenCall;

@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "open",
@@ -23,13 +24,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -46,25 +41,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Code(403),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1keyed/get/responses/403/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_REFUSED),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Code(403), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1keyed/get/responses/403/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_REFUSED)), }] },
         ],
         servers: &[],
     },
@@ -81,13 +59,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -102,21 +74,10 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "page",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_BOTH_GET)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "page", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_BOTH_GET)), ..Parameter::QUERY },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -133,16 +94,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Code(401),
-                outcome: Outcome::Refusal,
-                content: &[],
-            },
+            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Code(401), outcome: Outcome::Refusal, content: &[] },
         ],
         servers: &[],
     },
@@ -159,13 +112,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
 ];

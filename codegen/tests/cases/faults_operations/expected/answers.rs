@@ -3,7 +3,7 @@
 //! Answers and refusals of several types.
 
 /// What `PUT /b` answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BodiesAnswer {
     /// `200`
     Ok(super::types::Name),
@@ -20,7 +20,7 @@ pub enum BodiesAnswer {
 }
 
 /// What `PUT /b` refuses with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BytesOrEmpty {
     /// Bytes of another media type.
     Bytes(::contract_runtime::multipart::Bytes),

@@ -3,19 +3,19 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `GET /a` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TwiceCall;
 
 /// What `POST /a` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PostACall;
 
 /// What `GET /b` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadBCall;
 
 /// What may be left out of `PUT /b`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Bodies {
     /// Query parameter `bare`.
@@ -56,7 +56,7 @@ impl Bodies {
 }
 
 /// What `PUT /b` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BodiesCall {
     /// Query parameter `shape`.
     pub shape: String,
@@ -65,5 +65,5 @@ pub struct BodiesCall {
 }
 
 /// What `GET /c` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NamedCall;

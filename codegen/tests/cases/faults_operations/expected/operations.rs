@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "twice",
@@ -24,16 +25,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Class(4),
-                outcome: Outcome::Refusal,
-                content: &[],
-            },
+            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[] },
         ],
         servers: &[],
     },
@@ -50,13 +43,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -73,18 +60,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///api.yaml#/x-operations/read/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/x-operations/read/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)), }] },
         ],
         servers: &[],
     },
@@ -100,123 +76,26 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Idempotent,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "shape",
-                required: true,
-                validator: Some(schemas::validator(schemas::API_PATHS_B_PUT)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "bare",
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "list",
-                explode: false,
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.plus(3))),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "shape", required: true, validator: Some(schemas::validator(schemas::API_PATHS_B_PUT)), ..Parameter::QUERY },
+            Parameter { name: "bare", ..Parameter::QUERY },
+            Parameter { name: "list", explode: false, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.plus(3))), ..Parameter::QUERY },
         ],
         body: Some(Body {
             required: false,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///api.yaml#/paths/~1b/put/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.plus(6))),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/paths/~1b/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.plus(6))), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///api.yaml#/components/requestBodies/Text/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(201),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "*/*",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(202),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Code(203),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "*/*",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(205),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///api.yaml#/x-content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(206),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Class(4),
-                outcome: Outcome::Refusal,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Class(5),
-                outcome: Outcome::Refusal,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "*/*",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/components/requestBodies/Text/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)), }] },
+            Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[Content { media_type: "*/*", format: Format::Bytes, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Code(202), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Code(203), outcome: Outcome::Success, content: &[Content { media_type: "*/*", format: Format::Bytes, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Code(205), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/x-content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)), }] },
+            Response { statuses: Statuses::Code(206), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[] },
+            Response { statuses: Statuses::Class(5), outcome: Outcome::Refusal, content: &[] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "*/*", format: Format::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -233,13 +112,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
 ];

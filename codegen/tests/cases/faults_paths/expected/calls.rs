@@ -3,35 +3,35 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `GET /images/{digest}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadImageCall {
     /// Path parameter `digest`.
     pub digest: String,
 }
 
 /// What `DELETE /images/{id}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RemoveImageCall {
     /// Path parameter `id`: 1 to 9.
     pub id: i64,
 }
 
 /// What `GET /images/{id}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SameImageCall {
     /// Path parameter `id`.
     pub id: String,
 }
 
 /// What `GET /undeclared/{name}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UndeclaredCall {
     /// Path parameter `name`.
     pub name: String,
 }
 
 /// What `GET /doubled/{id}/of/{id2}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DoubledCall {
     /// Path parameter `id`: at most 4 characters.
     pub id: String,
@@ -40,16 +40,16 @@ pub struct DoubledCall {
 }
 
 /// What `GET /optional/{id}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OptionalCall {
     /// Path parameter `id`.
     pub id: String,
 }
 
 /// What `GET /idle` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdleCall;
 
 /// What `GET /rootless` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RootlessCall;

@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "readImage",
@@ -22,22 +23,10 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "digest",
-                validator: Some(
-                    schemas::validator(schemas::API_PATHS_IMAGES_DIGEST_GET),
-                ),
-                ..Parameter::PATH
-            },
+            Parameter { name: "digest", validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_DIGEST_GET)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -52,21 +41,10 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Idempotent,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "id",
-                shape: Shape::Scalar(Scalar::Integer(Some(1))),
-                validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_ID_DELETE)),
-                ..Parameter::PATH
-            },
+            Parameter { name: "id", shape: Shape::Scalar(Scalar::Integer(Some(1))), validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_ID_DELETE)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -81,20 +59,10 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "id",
-                validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_ID_GET)),
-                ..Parameter::PATH
-            },
+            Parameter { name: "id", validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_ID_GET)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -108,20 +76,9 @@ pub static OPERATIONS: &[Operation] = &[
         idempotent: false,
         repeat: Repeat::Safe,
         deprecated: false,
-        parameters: &[
-            Parameter {
-                name: "name",
-                ..Parameter::PATH
-            },
-        ],
+        parameters: &[Parameter { name: "name", ..Parameter::PATH }],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -136,29 +93,11 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "id",
-                validator: Some(
-                    schemas::validator(schemas::API_PATHS_DOUBLED_ID_OF_ID_GET),
-                ),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "id2",
-                validator: Some(
-                    schemas::validator(schemas::API_PATHS_DOUBLED_ID_OF_ID_GET),
-                ),
-                ..Parameter::PATH
-            },
+            Parameter { name: "id", validator: Some(schemas::validator(schemas::API_PATHS_DOUBLED_ID_OF_ID_GET)), ..Parameter::PATH },
+            Parameter { name: "id2", validator: Some(schemas::validator(schemas::API_PATHS_DOUBLED_ID_OF_ID_GET)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -173,20 +112,10 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "id",
-                validator: Some(schemas::validator(schemas::API_PATHS_OPTIONAL_ID_GET)),
-                ..Parameter::PATH
-            },
+            Parameter { name: "id", validator: Some(schemas::validator(schemas::API_PATHS_OPTIONAL_ID_GET)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -202,13 +131,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -224,13 +147,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
 ];

@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::Parameter;
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "read",
@@ -22,28 +23,11 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "phone",
-                validator: Some(schemas::validator(schemas::API_PATHS_A_GET)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "phone", validator: Some(schemas::validator(schemas::API_PATHS_A_GET)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///api.yaml#/paths/~1a/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::API_SCHEMAS_DERIVED.plus(1)),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/paths/~1a/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_DERIVED.plus(1))), }] },
         ],
         servers: &[],
     },
@@ -60,13 +44,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -82,13 +60,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
 ];

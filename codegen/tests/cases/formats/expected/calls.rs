@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `GET /bookings/{id}`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BookingsRead {
     /// Query parameter `since`: format `date-time`.
@@ -35,7 +35,7 @@ impl BookingsRead {
 }
 
 /// What `GET /bookings/{id}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BookingsReadCall {
     /// Path parameter `id`: format `uuid`.
     pub id: super::types::Id,

@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "bookings_read",
@@ -22,39 +23,13 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "id",
-                validator: Some(schemas::validator(schemas::API_SCHEMAS_ID)),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "since",
-                validator: Some(schemas::validator(schemas::API_PATHS_BOOKINGS_ID_GET)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "from",
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(schemas::API_PATHS_BOOKINGS_ID_GET.plus(1)),
-                ),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "id", validator: Some(schemas::validator(schemas::API_SCHEMAS_ID)), ..Parameter::PATH },
+            Parameter { name: "since", validator: Some(schemas::validator(schemas::API_PATHS_BOOKINGS_ID_GET)), ..Parameter::QUERY },
+            Parameter { name: "from", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::API_PATHS_BOOKINGS_ID_GET.plus(1))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///api.json#/paths/~1bookings~1{id}/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::API_SCHEMAS_BOOKING)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.json#/paths/~1bookings~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_BOOKING)), }] },
         ],
         servers: &[],
     },

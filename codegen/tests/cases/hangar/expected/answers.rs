@@ -3,7 +3,7 @@
 //! Answers and refusals of several types.
 
 /// What `GET /ships/{shipId}/parts` refuses with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EmptyOrProblem {
     /// Nothing but a status.
     Empty,
@@ -12,7 +12,7 @@ pub enum EmptyOrProblem {
 }
 
 /// What `DELETE /ships/{body}` refuses with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OtherOrProblem {
     /// A [`Other`](super::types::Other).
     Other(super::types::Other),

@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `GET /ships/{shipId}/parts`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ShipsRead {
     /// Query parameter `cursor`: at most 64 characters.
@@ -48,7 +48,7 @@ impl ShipsRead {
 }
 
 /// What `GET /ships/{shipId}/parts` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipsReadCall {
     /// The ship.
     ///
@@ -61,7 +61,7 @@ pub struct ShipsReadCall {
 }
 
 /// What may be left out of `POST /ships/changes`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ShipsWrite {
     /// Header `X-Note`.
@@ -84,7 +84,7 @@ impl ShipsWrite {
 }
 
 /// What `POST /ships/changes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipsWriteCall {
     /// Header `Idempotency-Key`: 8 to 16 characters; matches `^[A-Za-z0-9._~ -]+$`.
     pub idempotency_key: super::types::IdempotencyKey,
@@ -95,14 +95,14 @@ pub struct ShipsWriteCall {
 }
 
 /// What `DELETE /ships/{body}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipRemoveCall {
     /// Path parameter `body`.
     pub path_body: String,
 }
 
 /// What may be left out of `PUT /ships/picture`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Picture {
     /// The body.
@@ -125,28 +125,28 @@ impl Picture {
 }
 
 /// What `PUT /ships/picture` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PictureCall {
     /// What may be left out.
     pub options: Picture,
 }
 
 /// What `POST /ships/import` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ImportCall {
     /// The body.
     pub body: String,
 }
 
 /// What `POST /ships/resolve` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResolveCall {
     /// The body.
     pub body: super::types::Ship,
 }
 
 /// What may be left out of `PUT /manual/{name}`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Manual {
     /// Query parameter `range`.
@@ -169,7 +169,7 @@ impl Manual {
 }
 
 /// What `PUT /manual/{name}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ManualCall {
     /// Path parameter `name`.
     pub path_name: String,

@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "ships_read",
@@ -22,104 +23,18 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "shipId",
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(1),
-                    ),
-                ),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "cursor",
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(2),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "limit",
-                shape: Shape::Scalar(Scalar::Integer(Some(4))),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(3),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "tag",
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(4),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "type",
-                required: true,
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(6),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "shipId", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(1))), ..Parameter::PATH },
+            Parameter { name: "cursor", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(2))), ..Parameter::QUERY },
+            Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(Some(4))), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(3))), ..Parameter::QUERY },
+            Parameter { name: "tag", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(4))), ..Parameter::QUERY },
+            Parameter { name: "type", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(6))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships~1{shipId}~1parts/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_SHIP_PAGE),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(302),
-                outcome: Outcome::Refusal,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Class(4),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Class(5),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{shipId}~1parts/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_PAGE)), }] },
+            Response { statuses: Statuses::Code(302), outcome: Outcome::Refusal, content: &[] },
+            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            Response { statuses: Statuses::Class(5), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -135,81 +50,20 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Keyed,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "Idempotency-Key",
-                required: true,
-                validator: Some(
-                    schemas::validator(schemas::INPUT_SCHEMAS_IDEMPOTENCY_KEY),
-                ),
-                ..Parameter::HEADER
-            },
-            Parameter {
-                name: "X-Note",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(1)),
-                ),
-                ..Parameter::HEADER
-            },
+            Parameter { name: "Idempotency-Key", required: true, validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_IDEMPOTENCY_KEY)), ..Parameter::HEADER },
+            Parameter { name: "X-Note", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(1))), ..Parameter::HEADER },
         ],
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/merge-patch+json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1ships~1changes/post/requestBody/content/application~1merge-patch+json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP_CHANGE_SET),
-                    ),
-                },
+                Content { media_type: "application/merge-patch+json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1changes/post/requestBody/content/application~1merge-patch+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/ship+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships~1changes/post/responses/200/content/application~1ship+json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(202),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Code(409),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships~1changes/post/responses/409/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/ship+json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1changes/post/responses/200/content/application~1ship+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
+            Response { statuses: Statuses::Code(202), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Code(409), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1changes/post/responses/409/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -225,47 +79,13 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Idempotent,
         deprecated: true,
         parameters: &[
-            Parameter {
-                name: "body",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_SHIPS_BODY_DELETE),
-                ),
-                ..Parameter::PATH
-            },
+            Parameter { name: "body", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_BODY_DELETE)), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Code(404),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/404/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(409),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/409/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_OTHER)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/404/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            Response { statuses: Statuses::Code(409), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/409/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_OTHER)), }] },
         ],
         servers: &[],
     },
@@ -284,29 +104,11 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: false,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1ships~1picture/put/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_SHIPS_PICTURE_PUT),
-                    ),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1picture/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_PICTURE_PUT)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "image/png",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "image/png", format: Format::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -325,36 +127,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "text/csv",
-                    format: Format::Text,
-                    schema: "file:///input.json#/paths/~1ships~1import/post/requestBody/content/text~1csv/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_SHIPS_IMPORT_POST),
-                    ),
-                },
+                Content { media_type: "text/csv", format: Format::Text, schema: "file:///input.json#/paths/~1ships~1import/post/requestBody/content/text~1csv/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_IMPORT_POST)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Class(2),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Class(2), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -373,27 +151,11 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1ships~1resolve/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1resolve/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships~1resolve/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1resolve/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
         ],
         servers: &[],
     },
@@ -409,84 +171,20 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Idempotent,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "name",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT),
-                ),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "Name",
-                required: true,
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(1)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "name",
-                required: true,
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(2)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "range",
-                shape: Shape::Object(
-                    &[
-                        ("from", Shape::Scalar(Scalar::Integer(None))),
-                        ("to", Shape::Scalar(Scalar::Integer(None))),
-                    ],
-                ),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(3)),
-                ),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "name", validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT)), ..Parameter::PATH },
+            Parameter { name: "Name", required: true, shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(1))), ..Parameter::QUERY },
+            Parameter { name: "name", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(2))), ..Parameter::QUERY },
+            Parameter { name: "range", shape: Shape::Object(&[("from", Shape::Scalar(Scalar::Integer(None))), ("to", Shape::Scalar(Scalar::Integer(None)))]), validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(3))), ..Parameter::QUERY },
         ],
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Bytes,
-                    schema: "file:///input.json#/paths/~1manual~1{name}/put/requestBody/content/application~1json/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(6)),
-                    ),
-                },
+                Content { media_type: "application/json", format: Format::Bytes, schema: "file:///input.json#/paths/~1manual~1{name}/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(6))), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(404),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1manual~1{name}/put/responses/404/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Bytes, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/paths/~1manual~1{name}/put/responses/404/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },

@@ -129,7 +129,7 @@ pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoin
 }
 
 /// The request of any operation: read once, looked at by whoever has to, answered.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
     reason = "one at a time is on its way; a pointer for each costs more than the space"

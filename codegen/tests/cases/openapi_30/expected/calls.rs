@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `GET /berths/{berth}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadBerthCall {
     /// Path parameter `berth`: more than 0.
     pub berth: i64,

@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "readBerth",
@@ -22,45 +23,12 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "berth",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(schemas::OPENAPI_PATHS_BERTHS_BERTH_GET),
-                ),
-                ..Parameter::PATH
-            },
+            Parameter { name: "berth", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::OPENAPI_PATHS_BERTHS_BERTH_GET)), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::OPENAPI_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },

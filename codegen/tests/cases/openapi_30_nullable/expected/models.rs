@@ -311,7 +311,7 @@ impl Contract for Maybe {
     #[tag = "kind"]
     /// A load, or none.
     ///
-    /// Schema: `openapi.yaml#/components/schemas/Maybe`, `openapi.yaml#/components/schemas/Berth/properties/load`.
+    /// Schema: `openapi.yaml#/components/schemas/Maybe`, `openapi.yaml#/components/schemas/Maybe`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[allow(
         clippy::large_enum_variant,

@@ -73,7 +73,7 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AnyOf(&[OPENAPI_SCHEMAS_MAYBE.plus(1), OPENAPI_SCHEMAS_MAYBE.plus(2)], None)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::OneOf(&[OPENAPI_SCHEMAS_BULK, OPENAPI_SCHEMAS_BOXES], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("bulk"), 0), (Literal::String("boxes"), 1)] }))] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe/nullable", keywords: &[Keyword::Type(Types::NULL)] },
-        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_MAYBE, OPENAPI_SCHEMAS_BERTH.plus(18)])] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Maybe", keywords: &[Keyword::AllOf(&[OPENAPI_SCHEMAS_MAYBE, OPENAPI_SCHEMAS_MAYBE.plus(1)])] },
     ],
     resources: &[
         // IN_OPENAPI

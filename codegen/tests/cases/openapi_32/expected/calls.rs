@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `QUERY /books`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FindBooks {
     /// The body.
@@ -26,18 +26,18 @@ impl FindBooks {
 }
 
 /// What `QUERY /books` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FindBooksCall {
     /// What may be left out.
     pub options: FindBooks,
 }
 
 /// What `COPY /books` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CopyBooksCall;
 
 /// What may be left out of `GET /search`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SearchBooks {
     /// Cookie `shelf`.
@@ -60,7 +60,7 @@ impl SearchBooks {
 }
 
 /// What `GET /search` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SearchBooksCall {
     /// The whole query `search`.
     pub search: super::types::Search,
@@ -69,7 +69,7 @@ pub struct SearchBooksCall {
 }
 
 /// What may be left out of `GET /select`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SelectBooks {
     /// The whole query `path`.
@@ -92,14 +92,14 @@ impl SelectBooks {
 }
 
 /// What `GET /select` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SelectBooksCall {
     /// What may be left out.
     pub options: SelectBooks,
 }
 
 /// What may be left out of `DELETE /select`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DropBooks {
     /// The whole query `filter`.
@@ -122,12 +122,12 @@ impl DropBooks {
 }
 
 /// What `DELETE /select` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DropBooksCall {
     /// What may be left out.
     pub options: DropBooks,
 }
 
 /// What `GET /log` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LogCall;

@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape, Style};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "findBooks",
@@ -25,29 +26,11 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: false,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "https://example.com/apis/shelves.json#/paths/~1books/query/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_FILTER)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "https://example.com/apis/shelves.json#/paths/~1books/query/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_FILTER)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "https://example.com/apis/shelves.json#/components/mediaTypes/Books/schema",
-                        validator: Some(
-                            schemas::validator(schemas::SHELVES_MEDIA_TYPES_BOOKS),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "https://example.com/apis/shelves.json#/components/mediaTypes/Books/schema", validator: Some(schemas::validator(schemas::SHELVES_MEDIA_TYPES_BOOKS)), }] },
         ],
         servers: &[],
     },
@@ -64,13 +47,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -85,42 +62,11 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "search",
-                required: true,
-                shape: Shape::Form(
-                    &[
-                        Parameter {
-                            name: "words",
-                            shape: Shape::Array(Scalar::Text),
-                            ..Parameter::QUERY
-                        },
-                        Parameter {
-                            name: "limit",
-                            shape: Shape::Scalar(Scalar::Integer(None)),
-                            ..Parameter::QUERY
-                        },
-                    ],
-                    Scalar::Text,
-                ),
-                validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_SEARCH)),
-                ..Parameter::QUERY_STRING
-            },
-            Parameter {
-                name: "shelf",
-                style: Style::Cookie,
-                validator: Some(schemas::validator(schemas::SHELVES_PATHS_SEARCH_GET)),
-                ..Parameter::COOKIE
-            },
+            Parameter { name: "search", required: true, shape: Shape::Form(&[Parameter { name: "words", shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }, Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY }], Scalar::Text), validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_SEARCH)), ..Parameter::QUERY_STRING },
+            Parameter { name: "shelf", style: Style::Cookie, validator: Some(schemas::validator(schemas::SHELVES_PATHS_SEARCH_GET)), ..Parameter::COOKIE },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -135,20 +81,10 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "path",
-                validator: Some(schemas::validator(schemas::SHELVES_PATHS_SELECT_GET)),
-                ..Parameter::QUERY_STRING
-            },
+            Parameter { name: "path", validator: Some(schemas::validator(schemas::SHELVES_PATHS_SELECT_GET)), ..Parameter::QUERY_STRING },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -163,21 +99,10 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Idempotent,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "filter",
-                shape: Shape::Json,
-                validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_FILTER)),
-                ..Parameter::QUERY_STRING
-            },
+            Parameter { name: "filter", shape: Shape::Json, validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_FILTER)), ..Parameter::QUERY_STRING },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -194,18 +119,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/jsonl",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/jsonl", format: Format::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },

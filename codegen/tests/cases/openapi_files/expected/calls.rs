@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `GET /hulls`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListHulls {
     /// Query parameter `limit`: at most 100; more than 0.
@@ -26,14 +26,14 @@ impl ListHulls {
 }
 
 /// What `GET /hulls` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListHullsCall {
     /// What may be left out.
     pub options: ListHulls,
 }
 
 /// What `POST /hulls` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AddHullCall {
     /// The body.
     pub body: super::types::Hull,

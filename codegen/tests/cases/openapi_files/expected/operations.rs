@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "listHulls",
@@ -22,27 +23,11 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "limit",
-                shape: Shape::Scalar(Scalar::Integer(Some(3))),
-                validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_LIMIT)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(Some(3))), validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_LIMIT)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::PAGE)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE)), }] },
         ],
         servers: &[],
     },
@@ -61,21 +46,10 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::HULL)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::HULL)), },
             ],
         }),
-        responses: &[
-            Response {
-                statuses: Statuses::Code(201),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
 ];

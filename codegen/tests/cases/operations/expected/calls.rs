@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `GET /ships/{shipId}`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReadShip {
     /// Header `X-Trace`: at most 8 characters.
@@ -44,7 +44,7 @@ impl ReadShip {
 }
 
 /// What `GET /ships/{shipId}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadShipCall {
     /// Path parameter `shipId`: 1 to 4 characters.
     pub ship_id: super::types::ShipId,
@@ -53,14 +53,14 @@ pub struct ReadShipCall {
 }
 
 /// What `DELETE /ships/{shipId}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScrapShipCall {
     /// Path parameter `shipId`: 1 to 4 characters.
     pub ship_id: super::types::ShipId,
 }
 
 /// What `POST /ships` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AddShipCall {
     /// The body.
     pub body: super::types::NewShip,

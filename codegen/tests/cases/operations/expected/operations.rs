@@ -15,6 +15,7 @@ const SHIP_ID_PARAMETER: Parameter = Parameter {
 };
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "readShip",
@@ -29,72 +30,15 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[
             SHIP_ID_PARAMETER,
-            Parameter {
-                name: "X-Trace",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET),
-                ),
-                ..Parameter::HEADER
-            },
-            Parameter {
-                name: "depth",
-                shape: Shape::Scalar(Scalar::Integer(Some(1))),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(1)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "with",
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(2)),
-                ),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "X-Trace", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET)), ..Parameter::HEADER },
+            Parameter { name: "depth", shape: Shape::Scalar(Scalar::Integer(Some(1))), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(1))), ..Parameter::QUERY },
+            Parameter { name: "with", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(2))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(404),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
+            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -112,25 +56,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[SHIP_ID_PARAMETER],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -149,41 +76,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1ships/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NEW_SHIP)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NEW_SHIP)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(201),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships/post/responses/201/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships/post/responses/201/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },

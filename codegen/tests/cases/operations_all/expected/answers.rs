@@ -3,7 +3,7 @@
 //! Answers and refusals of several types.
 
 /// What `GET /exports` answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ExportAnswer {
     /// `200` as `*/*`: Whatever was asked for.
     OkAny(::contract_runtime::multipart::Bytes),
@@ -18,7 +18,7 @@ pub enum ExportAnswer {
 }
 
 /// What `GET /jobs/{id}` answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum JobAnswer {
     /// `200` as `application/json`: Done.
     OkJson(super::types::Job),
@@ -31,7 +31,7 @@ pub enum JobAnswer {
 }
 
 /// What `GET /jobs/{id}` refuses with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ProblemOrTextOrWait {
     /// A [`Problem`](super::types::Problem).
     Problem(super::types::Problem),

@@ -6,7 +6,7 @@ use ::contract_runtime::multipart::{Multipart, Reader, Writer};
 pub use ::contract_runtime::multipart::{Field, File};
 
 /// The `multipart/form-data` body of `POST /files`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadForm {
     /// Part `title`.
     pub title: String,
@@ -67,7 +67,7 @@ impl Multipart for UploadForm {
 }
 
 /// The body of `POST /notes`, by media type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoteBody {
     /// `application/json` or `application/x-www-form-urlencoded`; sent as `application/json`.
     Json(super::types::Note),

@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `GET /find/{ids}/{range}/{tags}`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Find {
     /// Query parameter `joined`.
@@ -134,7 +134,7 @@ impl Find {
 }
 
 /// What `GET /find/{ids}/{range}/{tags}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FindCall {
     /// Path parameter `ids`.
     pub ids: Vec<String>,
@@ -147,28 +147,28 @@ pub struct FindCall {
 }
 
 /// What `GET /jobs/{id}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobCall {
     /// Path parameter `id`.
     pub id: String,
 }
 
 /// What `POST /parts` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartsCall {
     /// The body.
     pub body: Vec<::contract_runtime::multipart::Field>,
 }
 
 /// What `POST /files` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadCall {
     /// The body.
     pub body: super::bodies::UploadForm,
 }
 
 /// What may be left out of `POST /notes`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
     /// The body.
@@ -191,26 +191,26 @@ impl Note {
 }
 
 /// What `POST /notes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoteCall {
     /// What may be left out.
     pub options: Note,
 }
 
 /// What `POST /forms` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FormCall {
     /// The body.
     pub body: super::types::Note,
 }
 
 /// What `PUT /bytes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BytesCall {
     /// The body.
     pub body: ::contract_runtime::multipart::Bytes,
 }
 
 /// What `GET /exports` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExportCall;

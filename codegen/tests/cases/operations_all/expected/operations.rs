@@ -11,6 +11,7 @@ use ::contract_runtime::schema::Types;
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "find",
@@ -24,192 +25,25 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "ids",
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET),
-                ),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "range",
-                style: Style::Label,
-                explode: true,
-                shape: Shape::Object(
-                    &[
-                        ("from", Shape::Scalar(Scalar::Number)),
-                        ("until", Shape::Scalar(Scalar::Text)),
-                    ],
-                ),
-                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "tags",
-                style: Style::Matrix,
-                explode: true,
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(2),
-                    ),
-                ),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "joined",
-                explode: false,
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(4),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "piped",
-                style: Style::PipeDelimited,
-                explode: false,
-                shape: Shape::Array(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(6),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "spaced",
-                style: Style::SpaceDelimited,
-                explode: false,
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(8),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "filter",
-                style: Style::DeepObject,
-                shape: Shape::Object(
-                    &[
-                        ("name", Shape::Scalar(Scalar::Text)),
-                        ("ages", Shape::Array(Scalar::Integer(None))),
-                        (
-                            "range",
-                            Shape::Object(
-                                &[
-                                    ("from", Shape::Scalar(Scalar::Number)),
-                                    ("until", Shape::Scalar(Scalar::Text)),
-                                ],
-                            ),
-                        ),
-                    ],
-                ),
-                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "range2",
-                shape: Shape::Object(
-                    &[
-                        ("from", Shape::Scalar(Scalar::Number)),
-                        ("until", Shape::Scalar(Scalar::Text)),
-                    ],
-                ),
-                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "sku",
-                shape: Shape::OneOf(
-                    &[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)],
-                ),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(10),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "workflow",
-                shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(14),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "address",
-                allow_reserved: true,
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(17),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "where",
-                shape: Shape::Json,
-                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "X-Parts",
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(18),
-                    ),
-                ),
-                ..Parameter::HEADER
-            },
-            Parameter {
-                name: "session",
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(20),
-                    ),
-                ),
-                ..Parameter::COOKIE
-            },
-            Parameter {
-                name: "seen",
-                shape: Shape::Array(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(21),
-                    ),
-                ),
-                ..Parameter::COOKIE
-            },
+            Parameter { name: "ids", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET)), ..Parameter::PATH },
+            Parameter { name: "range", style: Style::Label, explode: true, shape: Shape::Object(&[("from", Shape::Scalar(Scalar::Number)), ("until", Shape::Scalar(Scalar::Text))]), validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)), ..Parameter::PATH },
+            Parameter { name: "tags", style: Style::Matrix, explode: true, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(2))), ..Parameter::PATH },
+            Parameter { name: "joined", explode: false, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(4))), ..Parameter::QUERY },
+            Parameter { name: "piped", style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(6))), ..Parameter::QUERY },
+            Parameter { name: "spaced", style: Style::SpaceDelimited, explode: false, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(8))), ..Parameter::QUERY },
+            Parameter { name: "filter", style: Style::DeepObject, shape: Shape::Object(&[("name", Shape::Scalar(Scalar::Text)), ("ages", Shape::Array(Scalar::Integer(None))), ("range", Shape::Object(&[("from", Shape::Scalar(Scalar::Number)), ("until", Shape::Scalar(Scalar::Text))]))]), validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)), ..Parameter::QUERY },
+            Parameter { name: "range2", shape: Shape::Object(&[("from", Shape::Scalar(Scalar::Number)), ("until", Shape::Scalar(Scalar::Text))]), validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)), ..Parameter::QUERY },
+            Parameter { name: "sku", shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)]), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(10))), ..Parameter::QUERY },
+            Parameter { name: "workflow", shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(14))), ..Parameter::QUERY },
+            Parameter { name: "address", allow_reserved: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(17))), ..Parameter::QUERY },
+            Parameter { name: "where", shape: Shape::Json, validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)), ..Parameter::QUERY },
+            Parameter { name: "X-Parts", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(18))), ..Parameter::HEADER },
+            Parameter { name: "session", validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(20))), ..Parameter::COOKIE },
+            Parameter { name: "seen", shape: Shape::Array(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(21))), ..Parameter::COOKIE },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(23),
-                            ),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(23))), }] },
         ],
         servers: &[],
     },
@@ -225,101 +59,17 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "id",
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET)),
-                ..Parameter::PATH
-            },
+            Parameter { name: "id", validator: Some(schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET)), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
-                    },
-                    Content {
-                        media_type: "text/csv",
-                        format: Format::Text,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(202),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/202/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Code(404),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(409),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/409/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Class(4),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "text/plain",
-                        format: Format::Text,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), }, Content { media_type: "text/csv", format: Format::Text, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Code(202), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/202/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
+            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            Response { statuses: Statuses::Code(409), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/409/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
+            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -338,21 +88,10 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "multipart/form-data",
-                    format: Format::Multipart(&[]),
-                    schema: "",
-                    validator: None,
-                },
+                Content { media_type: "multipart/form-data", format: Format::Multipart(&[]), schema: "", validator: None, },
             ],
         }),
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -370,66 +109,11 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "multipart/form-data",
-                    format: Format::Multipart(
-                        &[
-                            Part {
-                                name: "title",
-                                form: PartForm::Text(Scalar::Text),
-                                parts: Parts::One,
-                                media_type: "",
-                            },
-                            Part {
-                                name: "size",
-                                form: PartForm::Text(Scalar::Integer(None)),
-                                parts: Parts::One,
-                                media_type: "",
-                            },
-                            Part {
-                                name: "tags",
-                                form: PartForm::Text(Scalar::Text),
-                                parts: Parts::Each,
-                                media_type: "",
-                            },
-                            Part {
-                                name: "meta",
-                                form: PartForm::Json,
-                                parts: Parts::One,
-                                media_type: "application/json",
-                            },
-                            Part {
-                                name: "file",
-                                form: PartForm::Binary,
-                                parts: Parts::One,
-                                media_type: "image/png",
-                            },
-                            Part {
-                                name: "more",
-                                form: PartForm::Binary,
-                                parts: Parts::Each,
-                                media_type: "",
-                            },
-                        ],
-                    ),
-                    schema: "file:///input.json#/paths/~1files/post/requestBody/content/multipart~1form-data/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_FILES_POST)),
-                },
+                Content { media_type: "multipart/form-data", format: Format::Multipart(&[Part { name: "title", form: PartForm::Text(Scalar::Text), parts: Parts::One, media_type: "" }, Part { name: "size", form: PartForm::Text(Scalar::Integer(None)), parts: Parts::One, media_type: "" }, Part { name: "tags", form: PartForm::Text(Scalar::Text), parts: Parts::Each, media_type: "" }, Part { name: "meta", form: PartForm::Json, parts: Parts::One, media_type: "application/json" }, Part { name: "file", form: PartForm::Binary, parts: Parts::One, media_type: "image/png" }, Part { name: "more", form: PartForm::Binary, parts: Parts::Each, media_type: "" }]), schema: "file:///input.json#/paths/~1files/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_FILES_POST)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(201),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "text/plain",
-                        format: Format::Text,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -448,63 +132,14 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: false,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                },
-                Content {
-                    media_type: "application/x-www-form-urlencoded",
-                    format: Format::Form(
-                        &[
-                            Parameter {
-                                name: "text",
-                                ..Parameter::QUERY
-                            },
-                            Parameter {
-                                name: "tags",
-                                shape: Shape::Array(Scalar::Text),
-                                ..Parameter::QUERY
-                            },
-                            Parameter {
-                                name: "filter",
-                                shape: Shape::Json,
-                                ..Parameter::QUERY
-                            },
-                        ],
-                        Scalar::Text,
-                    ),
-                    schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                },
-                Content {
-                    media_type: "text/plain",
-                    format: Format::Text,
-                    schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)),
-                },
-                Content {
-                    media_type: "image/*",
-                    format: Format::Bytes,
-                    schema: "",
-                    validator: None,
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                Content { media_type: "application/x-www-form-urlencoded", format: Format::Form(&[Parameter { name: "text", ..Parameter::QUERY }, Parameter { name: "tags", shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }, Parameter { name: "filter", shape: Shape::Json, ..Parameter::QUERY }], Scalar::Text), schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                Content { media_type: "text/plain", format: Format::Text, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)), },
+                Content { media_type: "image/*", format: Format::Bytes, schema: "", validator: None, },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "text/plain",
-                        format: Format::Text,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -523,61 +158,11 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/x-www-form-urlencoded",
-                    format: Format::Form(
-                        &[
-                            Parameter {
-                                name: "text",
-                                ..Parameter::QUERY
-                            },
-                            Parameter {
-                                name: "tags",
-                                explode: false,
-                                shape: Shape::Array(Scalar::Text),
-                                ..Parameter::QUERY
-                            },
-                            Parameter {
-                                name: "filter",
-                                style: Style::DeepObject,
-                                shape: Shape::Object(
-                                    &[
-                                        ("name", Shape::Scalar(Scalar::Text)),
-                                        ("ages", Shape::Array(Scalar::Integer(None))),
-                                        (
-                                            "range",
-                                            Shape::Object(
-                                                &[
-                                                    ("from", Shape::Scalar(Scalar::Number)),
-                                                    ("until", Shape::Scalar(Scalar::Text)),
-                                                ],
-                                            ),
-                                        ),
-                                    ],
-                                ),
-                                ..Parameter::QUERY
-                            },
-                        ],
-                        Scalar::Text,
-                    ),
-                    schema: "file:///input.json#/paths/~1forms/post/requestBody/content/application~1x-www-form-urlencoded/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                },
+                Content { media_type: "application/x-www-form-urlencoded", format: Format::Form(&[Parameter { name: "text", ..Parameter::QUERY }, Parameter { name: "tags", explode: false, shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }, Parameter { name: "filter", style: Style::DeepObject, shape: Shape::Object(&[("name", Shape::Scalar(Scalar::Text)), ("ages", Shape::Array(Scalar::Integer(None))), ("range", Shape::Object(&[("from", Shape::Scalar(Scalar::Number)), ("until", Shape::Scalar(Scalar::Text))]))]), ..Parameter::QUERY }], Scalar::Text), schema: "file:///input.json#/paths/~1forms/post/requestBody/content/application~1x-www-form-urlencoded/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1forms/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1forms/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), }] },
         ],
         servers: &[],
     },
@@ -596,41 +181,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/octet-stream",
-                    format: Format::Bytes,
-                    schema: "",
-                    validator: None,
-                },
+                Content { media_type: "application/octet-stream", format: Format::Bytes, schema: "", validator: None, },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/octet-stream",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/octet-stream", format: Format::Bytes, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &["https://eu.files.example/up"],
     },
@@ -648,48 +204,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "*/*",
-                        format: Format::Bytes,
-                        schema: "",
-                        validator: None,
-                    },
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
-                    },
-                    Content {
-                        media_type: "text/*",
-                        format: Format::Text,
-                        schema: "",
-                        validator: None,
-                    },
-                    Content {
-                        media_type: "text/csv",
-                        format: Format::Text,
-                        schema: "",
-                        validator: None,
-                    },
-                    Content {
-                        media_type: "application/vnd.job+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
-                    },
-                    Content {
-                        media_type: "application/vnd.wait+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.wait+json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "*/*", format: Format::Bytes, schema: "", validator: None, }, Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), }, Content { media_type: "text/*", format: Format::Text, schema: "", validator: None, }, Content { media_type: "text/csv", format: Format::Text, schema: "", validator: None, }, Content { media_type: "application/vnd.job+json", format: Format::Json, schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), }, Content { media_type: "application/vnd.wait+json", format: Format::Json, schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.wait+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
         ],
         servers: &[],
     },

@@ -3,14 +3,14 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `POST scanned` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScannedCall {
     /// The body.
     pub body: super::types::Job,
 }
 
 /// What `POST /jobDone` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobDoneCall {
     /// Header `X-Attempt`: at least 1.
     pub x_attempt: i64,

@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every webhook and callback, in the order of the contract.
+#[rustfmt::skip]
 pub static WEBHOOKS: &[Operation] = &[
     Operation {
         id: "scanned",
@@ -25,21 +26,10 @@ pub static WEBHOOKS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1files/post/callbacks/scanned/{$request.body#~1url}/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1files/post/callbacks/scanned/{$request.body#~1url}/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), },
             ],
         }),
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -54,54 +44,17 @@ pub static WEBHOOKS: &[Operation] = &[
         repeat: Repeat::Once,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "X-Attempt",
-                required: true,
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_WEBHOOKS_JOB_DONE_POST),
-                ),
-                ..Parameter::HEADER
-            },
+            Parameter { name: "X-Attempt", required: true, shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_WEBHOOKS_JOB_DONE_POST)), ..Parameter::HEADER },
         ],
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/webhooks/~1jobDone/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/webhooks/~1jobDone/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/webhooks/~1jobDone/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/webhooks/~1jobDone/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },

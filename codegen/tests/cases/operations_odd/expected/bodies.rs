@@ -6,7 +6,7 @@ use ::contract_runtime::multipart::{Multipart, Reader, Writer};
 pub use ::contract_runtime::multipart::{Field, File};
 
 /// The body of `POST /two`, by media type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SendEitherBody {
     /// `application/json`.
     Json(super::types::Note),
@@ -27,7 +27,7 @@ impl From<String> for SendEitherBody {
 }
 
 /// The body of `POST /words`, by media type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SendWordsBody {
     /// `application/json`.
     Json(String),
@@ -36,7 +36,7 @@ pub enum SendWordsBody {
 }
 
 /// The `multipart/form-data` body of `POST /upload`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadForm {
     /// Part `name`.
     pub name: String,

@@ -3,21 +3,21 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `POST /two` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SendEitherCall {
     /// The body.
     pub body: super::bodies::SendEitherBody,
 }
 
 /// What `POST /words` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SendWordsCall {
     /// The body.
     pub body: super::bodies::SendWordsBody,
 }
 
 /// What may be left out of `PUT /optional`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MaybeSend {
     /// The body.
@@ -40,14 +40,14 @@ impl MaybeSend {
 }
 
 /// What `PUT /optional` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MaybeSendCall {
     /// What may be left out.
     pub options: MaybeSend,
 }
 
 /// What may be left out of `GET /parameters`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Search {
     /// Header `X-Maybe`.
@@ -97,7 +97,7 @@ impl Search {
 }
 
 /// What `GET /parameters` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SearchCall {
     /// Query parameter `core`.
     pub query_core: String,
@@ -106,7 +106,7 @@ pub struct SearchCall {
 }
 
 /// What may be left out of `GET /session`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReadSession {
     /// Cookie `session`.
@@ -129,14 +129,14 @@ impl ReadSession {
 }
 
 /// What `GET /session` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadSessionCall {
     /// What may be left out.
     pub options: ReadSession,
 }
 
 /// What `POST /upload` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadCall {
     /// The body.
     pub body: super::bodies::UploadForm,

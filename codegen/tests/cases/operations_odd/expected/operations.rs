@@ -10,6 +10,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "sendEither",
@@ -26,47 +27,13 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1two/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                },
-                Content {
-                    media_type: "text/plain",
-                    format: Format::Text,
-                    schema: "file:///input.json#/paths/~1two/post/requestBody/content/text~1plain/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_TWO_POST)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1two/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                Content { media_type: "text/plain", format: Format::Text, schema: "file:///input.json#/paths/~1two/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TWO_POST)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1two/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1two/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -85,29 +52,11 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1words/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_WORDS_POST)),
-                },
-                Content {
-                    media_type: "text/plain",
-                    format: Format::Text,
-                    schema: "file:///input.json#/paths/~1words/post/requestBody/content/text~1plain/schema",
-                    validator: Some(
-                        schemas::validator(schemas::INPUT_PATHS_WORDS_POST.plus(1)),
-                    ),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1words/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_WORDS_POST)), },
+                Content { media_type: "text/plain", format: Format::Text, schema: "file:///input.json#/paths/~1words/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_WORDS_POST.plus(1))), },
             ],
         }),
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -125,41 +74,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: false,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1optional/put/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1optional/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(409),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Code(409), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -175,62 +95,16 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "X-Maybe",
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET)),
-                ..Parameter::HEADER
-            },
-            Parameter {
-                name: "filter",
-                shape: Shape::Json,
-                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "type",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(1)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "core",
-                required: true,
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(2)),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "limit",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(3)),
-                ),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "X-Maybe", validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET)), ..Parameter::HEADER },
+            Parameter { name: "filter", shape: Shape::Json, validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), ..Parameter::QUERY },
+            Parameter { name: "type", validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(1))), ..Parameter::QUERY },
+            Parameter { name: "core", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(2))), ..Parameter::QUERY },
+            Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(3))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Class(4),
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -246,20 +120,10 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "session",
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_SESSION_GET)),
-                ..Parameter::COOKIE
-            },
+            Parameter { name: "session", validator: Some(schemas::validator(schemas::INPUT_PATHS_SESSION_GET)), ..Parameter::COOKIE },
         ],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -277,36 +141,10 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "multipart/form-data",
-                    format: Format::Multipart(
-                        &[
-                            Part {
-                                name: "name",
-                                form: PartForm::Text(Scalar::Text),
-                                parts: Parts::One,
-                                media_type: "",
-                            },
-                            Part {
-                                name: "file",
-                                form: PartForm::Binary,
-                                parts: Parts::One,
-                                media_type: "",
-                            },
-                        ],
-                    ),
-                    schema: "file:///input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_UPLOAD_POST)),
-                },
+                Content { media_type: "multipart/form-data", format: Format::Multipart(&[Part { name: "name", form: PartForm::Text(Scalar::Text), parts: Parts::One, media_type: "" }, Part { name: "file", form: PartForm::Binary, parts: Parts::One, media_type: "" }]), schema: "file:///input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_UPLOAD_POST)), },
             ],
         }),
-        responses: &[
-            Response {
-                statuses: Statuses::Code(201),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
 ];

@@ -3,11 +3,11 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `GET /notes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadCall;
 
 /// What may be left out of `POST /notes`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Write {
     /// The body.
@@ -30,7 +30,7 @@ impl Write {
 }
 
 /// What `POST /notes` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteCall {
     /// What may be left out.
     pub options: Write,

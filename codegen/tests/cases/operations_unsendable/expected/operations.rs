@@ -8,6 +8,7 @@ use ::contract_runtime::operation::{
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "read",
@@ -23,18 +24,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1notes/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1notes/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), }] },
         ],
         servers: &[],
     },
@@ -53,21 +43,10 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: false,
             content: &[
-                Content {
-                    media_type: "text/plain; charset=ü",
-                    format: Format::Text,
-                    schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain; charset=ü/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)),
-                },
+                Content { media_type: "text/plain; charset=ü", format: Format::Text, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain; charset=ü/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)), },
             ],
         }),
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
 ];

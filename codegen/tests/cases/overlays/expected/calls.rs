@@ -3,5 +3,5 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `GET /pets` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListPetsCall;

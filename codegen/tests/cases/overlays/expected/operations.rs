@@ -8,6 +8,7 @@ use ::contract_runtime::operation::{
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "listPets",
@@ -23,18 +24,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///api.yaml#/paths/~1pets/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::API_PATHS_PETS_GET)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/paths/~1pets/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_PATHS_PETS_GET)), }] },
         ],
         servers: &[],
     },

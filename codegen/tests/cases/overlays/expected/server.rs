@@ -55,7 +55,7 @@ pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoin
 }
 
 /// The request of any operation: read once, looked at by whoever has to, answered.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Incoming {
     /// `GET /pets`
     ListPets(super::calls::ListPetsCall),

@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `GET /depots/{depot}/parcels`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListParcels {
     /// Query parameter `cursor`: at most 8 characters.
@@ -35,7 +35,7 @@ impl ListParcels {
 }
 
 /// What `GET /depots/{depot}/parcels` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListParcelsCall {
     /// Path parameter `depot`: matches `^[a-z]+$`.
     pub depot: String,
@@ -48,7 +48,7 @@ pub struct ListParcelsCall {
 }
 
 /// What may be left out of `POST /parcels/search`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SearchParcels {
     /// Query parameter `cursor`: at least 1 character.
@@ -71,7 +71,7 @@ impl SearchParcels {
 }
 
 /// What `POST /parcels/search` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SearchParcelsCall {
     /// The body.
     pub body: super::types::Search,
@@ -80,7 +80,7 @@ pub struct SearchParcelsCall {
 }
 
 /// What may be left out of `GET /charges`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Charges {
     /// Query parameter `starting_after`.
@@ -103,18 +103,18 @@ impl Charges {
 }
 
 /// What `GET /charges` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChargesCall {
     /// What may be left out.
     pub options: Charges,
 }
 
 /// What `GET /charges/items` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChargesItemsCall;
 
 /// What may be left out of `GET /events`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListEvents {
     /// Query parameter `page`.
@@ -137,18 +137,18 @@ impl ListEvents {
 }
 
 /// What `GET /events` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListEventsCall {
     /// What may be left out.
     pub options: ListEvents,
 }
 
 /// What `GET /kinds` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListKindsCall;
 
 /// What may be left out of `GET /people`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListPeople {
     /// Query parameter `token`.
@@ -171,14 +171,14 @@ impl ListPeople {
 }
 
 /// What `GET /people` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListPeopleCall {
     /// What may be left out.
     pub options: ListPeople,
 }
 
 /// What may be left out of `GET /rows`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListRows {
     /// Query parameter `offset`: at least 0.
@@ -201,14 +201,14 @@ impl ListRows {
 }
 
 /// What `GET /rows` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListRowsCall {
     /// What may be left out.
     pub options: ListRows,
 }
 
 /// What may be left out of `GET /log`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReadLog {
     /// Query parameter `skip`.
@@ -240,18 +240,18 @@ impl ReadLog {
 }
 
 /// What `GET /log` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadLogCall {
     /// What may be left out.
     pub options: ReadLog,
 }
 
 /// What `GET /hooks` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListHooksCall;
 
 /// What may be left out of `GET /books`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListBooks {
     /// Query parameter `page`: at most 3.
@@ -283,14 +283,14 @@ impl ListBooks {
 }
 
 /// What `GET /books` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListBooksCall {
     /// What may be left out.
     pub options: ListBooks,
 }
 
 /// What may be left out of `GET /shelves`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListShelves {
     /// Query parameter `page`.
@@ -313,7 +313,7 @@ impl ListShelves {
 }
 
 /// What `GET /shelves` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListShelvesCall {
     /// What may be left out.
     pub options: ListShelves,

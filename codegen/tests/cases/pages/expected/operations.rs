@@ -9,6 +9,7 @@ use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "listParcels",
@@ -22,85 +23,16 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "depot",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET),
-                ),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "kinds",
-                required: true,
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET.plus(1),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "sizes",
-                required: true,
-                shape: Shape::Array(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET.plus(3),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "cursor",
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET.plus(5),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "limit",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET.plus(6),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "depot", validator: Some(schemas::validator(schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET)), ..Parameter::PATH },
+            Parameter { name: "kinds", required: true, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET.plus(1))), ..Parameter::QUERY },
+            Parameter { name: "sizes", required: true, shape: Shape::Array(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET.plus(3))), ..Parameter::QUERY },
+            Parameter { name: "cursor", validator: Some(schemas::validator(schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET.plus(5))), ..Parameter::QUERY },
+            Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET.plus(6))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1depots~1{depot}~1parcels/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PARCEL_PAGE),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Refused/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1depots~1{depot}~1parcels/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PARCEL_PAGE)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -116,52 +48,17 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Once,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "cursor",
-                validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CURSOR)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "cursor", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CURSOR)), ..Parameter::QUERY },
         ],
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1parcels~1search/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SEARCH)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1parcels~1search/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SEARCH)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1parcels~1search/post/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PARCEL_PAGE),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Refused/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1parcels~1search/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PARCEL_PAGE)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -177,29 +74,11 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "starting_after",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_CHARGES_GET)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "starting_after", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_CHARGES_GET)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1charges/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_CHARGES),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1charges/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CHARGES)), }] },
         ],
         servers: &[],
     },
@@ -216,13 +95,7 @@ pub static OPERATIONS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -237,34 +110,12 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "page",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_EVENTS_GET)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "page", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_EVENTS_GET)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1events/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_EVENTS_GET.plus(2)),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(304),
-                outcome: Outcome::Success,
-                content: &[],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1events/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_EVENTS_GET.plus(2))), }] },
+            Response { statuses: Statuses::Code(304), outcome: Outcome::Success, content: &[] },
         ],
         servers: &[],
     },
@@ -282,20 +133,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1kinds/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_KINDS_GET),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1kinds/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_KINDS_GET)), }] },
         ],
         servers: &[],
     },
@@ -311,28 +149,11 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: true,
         parameters: &[
-            Parameter {
-                name: "token",
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_PEOPLE_GET)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "token", validator: Some(schemas::validator(schemas::INPUT_PATHS_PEOPLE_GET)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1people/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PEOPLE),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1people/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PEOPLE)), }] },
         ],
         servers: &[],
     },
@@ -348,27 +169,11 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "offset",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_ROWS_GET)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "offset", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_ROWS_GET)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1rows/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ROWS)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1rows/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ROWS)), }] },
         ],
         servers: &[],
     },
@@ -384,35 +189,12 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "skip",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_LOG_GET)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "top",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_LOG_GET.plus(1)),
-                ),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "skip", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_LOG_GET)), ..Parameter::QUERY },
+            Parameter { name: "top", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_LOG_GET.plus(1))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1log/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ROWS)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1log/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ROWS)), }] },
         ],
         servers: &[],
     },
@@ -430,20 +212,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1hooks/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_HOOKS_GET),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1hooks/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_HOOKS_GET)), }] },
         ],
         servers: &[],
     },
@@ -459,35 +228,12 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "page",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_BOOKS_GET)),
-                ..Parameter::QUERY
-            },
-            Parameter {
-                name: "size",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_BOOKS_GET.plus(1)),
-                ),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "page", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_BOOKS_GET)), ..Parameter::QUERY },
+            Parameter { name: "size", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_BOOKS_GET.plus(1))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1books/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_BOOKS)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1books/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_BOOKS)), }] },
         ],
         servers: &[],
     },
@@ -503,29 +249,11 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "page",
-                shape: Shape::Scalar(Scalar::Integer(None)),
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_SHELVES_GET)),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "page", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHELVES_GET)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1shelves/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_SHELVES),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1shelves/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHELVES)), }] },
         ],
         servers: &[],
     },

@@ -3,7 +3,7 @@
 //! Answers and refusals of several types.
 
 /// What `POST /chat` answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CreateChatAnswer {
     /// `200` as `application/json`: The reply, whole or in pieces.
     OkJson(super::types::Reply),
@@ -12,7 +12,7 @@ pub enum CreateChatAnswer {
 }
 
 /// What `GET /usage` answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UsageAnswer {
     /// `200`: A line for each day.
     Ok(::contract_runtime::multipart::Bytes),

@@ -3,7 +3,7 @@
 //! Request bodies of several media types, or of parts.
 
 /// The body of `PUT /files/{name}`, by media type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WriteFileBody {
     /// `application/octet-stream`.
     OctetStream(::contract_runtime::multipart::Bytes),

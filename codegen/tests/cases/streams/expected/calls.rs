@@ -3,14 +3,14 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `POST /chat` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateChatCall {
     /// The body.
     pub body: super::types::Ask,
 }
 
 /// What may be left out of `GET /threads/{thread}/events`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct WatchThread {
     /// Query parameter `kinds`.
@@ -33,7 +33,7 @@ impl WatchThread {
 }
 
 /// What `GET /threads/{thread}/events` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WatchThreadCall {
     /// Path parameter `thread`.
     pub thread: String,
@@ -42,37 +42,37 @@ pub struct WatchThreadCall {
 }
 
 /// What `GET /moves` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WatchMovesCall;
 
 /// What `GET /ticker` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TickerCall;
 
 /// What `GET /usage` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UsageCall;
 
 /// What `GET /journal` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JournalCall;
 
 /// What `POST /batches` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateBatchCall {
     /// The body.
     pub body: ::contract_runtime::multipart::Bytes,
 }
 
 /// What `GET /files/{name}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadFileCall {
     /// Path parameter `name`.
     pub name: String,
 }
 
 /// What `PUT /files/{name}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteFileCall {
     /// Path parameter `name`.
     pub name: String,

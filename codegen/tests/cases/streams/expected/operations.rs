@@ -16,6 +16,7 @@ const NAME_PARAMETER: Parameter = Parameter {
 };
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "createChat",
@@ -32,52 +33,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1chat/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ASK)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1chat/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ASK)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1chat/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_REPLY)),
-                    },
-                    Content {
-                        media_type: "text/event-stream",
-                        format: Format::Items(Items {
-                            framing: Framing::Events,
-                            form: ItemForm::Json,
-                            ends: &["[DONE]"],
-                            last: &["closed"],
-                        }),
-                        schema: "file:///input.json#/paths/~1chat/post/responses/200/content/text~1event-stream/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CHUNK)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1chat/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_REPLY)), }, Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Json, ends: &["[DONE]"], last: &["closed"], }), schema: "file:///input.json#/paths/~1chat/post/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CHUNK)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -93,61 +54,13 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "thread",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET),
-                ),
-                ..Parameter::PATH
-            },
-            Parameter {
-                name: "kinds",
-                shape: Shape::Array(Scalar::Text),
-                validator: Some(
-                    schemas::validator(
-                        schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.plus(1),
-                    ),
-                ),
-                ..Parameter::QUERY
-            },
+            Parameter { name: "thread", validator: Some(schemas::validator(schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET)), ..Parameter::PATH },
+            Parameter { name: "kinds", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.plus(1))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "text/event-stream",
-                        format: Format::Items(Items {
-                            framing: Framing::Events,
-                            form: ItemForm::Json,
-                            ends: &["[DONE]"],
-                            last: &["closed"],
-                        }),
-                        schema: "file:///input.json#/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema",
-                        validator: Some(
-                            schemas::validator(
-                                schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.plus(7),
-                            ),
-                        ),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Json, ends: &["[DONE]"], last: &["closed"], }), schema: "file:///input.json#/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema", validator: Some(schemas::validator(schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.plus(7))), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -165,23 +78,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "text/event-stream",
-                        format: Format::Items(Items {
-                            framing: Framing::Events,
-                            form: ItemForm::Event,
-                            ends: &["[DONE]"],
-                            last: &["closed"],
-                        }),
-                        schema: "file:///input.json#/paths/~1moves/get/responses/200/content/text~1event-stream/itemSchema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_MOVE)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Event, ends: &["[DONE]"], last: &["closed"], }), schema: "file:///input.json#/paths/~1moves/get/responses/200/content/text~1event-stream/itemSchema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_MOVE)), }] },
         ],
         servers: &[],
     },
@@ -199,25 +96,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "text/event-stream",
-                        format: Format::Items(Items {
-                            framing: Framing::Events,
-                            form: ItemForm::Text,
-                            ends: &["[DONE]"],
-                            last: &["closed"],
-                        }),
-                        schema: "file:///input.json#/paths/~1ticker/get/responses/200/content/text~1event-stream/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_PATHS_TICKER_GET.plus(1)),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Text, ends: &["[DONE]"], last: &["closed"], }), schema: "file:///input.json#/paths/~1ticker/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKER_GET.plus(1))), }] },
         ],
         servers: &[],
     },
@@ -235,28 +114,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/x-ndjson",
-                        format: Format::Items(Items {
-                            framing: Framing::Lines,
-                            form: ItemForm::Json,
-                            ends: &[],
-                            last: &[],
-                        }),
-                        schema: "file:///input.json#/paths/~1usage/get/responses/200/content/application~1x-ndjson/schema/items",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Code(304),
-                outcome: Outcome::Success,
-                content: &[],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/x-ndjson", format: Format::Items(Items { framing: Framing::Lines, form: ItemForm::Json, ends: &[], last: &[], }), schema: "file:///input.json#/paths/~1usage/get/responses/200/content/application~1x-ndjson/schema/items", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), }] },
+            Response { statuses: Statuses::Code(304), outcome: Outcome::Success, content: &[] },
         ],
         servers: &[],
     },
@@ -274,23 +133,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json-seq",
-                        format: Format::Items(Items {
-                            framing: Framing::Sequence,
-                            form: ItemForm::Json,
-                            ends: &[],
-                            last: &[],
-                        }),
-                        schema: "file:///input.json#/paths/~1journal/get/responses/200/content/application~1json-seq/itemSchema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json-seq", format: Format::Items(Items { framing: Framing::Sequence, form: ItemForm::Json, ends: &[], last: &[], }), schema: "file:///input.json#/paths/~1journal/get/responses/200/content/application~1json-seq/itemSchema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), }] },
         ],
         servers: &[],
     },
@@ -309,46 +152,12 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/jsonl",
-                    format: Format::Items(Items {
-                        framing: Framing::Lines,
-                        form: ItemForm::Json,
-                        ends: &[],
-                        last: &[],
-                    }),
-                    schema: "file:///input.json#/paths/~1batches/post/requestBody/content/application~1jsonl/itemSchema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ASK)),
-                },
+                Content { media_type: "application/jsonl", format: Format::Items(Items { framing: Framing::Lines, form: ItemForm::Json, ends: &[], last: &[], }), schema: "file:///input.json#/paths/~1batches/post/requestBody/content/application~1jsonl/itemSchema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ASK)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1batches/post/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)),
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1batches/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -366,32 +175,8 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[NAME_PARAMETER],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/octet-stream",
-                        format: Format::Pieces,
-                        schema: "",
-                        validator: None,
-                    },
-                ],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/octet-stream", format: Format::Pieces, schema: "", validator: None, }] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -410,40 +195,13 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/octet-stream",
-                    format: Format::Pieces,
-                    schema: "",
-                    validator: None,
-                },
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/paths/~1files~1{name}/put/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)),
-                },
+                Content { media_type: "application/octet-stream", format: Format::Pieces, schema: "", validator: None, },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1files~1{name}/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[
-                    Content {
-                        media_type: "application/problem+json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },

@@ -3,7 +3,7 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What may be left out of `GET /ships`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ShipsList {
     /// Where to read on.
@@ -61,14 +61,14 @@ impl ShipsList {
 }
 
 /// What `GET /ships` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipsListCall {
     /// What may be left out.
     pub options: ShipsList,
 }
 
 /// What may be left out of `GET /docks/{dock}/crew`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CrewList {
     /// How many at most.
@@ -126,7 +126,7 @@ impl CrewList {
 }
 
 /// What `GET /docks/{dock}/crew` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CrewListCall {
     /// Path parameter `dock`.
     pub dock: String,
@@ -137,7 +137,7 @@ pub struct CrewListCall {
 }
 
 /// What `GET /docks/{dock}` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DockReadCall {
     /// Path parameter `dock`.
     pub dock: String,

@@ -42,6 +42,7 @@ const TYPE_PARAMETER: Parameter = Parameter {
 };
 
 /// Every operation, in the order of the contract.
+#[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: "ships_list",
@@ -57,20 +58,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER, TYPE_PARAMETER, SORT_PARAMETER],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1ships/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_SHIP_PAGE),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_PAGE)), }] },
         ],
         servers: &[],
     },
@@ -86,13 +74,7 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "dock",
-                validator: Some(
-                    schemas::validator(schemas::INPUT_PATHS_DOCKS_DOCK_CREW_GET),
-                ),
-                ..Parameter::PATH
-            },
+            Parameter { name: "dock", validator: Some(schemas::validator(schemas::INPUT_PATHS_DOCKS_DOCK_CREW_GET)), ..Parameter::PATH },
             SIDE_PARAMETER,
             LIMIT_PARAMETER,
             CURSOR_PARAMETER,
@@ -101,20 +83,7 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1docks~1{dock}~1crew/get/responses/200/content/application~1json/schema",
-                        validator: Some(
-                            schemas::validator(schemas::INPUT_SCHEMAS_CREW_PAGE),
-                        ),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1docks~1{dock}~1crew/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CREW_PAGE)), }] },
         ],
         servers: &[],
     },
@@ -130,27 +99,12 @@ pub static OPERATIONS: &[Operation] = &[
         repeat: Repeat::Safe,
         deprecated: false,
         parameters: &[
-            Parameter {
-                name: "dock",
-                validator: Some(schemas::validator(schemas::INPUT_PATHS_DOCKS_DOCK_GET)),
-                ..Parameter::PATH
-            },
+            Parameter { name: "dock", validator: Some(schemas::validator(schemas::INPUT_PATHS_DOCKS_DOCK_GET)), ..Parameter::PATH },
             SIDE_PARAMETER,
         ],
         body: None,
         responses: &[
-            Response {
-                statuses: Statuses::Code(200),
-                outcome: Outcome::Success,
-                content: &[
-                    Content {
-                        media_type: "application/json",
-                        format: Format::Json,
-                        schema: "file:///input.json#/paths/~1docks~1{dock}/get/responses/200/content/application~1json/schema",
-                        validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DOCK)),
-                    },
-                ],
-            },
+            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1docks~1{dock}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DOCK)), }] },
         ],
         servers: &[],
     },

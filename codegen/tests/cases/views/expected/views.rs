@@ -58,7 +58,7 @@ pub trait Listing: Contract + Clone + Debug + PartialEq + Sync + 'static {
 }
 
 /// What a [`Listing`] holds, taken out of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListingParts<Entry, Subject, Until, Note> {
     /// The member `entries`.
     pub entries: Vec<Entry>,

@@ -3,20 +3,20 @@
 //! What each operation is asked, in types that client and server share.
 
 /// What `POST stockChanged` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OnStockChangedCall {
     /// The body.
     pub body: super::types::Event,
 }
 
 /// What `POST /stockChanged` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OnStockMovedCall;
 
 /// What `PUT /stockChanged` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OnStockCountedCall;
 
 /// What `POST onStockMoved` is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OnMoveCall;

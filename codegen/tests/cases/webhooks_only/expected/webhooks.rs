@@ -8,6 +8,7 @@ use ::contract_runtime::operation::{
 use super::schemas;
 
 /// Every webhook and callback, in the order of the contract.
+#[rustfmt::skip]
 pub static WEBHOOKS: &[Operation] = &[
     Operation {
         id: "onStockChanged",
@@ -24,25 +25,12 @@ pub static WEBHOOKS: &[Operation] = &[
         body: Some(Body {
             required: true,
             content: &[
-                Content {
-                    media_type: "application/json",
-                    format: Format::Json,
-                    schema: "file:///input.json#/webhooks/stockChanged/post/requestBody/content/application~1json/schema",
-                    validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_EVENT)),
-                },
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/webhooks/stockChanged/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_EVENT)), },
             ],
         }),
         responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-            Response {
-                statuses: Statuses::Default,
-                outcome: Outcome::Refusal,
-                content: &[],
-            },
+            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
+            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[] },
         ],
         servers: &[],
     },
@@ -59,13 +47,7 @@ pub static WEBHOOKS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -81,13 +63,7 @@ pub static WEBHOOKS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
     Operation {
@@ -103,13 +79,7 @@ pub static WEBHOOKS: &[Operation] = &[
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[
-            Response {
-                statuses: Statuses::Code(204),
-                outcome: Outcome::Success,
-                content: &[],
-            },
-        ],
+        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
         servers: &[],
     },
 ];
