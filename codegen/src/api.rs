@@ -1,5 +1,6 @@
 //! The operations of a contract, read from its OpenAPI document.
 
+pub use contract_runtime::parameters::Location as ParameterIn;
 use contract_runtime::{Json, Map};
 
 use crate::{
@@ -105,35 +106,6 @@ pub struct Operation {
     /// For a callback: the `operationId` of what it answers to, and the expression that gives
     /// its address.
     pub callback: Option<(String, String)>,
-}
-
-/// `in` of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ParameterIn {
-    /// A placeholder of the path.
-    Path,
-    /// The query string.
-    Query,
-    /// A request header.
-    Header,
-    /// A cookie.
-    Cookie,
-    /// The whole query, as its `content` says (OpenAPI 3.2, 4.12.1).
-    QueryString,
-}
-
-impl ParameterIn {
-    /// As OpenAPI writes it: `path`, `query`, `header`, `cookie`, `querystring`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Path => "path",
-            Self::Query => "query",
-            Self::Header => "header",
-            Self::Cookie => "cookie",
-            Self::QueryString => "querystring",
-        }
-    }
 }
 
 /// One parameter of an operation.

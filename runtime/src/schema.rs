@@ -226,6 +226,36 @@ pub enum Keyword<'t> {
     UnevaluatedProperties(SchemaId),
 }
 
+impl Keyword<'_> {
+    /// Adds the schemas that it holds or refers to; of a `$dynamicRef` the one that it means where no
+    /// other resource has its anchor.
+    pub fn schemas(&self, found: &mut Vec<SchemaId>) {
+        match self {
+            Self::Contains { schema, .. }
+            | Self::Items { schema, .. }
+            | Self::AdditionalProperties { schema, .. }
+            | Self::PropertyNames(schema)
+            | Self::Not(schema)
+            | Self::Ref(schema)
+            | Self::DynamicRef { initial: schema, .. }
+            | Self::UnevaluatedItems(schema)
+            | Self::UnevaluatedProperties(schema) => found.push(*schema),
+            Self::PrefixItems(list) | Self::AllOf(list) | Self::AnyOf(list, _) | Self::OneOf(list, _) => {
+                found.extend_from_slice(list);
+            }
+            Self::Properties(list, _) | Self::DependentSchemas(list) => {
+                found.extend(list.iter().map(|(_, schema)| *schema));
+            }
+            Self::PatternProperties(list) => found.extend(list.iter().map(|(_, schema)| *schema)),
+            Self::If { condition, then, otherwise } => {
+                found.push(*condition);
+                found.extend(then.iter().chain(otherwise));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// A format that a type is made for: a text has it when the type can be made of the text.
 #[derive(Debug, Clone, Copy)]
 pub struct Parse<'t> {

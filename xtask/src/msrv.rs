@@ -77,7 +77,7 @@ fn toolchain(version: &str) -> Result<(), String> {
     progress("install", &format!("Rust {version}"));
     let mut rustup = Command::new("rustup");
     rustup.args(["toolchain", "install", version, "--profile", "minimal", "--no-self-update"]);
-    let how = "It takes rustup, and a way to static.rust-lang.org.";
+    let how = "It takes rustup and the network.";
     succeed(&mut rustup).map_err(|error| format!("there is no Rust {version}: {error}\n{how}"))?;
     if answers() { Ok(()) } else { Err(format!("what rustup calls {version} is another version\n{how}")) }
 }

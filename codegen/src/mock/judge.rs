@@ -106,7 +106,7 @@ impl Mock {
         };
         let broken = faults.iter().map(|fault| {
             let own = call.parameters.iter().find(|parameter| {
-                parameter.row.name == fault.name && parameter.row.location.as_str() == fault.location.as_str()
+                parameter.row.name == fault.name && parameter.row.location == fault.location
             });
             // Of what stands within a value, the place of the value alone is known.
             let whole = !fault.pointer.get(1..).unwrap_or_default().contains('/');

@@ -5,12 +5,11 @@
 
 use contract_runtime::{
     operation::{Body, Content, Format, Operation, Operations, Part, PartForm, Parts},
-    parameters::{Location, Parameter, Scalar, Shape, Style},
+    parameters::{Parameter, Scalar, Shape, Style},
     schema::Validator,
 };
 
 use crate::{
-    api::ParameterIn,
     plan::{self, Call, PartCount, Plan, Row},
     schema::SchemaId,
     tables::{TableSet, row_types},
@@ -45,13 +44,7 @@ impl Rows {
     fn parameter(&self, row: &Row) -> Parameter {
         Parameter {
             name: kept(&row.name),
-            location: match row.location {
-                ParameterIn::Path => Location::Path,
-                ParameterIn::Query => Location::Query,
-                ParameterIn::Header => Location::Header,
-                ParameterIn::Cookie => Location::Cookie,
-                ParameterIn::QueryString => Location::QueryString,
-            },
+            location: row.location,
             required: row.required,
             style: match row.style.as_str() {
                 "form" => Style::Form,

@@ -8,38 +8,12 @@ use contract_runtime::schema::{Keyword, SchemaId as RowId};
 use super::{TableSet, rows::Content};
 use crate::schema::SchemaId;
 
-/// What one row refers to.
-fn targets(keyword: &Keyword<'_>, found: &mut Vec<RowId>) {
-    match keyword {
-        Keyword::Contains { schema, .. }
-        | Keyword::Items { schema, .. }
-        | Keyword::AdditionalProperties { schema, .. }
-        | Keyword::PropertyNames(schema)
-        | Keyword::Not(schema)
-        | Keyword::Ref(schema)
-        | Keyword::DynamicRef { initial: schema, .. }
-        | Keyword::UnevaluatedItems(schema)
-        | Keyword::UnevaluatedProperties(schema) => found.push(*schema),
-        Keyword::PrefixItems(list) | Keyword::AllOf(list) => found.extend(*list),
-        Keyword::AnyOf(list, _) | Keyword::OneOf(list, _) => found.extend(*list),
-        Keyword::Properties(list, _) | Keyword::DependentSchemas(list) => {
-            found.extend(list.iter().map(|(_, row)| *row));
-        }
-        Keyword::PatternProperties(list) => found.extend(list.iter().map(|(_, row)| *row)),
-        Keyword::If { condition, then, otherwise } => {
-            found.push(*condition);
-            found.extend([then, otherwise].into_iter().flatten());
-        }
-        _ => {}
-    }
-}
-
 impl<'t> TableSet<'t> {
     /// What every row refers to, in the order of the rows.
     fn references(&self) -> Vec<Vec<RowId>> {
         let rows = self.tables.schemas.iter().map(|row| {
             let mut found = Vec::new();
-            row.keywords.iter().for_each(|keyword| targets(keyword, &mut found));
+            row.keywords.iter().for_each(|keyword| keyword.schemas(&mut found));
             found
         });
         rows.collect()

@@ -59,35 +59,11 @@ fn is_exact(keyword: &Keyword<'_>) -> bool {
     }
 }
 
-/// The schemas that a keyword holds or refers to.
+/// The schemas that a keyword holds or refers to, whatever it may mean on any way.
 fn reached(tables: &Tables<'_>, keyword: &Keyword<'_>, next: &mut Vec<SchemaId>) {
-    match keyword {
-        Keyword::Contains { schema, .. }
-        | Keyword::Items { schema, .. }
-        | Keyword::AdditionalProperties { schema, .. }
-        | Keyword::PropertyNames(schema)
-        | Keyword::Not(schema)
-        | Keyword::Ref(schema)
-        | Keyword::UnevaluatedItems(schema)
-        | Keyword::UnevaluatedProperties(schema) => next.push(*schema),
-        Keyword::PrefixItems(list)
-        | Keyword::AllOf(list)
-        | Keyword::AnyOf(list, _)
-        | Keyword::OneOf(list, _) => next.extend_from_slice(list),
-        Keyword::Properties(list, _) | Keyword::DependentSchemas(list) => {
-            next.extend(list.iter().map(|(_, schema)| *schema));
-        }
-        Keyword::PatternProperties(list) => next.extend(list.iter().map(|(_, schema)| *schema)),
-        Keyword::If { condition, then, otherwise } => {
-            next.push(*condition);
-            next.extend(then.iter().chain(otherwise));
-        }
-        Keyword::DynamicRef { anchor, initial } => {
-            // Whatever it may mean on any way.
-            next.push(*initial);
-            let anchors = tables.resources.iter().flat_map(|resource| resource.dynamic_anchors);
-            next.extend(anchors.filter(|(name, _)| name == anchor).map(|(_, target)| *target));
-        }
-        _ => {}
+    keyword.schemas(next);
+    if let Keyword::DynamicRef { anchor, .. } = keyword {
+        let anchors = tables.resources.iter().flat_map(|resource| resource.dynamic_anchors);
+        next.extend(anchors.filter(|(name, _)| name == anchor).map(|(_, target)| *target));
     }
 }

@@ -108,7 +108,8 @@ fn normal(path: &str) -> String {
     let mut rest = path;
     while let Some(at) = rest.find('%') {
         out.push_str(&rest[..at]);
-        let digits = rest.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let digits = rest.get(at + 1..at + 3).filter(|two| two.bytes().all(|each| each.is_ascii_hexdigit()));
+        let digits = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         let Some(byte) = digits else {
             out.push('%');
             rest = &rest[at + 1..];
@@ -156,6 +157,8 @@ mod tests {
                 ("#x", Ok("limit=2")),
             ],
         );
+        // A sign is no digit.
+        check("https://api.example/%+1", &[("/%01?page=2", Err(PageFault::Elsewhere)), ("/%+1?p", Ok("p"))]);
         check("http://h:8080/l", &[("http://h:8080/l?p", Ok("p")), ("//h:8080/l?p", Ok("p"))]);
     }
 
