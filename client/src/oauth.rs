@@ -53,14 +53,15 @@ use crate::{
     identity::Identity,
     place::Place,
     tokens::Proofs,
+    transport::within,
 };
 
 /// How long one transmission may take.
 const LIMIT: Duration = Duration::from_secs(20);
 /// How long a discovery document is used.
 const DOCUMENT: Duration = Duration::from_secs(24 * 3600);
-/// The largest answer that is looked at.
-const LARGEST: usize = 256 << 10;
+/// The largest answer that is read.
+pub(crate) const LARGEST: usize = 256 << 10;
 /// The provider's window for proofs (LIM-11).
 const WINDOW: Window = Window::seconds(25, 15);
 
@@ -295,10 +296,7 @@ impl Provider {
                 Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown))
             }
         };
-        match answer {
-            Ok(answer) if answer.body().len() > LARGEST => {
-                Err(Failure::passing(foreign("the identity provider's answer is too large", &answer, None)))
-            }
+        match answer.and_then(|answer| within(answer, LARGEST)) {
             Ok(answer) => {
                 self.gate(operation, &answer);
                 Ok(answer)
@@ -346,7 +344,7 @@ fn success<'a>(environment: &Environment, answer: &'a Response<Bytes>) -> Result
     Err(Failure { error: Error::of_oauth(error, status, retry_after), passes })
 }
 
-/// The page of a proxy, a redirection, an answer that is too large.
+/// The page of a proxy, a redirection.
 fn foreign(
     what: impl Into<std::borrow::Cow<'static, str>>,
     answer: &Response<Bytes>,

@@ -28,7 +28,7 @@ use dpop_bound::{
 };
 use exchange_api::runtime::{
     operation::{Operation, Repeat},
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+    transport::{Delivery, Partial, Sending, Transport, TransportError, TransportFault},
 };
 use http::{HeaderValue, Request, Response};
 use tokio::sync::Notify;
@@ -295,12 +295,8 @@ impl Inner {
                 }
             }
         };
-        let answer = answer.instrument(span.clone()).await.and_then(|answer| {
-            if answer.body().len() > self.settings.max_body {
-                return Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown));
-            }
-            Ok(answer)
-        });
+        let answer = answer.instrument(span.clone()).await;
+        let answer = answer.and_then(|answer| within(answer, self.settings.max_body));
         let came = Came::judge(operation, answer);
         match &came.answer {
             Ok(answer) => span.record("http.response.status_code", answer.status().as_u16()),
@@ -403,6 +399,20 @@ impl Inner {
     fn pace(&self) -> MutexGuard<'_, Pace> {
         self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An answer with a body of no more than so many bytes. A refusal whose body is larger is one without it, since its head
+/// says how long to wait (CLI-02).
+pub(crate) fn within(mut answer: Response<Bytes>, most: usize) -> Result<Response<Bytes>, TransportError> {
+    if answer.body().len() > most {
+        let fault = TransportFault::TooLarge;
+        if answer.status().is_success() {
+            return Err(TransportError::new(fault, Delivery::Unknown));
+        }
+        *answer.body_mut() = Bytes::new();
+        answer.extensions_mut().insert(Partial(fault));
+    }
+    Ok(answer)
 }
 
 /// What a call needs came too late for it.

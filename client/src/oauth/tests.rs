@@ -136,6 +136,9 @@ async fn what_is_no_answer_passes() {
     check(Fate::Late(Duration::from_secs(60)), ErrorKind::OutcomeUnknown, None).await;
     check(busy(429, "7"), ErrorKind::Busy, Some(7)).await;
     check(busy(503, "soon"), ErrorKind::Busy, None).await;
+    let huge = |status, after: &str| Fate::Huge(status, vec![("retry-after", after.into())]);
+    check(huge(503, "3600"), ErrorKind::Busy, Some(3600)).await;
+    check(huge(200, "7"), ErrorKind::Protocol, None).await;
     let unavailable = json!({ "error": "temporarily_unavailable" });
     check(Fate::Answer(503, unavailable), ErrorKind::Busy, None).await;
     let date = SystemTime::UNIX_EPOCH + (desk.time.true_time() + Duration::from_secs(90)).since_epoch();

@@ -47,6 +47,8 @@ enum Refusal {
     Silence,
     /// An answer that comes after so many seconds.
     Slow(u64),
+    /// The page of a proxy that is more than this client takes.
+    Huge(u16, u64),
     /// More, at the same place, with nothing in it.
     Circle,
     /// More than this client takes, unless no more entries are asked for than this.
@@ -136,6 +138,11 @@ impl Transport for Exchange {
                     if let Some(after) = after {
                         refused.headers_mut().insert("retry-after", after.into());
                     }
+                    Ok(refused)
+                }
+                Some(Refusal::Huge(status, after)) => {
+                    let mut refused = answer(status, " ".repeat((16 << 20) + 1));
+                    refused.headers_mut().insert("retry-after", after.into());
                     Ok(refused)
                 }
                 Some(Refusal::Offline) => {
@@ -598,6 +605,18 @@ async fn a_page_that_is_too_long_is_asked_for_in_parts() {
     sync.changed(Area::Ships);
     assert_eq!(sync.once().await.unwrap_err().kind(), ErrorKind::Protocol);
     assert_eq!(exchange.seen().len(), 9);
+}
+
+/// CLI-02: a refusal that is too long is one nevertheless, and no page that is asked for in parts.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_is_too_long_is_waited_for() {
+    let exchange = Exchange::new();
+    let sync = exchange.sync_of(&Members::new(&exchange.0.machine));
+    sync.session(&connection_of("i-1", &["hangar.read"])).await.unwrap();
+    exchange.refuse(Area::Ships, Some(Refusal::Huge(503, 600)));
+    let error = sync.once().await.unwrap_err();
+    assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(Duration::from_secs(600))));
+    assert_eq!(exchange.seen().len(), 1);
 }
 
 /// A round that is given up in the middle is no harm: the next one goes on.

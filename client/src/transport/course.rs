@@ -7,7 +7,7 @@ use dpop_bound::{Htu, UnixTime, clock::parse_date};
 use exchange_api::runtime::{
     client::RetryAfter,
     operation::{Operation, Repeat},
-    transport::{Delivery, TransportError, TransportFault},
+    transport::{Delivery, Partial, TransportError, TransportFault},
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response,
@@ -73,7 +73,17 @@ impl Came {
         let (said, judged) = match &answer {
             Ok(answer) => {
                 let said = Said::of(answer.status(), answer.body());
-                let judged = verdict::of_answer(operation, answer.status(), &said, answer.body());
+                let cut = answer.extensions().get::<Partial>().map(|partial| partial.0);
+                let has_no_code = answer.status().is_client_error()
+                    && said.code.is_none()
+                    && cut.is_some_and(|why| why != TransportFault::TooLarge);
+                let judged = match verdict::of_answer(operation, answer.status(), &said, answer.body()) {
+                    // Its code did not come this time; what is too large is so the next time, too.
+                    Judged { verdict: Verdict::Done, health } if has_no_code => {
+                        Judged { verdict: verdict::unknown(operation), health }
+                    }
+                    judged => judged,
+                };
                 (said, judged)
             }
             Err(error) => (Said::default(), verdict::of_fault(operation, error)),

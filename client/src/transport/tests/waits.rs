@@ -32,6 +32,40 @@ async fn what_is_asked_for_is_waited() {
     }
 }
 
+/// CLI-02: whatever becomes of its body: a refusal says in its head how long to wait.
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_for_is_waited_without_the_body_too() {
+    let huge = Reply::new(503, "text/html", vec![b' '; (16 << 20) + 1]).retry_after("600");
+    let cut = Reply::problem(Code::ServiceUnavailable).retry_after("600").cut_to(20);
+    for (reply, writes) in [(huge.clone(), false), (huge, true), (cut.clone(), false), (cut, true)] {
+        let rig = Rig::new();
+        rig.gateway.then(reply);
+        let other = async {
+            tokio::time::sleep(seconds(1)).await;
+            rig.read(LONG).await
+        };
+        let first = async { if writes { rig.write(KEY, LONG).await } else { rig.read(LONG).await } };
+        let (first, other) = tokio::join!(first, other);
+        assert_eq!((first.unwrap().requests, other.unwrap().requests), (2, 1));
+        assert!(rig.times()[1] >= 600.0 && rig.times()[2] >= 600.0, "{:?}", rig.times());
+    }
+}
+
+/// CON-12, CLI-02: a refusal whose code did not come says nothing but its status: it is asked for again, no earlier than
+/// it wants, and what cannot be sent twice is not.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_was_cut_is_asked_for_again() {
+    for code in [Code::Unauthenticated, Code::VersionConflict, Code::CursorExpired, Code::ScopeMissing] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::problem(code.clone()).retry_after("47").cut_to(20));
+        rig.write(KEY, LONG).await.unwrap();
+        assert_gaps(&rig.gaps(), &[47.0]);
+        rig.gateway.then(Reply::problem(code).cut_to(20));
+        assert!(rig.check(LONG).await.is_err());
+        assert_eq!(rig.gateway.count(), 3);
+    }
+}
+
 /// A key in hardware, that somebody touches so much later, or nobody.
 struct Touched(KeyPair, Option<Duration>);
 
