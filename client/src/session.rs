@@ -118,7 +118,7 @@ impl SessionBuilder {
     }
 
     /// What carries requests to the identity provider. It must resend nothing by itself and follow no redirect;
-    /// the default is the runtime's plain transport (feature `reqwest`).
+    /// the default is the runtime's plain transport (feature `reqwest`), which reads answers of up to 256 KiB.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
@@ -149,10 +149,7 @@ impl SessionBuilder {
 
 #[cfg(feature = "reqwest")]
 fn plain() -> Result<Arc<dyn Transport>, Error> {
-    match exchange_api::runtime::client::ReqwestTransport::new() {
-        Ok(transport) => Ok(Arc::new(transport)),
-        Err(error) => Err(Error::of_transport(error)),
-    }
+    Ok(Arc::new(crate::transport::wire(crate::oauth::LARGEST)?))
 }
 
 #[cfg(not(feature = "reqwest"))]
