@@ -51,6 +51,9 @@ const PAGE: i64 = 500;
 /// So often a replica is taken over that another program writes to at that moment: it stops at its next commit.
 const TAKEOVERS: u32 = 8;
 
+/// The least that a timer waits.
+const TICK: Duration = Duration::from_millis(1);
+
 /// So many events wait for one who listens slowly, who is told when some were missed.
 const EVENTS: usize = 256;
 
@@ -142,6 +145,7 @@ impl Sync {
         environment: Environment,
         exchange: Option<Exchange>,
     ) -> Self {
+        let replica = replica.with_clocks(&environment);
         Self(Arc::new(Inner {
             api,
             replica,
@@ -370,13 +374,23 @@ impl Sync {
         tokio::join!(self.read_when_due(), self.keep_expiring());
     }
 
-    /// Also while a feed is read that has no end (OST-14).
+    /// Also while a feed is read that has no end, and at the moment itself (OST-14).
     async fn keep_expiring(&self) {
         loop {
-            if let Err(error) = self.expire().await {
-                tracing::warn!(%error, "what is too old could not be forgotten yet");
-            }
-            self.0.environment.sleep(EVERY).await;
+            let replica = self.0.replica.clone();
+            let next = match self.expire().await {
+                Ok(_) => blocking(move || replica.expires_at()).await,
+                Err(error) => Err(error),
+            };
+            let wait = match next {
+                Ok(Some(next)) => next.saturating_since(self.now()).clamp(TICK, EVERY),
+                Ok(None) => EVERY,
+                Err(error) => {
+                    tracing::warn!(%error, "what is too old could not be forgotten yet");
+                    EVERY
+                }
+            };
+            self.0.environment.sleep(wait).await;
         }
     }
 
