@@ -307,6 +307,10 @@ impl Tokens for Session {
         self.0.held().whose()
     }
 
+    fn scopes(&self) -> Arc<[Scope]> {
+        self.0.scopes()
+    }
+
     fn is_kept<'a>(&'a self, of: &'a Whose) -> Later<'a, Result<bool, Error>> {
         Box::pin(self.0.is_kept(of))
     }
