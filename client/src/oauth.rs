@@ -281,6 +281,9 @@ impl Provider {
         operation: &'static Operation,
         request: Request<Bytes>,
     ) -> Result<Response<Bytes>, Failure> {
+        if let Some(hearing) = self.gates.hear(self.environment.now().monotonic) {
+            hearing.await;
+        }
         let now = self.environment.now().monotonic;
         if let Some((until, _)) = self.gates.hold(operation, None, now) {
             let what = "the identity provider asked to wait";

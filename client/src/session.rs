@@ -141,7 +141,7 @@ impl SessionBuilder {
         let provider = Provider::new(&place, &identity, transport, environment.clone());
         let inside = Inside::new(place, identity, environment, vault, keys, provider, folder);
         let inside = Arc::new(inside);
-        inside.write_waits_down();
+        inside.share_waits();
         inside.open().await?;
         Ok(Session(inside))
     }

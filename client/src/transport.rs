@@ -73,6 +73,8 @@ struct Inner {
     gateway: Origin,
     settings: Settings,
     pace: Mutex<Pace>,
+    /// What the pace goes by, too.
+    gates: Gates,
     /// The pace became another: whoever waits looks again.
     changed: Notify,
 }
@@ -88,9 +90,20 @@ impl Carrier {
         settings: Settings,
         gates: Gates,
     ) -> Self {
-        let pace = Pace::new(settings.budget, settings.backoff, gates, environment.now().monotonic);
-        let (pace, changed) = (Mutex::new(pace), Notify::new());
-        Self(Arc::new(Inner { below, tokens, environment, user_agent, gateway, settings, pace, changed }))
+        let now = environment.now().monotonic;
+        let pace = Mutex::new(Pace::new(settings.budget, settings.backoff, gates.clone(), now));
+        let changed = Notify::new();
+        Self(Arc::new(Inner {
+            below,
+            tokens,
+            environment,
+            user_agent,
+            gateway,
+            settings,
+            pace,
+            gates,
+            changed,
+        }))
     }
 }
 
@@ -309,6 +322,11 @@ impl Inner {
     /// Waits until a request may leave.
     async fn pass(&self, course: &mut Course) -> Result<Ticket<'_>, TransportError> {
         loop {
+            let begun = self.now();
+            if let Some(hearing) = self.gates.hear(begun) {
+                let late = |late: Error| late.into_transport(course.progress.maybe_done);
+                self.in_time(course.deadline, hearing).await.map_err(late)?;
+            }
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
             let now = self.now();
@@ -331,7 +349,7 @@ impl Inner {
                     self.in_time(course.deadline, changed).await.map_err(late)?;
                 }
             }
-            course.effort.waited += self.now().saturating_sub(now);
+            course.effort.waited += self.now().saturating_sub(begun);
         }
     }
 

@@ -98,6 +98,32 @@ async fn exchanges_of_one_session_share_what_they_are_told() {
     assert_eq!(elsewhere.count(), 1, "it does not wait for what the session's others were told");
 }
 
+/// CLI-02: what one process is told the others that run beside it hear, also one that waits for something else.
+#[tokio::test(start_paused = true)]
+async fn processes_that_run_beside_each_other_hear_it() {
+    let (machine, gateway, session, first) = desk().await;
+    let (_second, second) = process(&machine, &gateway).await;
+    let (_third, third) = process(&machine, &gateway).await;
+    read(&second, Patience::INTERACTIVE).await.unwrap();
+    gateway.then(Reply::html(502));
+    let waiting = read(&third, Patience::BACKGROUND);
+    let told = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("600"));
+        read(&first, Patience::INTERACTIVE).await.unwrap_err();
+        session.settled().await;
+        machine.pass(2).await;
+        let held = read(&second, Patience::INTERACTIVE).await.unwrap_err();
+        assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
+        assert!((597..=598).contains(&wait(&held)), "{held}");
+        assert_eq!(gateway.count(), 3);
+    };
+    let (waiting, ()) = tokio::join!(waiting, told);
+    waiting.unwrap();
+    let requests = gateway.requests();
+    assert!(requests.len() == 4 && requests[3].at - requests[2].at >= Duration::from_secs(600));
+}
+
 /// CLI-02: a wall clock that was set back for days, by an earlier process's word or a later one's, makes a wait no
 /// longer than it was; and one that is over holds back nobody.
 #[tokio::test(start_paused = true)]
