@@ -30,7 +30,6 @@ use crate::{
     credentials::{CredentialStore, Owner, Vault},
     environment::Environment,
     error::{Error, ErrorKind},
-    gates::Gates,
     identity::Identity,
     keys::{KeySource, StoredKey},
     lock::{Folder, Notes},
@@ -38,6 +37,7 @@ use crate::{
     place::Place,
     state::SessionState,
     tokens::{Grant, Later, Note, Proofs, Tokens},
+    transport::Road,
     whose::Whose,
 };
 
@@ -189,9 +189,10 @@ impl Session {
         &self.0.environment
     }
 
-    /// What the gateway asked to wait, of whichever exchange of this session it asked it.
-    pub(crate) fn gates(&self) -> &Gates {
-        &self.0.gateway
+    /// What all exchanges of this session send by: what the gateway asked to wait, of whichever it asked it, and how much
+    /// leaves at all.
+    pub(crate) fn road(&self) -> &Road {
+        &self.0.road
     }
 
     /// What it is now.

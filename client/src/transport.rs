@@ -6,6 +6,7 @@
 
 mod course;
 mod progress;
+mod road;
 mod settings;
 mod terms;
 #[cfg(test)]
@@ -13,12 +14,7 @@ mod tests;
 #[cfg(feature = "reqwest")]
 mod wire;
 
-use std::{
-    fmt,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use dpop_bound::{
@@ -31,10 +27,8 @@ use exchange_api::runtime::{
     transport::{Delivery, Partial, Sending, Transport, TransportError, TransportFault},
 };
 use http::{HeaderValue, Request, Response};
-use tokio::sync::Notify;
 use tracing::{Instrument as _, Span, field};
 
-pub(crate) use self::terms::Terms;
 #[cfg(feature = "reqwest")]
 pub(crate) use self::wire::wire;
 pub use self::{
@@ -45,11 +39,11 @@ use self::{
     course::{Came, Course},
     progress::Next,
 };
+pub(crate) use self::{road::Road, terms::Terms};
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind, kind_of},
-    gates::Gates,
-    pace::{Going, Health, Held, Pace, Pass, Scope},
+    pace::{Going, Health, Held, Pass, Scope},
     tokens::{Grant, Tokens},
     verdict::{Judged, Verdict},
 };
@@ -72,15 +66,11 @@ struct Inner {
     user_agent: HeaderValue,
     gateway: Origin,
     settings: Settings,
-    pace: Mutex<Pace>,
-    /// What the pace goes by, too.
-    gates: Gates,
-    /// The pace became another: whoever waits looks again.
-    changed: Notify,
+    road: Road,
 }
 
 impl Carrier {
-    /// Sends to this origin alone, by `gates`: what it asked for before, and where that is remembered from now on.
+    /// Sends to this origin alone, by a road that takes on these settings.
     pub(crate) fn new(
         gateway: Origin,
         user_agent: HeaderValue,
@@ -88,22 +78,10 @@ impl Carrier {
         tokens: Arc<dyn Tokens>,
         environment: Environment,
         settings: Settings,
-        gates: Gates,
+        road: Road,
     ) -> Self {
-        let now = environment.now().monotonic;
-        let pace = Mutex::new(Pace::new(settings.budget, settings.backoff, gates.clone(), now));
-        let changed = Notify::new();
-        Self(Arc::new(Inner {
-            below,
-            tokens,
-            environment,
-            user_agent,
-            gateway,
-            settings,
-            pace,
-            gates,
-            changed,
-        }))
+        let road = road.limited(&settings, environment.now().monotonic);
+        Self(Arc::new(Inner { below, tokens, environment, user_agent, gateway, settings, road }))
     }
 }
 
@@ -141,8 +119,8 @@ impl Ticket<'_> {
     fn give_back(&mut self, health: Health) {
         let Some(going) = self.going.take() else { return };
         let (now, fraction) = (self.inner.now(), self.inner.environment.fraction());
-        if self.inner.pace().came_back(going, health, now, fraction) {
-            self.inner.changed.notify_waiters();
+        if self.inner.road.pace().came_back(going, health, now, fraction) {
+            self.inner.road.changed().notify_waiters();
         }
     }
 }
@@ -323,15 +301,15 @@ impl Inner {
     async fn pass(&self, course: &mut Course) -> Result<Ticket<'_>, TransportError> {
         loop {
             let begun = self.now();
-            if let Some(hearing) = self.gates.hear(begun) {
+            if let Some(hearing) = self.road.gates().hear(begun) {
                 let late = |late: Error| late.into_transport(course.progress.maybe_done);
                 self.in_time(course.deadline, hearing).await.map_err(late)?;
             }
-            let mut changed = pin!(self.changed.notified());
+            let mut changed = pin!(self.road.changed().notified());
             changed.as_mut().enable();
             let now = self.now();
             let whose = self.tokens.whose();
-            let passed = self.pace().pass(course.operation, whose.as_ref(), course.patience.asked, now);
+            let passed = self.road.pace().pass(course.operation, whose.as_ref(), course.patience.asked, now);
             match passed {
                 Pass::Go(going) => return Ok(Ticket { inner: self, going: Some(going), sent: false }),
                 Pass::Wait(until, held) => {
@@ -380,7 +358,7 @@ impl Inner {
         if let Some(scope) = Scope::of(code, operation) {
             let now = self.now();
             let whose = grant.map(|grant| &grant.whose);
-            self.pace().asked(scope, code.cloned(), whose, now.saturating_add(asked), now);
+            self.road.pace().asked(scope, code.cloned(), whose, now.saturating_add(asked), now);
         }
     }
 
@@ -411,11 +389,6 @@ impl Inner {
 
     fn now(&self) -> Duration {
         self.environment.now().monotonic
-    }
-
-    /// Every change is made whole under the lock.
-    fn pace(&self) -> MutexGuard<'_, Pace> {
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

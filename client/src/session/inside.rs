@@ -29,6 +29,7 @@ use crate::{
     place::Place,
     state::{End, SessionState},
     tokens::{Grant, Note, Proofs},
+    transport::Road,
     whose::Whose,
 };
 
@@ -48,6 +49,8 @@ pub(super) struct Inside {
     pub(super) flight: Mutex<Option<Flight>>,
     /// What the gateway asked to wait. What the provider asked is with the provider.
     pub(super) gateway: Gates,
+    /// And what goes by it.
+    pub(super) road: Road,
     /// How many things go on by themselves.
     pub(super) under_way: watch::Sender<usize>,
     /// Whether what was asked is to be written down, and nobody is at it.
@@ -143,6 +146,8 @@ impl Inside {
         provider: Provider,
         folder: Option<Folder>,
     ) -> Self {
+        let gateway = Gates::default();
+        let road = Road::new(gateway.clone(), environment.now().monotonic);
         Self {
             place,
             identity,
@@ -155,7 +160,8 @@ impl Inside {
             held: Mutex::default(),
             turn: Arc::default(),
             flight: Mutex::default(),
-            gateway: Gates::default(),
+            gateway,
+            road,
             under_way: watch::Sender::new(0),
             unwritten: AtomicBool::new(false),
             local: Mutex::default(),
