@@ -39,7 +39,11 @@ use self::{
     course::{Came, Course},
     progress::Next,
 };
-pub(crate) use self::{road::Road, terms::Terms};
+pub(crate) use self::{
+    course::{retry_after, say_seconds},
+    road::Road,
+    terms::Terms,
+};
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind, kind_of},
@@ -384,7 +388,13 @@ impl Inner {
 
     /// How long an answer asks to wait: a date by the clock of who says it.
     fn asked_to_wait(&self, answer: &Response<Bytes>) -> Option<Duration> {
-        course::retry_after(answer.headers(), self.environment.now().wall)
+        retry_after(answer.headers(), || {
+            let now = self.environment.now();
+            match self.tokens.gateway() {
+                Some(proofs) => proofs.clock(&self.gateway).now(now).time,
+                None => now.wall,
+            }
+        })
     }
 
     fn now(&self) -> Duration {

@@ -125,6 +125,22 @@ async fn every_form_of_retry_after_is_read() {
     }
 }
 
+/// CLI-02: a date without one of the answer is of the server's clock too, as far as that was learnt before.
+#[tokio::test(start_paused = true)]
+async fn a_date_is_of_the_servers_clock_also_where_it_does_not_say_its_own() {
+    for wrong_by in [-3600, 3600, 0] {
+        let rig = Rig::new();
+        rig.machine.set_wrong_by(wrong_by);
+        rig.read(LONG).await.unwrap();
+        let before = rig.gaps().len();
+        let date = "Mon, 21 Sep 2026 14:18:20 GMT";
+        rig.gateway.then(Reply::problem(Code::RelayBusy).retry_after(date).bare());
+        rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap();
+        let gap = rig.gaps()[before + 1];
+        assert!((199.0..=221.0).contains(&gap), "{gap} {wrong_by}");
+    }
+}
+
 /// LIM-16: without anything asked for, five seconds, doubled up to five minutes.
 #[tokio::test(start_paused = true)]
 async fn without_anything_asked_for_the_waits_double() {
