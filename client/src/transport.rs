@@ -6,6 +6,7 @@
 
 mod course;
 mod progress;
+mod road;
 mod settings;
 mod terms;
 #[cfg(test)]
@@ -13,12 +14,7 @@ mod tests;
 #[cfg(feature = "reqwest")]
 mod wire;
 
-use std::{
-    fmt,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use dpop_bound::{
@@ -28,13 +24,11 @@ use dpop_bound::{
 };
 use exchange_api::runtime::{
     operation::{Operation, Repeat},
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+    transport::{Delivery, Partial, Sending, Transport, TransportError, TransportFault},
 };
 use http::{HeaderValue, Request, Response};
-use tokio::sync::Notify;
 use tracing::{Instrument as _, Span, field};
 
-pub(crate) use self::terms::Terms;
 #[cfg(feature = "reqwest")]
 pub(crate) use self::wire::wire;
 pub use self::{
@@ -45,11 +39,15 @@ use self::{
     course::{Came, Course},
     progress::Next,
 };
+pub(crate) use self::{
+    course::{retry_after, say_seconds},
+    road::Road,
+    terms::Terms,
+};
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind, kind_of},
-    gates::Gates,
-    pace::{Going, Health, Held, Pace, Pass, Scope},
+    pace::{Going, Health, Held, Pass, Scope},
     tokens::{Grant, Tokens},
     verdict::{Judged, Verdict},
 };
@@ -72,13 +70,11 @@ struct Inner {
     user_agent: HeaderValue,
     gateway: Origin,
     settings: Settings,
-    pace: Mutex<Pace>,
-    /// The pace became another: whoever waits looks again.
-    changed: Notify,
+    road: Road,
 }
 
 impl Carrier {
-    /// Sends to this origin alone, by `gates`: what it asked for before, and where that is remembered from now on.
+    /// Sends to this origin alone, by a road that takes on these settings.
     pub(crate) fn new(
         gateway: Origin,
         user_agent: HeaderValue,
@@ -86,11 +82,10 @@ impl Carrier {
         tokens: Arc<dyn Tokens>,
         environment: Environment,
         settings: Settings,
-        gates: Gates,
+        road: Road,
     ) -> Self {
-        let pace = Pace::new(settings.budget, settings.backoff, gates, environment.now().monotonic);
-        let (pace, changed) = (Mutex::new(pace), Notify::new());
-        Self(Arc::new(Inner { below, tokens, environment, user_agent, gateway, settings, pace, changed }))
+        let road = road.limited(&settings, environment.now().monotonic);
+        Self(Arc::new(Inner { below, tokens, environment, user_agent, gateway, settings, road }))
     }
 }
 
@@ -128,8 +123,8 @@ impl Ticket<'_> {
     fn give_back(&mut self, health: Health) {
         let Some(going) = self.going.take() else { return };
         let (now, fraction) = (self.inner.now(), self.inner.environment.fraction());
-        if self.inner.pace().came_back(going, health, now, fraction) {
-            self.inner.changed.notify_waiters();
+        if self.inner.road.pace().came_back(going, health, now, fraction) {
+            self.inner.road.changed().notify_waiters();
         }
     }
 }
@@ -295,12 +290,8 @@ impl Inner {
                 }
             }
         };
-        let answer = answer.instrument(span.clone()).await.and_then(|answer| {
-            if answer.body().len() > self.settings.max_body {
-                return Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown));
-            }
-            Ok(answer)
-        });
+        let answer = answer.instrument(span.clone()).await;
+        let answer = answer.and_then(|answer| within(answer, self.settings.max_body));
         let came = Came::judge(operation, answer);
         match &came.answer {
             Ok(answer) => span.record("http.response.status_code", answer.status().as_u16()),
@@ -313,11 +304,16 @@ impl Inner {
     /// Waits until a request may leave.
     async fn pass(&self, course: &mut Course) -> Result<Ticket<'_>, TransportError> {
         loop {
-            let mut changed = pin!(self.changed.notified());
+            let begun = self.now();
+            if let Some(hearing) = self.road.gates().hear(begun) {
+                let late = |late: Error| late.into_transport(course.progress.maybe_done);
+                self.in_time(course.deadline, hearing).await.map_err(late)?;
+            }
+            let mut changed = pin!(self.road.changed().notified());
             changed.as_mut().enable();
             let now = self.now();
             let whose = self.tokens.whose();
-            let passed = self.pace().pass(course.operation, whose.as_ref(), course.patience.asked, now);
+            let passed = self.road.pace().pass(course.operation, whose.as_ref(), course.patience.asked, now);
             match passed {
                 Pass::Go(going) => return Ok(Ticket { inner: self, going: Some(going), sent: false }),
                 Pass::Wait(until, held) => {
@@ -335,7 +331,7 @@ impl Inner {
                     self.in_time(course.deadline, changed).await.map_err(late)?;
                 }
             }
-            course.effort.waited += self.now().saturating_sub(now);
+            course.effort.waited += self.now().saturating_sub(begun);
         }
     }
 
@@ -366,7 +362,7 @@ impl Inner {
         if let Some(scope) = Scope::of(code, operation) {
             let now = self.now();
             let whose = grant.map(|grant| &grant.whose);
-            self.pace().asked(scope, code.cloned(), whose, now.saturating_add(asked), now);
+            self.road.pace().asked(scope, code.cloned(), whose, now.saturating_add(asked), now);
         }
     }
 
@@ -392,17 +388,32 @@ impl Inner {
 
     /// How long an answer asks to wait: a date by the clock of who says it.
     fn asked_to_wait(&self, answer: &Response<Bytes>) -> Option<Duration> {
-        course::retry_after(answer.headers(), self.environment.now().wall)
+        retry_after(answer.headers(), || {
+            let now = self.environment.now();
+            match self.tokens.gateway() {
+                Some(proofs) => proofs.clock(&self.gateway).now(now).time,
+                None => now.wall,
+            }
+        })
     }
 
     fn now(&self) -> Duration {
         self.environment.now().monotonic
     }
+}
 
-    /// Every change is made whole under the lock.
-    fn pace(&self) -> MutexGuard<'_, Pace> {
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+/// An answer with a body of no more than so many bytes. A refusal whose body is larger is one without it, since its head
+/// says how long to wait (CLI-02).
+pub(crate) fn within(mut answer: Response<Bytes>, most: usize) -> Result<Response<Bytes>, TransportError> {
+    if answer.body().len() > most {
+        let fault = TransportFault::TooLarge;
+        if answer.status().is_success() {
+            return Err(TransportError::new(fault, Delivery::Unknown));
+        }
+        *answer.body_mut() = Bytes::new();
+        answer.extensions_mut().insert(Partial(fault));
     }
+    Ok(answer)
 }
 
 /// What a call needs came too late for it.

@@ -94,10 +94,14 @@ fn is_code(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
+/// Nobody can tell what became of a request. Where a second sending might do more than the first, that stays so.
+pub(crate) const fn unknown(operation: &Operation) -> Verdict {
+    if operation.repeat.is_harmless() { Verdict::Unknown } else { Verdict::Done }
+}
+
 /// What an answer asks for.
 pub(crate) fn of_answer(operation: &Operation, status: StatusCode, said: &Said, body: &[u8]) -> Judged {
-    // Where a second sending might do more than the first, what is not known stays so.
-    let unknown = if operation.repeat.is_harmless() { Verdict::Unknown } else { Verdict::Done };
+    let unknown = unknown(operation);
     if status.is_success() {
         let readable = !is_json(operation, status) || serde_json::from_slice::<IgnoredAny>(body).is_ok();
         let verdict = match (readable, operation.repeat) {
@@ -161,10 +165,7 @@ pub(crate) fn of_fault(operation: &Operation, error: &TransportError) -> Judged 
         (TransportFault::Request | TransportFault::Declined, _) => judged(Verdict::Done, Health::Unsent),
         (TransportFault::TooLarge, _) => judged(Verdict::Done, Health::Up),
         (_, Delivery::NotSent) => judged(Verdict::Wait, Health::Down { unreachable }),
-        (_, Delivery::Unknown) if operation.repeat.is_harmless() => {
-            judged(Verdict::Unknown, Health::Down { unreachable })
-        }
-        (_, Delivery::Unknown) => judged(Verdict::Done, Health::Down { unreachable }),
+        (_, Delivery::Unknown) => judged(unknown(operation), Health::Down { unreachable }),
     }
 }
 

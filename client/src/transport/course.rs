@@ -7,7 +7,7 @@ use dpop_bound::{Htu, UnixTime, clock::parse_date};
 use exchange_api::runtime::{
     client::RetryAfter,
     operation::{Operation, Repeat},
-    transport::{Delivery, TransportError, TransportFault},
+    transport::{Delivery, Partial, TransportError, TransportFault},
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response,
@@ -73,7 +73,17 @@ impl Came {
         let (said, judged) = match &answer {
             Ok(answer) => {
                 let said = Said::of(answer.status(), answer.body());
-                let judged = verdict::of_answer(operation, answer.status(), &said, answer.body());
+                let cut = answer.extensions().get::<Partial>().map(|partial| partial.0);
+                let has_no_code = answer.status().is_client_error()
+                    && said.code.is_none()
+                    && cut.is_some_and(|why| why != TransportFault::TooLarge);
+                let judged = match verdict::of_answer(operation, answer.status(), &said, answer.body()) {
+                    // Its code did not come this time; what is too large is so the next time, too.
+                    Judged { verdict: Verdict::Done, health } if has_no_code => {
+                        Judged { verdict: verdict::unknown(operation), health }
+                    }
+                    judged => judged,
+                };
                 (said, judged)
             }
             Err(error) => (Said::default(), verdict::of_fault(operation, error)),
@@ -204,10 +214,8 @@ impl Course {
                 Err(error.into_transport(operation.repeat != Repeat::Safe))
             }
             Ok(mut answer) => {
-                // Whoever reads it has no clock of the server's.
                 if let Some(asked) = asked {
-                    let seconds = asked.as_secs().saturating_add(u64::from(asked.subsec_nanos() > 0));
-                    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+                    say_seconds(answer.headers_mut(), asked);
                 }
                 answer.extensions_mut().insert(effort);
                 if let Some(signed) = self.signed {
@@ -224,10 +232,20 @@ impl Course {
     }
 }
 
-/// What `Retry-After` asks for. A date is of the clock that `Date` shows; without that, of ours.
-pub(super) fn retry_after(headers: &HeaderMap, wall: UnixTime) -> Option<Duration> {
+/// What `Retry-After` asks for. A date is of the clock that `Date` shows; without that, of the server's as far as it is
+/// known.
+pub(crate) fn retry_after(headers: &HeaderMap, server: impl FnOnce() -> UnixTime) -> Option<Duration> {
     let after = RetryAfter::of(headers)?;
+    if let RetryAfter::Delay(delay) = after {
+        return Some(delay);
+    }
     let date = headers.get(DATE).and_then(|date| parse_date(date.as_bytes()));
-    let server = SystemTime::UNIX_EPOCH.checked_add(date.unwrap_or(wall).since_epoch())?;
-    Some(after.from(server))
+    let now = SystemTime::UNIX_EPOCH.checked_add(date.unwrap_or_else(server).since_epoch())?;
+    Some(after.from(now))
+}
+
+/// Says in seconds, rounded up, what an answer asks for: whoever reads it has no clock of the server's.
+pub(crate) fn say_seconds(headers: &mut HeaderMap, asked: Duration) {
+    let seconds = asked.as_secs().saturating_add(u64::from(asked.subsec_nanos() > 0));
+    headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
 }
