@@ -168,6 +168,11 @@ impl Output {
         self.unfinished.as_deref()
     }
 
+    /// The same for whoever tells it in another way.
+    pub(crate) fn take_unfinished(&mut self) -> Option<String> {
+        self.unfinished.take()
+    }
+
     /// It is broken off, by Ctrl-C or by what went wrong.
     pub(crate) fn broken_off(&mut self) {
         if let Some(text) = self.unfinished.take() {

@@ -7,6 +7,7 @@ mod broken_off;
 mod changes;
 mod connection;
 mod files;
+mod json;
 mod kit;
 mod lists;
 #[cfg(unix)]
