@@ -35,7 +35,7 @@ pub(super) async fn run(app: &App, args: &args::Sync, output: &mut Output) -> Re
         return watch(app, &sync, output).await;
     }
     let mut events = sync.events();
-    let mut progress = Progress::default();
+    let mut progress = Progress { areas: areas.len(), ..Progress::default() };
     let read = {
         let once = sync.once();
         tokio::pin!(once);
@@ -93,7 +93,11 @@ async fn watch(app: &App, sync: &Sync, output: &mut Output) -> Result<Exit, Fail
 
 /// How far each area is.
 #[derive(Default)]
-struct Progress(BTreeMap<Area, Read>);
+struct Progress {
+    /// How many areas are read, where that has an end. How much is in one nobody knows before it is read.
+    areas: usize,
+    read: BTreeMap<Area, Read>,
+}
 
 #[derive(Clone, Copy, Default)]
 struct Read {
@@ -106,7 +110,7 @@ impl Progress {
     fn told(&mut self, event: &PageEvent, output: &mut Output) -> Result<(), Failure> {
         let phase = if event.phase == Phase::Snapshot { "snapshot" } else { "feed" };
         let (changed, removed) = (event.changed.len(), event.removed.len() + event.gone.len());
-        let read = self.0.entry(event.area).or_default();
+        let read = self.read.entry(event.area).or_default();
         if read.complete {
             // Another round.
             *read = Read::default();
@@ -121,6 +125,9 @@ impl Progress {
                 "event": "progress", "area": event.area.name(), "phase": phase, "changed": changed,
                 "removed": removed, "changedSoFar": read.changed, "complete": event.complete,
             }))?;
+        } else if self.areas > 0 {
+            let read = self.read.values().filter(|read| read.complete).count();
+            output.progress(read, self.areas, format!("areas: {}", self.line()));
         } else {
             output.status(self.line());
         }
@@ -134,12 +141,12 @@ impl Progress {
             let more = if read.complete { "" } else { " \u{2026}" };
             format!("{area} {}{removed}{more}", read.changed)
         };
-        self.0.iter().map(area).collect::<Vec<_>>().join(", ")
+        self.read.iter().map(area).collect::<Vec<_>>().join(", ")
     }
 
     /// Where nobody sees the line that is written over, what an area came to is a line of its own.
     fn lasting(&self, area: Area, output: &mut Output) {
-        let read = self.0.get(&area).copied().unwrap_or_default();
+        let read = self.read.get(&area).copied().unwrap_or_default();
         if !output.is_json() && !output.has_status() {
             output.note(format!("{area}: {} changed, {} gone", read.changed, read.removed));
         }
