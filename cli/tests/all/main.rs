@@ -6,6 +6,8 @@ mod areas;
 mod broken_off;
 mod changes;
 mod connection;
+#[cfg(unix)]
+mod draw;
 mod files;
 mod json;
 mod kit;
