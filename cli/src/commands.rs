@@ -120,11 +120,7 @@ impl App {
     }
 
     async fn run(&self, command: Command, output: &mut Output) -> Result<Exit, Failure> {
-        if let Err(failure) = self.expire(output).await
-            && let Some(told) = failure.envelope()
-        {
-            output.warn(format!("what is older than seven days could not be looked for: {}", told.message));
-        }
+        self.expire_or_warn(output).await;
         let done = self.carry_out(command, output).await;
         if self.is_insecure() { done.map_err(Failure::with_files) } else { done }
     }
@@ -320,6 +316,15 @@ impl App {
         let Some(outbox) = self.outbox_here().await? else { return Ok((Vec::new(), Vec::new())) };
         let Contents { entries, unreadable, .. } = outbox.contents().await?;
         Ok((entries, unreadable))
+    }
+
+    /// The same; trouble keeps no command from what it is for.
+    async fn expire_or_warn(&self, output: &mut Output) {
+        if let Err(failure) = self.expire(output).await
+            && let Some(told) = failure.envelope()
+        {
+            output.warn(format!("what is older than seven days could not be looked for: {}", told.message));
+        }
     }
 
     /// What is of the organisation goes after seven days, whatever command comes then and whosever it was (LIM-38,

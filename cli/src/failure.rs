@@ -68,6 +68,31 @@ impl Failure {
         Self::new(Exit::Usage, what.to_string(), "see --help")
     }
 
+    /// The same of what clap does not understand: what it says without the pages of help below.
+    pub(crate) fn misuse(error: &clap::Error) -> Self {
+        let text = error.to_string();
+        let what = match error.kind() {
+            clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "no command was given",
+            _ => text
+                .split("\n\nUsage:")
+                .next()
+                .and_then(|text| text.split("\n\nFor more").next())
+                .unwrap_or(&text),
+        };
+        let words: Vec<&str> = what.strip_prefix("error: ").unwrap_or(what).split_whitespace().collect();
+        Self::usage(words.join(" "))
+    }
+
+    /// Ctrl-C, with what is to be known of that.
+    pub(crate) fn interrupted(unfinished: Option<String>) -> Self {
+        match unfinished {
+            Some(what) => Self::new(Exit::Interrupted, what, "look with `outbox list`"),
+            None => {
+                Self::new(Exit::Interrupted, "it was broken off", "begin anew, or go on with something else")
+            }
+        }
+    }
+
     pub(crate) fn file(what: &str, error: &io::Error) -> Self {
         Self::new(Exit::Failed, format!("{what}: {error}"), "check the file")
     }
@@ -242,6 +267,27 @@ mod tests {
         let secrets = told(ErrorKind::Secrets);
         assert_eq!((secrets.next, secrets.exit), (KEEP_FILES, Exit::Failed as u8));
         assert_eq!(told(ErrorKind::Storage).next, Advice::CheckDisk.text());
+    }
+
+    /// What is wrong with a command line is one line for programs, without the help.
+    #[test]
+    fn misuse_is_one_line() {
+        use clap::Parser as _;
+        let told = |words: &[&str]| {
+            let error = crate::args::Cli::try_parse_from(words).unwrap_err();
+            let told = Failure::misuse(&error).envelope().unwrap();
+            assert_eq!((told.exit, &*told.code, told.next), (2, "usage", "see --help"));
+            told.message
+        };
+        let missing = told(&["exchange", "stock", "set"]);
+        assert!(
+            missing.starts_with("the following required arguments were not provided: --at <PLACE> --to ")
+        );
+        assert!(missing.ends_with(" <MATERIAL>"), "{missing}");
+        assert_eq!(told(&["exchange"]), "no command was given");
+        assert_eq!(told(&["exchange", "stock"]), "no command was given");
+        let unknown = told(&["exchange", "stocks"]);
+        assert!(unknown.starts_with("unrecognized subcommand 'stocks'"), "{unknown}");
     }
 
     #[test]

@@ -7,18 +7,21 @@ mod failure;
 mod output;
 mod table;
 
-use std::process::ExitCode;
+use std::{env, process::ExitCode};
 
 use clap::Parser as _;
 
 use crate::{
     args::Cli,
     failure::{Exit, Failure},
-    output::{Form, Output},
+    output::{Color, Form, Output},
 };
 
 fn main() -> ExitCode {
-    let Cli { global, command } = Cli::parse();
+    let Cli { global, command } = match Cli::try_parse() {
+        Ok(typed) => typed,
+        Err(error) => return ExitCode::from(not_understood(&error)),
+    };
     let form = if global.json { Form::Json } else { Form::People };
     let mut output = Output::new(form, global.color);
     let outcome = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -42,9 +45,27 @@ fn main() -> ExitCode {
 /// The command came to nothing: no data leaves, and the reason is told.
 fn end(output: &mut Output, failure: &Failure) -> Exit {
     output.discard();
-    if failure.exit() == Exit::Interrupted {
-        output.broken_off();
+    match failure.exit() {
+        // One line for programs, as of whatever else comes to nothing.
+        Exit::Interrupted if output.is_json() => {
+            Failure::interrupted(output.take_unfinished()).tell(output);
+        }
+        Exit::Interrupted => output.broken_off(),
+        _ => failure.tell(output),
     }
-    failure.tell(output);
     failure.exit()
+}
+
+/// A command line that says nothing, or asks for help. Whether an answer for programs is wanted is looked for in the
+/// words themselves, as far as they are options.
+fn not_understood(error: &clap::Error) -> u8 {
+    let mut words = env::args_os().skip(1).take_while(|word| word != "--");
+    if error.exit_code() == 0 || !words.any(|word| word == "--json") {
+        // Whoever closed the stream does not want to know.
+        let _ = error.print();
+        return u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8);
+    }
+    let failure = Failure::misuse(error);
+    failure.tell(&mut Output::new(Form::Json, Color::Never));
+    failure.exit() as u8
 }

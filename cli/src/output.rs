@@ -168,6 +168,11 @@ impl Output {
         self.unfinished.as_deref()
     }
 
+    /// The same for whoever tells it in another way.
+    pub(crate) fn take_unfinished(&mut self) -> Option<String> {
+        self.unfinished.take()
+    }
+
     /// It is broken off, by Ctrl-C or by what went wrong.
     pub(crate) fn broken_off(&mut self) {
         if let Some(text) = self.unfinished.take() {
@@ -210,11 +215,17 @@ impl Output {
         }
     }
 
+    /// How far something is of which the end is known, in the place of what went on before; only on a terminal.
+    pub(crate) fn progress(&mut self, done: usize, all: usize, what: impl Display) {
+        self.status(format!("{} {done} of {all} {what}", bar(done, all)));
+    }
+
     /// What goes on at the moment, in the place of what went on before; only on a terminal.
     pub(crate) fn status(&mut self, text: impl Display) {
         if self.status != Status::Nowhere {
-            let text = clean(&text.to_string());
-            let _ = write!(io::stderr(), "\r\u{1b}[K{}", paint(self.colour_of_messages, Look::Faint, &text));
+            let text = paint(self.colour_of_messages, Look::Faint, &clean(&text.to_string()));
+            // What is longer than the line is cut off at its end: a second line would stay there.
+            let _ = write!(io::stderr(), "\r\u{1b}[K\u{1b}[?7l{text}\u{1b}[?7h");
             let _ = io::stderr().flush();
             self.status = Status::Shown;
         }
@@ -290,6 +301,15 @@ fn wanted(color: Color, terminal: bool, no_color: Option<&OsStr>, term: Option<&
             terminal && no_color.is_none_or(OsStr::is_empty) && term.is_none_or(|term| term != "dumb")
         }
     }
+}
+
+/// How many letters a bar has.
+const BAR: usize = 20;
+
+/// A bar that is as full as something is done.
+fn bar(done: usize, all: usize) -> String {
+    let full = done.min(all) * BAR / all.max(1);
+    format!("[{}{}]", "=".repeat(full), " ".repeat(BAR - full))
 }
 
 fn paint(colour: bool, look: Look, text: &str) -> String {
@@ -402,6 +422,17 @@ mod tests {
         assert!(!auto(false, None, Some("xterm")));
         let (no_color, dumb) = (Some(OsStr::new("1")), Some(OsStr::new("dumb")));
         assert!(wanted(Color::Always, false, no_color, dumb) && !wanted(Color::Never, true, None, None));
+    }
+
+    /// A bar is full when everything is done, and never before.
+    #[test]
+    fn a_bar_is_as_full_as_it_is_done() {
+        assert_eq!(bar(0, 3), "[                    ]");
+        assert_eq!(bar(1, 4), "[=====               ]");
+        assert_eq!(bar(999, 1000), "[=================== ]");
+        assert_eq!((bar(7, 7), bar(8, 7)), (bar(1, 1), bar(1, 1)));
+        assert_eq!(bar(1, 1), "[====================]");
+        assert_eq!(bar(0, 0), bar(0, 1));
     }
 
     #[test]

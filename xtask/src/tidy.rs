@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_yet_tested_is_listed_without_failing() {
+    fn what_is_not_yet_tested_is_listed() {
         let area = Area {
             name: "STK".to_owned(),
             side: Side::Service,

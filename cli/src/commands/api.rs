@@ -1,5 +1,9 @@
 //! `api`: any operation of the contract, signed, as it is.
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
 use super::input;
 use crate::{
     args::raw::{Body, RawCall, is_made},
@@ -78,35 +82,72 @@ pub(super) async fn run(call: RawCall, exchange: &Exchange, output: &mut Output)
     }
     let answer =
         core.send::<Raw>(request.accept("application/json")).await.map_err(exchange_client::Error::from)?;
-    if call.include {
-        let mut head = format!("{}\n", answer.status);
-        for (name, value) in &answer.headers {
-            // A nonce is no secret, but nobody's to repeat.
-            if name != "dpop-nonce" {
-                head += &format!("{name}: {}\n", value.to_str().unwrap_or("?"));
-            }
-        }
-        let head = output.paint(Look::Faint, head.trim_end());
-        output.line(head);
-    }
-    show(&answer.body, call.show_secrets, output);
+    let head = call.include.then(|| Head::of(&answer));
+    show(head, &answer.body, call.show_secrets, output);
     Ok(Exit::Done)
 }
 
-/// JSON for people has lines; for programs it is one. What is no JSON is shown as it is, but for what would move the
-/// cursor.
-fn show(body: &Bytes, show_secrets: bool, output: &mut Output) {
-    let Ok(mut json) = Json::parse(body) else {
-        output.text(&clean_lines(&String::from_utf8_lossy(body)));
-        return;
-    };
-    if !show_secrets {
-        hide(&mut json);
+/// Status and headers of an answer.
+struct Head {
+    status: u16,
+    /// The status with its words.
+    line: String,
+    /// Those of one name in one line, as HTTP joins them (RFC 9110, 5.3).
+    headers: BTreeMap<String, String>,
+}
+
+impl Head {
+    fn of(answer: &Answer<Bytes>) -> Self {
+        let mut headers = BTreeMap::<String, String>::new();
+        for (name, value) in &answer.headers {
+            // A nonce is no secret, but nobody's to repeat.
+            if name == "dpop-nonce" {
+                continue;
+            }
+            let value = value.to_str().unwrap_or("?");
+            let all = headers.entry(name.to_string()).or_default();
+            *all = if all.is_empty() { value.to_owned() } else { format!("{all}, {value}") };
+        }
+        Self { status: answer.status.as_u16(), line: answer.status.to_string(), headers }
+    }
+}
+
+/// The whole answer for programs.
+#[derive(Serialize)]
+struct Whole<'a> {
+    status: u16,
+    headers: &'a BTreeMap<String, String>,
+    body: &'a Json,
+}
+
+/// JSON for people has lines, below the head that they asked for; for programs all of it is one. What is no JSON is shown
+/// as it is, but for what would move the cursor: to programs as a text, or null where there is nothing.
+fn show(head: Option<Head>, body: &Bytes, show_secrets: bool, output: &mut Output) {
+    let mut json = Json::parse(body);
+    if let (Ok(json), false) = (&mut json, show_secrets) {
+        hide(json);
     }
     if output.is_json() {
-        output.json(&json);
-    } else {
-        output.pretty_json(&json);
+        let body = json.unwrap_or_else(|_| match String::from_utf8_lossy(body) {
+            text if text.is_empty() => Json::Null,
+            text => (&*text).into(),
+        });
+        match head {
+            Some(Head { status, headers, .. }) => {
+                output.json(&Whole { status, headers: &headers, body: &body });
+            }
+            None => output.json(&body),
+        }
+        return;
+    }
+    if let Some(Head { line, headers, .. }) = head {
+        let lines: Vec<_> = headers.iter().map(|(name, value)| format!("\n{name}: {value}")).collect();
+        let head = output.paint(Look::Faint, &clean_lines(&(line + &lines.concat())));
+        output.line(head);
+    }
+    match json {
+        Ok(json) => output.pretty_json(&json),
+        Err(_) => output.text(&clean_lines(&String::from_utf8_lossy(body))),
     }
 }
 
@@ -142,12 +183,37 @@ mod tests {
         let shown = |form, body: &str| {
             let mut output = Output::new(form, Color::Never);
             let body = Bytes::from(body.as_bytes().to_vec());
-            show(&body, false, &mut output);
+            show(None, &body, false, &mut output);
             output.data().to_owned()
         };
         let name = "{\"a\":\"x\u{9b}31m\u{202e}\"}";
         assert_eq!(shown(Form::Json, name), "{\"a\":\"x\\u009b31m\\u202e\"}\n");
         assert_eq!(shown(Form::People, name), "{\n  \"a\": \"x\\u009b31m\\u202e\"\n}\n");
         assert_eq!(shown(Form::People, "no \u{1b}[2J\n\u{9b}"), "no \u{fffd}[2J\n\u{fffd}");
+    }
+
+    /// For programs an answer is JSON whatever it is, with its head as without.
+    #[test]
+    fn answers_for_programs_are_json() {
+        use crate::output::{Color, Form};
+        let shown = |head, body: &str| {
+            let mut output = Output::new(Form::Json, Color::Never);
+            show(head, &Bytes::from(body.as_bytes().to_vec()), false, &mut output);
+            output.data().to_owned()
+        };
+        let head = || {
+            let headers = [("etag", "\"x\""), ("vary", "a, b")];
+            let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            Some(Head { status: 200, line: "200 OK".to_owned(), headers: headers.into() })
+        };
+        let whole = |body: &str| {
+            format!(
+                "{{\"status\":200,\"headers\":{{\"etag\":\"\\\"x\\\"\",\"vary\":\"a, b\"}},\"body\":{body}}}\n"
+            )
+        };
+        assert_eq!(shown(head(), r#"{"n": 1.50}"#), whole(r#"{"n":1.50}"#));
+        assert_eq!(shown(head(), ""), whole("null"));
+        assert_eq!(shown(None, "no: yaml\n"), "\"no: yaml\\n\"\n");
+        assert_eq!(shown(None, ""), "null\n");
     }
 }

@@ -10,7 +10,7 @@ use exchange_client::{
     ErrorKind, SessionState,
     api::{Json, Rejected, operations::OperationId},
     changes::{Changes, Op},
-    outbox::{EntryNumber, Outbox, OutboxEvent},
+    outbox::{Entry, EntryNumber, Outbox, OutboxEvent, State},
 };
 use tokio::time::Instant;
 
@@ -215,9 +215,8 @@ pub(super) async fn settle(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     output.if_broken_off(kept(own));
-    output.status("sending");
     let sent = match trouble {
-        None => outbox.flush().await.map_err(Failure::from),
+        None => flushed(outbox, output).await,
         Some(trouble) => Err(trouble),
     };
     let claims = Claims::in_folder(&app.config.folders.state);
@@ -232,6 +231,30 @@ pub(super) async fn settle(
     pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::pulls));
     app.pull(&pulls, output).await;
     Ok(exit)
+}
+
+/// Sends what is due, with something to look at: changes of more ops than one may have are several.
+async fn flushed(outbox: &Outbox, output: &mut Output) -> Result<Vec<OutboxEvent>, Failure> {
+    output.status("sending");
+    let is_due = |entry: &&Entry| matches!(entry.state(), State::Pending | State::Sending);
+    // What cannot be counted is sent all the same.
+    let all = outbox.contents().await.map_or(0, |contents| contents.entries.iter().filter(is_due).count());
+    let (mut events, mut done) = (outbox.events(), Vec::new());
+    let sending = outbox.flush();
+    tokio::pin!(sending);
+    loop {
+        tokio::select! {
+            biased;
+            sent = &mut sending => return Ok(sent?),
+            event = events.recv() => {
+                let entry = event.ok().and_then(|event| event.entry());
+                done.extend(entry.filter(|entry| !done.contains(entry)));
+                if all > 1 {
+                    output.progress(done.len().min(all), all, "changes are sent");
+                }
+            }
+        }
+    }
 }
 
 /// What is left behind when nobody waits any more.

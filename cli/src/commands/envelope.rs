@@ -5,7 +5,7 @@ use std::path::Path;
 use exchange_client::{
     EnvelopeBlueprint, EnvelopeBuilder, EnvelopeFault, Environment, Identity, SealedEnvelope,
     api::{
-        Contract as _,
+        Contract as _, Json,
         runtime::violation::Violations,
         types::{ItemRef, Timestamp},
     },
@@ -61,7 +61,12 @@ pub(super) fn sealed(
 fn write(args: &EnvelopeWrite, output: &mut Output) -> Result<Exit, Failure> {
     let envelope = sealed(&config::program()?, &args.products, args.acquired_at.as_deref())?;
     if args.file == Path::new("-") {
-        output.text(&envelope.to_text()?);
+        let text = envelope.to_text()?;
+        match Json::parse(text.as_bytes()) {
+            // A line, as everything else for programs.
+            Ok(json) if output.is_json() => output.json(&json),
+            _ => output.text(&text),
+        }
         return Ok(Exit::Done);
     }
     envelope.write_to(&args.file)?;

@@ -3,9 +3,9 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use exchange_client::{
-    Connection, CredentialStore, Disconnected, Entry, Error, ErrorKind, InsecureFile, Label, Later,
-    LocalData, LoginProgress, MachineNames, Owner, Session, SessionState, StepTaken, api::scopes::Scope,
-    feed::Area, outbox::State,
+    Connection, CredentialStore, Disconnected, End, Entry, Error, ErrorKind, Halt, InsecureFile, Label,
+    Later, LocalData, LoginProgress, MachineNames, Owner, Session, SessionState, StepTaken,
+    api::scopes::Scope, feed::Area, outbox::State,
 };
 use exchange_client_keyring::PlatformStore;
 use serde_json::json;
@@ -248,6 +248,41 @@ pub(super) async fn whoami(app: &App, output: &mut Output) -> Result<Exit, Failu
     tell(connection, app.session().await?, output)
 }
 
+/// What a state, and the reason for it, are called for programs: other words for people change nothing of that.
+const fn called(state: SessionState) -> (&'static str, Option<&'static str>) {
+    match state {
+        SessionState::Active => ("active", None),
+        SessionState::SignedOut => ("signed-out", None),
+        SessionState::Halted(halt) => ("halted", Some(halted(halt))),
+        SessionState::Ended(end) => ("ended", Some(ended(end))),
+        _ => ("unknown", None),
+    }
+}
+
+const fn halted(halt: Halt) -> &'static str {
+    match halt {
+        Halt::Suspended => "suspended",
+        Halt::NotAllowed => "not-allowed",
+        Halt::NotRegistered => "not-registered",
+        Halt::Version => "version",
+        Halt::Terms => "terms",
+        Halt::Approval => "approval",
+        Halt::Role => "role",
+        Halt::Member => "member",
+        _ => "unknown",
+    }
+}
+
+const fn ended(end: End) -> &'static str {
+    match end {
+        End::Client => "client-disconnected",
+        End::Installation => "installation-disconnected",
+        End::Grant => "grant-over",
+        End::KeyLost => "key-lost",
+        _ => "unknown",
+    }
+}
+
 fn stated(state: SessionState) -> (Look, &'static str, &'static str) {
     match state {
         SessionState::Active => (Look::Good, "connected", ""),
@@ -306,8 +341,9 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
             (area.name().to_owned(), json!({ "asOf": as_of, "entries": count, "ofAnother": others }))
         });
         let areas: serde_json::Map<_, _> = areas.collect();
+        let (token, why) = called(session.state());
         output.json(&json!({
-            "state": state, "next": next, "issuer": app.config.place.issuer(), "gateway": app.config.place.gateway(),
+            "state": token, "why": why, "message": state, "next": next, "issuer": app.config.place.issuer(), "gateway": app.config.place.gateway(),
             "profile": app.config.profile, "secretStore": session.secret_store(),
             "installationId": session.installation_id(), "label": session.label(), "scopes": granted,
             "areas": areas, "outbox": changes.waiting, "untold": changes.untold, "unreadable": changes.unreadable,
@@ -453,11 +489,37 @@ fn tell_disconnected(gone: &Disconnected, output: &mut Output) -> Result<Exit, F
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use exchange_client::{CredentialError, Identity, InMemory, Place, SecretBytes};
     use exchange_service::sandbox::{Options, Sandbox};
 
     use super::*;
     use crate::config::Folders;
+
+    /// CLI-03, CLI-04: programs tell every state and every reason from all others, by a word and not by a sentence.
+    #[test]
+    fn states_have_words_for_programs() {
+        let halts = [
+            Halt::Suspended,
+            Halt::NotAllowed,
+            Halt::NotRegistered,
+            Halt::Version,
+            Halt::Terms,
+            Halt::Approval,
+            Halt::Role,
+            Halt::Member,
+        ];
+        let ends = [End::Client, End::Installation, End::Grant, End::KeyLost];
+        let states = [SessionState::Active, SessionState::SignedOut].into_iter();
+        let states = states.chain(halts.map(SessionState::Halted)).chain(ends.map(SessionState::Ended));
+        let all: BTreeSet<_> = states.map(called).collect();
+        assert_eq!(all.len(), 14, "{all:?}");
+        let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+        assert!(all.iter().all(|(state, why)| is_word(state) && why.is_none_or(is_word)), "{all:?}");
+        let words: BTreeSet<_> = all.iter().map(|(state, _)| *state).collect();
+        assert_eq!(words.into_iter().collect::<Vec<_>>(), ["active", "ended", "halted", "signed-out"]);
+    }
 
     /// A store that is locked.
     struct Locked;

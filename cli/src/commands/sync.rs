@@ -1,6 +1,6 @@
 //! `sync`: what is new of everything that this connection may read (LIM-17, WRT-08).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use exchange_client::{
     Area, Connection, Error, ErrorKind, Exchange,
@@ -19,6 +19,9 @@ use crate::{
     table::Table,
 };
 
+/// How often it is looked for what is too old while the program stays.
+const LOOK: Duration = Duration::from_secs(3600);
+
 pub(super) async fn run(app: &App, args: &args::Sync, output: &mut Output) -> Result<Exit, Failure> {
     let exchange = app.exchange().await?;
     let connection = app.connection(&exchange, output).await?;
@@ -29,10 +32,10 @@ pub(super) async fn run(app: &App, args: &args::Sync, output: &mut Output) -> Re
     }
     let sync = app.read_for(&exchange, connection, output).await?;
     if args.watch {
-        return watch(&sync, output).await;
+        return watch(app, &sync, output).await;
     }
     let mut events = sync.events();
-    let mut progress = Progress::default();
+    let mut progress = Progress { areas: areas.len(), ..Progress::default() };
     let read = {
         let once = sync.once();
         tokio::pin!(once);
@@ -52,14 +55,20 @@ pub(super) async fn run(app: &App, args: &args::Sync, output: &mut Output) -> Re
 }
 
 /// Until Ctrl-C, until nobody reads it, or until nothing can be read any more before the member does something.
-async fn watch(sync: &Sync, output: &mut Output) -> Result<Exit, Failure> {
+async fn watch(app: &App, sync: &Sync, output: &mut Output) -> Result<Exit, Failure> {
     let (mut events, mut status) = (sync.events(), sync.status());
     let (mut progress, mut troubles) = (Progress::default(), Troubles::default());
     let running = sync.run();
     tokio::pin!(running);
+    let mut due = app.environment.sleep(LOOK);
     loop {
         tokio::select! {
             biased;
+            // What no feed tells of: changes that were decided, and copies of others who were signed in here.
+            () = &mut due => {
+                app.expire_or_warn(output).await;
+                due = app.environment.sleep(LOOK);
+            }
             event = events.recv() => if let Ok(event) = event {
                 progress.told(&event, output)?;
                 if event.complete {
@@ -84,7 +93,11 @@ async fn watch(sync: &Sync, output: &mut Output) -> Result<Exit, Failure> {
 
 /// How far each area is.
 #[derive(Default)]
-struct Progress(BTreeMap<Area, Read>);
+struct Progress {
+    /// How many areas are read, where that has an end. How much is in one nobody knows before it is read.
+    areas: usize,
+    read: BTreeMap<Area, Read>,
+}
 
 #[derive(Clone, Copy, Default)]
 struct Read {
@@ -97,7 +110,7 @@ impl Progress {
     fn told(&mut self, event: &PageEvent, output: &mut Output) -> Result<(), Failure> {
         let phase = if event.phase == Phase::Snapshot { "snapshot" } else { "feed" };
         let (changed, removed) = (event.changed.len(), event.removed.len() + event.gone.len());
-        let read = self.0.entry(event.area).or_default();
+        let read = self.read.entry(event.area).or_default();
         if read.complete {
             // Another round.
             *read = Read::default();
@@ -112,6 +125,9 @@ impl Progress {
                 "event": "progress", "area": event.area.name(), "phase": phase, "changed": changed,
                 "removed": removed, "changedSoFar": read.changed, "complete": event.complete,
             }))?;
+        } else if self.areas > 0 {
+            let read = self.read.values().filter(|read| read.complete).count();
+            output.progress(read, self.areas, format!("areas: {}", self.line()));
         } else {
             output.status(self.line());
         }
@@ -125,12 +141,12 @@ impl Progress {
             let more = if read.complete { "" } else { " \u{2026}" };
             format!("{area} {}{removed}{more}", read.changed)
         };
-        self.0.iter().map(area).collect::<Vec<_>>().join(", ")
+        self.read.iter().map(area).collect::<Vec<_>>().join(", ")
     }
 
     /// Where nobody sees the line that is written over, what an area came to is a line of its own.
     fn lasting(&self, area: Area, output: &mut Output) {
-        let read = self.0.get(&area).copied().unwrap_or_default();
+        let read = self.read.get(&area).copied().unwrap_or_default();
         if !output.is_json() && !output.has_status() {
             output.note(format!("{area}: {} changed, {} gone", read.changed, read.removed));
         }
@@ -269,14 +285,21 @@ impl App {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use exchange_client::{
-        Replica, Settings,
-        testkit::{Reply, ScriptedServer, Seen, VirtualEnvironment, signed_in},
+        Identity, Patience, Place, Replica, Settings,
+        outbox::{NewRow, OutboxStore as _},
+        testkit::{Reply, START, ScriptedServer, Seen, VirtualEnvironment, signed_in},
     };
     use expect_test::expect;
+    use tempfile::TempDir;
 
     use super::*;
-    use crate::output::{Color, Form};
+    use crate::{
+        config::{Config, Folders},
+        output::{Color, Form},
+    };
 
     /// The same trouble is told once, another anew, and again after it was gone.
     #[test]
@@ -291,8 +314,14 @@ mod tests {
 
     /// Synchronisation of blueprints and stock with a server that answers as it is told.
     async fn synchronisation(script: impl Fn(&Seen) -> Reply + Send + std::marker::Sync + 'static) -> Sync {
-        let machine = VirtualEnvironment::new(1);
-        let gateway = ScriptedServer::gateway(&machine);
+        synchronisation_on(&VirtualEnvironment::new(1), script).await
+    }
+
+    async fn synchronisation_on(
+        machine: &VirtualEnvironment,
+        script: impl Fn(&Seen) -> Reply + Send + std::marker::Sync + 'static,
+    ) -> Sync {
+        let gateway = ScriptedServer::gateway(machine);
         let document = r#"{"apiVersion": "1.0", "installationId": "i-1", "limits": {"batchMaxOps": 500}, "deprecations": [],
              "capabilities": ["exchange.connect", "exchange.blueprints.read", "exchange.stock.read"],
              "docsUrl": "https://docs.example", "minClientVersion": null}"#;
@@ -309,6 +338,59 @@ mod tests {
 
     const AREAS: [Area; 2] = [Area::Blueprints, Area::Stock];
 
+    /// What keeps its things in folders of its own, on a machine in virtual time.
+    fn program(home: &TempDir, machine: &VirtualEnvironment) -> App {
+        let place = Place::new("https://identity.test", "https://gateway.test").unwrap();
+        let identity = Identity::new("desk", "desk", "1.0.0", "https://desk.example").unwrap();
+        let folder = |name: &str| home.path().join(name);
+        let folders = Folders { state: folder("state"), cache: folder("cache") };
+        let config = Config { place, identity, folders, profile: "default".to_owned() };
+        let mut app = App::new(config, Patience::INTERACTIVE);
+        app.environment = machine.environment();
+        app
+    }
+
+    /// Whether a file of a folder has this text anywhere.
+    fn holds(folder: &Path, text: &str) -> bool {
+        std::fs::read_dir(folder).unwrap().any(|file| {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            bytes.windows(text.len()).any(|window| window == text.as_bytes())
+        })
+    }
+
+    /// OST-14, LIM-38: what became of a change of the organisation's stock is kept for seven days, also where no command
+    /// begins after that because one goes on.
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_kept_too_long_while_the_program_stays() {
+        let (home, machine) = (tempfile::tempdir().unwrap(), VirtualEnvironment::new(1));
+        let app = program(&home, &machine);
+        let (store, state) = (app.outbox_store().unwrap(), &app.config.folders.state);
+        let week = Duration::from_secs(7 * 86_400);
+        let decided = (START.since_epoch() - week + Duration::from_secs(90 * 60)).as_millis();
+        let row = NewRow {
+            owner: "i-1".to_owned(),
+            lane: Lane::OrgStock,
+            head: format!(r#"{{"decided_at": {decided}}}"#),
+            body: "a note of the organisation".into(),
+        };
+        let number = store.append(vec![row]).await.unwrap()[0];
+        let mut row = store.row(number).await.unwrap().unwrap();
+        row.done = true;
+        assert!(store.replace(row).await.unwrap());
+        let sync = synchronisation_on(&machine, |_| {
+            Reply::json(200, r#"{"items": [], "removed": [], "hasMore": false, "nextCursor": "c"}"#)
+        })
+        .await;
+        let mut output = Output::new(Form::People, Color::Never);
+        for (minutes, is_kept) in [(85, true), (100, false)] {
+            let going_on = watch(&app, &sync, &mut output);
+            let ended = tokio::time::timeout(Duration::from_secs(minutes * 60), going_on).await;
+            assert!(ended.is_err(), "nothing ends it");
+            assert_eq!(holds(state, "a note of the organisation"), is_kept, "after {minutes} minutes");
+            assert_eq!(store.row(number).await.unwrap().is_some(), is_kept);
+        }
+    }
+
     /// CLI-04, ERR-12, ERR-15: what ends or halts the session ends `--watch` with it.
     #[tokio::test(start_paused = true)]
     async fn nothing_is_watched_when_nothing_can_be_read() {
@@ -316,7 +398,9 @@ mod tests {
             let refusal = code.clone();
             let sync = synchronisation(move |_| Reply::problem(refusal.clone())).await;
             let mut output = Output::new(Form::People, Color::Never);
-            let failure = watch(&sync, &mut output).await.unwrap_err();
+            let home = tempfile::tempdir().unwrap();
+            let app = program(&home, &VirtualEnvironment::new(2));
+            let failure = watch(&app, &sync, &mut output).await.unwrap_err();
             assert_eq!(failure.exit(), exit, "{code}");
             assert_eq!(failure.envelope().unwrap().code, code.as_str());
         }

@@ -41,6 +41,29 @@ async fn ctrl_c_names_the_change_that_is_kept() {
     assert_eq!((next.code, &next.json()["changes"][0]["behind"]), (6, &json!(1)), "{}", next.shown());
 }
 
+/// The same for programs: a line of JSON, as of whatever else comes to nothing.
+#[tokio::test]
+async fn ctrl_c_is_told_to_programs() {
+    let desk = Desk::synced().await;
+    let mut way = Way::to(&desk.sandbox.origin(), is_change_of_stock).await;
+    let mut command = desk.command(&[&["--json"], &rifles("3pc")[..]].concat());
+    way.taken_by(&mut command);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    way.sees().await;
+    stopped(&child, "-INT").await;
+    expect![[r#"
+        exit 130
+        err| {"error":{"code":"interrupted","exit":130,"message":"change 1 is kept: `exchange outbox show 1` says what became of it","next":"look with `outbox list`"}}
+    "#]]
+    .assert_eq(&ended(child).await.shown());
+    // Where nothing was begun that could be left.
+    let (_, child) = desk.begin_login(&[]).await;
+    stopped(&child, "-INT").await;
+    let error = ended(child).await.err;
+    assert!(error.lines().any(|line| line.contains("\"message\":\"it was broken off\"")), "{error}");
+}
+
 /// Whoever waits while another run sends is told so, and that nothing was kept when it is broken off then.
 #[tokio::test]
 async fn ctrl_c_before_a_turn_keeps_nothing() {
@@ -139,7 +162,7 @@ async fn a_login_that_is_killed_once_it_is_approved_shows_nothing_of_others() {
     }
     let status = desk.json(&["status"]).await.json();
     let stock = json!({ "asOf": null, "entries": 0, "ofAnother": true });
-    assert_eq!((&status["state"], &status["areas"]["stock"]), (&json!("connected"), &stock));
+    assert_eq!((&status["state"], &status["areas"]["stock"]), (&json!("active"), &stock));
     // What the other had read a moment ago is no answer.
     let orders = Act::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
     desk.sandbox.act(MEMBER, orders).await.unwrap();

@@ -194,7 +194,7 @@ async fn a_login_is_told_though_nothing_else_can_be_read() {
     assert_eq!(told[..3], notes);
     assert!(told[3].contains("EXCHANGE_DISABLED"), "{}", ran.shown());
     let status = desk.json(&["status"]).await;
-    assert_eq!((status.code, &status.json()["state"]), (0, &Value::from("connected")));
+    assert_eq!((status.code, &status.json()["state"]), (0, &Value::from("active")));
 }
 
 /// OST-14, DEM-10: who signs in after somebody else sees nothing of theirs.

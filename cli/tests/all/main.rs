@@ -6,7 +6,10 @@ mod areas;
 mod broken_off;
 mod changes;
 mod connection;
+#[cfg(unix)]
+mod draw;
 mod files;
+mod json;
 mod kit;
 mod lists;
 #[cfg(unix)]

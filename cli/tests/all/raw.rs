@@ -49,6 +49,11 @@ async fn any_operation_can_be_called() {
     let again =
         desk.run(&["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body]).await;
     assert!(again.out.contains("idempotency-replayed: true"), "{}", again.shown());
+    // For programs the head stands in the document.
+    let args = ["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body];
+    let again = desk.json(&args).await.json();
+    assert_eq!((&again["status"], &again["body"]["applied"]), (&200.into(), &1.into()));
+    assert_eq!(again["headers"]["idempotency-replayed"], "true");
     // What breaks the contract is not sent, and is named by its place.
     let wrong = desk.run(&["api", "blueprints_write", "--body", r#"{"ops": []}"#]).await;
     assert_eq!(wrong.code, 2);
@@ -129,5 +134,5 @@ async fn a_closed_pipe_ends_no_login() {
     desk.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
     let ran = ended(child).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
-    assert_eq!(desk.json(&["status"]).await.json()["state"], "connected");
+    assert_eq!(desk.json(&["status"]).await.json()["state"], "active");
 }

@@ -96,6 +96,30 @@ async fn ctrl_c_at_a_question_changes_nothing() {
     assert_eq!(terminal.ends().await.0, 0);
 }
 
+/// Long work shows how far it is: areas that are read, and the sets that many ops are sent in.
+#[tokio::test]
+async fn long_work_shows_how_far_it_is() {
+    let desk = Desk::connected().await;
+    let mut terminal = Terminal::begin(&desk, &["sync"]);
+    terminal.shows("[====================] 4 of 4 areas: ").await;
+    assert_eq!(terminal.ends().await.0, 0);
+    let op = |quality: u32| {
+        serde_json::json!({
+            "op": "set-quantity", "material": {"name": "Sandbox Metal"}, "location": {"name": "Sandbox City Hangar"},
+            "quality": quality, "stolen": false, "expectedQuantity": {"amount": 0, "unit": "SCU"},
+            "quantity": {"amount": 1, "unit": "SCU"},
+        })
+    };
+    let ops: Vec<_> = (0..501).map(op).collect();
+    let file = desk.file("ops.json", &serde_json::Value::from(ops).to_string());
+    let mut terminal = Terminal::begin(&desk, &["stock", "change", &file]);
+    terminal.shows("[==========          ] 1 of 2 changes are sent").await;
+    assert_eq!(terminal.ends().await.0, 0);
+    // Where nobody looks there is none.
+    let ran = desk.run(&["sync"]).await;
+    assert!(!ran.err.contains("areas"), "{}", ran.shown());
+}
+
 /// What is read from the standard input can be broken off too.
 #[tokio::test]
 async fn ctrl_c_ends_what_waits_for_a_body() {

@@ -2,6 +2,7 @@
 //! answers, and a member who signs in. The tests are in `tests/all`.
 
 mod clock;
+pub mod demo;
 mod network;
 
 use exchange_client::{Error, Identity, Place, Session, api::scopes::Scope};

@@ -39,6 +39,15 @@ impl Side {
         }
     }
 
+    /// What stays undone while no test of this side names a row, and where such a test stands.
+    const fn duty(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Contract => ("which the contract must express", "generated/, schemas/ or tests/"),
+            Self::Service => ("which the service must do", "service/"),
+            Self::Client => ("which the client must do", "client/ or cli/"),
+        }
+    }
+
     /// The side that a test speaks for, by the folder it stands in.
     fn of(path: &str) -> Option<Self> {
         match path.split('/').next()? {
@@ -73,7 +82,7 @@ struct Row {
 
 /// Problems, and the areas by side and in the order of the file.
 ///
-/// Only a row that the contract must express is a problem while no test names it.
+/// A row is a problem on each of its sides on which no test names it.
 pub(super) fn check(repository: &Repository) -> (Vec<Problem>, Vec<Area>) {
     let Some(file) = repository.file(ROWS) else {
         let repair = "bring back the table of rows: | id | side | requirement |";
@@ -102,11 +111,15 @@ pub(super) fn check(repository: &Repository) -> (Vec<Problem>, Vec<Area>) {
             }
         }
     }
-    let expressed = |row: &&Row| tested.contains(&(Side::Contract, row.id.as_str()));
-    for row in rows.iter().filter(|row| row.sides.contains(&Side::Contract) && !expressed(row)) {
-        let what = format!("no test names {}, which the contract must express", row.id);
-        let repair = "name each of these rows in the doc line of the test in generated/, schemas/ or tests/ that \
-                      shows it: `/// STK-10: …`";
+    for (row, side) in rows.iter().flat_map(|row| row.sides.iter().map(move |side| (row, *side))) {
+        if tested.contains(&(side, row.id.as_str())) {
+            continue;
+        }
+        let (duty, folders) = side.duty();
+        let what = format!("no test of side {} names {}, {duty}", side.letter(), row.id);
+        let repair = format!(
+            "name each of these rows in the doc line of the test in {folders} that shows it: `/// STK-10: …`"
+        );
         problems.push(Problem::new("requirements", ROWS, what, repair).at(row.line));
     }
     (problems, areas(&rows, &tested))
@@ -201,19 +214,42 @@ mod tests {
         check(repository).0
     }
 
+    /// What the other sides of the table's rows need.
+    const OTHERS: [(&str, &str); 2] =
+        [("service/tests/all/a.rs", "// AA-01\n"), ("cli/tests/all/a.rs", "// AA-02\n")];
+
     #[test]
     fn rows_of_the_contract_need_a_test() {
         let test = "//! Tests.\n\n/// AA-01: shown.\n#[test]\nfn one() {}\n";
         assert_problems(
             problems,
-            &[(ROWS, TABLE), ("tests/tests/all/a.rs", test)],
+            &[&[(ROWS, TABLE), ("tests/tests/all/a.rs", test)], &OTHERS[..]].concat(),
             &["docs/requirements.md:7 requirements"],
         );
         assert_problems(
             problems,
-            &[(ROWS, TABLE), ("tests/tests/all/a.rs", test), ("schemas/e2e/b.test.mjs", "// BBB-01\n")],
+            &[
+                &[(ROWS, TABLE), ("tests/tests/all/a.rs", test), ("schemas/e2e/b.test.mjs", "// BBB-01\n")],
+                &OTHERS[..],
+            ]
+            .concat(),
             &[],
         );
+    }
+
+    /// A row is done on a side when a test there names it, and on no other by that.
+    #[test]
+    fn rows_of_service_and_client_need_tests_too() {
+        let contract = ("tests/tests/all/a.rs", "// AA-01, AA-02, BBB-01\n");
+        let [service, client] = OTHERS;
+        for (files, expect) in [
+            (vec![service], vec!["docs/requirements.md:6 requirements"]),
+            (vec![client], vec!["docs/requirements.md:5 requirements"]),
+            (vec![service, ("client/src/a.rs", "// AA-02\n")], vec!["docs/requirements.md:6 requirements"]),
+            (vec![service, client], Vec::new()),
+        ] {
+            assert_problems(problems, &[&[(ROWS, TABLE), contract], &files[..]].concat(), &expect);
+        }
     }
 
     #[test]
@@ -221,13 +257,13 @@ mod tests {
         let code = "//! Code.\n\n// AA-01\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    /// BBB-01\n    #[test]\n    fn b() {}\n}\n";
         assert_problems(
             problems,
-            &[(ROWS, TABLE), ("generated/src/a.rs", code)],
+            &[&[(ROWS, TABLE), ("generated/src/a.rs", code)], &OTHERS[..]].concat(),
             &["docs/requirements.md:5 requirements"],
         );
         let only = "#[cfg(test)]\nuse a;\n// AA-01, BBB-01\n";
         assert_problems(
             problems,
-            &[(ROWS, TABLE), ("generated/src/a.rs", only)],
+            &[&[(ROWS, TABLE), ("generated/src/a.rs", only)], &OTHERS[..]].concat(),
             &["docs/requirements.md:5 requirements", "docs/requirements.md:7 requirements"],
         );
     }
@@ -237,7 +273,7 @@ mod tests {
         let test = "// AA-01, BBB-01, AA-09; CC-01 and RFC-94 are somebody else's\n";
         assert_problems(
             problems,
-            &[(ROWS, TABLE), ("generated/src/tests.rs", test)],
+            &[&[(ROWS, TABLE), ("generated/src/tests.rs", test)], &OTHERS[..]].concat(),
             &["generated/src/tests.rs:1 requirements"],
         );
     }
@@ -248,7 +284,7 @@ mod tests {
         let test = "// AA-01, BBB-01\n";
         assert_problems(
             problems,
-            &[(ROWS, &table), ("generated/src/tests.rs", test)],
+            &[&[(ROWS, table.as_str()), ("generated/src/tests.rs", test)], &OTHERS[..]].concat(),
             &["docs/requirements.md:8 requirements"],
         );
     }

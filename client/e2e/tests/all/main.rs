@@ -1,6 +1,7 @@
 //! The client against the real service: rows that need both sides.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
+mod demo;
 mod feeds;
 mod schedules;
 mod session;

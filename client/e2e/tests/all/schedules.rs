@@ -39,12 +39,18 @@ const USUAL: u64 = 40;
 /// What was planted in a pool, to be looked for in files.
 const NOTE: &str = "from the last run";
 
+/// What the member writes at what they book into a pool, to be looked for there too.
+const OWN_NOTE: &str = "weighed by hand, twice";
+
 /// How a schedule went.
 #[derive(Default)]
 struct Tally {
     requests: u64,
     writes: usize,
     faults: BTreeMap<Fault, u64>,
+    /// How often a program was not started for eight days, and how often of these there were files to look into.
+    absences: u64,
+    looked_in_files: u64,
 }
 
 /// FED-03, GW-12, OST-14: whatever happens on the way, each set is carried out once, the
@@ -74,14 +80,23 @@ fn random_faults_break_nothing() {
     };
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    let Tally { requests, writes, faults } = all.into_inner().unwrap();
-    eprintln!("{count} schedules in {:?}: {requests} requests, {writes} writes, {faults:?}", begun.elapsed());
+    let Tally { requests, writes, faults, absences, looked_in_files } = all.into_inner().unwrap();
+    eprintln!(
+        "{count} schedules in {:?}: {requests} requests, {writes} writes, {absences} absences of which \
+         {looked_in_files} left files, {faults:?}",
+        begun.elapsed()
+    );
+    if count >= USUAL {
+        assert!(looked_in_files > 0, "no run looked into files that were eight days old");
+    }
 }
 
 impl Tally {
     fn add(&mut self, other: Self) {
         self.requests += other.requests;
         self.writes += other.writes;
+        self.absences += other.absences;
+        self.looked_in_files += other.looked_in_files;
         for (fault, times) in other.faults {
             *self.faults.entry(fault).or_default() += times;
         }
@@ -120,7 +135,7 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
     let sandbox = Arc::new(held(Sandbox::with(options)).await.unwrap());
     let time = Time::of(&sandbox);
     let in_files = dice.happens(25);
-    let mut both = Vec::new();
+    let (mut both, mut tally) = (Vec::new(), Tally::default());
     for name in ["desk", "laptop"] {
         both.push(Installation::install(name, &sandbox, &time, Dice(dice.roll()), in_files).await);
     }
@@ -142,9 +157,9 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
             }
             9 if dice.happens(50) => both[which].change_places().await,
             _ => {
-                if dice.happens(20) {
-                    absence(&mut both[which], &time).await;
-                }
+                absence(&mut both[which], &time).await;
+                tally.absences += 1;
+                tally.looked_in_files += u64::from(in_files);
             }
         }
         let runs = Duration::from_millis(dice.of(&[1, 700, 5_000, 60_000, 400_000]) + dice.below(1000));
@@ -152,7 +167,7 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
         tokio::join!(desk.run(runs), laptop.run(runs));
     }
     heal(&mut both).await;
-    let tally = check(&both, log, seed).await;
+    check(&both, log, seed, &mut tally).await;
     // What the member wrote stands in nobody else's account, who sat at the same machine.
     both[0].change_places().await;
     let others = both[0].fresh().await;
@@ -192,6 +207,10 @@ async fn absence(one: &mut Installation, time: &Time) {
     one.run(Duration::from_secs(1)).await;
     assert_eq!(one.pool(), 0, "internal data of the organisation outlived seven days");
     assert!(!one.has_in_files(NOTE), "its bytes did");
+    // What was not sent yet is the member's own, and no copy of anything.
+    if one.has_sent_everything().await {
+        assert!(!one.has_in_files(OWN_NOTE), "what became of a change of the pool outlived them");
+    }
     one.wire.seen().weather = weather;
 }
 
@@ -222,8 +241,7 @@ async fn heal(both: &mut [Installation]) {
     panic!("the network was well for hours, and not everything is done");
 }
 
-async fn check(both: &[Installation], log: &Log, seed: u64) -> Tally {
-    let mut tally = Tally::default();
+async fn check(both: &[Installation], log: &Log, seed: u64, tally: &mut Tally) {
     let fresh = both[0].fresh().await;
     for one in both {
         assert_eq!(
@@ -249,7 +267,6 @@ async fn check(both: &[Installation], log: &Log, seed: u64) -> Tally {
             *tally.faults.entry(*fault).or_default() += times;
         }
     }
-    tally
 }
 
 /// What there is of a quality.

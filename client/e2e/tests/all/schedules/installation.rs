@@ -25,7 +25,10 @@ use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 use exchange_service::sandbox::Sandbox;
 use tempfile::TempDir;
 
-use super::wire::{Dice, Time, Watch, Wire, held};
+use super::{
+    OWN_NOTE,
+    wire::{Dice, Time, Watch, Wire, held},
+};
 
 pub(super) const MEMBER: &str = "sandbox-member";
 /// Who signs in at the same machine now and then.
@@ -170,7 +173,8 @@ impl Installation {
             .location(place("Sandbox City Hangar").unwrap())
             .quality(Quality::new(quality).unwrap())
             .stolen(false)
-            .quantity(quantity::scu("1").unwrap());
+            .quantity(quantity::scu("1").unwrap())
+            .note(OWN_NOTE);
         let mut changes = OrgStockChanges::new();
         changes.push(book_in.build().unwrap()).unwrap();
         let entry = self.program.outbox.enqueue(changes).await.unwrap()[0];
@@ -297,6 +301,12 @@ impl Installation {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             bytes.windows(text.len()).any(|window| window == text.as_bytes())
         })
+    }
+
+    /// Whether it is known of every change of a pool what became of it.
+    pub(super) async fn has_sent_everything(&self) -> bool {
+        let entries = self.program.outbox.entries().await.unwrap();
+        entries.iter().all(|entry| entry.lane() != Lane::OrgStock || entry.state() == State::Done)
     }
 
     /// How many lots of the pools it has.

@@ -1,5 +1,7 @@
 //! The way between a client and the service, on which anything can happen, and which remembers what it saw.
 
+mod cut;
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{
@@ -143,10 +145,12 @@ pub(super) enum Fault {
     HtmlBefore,
     HtmlAfter,
     Unavailable,
+    /// The same, and the connection ends in the middle of its page.
+    UnavailableCut,
     Limited,
 }
 
-const FAULTS: [Fault; 12] = [
+const FAULTS: [Fault; 13] = [
     Fault::Refused,
     Fault::CutBefore,
     Fault::CutAfter,
@@ -158,6 +162,7 @@ const FAULTS: [Fault; 12] = [
     Fault::HtmlBefore,
     Fault::HtmlAfter,
     Fault::Unavailable,
+    Fault::UnavailableCut,
     Fault::Limited,
 ];
 
@@ -184,6 +189,7 @@ pub(super) struct Seen {
     /// How many of a hundred requests meet a fault; above 100 there is no network at all.
     pub(super) weather: u64,
     ids: HashSet<String>,
+    /// By the operation that was asked to wait, or by the server of which all were.
     not_before: HashMap<&'static str, Asked>,
     /// The machine's clock was set forward, and waits that were written down seem to be over.
     pub(super) set_forward: bool,
@@ -249,7 +255,12 @@ impl Wire {
         let spends = operation.id.starts_with("oauth.");
         let loses = !matches!(
             fault,
-            Fault::Refused | Fault::CutBefore | Fault::HtmlBefore | Fault::Unavailable | Fault::Limited
+            Fault::Refused
+                | Fault::CutBefore
+                | Fault::HtmlBefore
+                | Fault::Unavailable
+                | Fault::UnavailableCut
+                | Fault::Limited
         );
         if spends && loses && !seen.dice.happens(10) {
             return None;
@@ -273,26 +284,36 @@ impl Wire {
         if let Some(token) = header("authorization").and_then(|value| value.strip_prefix("DPoP ")) {
             seen.secrets.insert(token.to_owned());
         }
-        if let Some(Asked { until, .. }) = seen.not_before.get(operation.id).copied()
-            && now < until
-        {
-            let early = until - now;
-            seen.breaks.push(format!("{}: {early:?} earlier than it was asked to wait", operation.id));
+        for whom in [operation.id, server(operation)] {
+            if let Some(Asked { until, .. }) = seen.not_before.get(whom).copied()
+                && now < until
+            {
+                let early = until - now;
+                let id = operation.id;
+                seen.breaks.push(format!("{id}: {early:?} earlier than {whom} was asked to wait"));
+            }
+        }
+    }
+
+    /// Whoever was told to wait for so long does not come back before that.
+    fn asked(&self, whom: &'static str, wait: Duration) {
+        let now = self.0.time.passed();
+        let until = now + wait;
+        let mut seen = self.seen();
+        let before = seen.not_before.entry(whom).or_default();
+        if until > before.until {
+            *before = Asked { at: now, until };
         }
     }
 
     /// It is the client's from now on.
     fn hand(&self, operation: &'static Operation, answer: Response<Bytes>) -> Response<Bytes> {
-        let now = self.0.time.passed();
-        let mut seen = self.seen();
         let wait = answer.headers().get("retry-after").and_then(|wait| wait.to_str().ok());
         if let Some(wait) = wait.and_then(|wait| wait.parse().ok()) {
-            let until = now + Duration::from_secs(wait);
-            let before = seen.not_before.entry(operation.id).or_default();
-            if until > before.until {
-                *before = Asked { at: now, until };
-            }
+            let whom = if is_for_all(operation, &answer) { server(operation) } else { operation.id };
+            self.asked(whom, Duration::from_secs(wait));
         }
+        let mut seen = self.seen();
         if operation.id.starts_with("oauth.")
             && let Ok(body) = serde_json::from_slice::<serde_json::Value>(answer.body())
         {
@@ -351,9 +372,31 @@ impl Wire {
                 Ok(page(502, None))
             }
             Fault::Unavailable => Ok(page(503, Some(late))),
+            Fault::UnavailableCut => {
+                let came = held(cut::page(operation, late)).await;
+                // Whatever the client makes of it: this was said.
+                self.asked(server(operation), late);
+                came
+            }
             Fault::Limited => Ok(page(429, Some(late))),
         }
     }
+}
+
+/// All operations of the server that has this one: the provider and the gateway ask for themselves.
+fn server(operation: &Operation) -> &'static str {
+    if operation.id.starts_with("oauth.") { "the whole provider" } else { "the whole gateway" }
+}
+
+/// Whether an answer asks everybody to wait (CLI-02): it says that nothing works now, or, at the gateway, names no limit
+/// of its own. Limits of the provider are those of its endpoints.
+fn is_for_all(operation: &Operation, answer: &Response<Bytes>) -> bool {
+    let is_down = answer.status().is_server_error();
+    if operation.id.starts_with("oauth.") {
+        return is_down;
+    }
+    let body = serde_json::from_slice::<serde_json::Value>(answer.body()).unwrap_or_default();
+    body["code"].as_str().is_none() && (is_down || answer.status() == 429)
 }
 
 /// What a proxy says.
