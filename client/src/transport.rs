@@ -14,7 +14,14 @@ mod tests;
 #[cfg(feature = "reqwest")]
 mod wire;
 
-use std::{fmt, pin::pin, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use dpop_bound::{
@@ -50,6 +57,7 @@ use crate::{
     pace::{Going, Health, Held, Pass, Scope},
     tokens::{Grant, Tokens},
     verdict::{Judged, Verdict},
+    whose::Whose,
 };
 
 /// By so much later than it was asked to a timer comes.
@@ -122,7 +130,10 @@ impl Ticket<'_> {
 
     fn give_back(&mut self, health: Health) {
         let Some(going) = self.going.take() else { return };
-        let (now, fraction) = (self.inner.now(), self.inner.environment.fraction());
+        // Random numbers cost a call of the system.
+        let fraction =
+            if matches!(health, Health::Down { .. }) { self.inner.environment.fraction() } else { 0.0 };
+        let now = self.inner.now();
         if self.inner.road.pace().came_back(going, health, now, fraction) {
             self.inner.road.changed().notify_waiters();
         }
@@ -186,17 +197,19 @@ impl Inner {
         let mut signing: Option<session::Call> = None;
         loop {
             if course.operation.anonymous {
-                let ticket = self.pass(course).await?;
+                let (ticket, _) = self.pass(course, self.tokens.whose().as_ref()).await?;
                 let answer = self.exchange(ticket, course, course.request()).await;
                 return Ok((answer, None));
             }
             let maybe_done = course.progress.maybe_done;
             let refused = |refusal: Error| refusal.into_transport(maybe_done);
             // Who cannot sign does not wait for leave to send, nor keeps others from it while a token is refreshed.
-            self.grant(course).await?;
-            let ticket = self.pass(course).await?;
-            // Once more: the session may have halted or ended while this waited for leave.
-            let grant = self.grant(course).await?;
+            let mut grant = self.grant(course).await?;
+            let (ticket, waited) = self.pass(course, Some(&grant.whose)).await?;
+            if waited {
+                // Once more: the session may have halted or ended meanwhile.
+                grant = self.grant(course).await?;
+            }
             course.sign_by(&grant).map_err(refused)?;
             let mut call = match signing.take() {
                 Some(call) => call,
@@ -282,13 +295,9 @@ impl Inner {
         course.effort.requests += 1;
         ticket.sent = true;
         let answer = async {
-            tokio::select! {
-                biased;
-                answer = self.below.send(operation, request) => answer,
-                () = self.environment.sleep(limit) => {
-                    Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown))
-                }
-            }
+            self.within(limit, self.below.send(operation, request))
+                .await
+                .unwrap_or_else(|| Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown)))
         };
         let answer = answer.instrument(span.clone()).await;
         let answer = answer.and_then(|answer| within(answer, self.settings.max_body));
@@ -301,11 +310,25 @@ impl Inner {
         came
     }
 
-    /// Waits until a request may leave.
-    async fn pass(&self, course: &mut Course) -> Result<Ticket<'_>, TransportError> {
+    /// Waits until a request may leave; says whether it did. `whose` it is, before that.
+    async fn pass(
+        &self,
+        course: &mut Course,
+        whose: Option<&Whose>,
+    ) -> Result<(Ticket<'_>, bool), TransportError> {
+        let ticket = |going| Ticket { inner: self, going: Some(going), sent: false };
+        let begun = self.now();
+        let hearing = self.road.gates().hear(begun);
+        if hearing.is_none() {
+            let passed = self.road.pace().pass(course.operation, whose, course.patience.asked, begun);
+            if let Pass::Go(going) = passed {
+                return Ok((ticket(going), false));
+            }
+        }
+        let mut hearing = hearing;
         loop {
             let begun = self.now();
-            if let Some(hearing) = self.road.gates().hear(begun) {
+            if let Some(hearing) = hearing.take().or_else(|| self.road.gates().hear(begun)) {
                 let late = |late: Error| late.into_transport(course.progress.maybe_done);
                 self.in_time(course.deadline, hearing).await.map_err(late)?;
             }
@@ -315,7 +338,7 @@ impl Inner {
             let whose = self.tokens.whose();
             let passed = self.road.pace().pass(course.operation, whose.as_ref(), course.patience.asked, now);
             match passed {
-                Pass::Go(going) => return Ok(Ticket { inner: self, going: Some(going), sent: false }),
+                Pass::Go(going) => return Ok((ticket(going), true)),
                 Pass::Wait(until, held) => {
                     let wait = until.saturating_sub(now);
                     if until > course.deadline {
@@ -337,12 +360,24 @@ impl Inner {
 
     /// Waits for what others do, and no longer than the call may take: what they do goes on without it.
     async fn in_time<T>(&self, deadline: Duration, work: impl Future<Output = T>) -> Result<T, Error> {
+        let mut work = pin!(work);
+        if let Some(done) = at_once(work.as_mut()).await {
+            return Ok(done);
+        }
+        let rest = deadline.saturating_sub(self.now());
+        self.within(rest, work).await.ok_or_else(late)
+    }
+
+    /// What comes of something in so much time.
+    async fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        if let Some(done) = at_once(work.as_mut()).await {
+            return Some(done);
+        }
         tokio::select! {
             biased;
-            done = work => Ok(done),
-            () = self.environment.sleep(deadline.saturating_sub(self.now())) => {
-                Err(late())
-            }
+            done = work => Some(done),
+            () = self.environment.sleep(limit) => None,
         }
     }
 
@@ -414,6 +449,17 @@ pub(crate) fn within(mut answer: Response<Bytes>, most: usize) -> Result<Respons
         answer.extensions_mut().insert(Partial(fault));
     }
     Ok(answer)
+}
+
+/// What comes of something that is there at once, as most is: no timer is set for that.
+async fn at_once<F: Future>(mut work: Pin<&mut F>) -> Option<F::Output> {
+    poll_fn(|context| {
+        Poll::Ready(match work.as_mut().poll(context) {
+            Poll::Ready(done) => Some(done),
+            Poll::Pending => None,
+        })
+    })
+    .await
 }
 
 /// What a call needs came too late for it.

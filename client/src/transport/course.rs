@@ -105,7 +105,9 @@ impl Course {
         };
         let (mut head, body) = request.into_parts();
         let htu = Htu::try_from(&head.uri).map_err(|_| unusable("the call has no usable address"))?;
-        if htu.origin() != inner.gateway {
+        // Both are in the form in which they are compared.
+        let path = htu.as_str().strip_prefix(inner.gateway.as_str());
+        if !path.is_some_and(|path| path.starts_with('/')) {
             return Err(unusable("the call is meant for another server than the exchange"));
         }
         head.headers.insert(USER_AGENT, inner.user_agent.clone());
@@ -183,7 +185,8 @@ impl Course {
 
     /// What the caller gets.
     pub(super) fn result(self) -> Result<Response<Bytes>, TransportError> {
-        let id = self.correlation_id().to_owned();
+        let id = self.head.headers.get(CORRELATION_ID).cloned();
+        let id = || id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
         let (operation, maybe_done, effort) = (self.operation, self.progress.maybe_done, self.effort);
         let Some(Last { came, asked }) = self.last else {
             return Err(TransportError::new(TransportFault::Other, Delivery::NotSent));
@@ -192,25 +195,25 @@ impl Course {
             // The last request was not carried out; an earlier one may have been.
             Ok(answer) if maybe_done && !answer.status().is_success() && !came.said.is_of_this_write() => {
                 let what = "the exchange did not say what became of it";
-                let error = Error::refused(ErrorKind::OutcomeUnknown, came.said.code, answer.status(), &id);
+                let error = Error::refused(ErrorKind::OutcomeUnknown, came.said.code, answer.status(), id());
                 let error = error.saying(what).waiting(asked);
                 Err(error.into_transport(true))
             }
             Ok(answer) if came.may_be_a_copy => {
                 let what =
                     "the exchange refused the proof; if a network doubled the message, it was carried out";
-                let error = Error::refused(ErrorKind::Proof, came.said.code, answer.status(), &id);
+                let error = Error::refused(ErrorKind::Proof, came.said.code, answer.status(), id());
                 Err(error.saying(what).into_transport(true))
             }
             // It was carried out, and what became of it cannot be read.
             Ok(answer) if came.judged.verdict == Verdict::Unknown && answer.status().is_success() => {
                 let what = "the exchange gave an answer that cannot be read";
-                let error = Error::refused(ErrorKind::OutcomeUnknown, None, answer.status(), &id);
+                let error = Error::refused(ErrorKind::OutcomeUnknown, None, answer.status(), id());
                 Err(error.saying(what).into_transport(true))
             }
             Ok(answer) if came.judged.verdict == Verdict::Garbled => {
                 let what = "what answered is not the exchange";
-                let error = Error::refused(ErrorKind::Protocol, None, answer.status(), &id).saying(what);
+                let error = Error::refused(ErrorKind::Protocol, None, answer.status(), id()).saying(what);
                 Err(error.into_transport(operation.repeat != Repeat::Safe))
             }
             Ok(mut answer) => {
