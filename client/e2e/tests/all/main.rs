@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
 mod demo;
+mod examples;
 mod feeds;
 mod schedules;
 mod session;
