@@ -4,6 +4,8 @@
 mod demo;
 mod examples;
 mod feeds;
+mod files;
+mod killed;
 mod schedules;
 mod session;
 mod transport;
