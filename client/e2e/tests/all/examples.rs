@@ -26,10 +26,10 @@ macro_rules! examples {
         })+
 
         fn begin(name: &str) -> Result<(), Box<dyn Error>> {
-            match name {
-                $(stringify!($name) => $name::main(),)+
-                _ => Err(format!("there is no example {name}").into()),
-            }
+            $(if name == stringify!($name) {
+                return $name::main();
+            })+
+            Err(format!("there is no example {name}").into())
         }
 
         $(#[tokio::test]
