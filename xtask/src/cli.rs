@@ -56,11 +56,10 @@ Examples:
     /// Check the rules of the house.
     ///
     /// Hand-written Rust opens with `//!`, has at most 800 lines and no `mod.rs`; generated files
-    /// carry the generator's header; every row of docs/requirements.md that the contract must
-    /// express (side K) is named by a test; the commands of README.md exist; no path of somebody's
-    /// machine, no unfinished work, no dead link; every dependency has its reason; Cargo.lock is there;
-    /// every crate says what a registry asks.
-    /// Rows of the other sides that no test names yet are counted, not refused.
+    /// carry the generator's header; every row of docs/requirements.md is named by a test of each of
+    /// its sides; every fault of client/e2e/faults.md has tests, which are there; the commands of
+    /// README.md exist; no path of somebody's machine, no unfinished work, no dead link; every
+    /// dependency has its reason; Cargo.lock is there; every crate says what a registry asks.
     #[command(after_help = "Exit codes:
   0  every rule holds
   1  problems were found; each says file, line, and what to do
@@ -85,6 +84,18 @@ Examples:
   cargo xtask test
   cargo xtask test -- round_trip")]
     Test(TestArgs),
+    /// Run the tests of everything that can happen to a client.
+    ///
+    /// client/e2e/faults.md lists the faults, what is expected of each, and the tests that show it;
+    /// `cargo xtask tidy` sees to it that they are there. Builds what `cargo xtask test` builds.
+    #[command(after_help = "Exit codes:
+  0  tests ran, and none failed
+  1  a test failed, or none ran
+  2  the table cannot be read, or cargo cannot be started
+
+Examples:
+  cargo xtask faults")]
+    Faults,
     /// Compare generators on documents of your own.
     ///
     /// Generates a package with contract-codegen (release build, best of three), with typify and

@@ -11,6 +11,7 @@ mod compare;
 mod demo;
 mod deny;
 mod drift;
+mod faults;
 mod msrv;
 mod oracles;
 mod packages;
@@ -75,6 +76,7 @@ fn run(command: &Command, root: &Path) -> ExitCode {
         }
         Command::Tidy(args) => tidy::run(args, root).into(),
         Command::Test(args) => test::run(args, root).into(),
+        Command::Faults => faults::run(root).into(),
         Command::Compare(args) => compare::run(args, root).into(),
         Command::Suite(args) => suite::run(args, root).into(),
         Command::Oracles(args) => oracles::run(args, root).into(),

@@ -2,6 +2,7 @@
 
 mod commands;
 mod crates;
+mod faults;
 mod known;
 mod links;
 mod manifests;
@@ -50,6 +51,7 @@ fn check(repository: &Repository, known: &Known) -> (Vec<Problem>, Vec<Area>) {
     let (mut rows, areas) = requirements::check(repository);
     let mut problems = sources::check(repository);
     problems.append(&mut rows);
+    problems.extend(faults::check(repository));
     problems.extend(commands::check(repository, known));
     problems.extend(words::check(repository));
     problems.extend(links::check(repository));

@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
 mod demo;
+mod examples;
 mod feeds;
+mod files;
+mod killed;
 mod schedules;
 mod session;
 mod transport;

@@ -1,0 +1,129 @@
+//! The client's examples, run as a newcomer runs them: each as a process of its own against a sandbox, with a member who
+//! types the codes that it shows.
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::{env, error::Error, process::Stdio};
+
+use exchange_client_e2e::MEMBER;
+use exchange_service::{
+    config::Config,
+    sandbox::{Options, Sandbox},
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::Command,
+};
+
+/// What the examples share.
+#[path = "../../../examples/common/setup.rs"]
+mod common;
+
+/// Each as a module, as the build script made it, and as a test that asks for some of what it prints.
+macro_rules! examples {
+    ($($name:ident shows $($shown:literal),+;)+) => {
+        $(mod $name {
+            include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
+        })+
+
+        fn begin(name: &str) -> Result<(), Box<dyn Error>> {
+            $(if name == stringify!($name) {
+                return $name::main();
+            })+
+            Err(format!("there is no example {name}").into())
+        }
+
+        $(#[tokio::test]
+        async fn $name() {
+            shows(stringify!($name), &[$($shown),+]).await;
+        })+
+
+        const ALL: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+
+examples! {
+    catalogue shows "Sandbox Mettal may be Sandbox Metal", "a place for stock and ships: Sandbox City Hangar";
+    change_set shows "op 1 would be as asked", "op 1 is as asked", "op 2 is refused", "142.5 SCU";
+    conflict shows "is refused", "both changed the quantity", "and the exchange has it";
+    demand shows "wanted: 3 of Sandbox Helmet, craftable by you", "it is read again in ";
+    draft shows "staged a draft of kind", "[secret]";
+    envelope shows "2 blueprints, which the web import takes", "private: []", "no envelope: ";
+    errors shows "back off: nothing was sent", "a capability that is missing", "offer to sign in again";
+    feed shows "The second round:", "the end: 10 blueprints are here";
+    first_ships shows "linked: true", "created: true", "renamed: true";
+    handle_and_label shows "-> synchronise", "-> stop", "called Gaming desk", "desk:1 is no label";
+    held shows "held; the member opens a link", "[secret]", "not confirmed: 6 lots are there still";
+    org_stock shows "booked in: true", "noted and booked out: true", "1.5 SCU are left";
+    outbox shows "is decided, as asked", "1 forgotten";
+    program shows "stock: 6 changed, 0 removed", "6 lots are here for the next start";
+    sign_in shows "granted   ", "nothing is left";
+    synced_list shows "SCU of Sandbox Trade Goods at Sandbox City Hangar";
+}
+
+/// What a process of [`shows`] does; in the process of all tests there is nothing to be done.
+#[test]
+fn child() {
+    if let Ok(name) = env::var("EXAMPLE") {
+        begin(&name).unwrap();
+    }
+}
+
+/// A letter for each that the member types: `XKTB-KRNJ`.
+fn is_code(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(first, second)| {
+        [first, second]
+            .iter()
+            .all(|half| half.len() == 4 && half.bytes().all(|byte| byte.is_ascii_uppercase()))
+    })
+}
+
+/// Runs an example to its end; what stays ends when its first line was shown and nobody types any more.
+async fn shows(name: &str, shown: &[&str]) {
+    let mut config = Config::default();
+    config.limits.per_address = 100_000;
+    config.idp.password_kib = 64;
+    config.idp.password_passes = 1;
+    // Nobody has to wait for a code that is approved at once.
+    config.idp.interval_seconds = 1;
+    let sandbox = Sandbox::with(Options { config: Some(config), ..Options::default() }).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["examples::child", "--exact", "--nocapture"]).env("EXAMPLE", name);
+    command.env("EXCHANGE_SANDBOX", sandbox.origin());
+    command.env("PROGRAM_FOLDER", folder.path()).env("INSECURE_FOLDER", folder.path().join("secrets"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().unwrap();
+    let mut typed = child.stdin.take();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut told = String::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        for code in line.split_whitespace().filter(|word| is_code(word)) {
+            sandbox.approve(code, MEMBER).await.unwrap();
+        }
+        told += &line;
+        told.push('\n');
+        if told.contains(shown[0]) {
+            typed = None;
+        }
+    }
+    drop(typed);
+    let ended = child.wait().await.unwrap();
+    assert!(ended.success(), "{name} failed:\n{told}");
+    for text in shown {
+        assert!(told.contains(text), "{name} does not show {text:?}:\n{told}");
+    }
+}
+
+/// Every example is run here, and named in the README; but for the peer, which other programs run.
+#[test]
+fn no_example_is_left_out() {
+    let readme = include_str!("../../../README.md");
+    for folder in ["../examples", "../sqlite/examples"] {
+        for file in std::fs::read_dir(folder).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            let Some(name) = name.strip_suffix(".rs").filter(|name| *name != "peer_client") else { continue };
+            assert!(ALL.contains(&name), "{name} is not run");
+            assert!(readme.contains(&format!("[{name}](")), "{name} is not in the README");
+        }
+    }
+}
