@@ -47,7 +47,7 @@ pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
     page.part("Types of your own for schemas; they implement `Read` and `Serialize`.");
     page.say("[replace]");
     page.say("\"#/components/schemas/Money\" = \"crate::Money\"");
-    page.part("Traits that types derive beside their own; `*` is for all.");
+    page.part("Traits that types derive beside their own; `*` is for all, `Default` for those that can.");
     page.say("[derives]");
     page.say("\"*\" = [\"Default\"]");
     page.part("Attributes of types, and of the fields of members.");
