@@ -250,6 +250,28 @@ fn packages_of_one_workspace_compile_together() {
     compiled(&folder.0);
 }
 
+/// Who generates below a workspace hears once how the package joins it, from `init` too.
+#[test]
+fn a_package_below_a_workspace_says_how_it_joins() {
+    let folder = Folder::new("joins");
+    folder.put("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = []\nexclude = [\"out\"]\n");
+    let said = |args: &[&str]| {
+        let ran = folder.run(args).ended(0);
+        ran.err.contains("`member = true` below [output]")
+    };
+    assert!(said(&["generate", "tickets.yaml", "-o", "api"]));
+    assert!(!said(&["generate", "tickets.yaml", "-o", "api"]), "it is there already");
+    assert!(!said(&["generate", "tickets.yaml", "-o", "out/api"]), "it is excluded");
+    folder.put("joined.toml", "inputs = ['tickets.yaml']\n[output]\nmember = true\n");
+    assert!(!said(&["generate", "joined.toml", "-o", "joined"]), "it is a member");
+    folder.run(&["init", "tickets.yaml"]).ended(0);
+    let text = fs::read_to_string(folder.0.join("codegen.toml")).unwrap();
+    assert!(
+        text.contains("# There is a workspace around it.") && text.contains("# member = true\n"),
+        "{text}"
+    );
+}
+
 /// Asks the compiler about all packages of a folder, warnings included.
 fn compiled(folder: &Path) {
     let ran = Command::new(env!("CARGO"))

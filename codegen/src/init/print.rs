@@ -123,6 +123,16 @@ fn output(page: &mut Page, found: &Findings) {
     page.say("proptest = true");
     page.say("Path of contract-runtime; without it the runtime is written into the package.");
     page.say("runtime = \"../runtime\"");
+    if found.workspace {
+        page.say(
+            "There is a workspace around it. With this the package and its runtime are members of that,",
+        );
+        page.say("which `members` may have to name; without it they are a workspace of their own.");
+        page.say("member = true");
+    } else {
+        page.say("Whether the package and its runtime are members of a workspace around them.");
+        page.say("member = false");
+    }
 }
 
 fn types(page: &mut Page, found: &Findings) {
