@@ -664,6 +664,25 @@ fn report_counts_and_proves() {
     assert_eq!(report["counts"]["operations"], 2);
 }
 
+/// Each place of a mend is named, and what is nothing is said.
+#[test]
+fn report_names_every_place_of_a_mend() {
+    let folder = Folder::new("report-mends");
+    folder.put(
+        "none.yaml",
+        "openapi: 3.1.0\ninfo: { title: None, version: '1' }\npaths: {}\ntags: [{ name: a }, { name: b }]\n",
+    );
+    let action = "{ target: '$.tags[*]', update: { description: Told. } }";
+    let info = "info: { title: Tags, version: '1' }";
+    folder.put("mend.yaml", &format!("overlay: 1.0.0\n{info}\nactions: [{action}]\n"));
+    folder.put("none.toml", "inputs = ['none.yaml']\n[input]\noverlays = ['mend.yaml']\n");
+    let ran = folder.run(&["report", "none.toml"]).ended(0);
+    for words in ["updated (2 places)", "/tags/0", "/tags/1"] {
+        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    }
+    assert!(ran.out.ends_with("\nNone.\n") && !ran.out.contains("\n.\n"), "{}", ran.out);
+}
+
 /// What a base's children add stands in `extra`, unless the owner asks for an enum of them.
 #[test]
 fn report_names_bases_that_could_be_enums() {
