@@ -35,6 +35,8 @@ pub(crate) struct Scheme<'a> {
     pub(crate) kind: Kind,
     /// What the document says of it.
     pub(crate) description: Option<&'a str>,
+    /// Whether the document says anything of it.
+    pub(crate) is_declared: bool,
 }
 
 /// Methods that the struct has beside its setters.
@@ -120,13 +122,21 @@ pub fn are_asked(plan: &Plan<'_>) -> bool {
     !asked(plan).is_empty()
 }
 
-/// The declared schemes that operations ask for.
+/// The schemes that operations ask for; none unless the contract declares one of them.
+///
+/// Nobody knows what shows one that is not declared, so that it is the transport's to show: otherwise
+/// no call that asks for it could be made.
 pub(crate) fn asked<'a>(plan: &Plan<'a>) -> Vec<Scheme<'a>> {
     let names = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
-    let names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
+    let mut names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
     let declared = plan.api.security_schemes.iter();
-    let asked = declared.filter(|(name, _)| names.contains(name.as_str()));
-    asked.map(|(name, raw)| scheme(name, raw)).collect()
+    let asked = declared.filter(|(name, _)| names.remove(name.as_str()));
+    let mut asked: Vec<Scheme<'a>> = asked.map(|(name, raw)| scheme(name, raw)).collect();
+    if !asked.is_empty() {
+        let shown = |name| Scheme { name, kind: Kind::Connection, description: None, is_declared: false };
+        asked.extend(names.into_iter().map(shown));
+    }
+    asked
 }
 
 /// What one of `securitySchemes` comes to.
@@ -144,7 +154,7 @@ pub(crate) fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {
         _ => Kind::Token { token_url: text("/flows/clientCredentials/tokenUrl").to_owned() },
     };
     let description = raw.pointer("/description").and_then(Json::as_str);
-    Scheme { name, kind, description }
+    Scheme { name, kind, description, is_declared: true }
 }
 
 fn row(scheme: &Scheme<'_>) -> TokenStream {
@@ -161,9 +171,13 @@ fn row(scheme: &Scheme<'_>) -> TokenStream {
     quote!(Scheme { name: #name, kind: SchemeKind::#kind })
 }
 
-/// Alternatives as lists of indices; one that names a scheme that nobody declares is met by nobody.
+/// Alternatives as lists of indices. What is not declared is taken to be shown, so that an alternative
+/// that asks for it comes behind those whose schemes are known.
 fn requirements(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
-    let alternatives = operation.security.iter().map(|alternative| {
+    let is_unknown = |name: &str| !schemes.iter().any(|scheme| scheme.name == name && scheme.is_declared);
+    let mut alternatives: Vec<_> = operation.security.iter().collect();
+    alternatives.sort_by_key(|alternative| alternative.iter().any(|(name, _)| is_unknown(name)));
+    let alternatives = alternatives.into_iter().map(|alternative| {
         let indices = alternative.iter().map(|(name, _)| {
             let at = schemes.iter().position(|scheme| scheme.name == name);
             Literal::usize_unsuffixed(at.unwrap_or(schemes.len()))
@@ -238,6 +252,30 @@ fn setter(at: usize, scheme: &Scheme<'_>, setter: &str, taken: &mut BTreeSet<Str
 mod tests {
     use super::*;
     use crate::{generate::Project, load::Sources, plan::Side};
+
+    /// One fault costs one spot, and no call.
+    #[test]
+    fn a_scheme_that_nobody_declares_is_the_transports_to_show() {
+        let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "security": [{"nowhere": []}],
+            "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+            "paths": {"/a": {
+                "get": {"operationId": "a", "responses": {"204": {"description": ""}}},
+                "put": {"operationId": "b", "security": [{"nowhere": []}, {"key": []}], "responses": {"204": {"description": ""}}}}}}"#;
+        let contract =
+            Project::default().understand(Sources::from_texts(&[("a.json", "", document)]).unwrap());
+        let contract = contract.unwrap();
+        let project = Project::default();
+        let plan = project.plan(&contract, Side::Paths);
+        let schemes = asked(&plan);
+        let found: Vec<(&str, &Kind)> = schemes.iter().map(|scheme| (scheme.name, &scheme.kind)).collect();
+        assert_eq!(
+            found,
+            [("key", &Kind::Token { token_url: String::new() }), ("nowhere", &Kind::Connection)]
+        );
+        let asking =
+            plan.calls.iter().map(|call| requirements(call.operation, &schemes).to_string().replace(' ', ""));
+        assert_eq!(asking.collect::<Vec<_>>(), ["&[&[1]]", "&[&[0],&[1]]"]);
+    }
 
     /// Two setters of one name do not compile, and nor would a lint let `type__client` pass.
     #[test]

@@ -75,6 +75,8 @@ pub struct Findings {
     pub mounts: Vec<(String, PathBuf)>,
     /// URIs that references ask for and that nothing answers.
     pub unanswered: Vec<String>,
+    /// Whether the package will stand below a Cargo workspace, which whoever writes the file knows.
+    pub workspace: bool,
     /// Keywords that JSON Schema does not know.
     pub unknown_keywords: usize,
     /// Schemas with `properties` and without `type`.

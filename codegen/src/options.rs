@@ -39,7 +39,7 @@ pub struct Options {
     pub formats: Formats,
     /// Attributes of types and fields, those that derive among them.
     pub attributes: BTreeMap<SchemaId, Vec<String>>,
-    /// Attributes of every type.
+    /// Paths of what every type derives; `Default` where it can have one.
     pub everywhere: Vec<String>,
 }
 

@@ -6,6 +6,7 @@
 
 mod boxes;
 mod build;
+mod defaults;
 mod families;
 mod sweep;
 mod tags;
@@ -14,6 +15,7 @@ mod unions;
 mod values;
 
 pub use build::shape;
+pub(crate) use defaults::Defaults;
 pub use text::text;
 pub use unions::is_tagged;
 

@@ -221,6 +221,21 @@ pub fn apply_file(files: &Files, path: &Path, mode: Mode) -> Result<Changes, Wri
     Ok(changes)
 }
 
+/// The folder of the Cargo workspace that `folder` lies below and that does not exclude it: the nearest
+/// one, as Cargo looks for it. A manifest that cannot be read is passed over.
+#[must_use]
+pub fn workspace_around(folder: &Path) -> Option<PathBuf> {
+    let folder = std::path::absolute(folder).ok()?;
+    let workspace = |root: &Path| -> Option<toml::Table> {
+        let manifest: toml::Table = std::fs::read_to_string(root.join("Cargo.toml")).ok()?.parse().ok()?;
+        manifest.get("workspace")?.as_table().cloned()
+    };
+    let (root, workspace) = folder.ancestors().skip(1).find_map(|root| Some((root, workspace(root)?)))?;
+    let excluded = workspace.get("exclude").and_then(toml::Value::as_array);
+    let mut excluded = excluded.into_iter().flatten().filter_map(toml::Value::as_str);
+    (!excluded.any(|path| folder.starts_with(root.join(path)))).then(|| root.to_path_buf())
+}
+
 /// Equality that does not see how a checkout ends its lines.
 fn same(bytes: &[u8], content: &str) -> bool {
     if bytes == content.as_bytes() {

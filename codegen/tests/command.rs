@@ -250,6 +250,28 @@ fn packages_of_one_workspace_compile_together() {
     compiled(&folder.0);
 }
 
+/// Who generates below a workspace hears once how the package joins it, from `init` too.
+#[test]
+fn a_package_below_a_workspace_says_how_it_joins() {
+    let folder = Folder::new("joins");
+    folder.put("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = []\nexclude = [\"out\"]\n");
+    let said = |args: &[&str]| {
+        let ran = folder.run(args).ended(0);
+        ran.err.contains("`member = true` below [output]")
+    };
+    assert!(said(&["generate", "tickets.yaml", "-o", "api"]));
+    assert!(!said(&["generate", "tickets.yaml", "-o", "api"]), "it is there already");
+    assert!(!said(&["generate", "tickets.yaml", "-o", "out/api"]), "it is excluded");
+    folder.put("joined.toml", "inputs = ['tickets.yaml']\n[output]\nmember = true\n");
+    assert!(!said(&["generate", "joined.toml", "-o", "joined"]), "it is a member");
+    folder.run(&["init", "tickets.yaml"]).ended(0);
+    let text = fs::read_to_string(folder.0.join("codegen.toml")).unwrap();
+    assert!(
+        text.contains("# There is a workspace around it.") && text.contains("# member = true\n"),
+        "{text}"
+    );
+}
+
 /// Asks the compiler about all packages of a folder, warnings included.
 fn compiled(folder: &Path) {
     let ran = Command::new(env!("CARGO"))
@@ -640,6 +662,25 @@ fn report_counts_and_proves() {
         "{report}"
     );
     assert_eq!(report["counts"]["operations"], 2);
+}
+
+/// Each place of a mend is named, and what is nothing is said.
+#[test]
+fn report_names_every_place_of_a_mend() {
+    let folder = Folder::new("report-mends");
+    folder.put(
+        "none.yaml",
+        "openapi: 3.1.0\ninfo: { title: None, version: '1' }\npaths: {}\ntags: [{ name: a }, { name: b }]\n",
+    );
+    let action = "{ target: '$.tags[*]', update: { description: Told. } }";
+    let info = "info: { title: Tags, version: '1' }";
+    folder.put("mend.yaml", &format!("overlay: 1.0.0\n{info}\nactions: [{action}]\n"));
+    folder.put("none.toml", "inputs = ['none.yaml']\n[input]\noverlays = ['mend.yaml']\n");
+    let ran = folder.run(&["report", "none.toml"]).ended(0);
+    for words in ["updated (2 places)", "/tags/0", "/tags/1"] {
+        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    }
+    assert!(ran.out.ends_with("\nNone.\n") && !ran.out.contains("\n.\n"), "{}", ran.out);
 }
 
 /// What a base's children add stands in `extra`, unless the owner asks for an enum of them.

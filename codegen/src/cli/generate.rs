@@ -29,6 +29,8 @@ struct Ran {
     generated: Generated,
     output: PathBuf,
     layout: Layout,
+    /// Whether the package is to be a member of a workspace around it.
+    member: bool,
 }
 
 impl Ran {
@@ -53,8 +55,16 @@ pub(crate) fn generate(args: &GenerateArgs, screen: &Screen) -> Result<u8, Failu
     screen.step("writing the files");
     let changes = ran.apply(Mode::Write)?;
     files(&ran, &changes, screen);
+    // Once: later, whoever wants it otherwise has said so.
+    let is_new = changes.files.get("Cargo.toml") == Some(&Change::Created) && ran.layout == Layout::Crate;
+    let workspace = write::workspace_around(&ran.output).filter(|_| is_new && !ran.member);
+    if workspace.is_some() {
+        let how = "`member = true` below [output] makes it a member of the workspace around it";
+        screen.marked("apart", &format!("{} is a workspace of its own; {how}", ran.output.display()));
+    }
     summary(&ran.generated, &changes, screen, start);
     let mut object = object(&ran.generated, &changes);
+    object["workspace"] = json!(workspace);
     object["command"] = json!("generate");
     object["exit"] = json!(0);
     screen.summary(object);
@@ -93,7 +103,8 @@ fn run(args: &GenerateArgs, screen: &Screen) -> Result<Ran, Failure> {
     let output = project::output(args, &project)?;
     let generated = project.generate_with(&|what| screen.step(what))?;
     screen.diagnostics(&generated.contract.diagnostics);
-    Ok(Ran { generated, output, layout: project.config.output.layout })
+    let (layout, member) = (project.config.output.layout, project.config.output.member);
+    Ok(Ran { generated, output, layout, member })
 }
 
 /// The files that changed, or how many of each change when they are many.

@@ -6,7 +6,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use contract_codegen::init::{Findings, codegen_toml, findings};
+use contract_codegen::{
+    init::{Findings, codegen_toml, findings},
+    write::workspace_around,
+};
 use serde_json::json;
 
 use super::{
@@ -39,6 +42,7 @@ pub(crate) fn init(args: &InitArgs, screen: &Screen) -> Result<u8, Failure> {
     let folder = output.parent().unwrap_or(Path::new(""));
     let inputs: Vec<String> = args.inputs.iter().map(|input| relative(folder, input)).collect();
     found.mounts.iter_mut().for_each(|(_, path)| *path = relative(folder, path).into());
+    found.workspace = workspace_around(&folder.join(&found.package)).is_some();
     let text = codegen_toml(&found, &inputs);
     write(output, &text, args.force)
         .map_err(|error| Failure::Io(format!("cannot write {}: {error}", output.display())))?;

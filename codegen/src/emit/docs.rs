@@ -11,6 +11,7 @@ use super::{
     markdown::{markdown, sentence},
 };
 use crate::{
+    generate::is_default,
     schema::{Graph, Schema, SchemaId},
     shape::{Body, Field, Shapes, TypeDef, TypeRef},
     together::{Conj, Facts},
@@ -44,12 +45,19 @@ impl Emitter<'_> {
         paragraphs.push(format!("Schema: {}.", from.join(", ")));
         let docs = doc_lines(&paragraphs);
         let deprecated = is_deprecated(self.graph, def).then(deprecated);
-        let everywhere = self.options.map_or(&[][..], |options| &options.everywhere);
         let mut ids: BTreeSet<SchemaId> = def.conj.ids.iter().copied().collect();
         ids.extend(def.schema);
         let own = self.attributes(ids);
-        let everywhere = everywhere.iter().filter_map(|text| text.parse::<TokenStream>().ok());
-        quote!(#docs #deprecated #(#everywhere)* #own)
+        let everywhere = self.everywhere(&def.body);
+        quote!(#docs #deprecated #everywhere #own)
+    }
+
+    /// What the owner has every type derive; `Default` where the type can have it.
+    fn everywhere(&self, body: &Body) -> Option<TokenStream> {
+        let wanted = |path: &&String| !is_default(path) || self.defaults.of_body(body);
+        let paths = self.options?.everywhere.iter().filter(wanted);
+        let paths: Vec<TokenStream> = paths.filter_map(|path| path.parse().ok()).collect();
+        (!paths.is_empty()).then(|| quote!(#[derive(#(#paths),*)]))
     }
 
     /// The attributes that the owner gives.

@@ -16,7 +16,7 @@ use crate::{
     prune::{reach, seeds},
     resolve::nullable::or_null,
     schema::{Graph, SchemaId, Types},
-    shape::{Body, Shapes},
+    shape::{Body, Defaults, Shapes, TypeDef},
     together::{Conj, Facts, finite, meaning},
 };
 
@@ -79,7 +79,7 @@ impl Project {
         for selector in &config.types.unchecked {
             options.unchecked.extend(find(selector, "types.unchecked"));
         }
-        options.everywhere.extend(config.derives.get(EVERY).map(|paths| derive(paths)));
+        options.everywhere.extend(config.derives.get(EVERY).into_iter().flatten().cloned());
         for (selector, paths) in config.derives.iter().filter(|(selector, _)| *selector != EVERY) {
             for id in find(selector, "derives") {
                 options.attributes.entry(id).or_default().push(derive(paths));
@@ -132,6 +132,49 @@ const EVERY: &str = "*";
 
 fn derive(paths: &[String]) -> String {
     format!("#[derive({})]", paths.join(", "))
+}
+
+/// Whether a path that is derived is the standard library's `Default`, which no enumeration can have.
+pub(crate) fn is_default(path: &str) -> bool {
+    matches!(path.trim_start_matches("::"), "Default" | "std::default::Default" | "core::default::Default")
+}
+
+/// Asked for by name, a `Default` of an enumeration is an error; asked for everywhere it is for the
+/// types that can have it, and an error where none can.
+fn defaults(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
+    const OPTION: &str = "derives";
+    for (selector, path) in
+        config.derives.iter().flat_map(|(selector, paths)| paths.iter().map(move |path| (selector, path)))
+    {
+        if !is_default(path) {
+            continue;
+        }
+        if selector == EVERY {
+            let known = Defaults::of(shapes);
+            if !shapes.types.iter().any(|def| known.of_body(&def.body)) {
+                let message = format!("`{OPTION}` does nothing for `{path}`: no type can have it");
+                diagnostics.push(
+                    Diagnostic::error("config", message)
+                        .maybe_at(config.place(OPTION, path))
+                        .help("structs and newtypes have it whose members all have; take it out"),
+                );
+            }
+            continue;
+        }
+        let found = select(graph, selector);
+        let is_enum = |body: &Body| matches!(body, Body::Enum(_) | Body::Tagged(_) | Body::ByKind(_));
+        let names = |def: &&TypeDef| def.schema.iter().chain(&def.conj.ids).any(|id| found.contains(id));
+        if let Some(def) = shapes.types.iter().filter(|def| is_enum(&def.body)).find(names) {
+            let message = format!("`{OPTION}` asks for a `{path}` of `{}`, which is an enum", def.name);
+            let mut problem = Diagnostic::error("config", message)
+                .maybe_at(config.place(OPTION, selector))
+                .help("no value of an enum is the usual one; take it out, or write it beside the type");
+            if let Some(schema) = def.schema {
+                problem = problem.label(graph.schema(schema).place.clone(), "this is what it names");
+            }
+            diagnostics.push(problem);
+        }
+    }
 }
 
 /// Whether what `derives` and `attributes` hold is Rust.
@@ -315,6 +358,7 @@ fn dressed(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Di
 /// Every selector of `open`, `closed` and `families` that changes no type is an error.
 pub(super) fn idle(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
     dressed(config, graph, shapes, diagnostics);
+    defaults(config, graph, shapes, diagnostics);
     let decided = &shapes.decided;
     let open = config.open.iter().map(|selector| {
         (selector, "open", "answers hold it: unknown values are kept there without being asked for")
@@ -497,6 +541,20 @@ components:
             let error = read(options).unwrap_err();
             assert!(error.contains("does nothing for"), "{options}: {error}");
         }
+    }
+
+    /// `Default` of every type is for those that can have it.
+    #[test]
+    fn an_enumeration_has_no_default() {
+        read("derives = { '*' = ['Default'] }").unwrap_or_else(|e| panic!("{e}"));
+        let error =
+            read("derives = { '#/components/schemas/Kind' = ['std::default::Default'] }").unwrap_err();
+        assert!(error.contains("of `KindValue`, which is an enum"), "{error}");
+        let config: Config = toml::from_str("derives = { '*' = ['Default'] }").unwrap();
+        let sources = Sources::from_texts(&[("a.schema.json", "", r#"{"enum": ["a", "b"]}"#)]).unwrap();
+        let problems = Project { config, ..Project::default() }.understand(sources).unwrap_err();
+        let error = problems.render(false);
+        assert!(error.contains("does nothing for `Default`"), "{error}");
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
     page.part("Types of your own for schemas; they implement `Read` and `Serialize`.");
     page.say("[replace]");
     page.say("\"#/components/schemas/Money\" = \"crate::Money\"");
-    page.part("Traits that types derive beside their own; `*` is for all.");
+    page.part("Traits that types derive beside their own; `*` is for all, `Default` for those that can.");
     page.say("[derives]");
     page.say("\"*\" = [\"Default\"]");
     page.part("Attributes of types, and of the fields of members.");
@@ -123,6 +123,16 @@ fn output(page: &mut Page, found: &Findings) {
     page.say("proptest = true");
     page.say("Path of contract-runtime; without it the runtime is written into the package.");
     page.say("runtime = \"../runtime\"");
+    if found.workspace {
+        page.say(
+            "There is a workspace around it. With this the package and its runtime are members of that,",
+        );
+        page.say("which `members` may have to name; without it they are a workspace of their own.");
+        page.say("member = true");
+    } else {
+        page.say("Whether the package and its runtime are members of a workspace around them.");
+        page.say("member = false");
+    }
 }
 
 fn types(page: &mut Page, found: &Findings) {

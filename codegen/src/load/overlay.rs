@@ -171,6 +171,16 @@ impl Overlay<'_> {
                 (None, Some(source)) => copied(document, mirror, source)?,
                 (None, None) => return Err("an action must have `update`, `copy` or `remove`".to_owned()),
             };
+            let selected: Vec<(&String, &Tree)> =
+                pointers.iter().filter_map(|pointer| Some((pointer, document.at(pointer)?))).collect();
+            let mut kinds: Vec<&str> = selected.iter().map(|(_, node)| class(node)).collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            if kinds.len() > 1 {
+                let kinds = kinds.join(" and ");
+                return Err(format!("`{target}` selects {kinds}, and an update is for one of these"));
+            }
+            selected.iter().try_for_each(|(pointer, node)| fits(node, &value, true, pointer))?;
             let (mut changed, own) = (false, join(at, "update"));
             let mut hear = |pointer: &str, own: &str, placed: &Tree| {
                 forget_origins(pointer, origins);
@@ -383,8 +393,43 @@ fn last_of(pointer: &str) -> Option<(&str, Cow<'_, str>)> {
     Some((around, contract_runtime::pointer::unescape(token)?))
 }
 
-/// Overlay 1.1, 4.4.3: objects are merged, arrays get more at their end, anything else is replaced.
-/// Whether that changes anything. `hear` gets what is put somewhere, with the pointers of both.
+/// What an update does to a node decides which these are: it is merged, added to or replaced.
+fn class(node: &Tree) -> &'static str {
+    match node.value {
+        Value::Object(_) => "objects",
+        Value::Array(_) => "arrays",
+        _ => "single values",
+    }
+}
+
+/// Overlay 1.1, 4.4.3: what is of another kind than what it would be merged with is an error.
+fn fits(target: &Tree, value: &Tree, is_target: bool, pointer: &str) -> Result<(), String> {
+    match (&target.value, &value.value) {
+        (Value::Object(_), Value::Object(more)) => more.iter().try_for_each(|member| {
+            target
+                .get(&member.key)
+                .map_or(Ok(()), |known| fits(known, &member.value, false, &join(pointer, &member.key)))
+        }),
+        (Value::Array(_), Value::Array(_)) => Ok(()),
+        (Value::Array(_), _) if is_target => Ok(()),
+        (Value::Array(_) | Value::Object(_), _) | (_, Value::Array(_) | Value::Object(_)) => {
+            let (old, new) = (target.kind(), value.kind());
+            let place = if pointer.is_empty() { "the document".to_owned() } else { format!("`{pointer}`") };
+            Err(format!("{place} is {old}, and what is given is {new}: remove it first, if it is to go"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a list holds all of these: one that would get them once more has them already.
+fn holds(elements: &[Tree], more: &[Tree]) -> bool {
+    let known: Vec<_> = elements.iter().map(Tree::to_json).collect();
+    more.iter().all(|each| known.contains(&each.to_json()))
+}
+
+/// Overlay 1.1, 4.4.3: objects are merged, arrays get more at their end, anything else is replaced;
+/// an array that holds all of it is left alone. Whether that changes anything. `hear` gets what is put
+/// somewhere, with the pointers of both.
 fn update(
     target: &mut Tree,
     value: &Tree,
@@ -415,14 +460,20 @@ fn update(
             changed
         }
         (Value::Array(elements), Value::Array(more)) => {
+            if holds(elements, more) {
+                return false;
+            }
             for (at, element) in more.iter().enumerate() {
                 hear(&join(pointer, &elements.len().to_string()), &join(own, &at.to_string()), element);
                 elements.push(spanned(element.clone(), span));
             }
-            !more.is_empty()
+            true
         }
         // Overlay 1.0: what is given for a selected array is one more entry.
         (Value::Array(elements), _) if is_target => {
+            if holds(elements, std::slice::from_ref(value)) {
+                return false;
+            }
             hear(&join(pointer, &elements.len().to_string()), own, value);
             elements.push(spanned(value.clone(), span));
             true

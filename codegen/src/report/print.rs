@@ -12,7 +12,7 @@ pub(super) fn text(report: &Report, markdown: bool) -> String {
     page.heading(1, if report.title.is_empty() { "The contract" } else { &report.title });
     let counts: Vec<String> =
         report.counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect();
-    page.line(&format!("{}.", counts.join(", ")));
+    page.counted(&counts, "Nothing is generated of it.");
 
     if !report.mends.is_empty() {
         page.heading(2, "Mends by overlays");
@@ -21,9 +21,7 @@ pub(super) fn text(report: &Report, markdown: bool) -> String {
         let count = each.places.len();
         let times = if count > 1 { format!(" ({count} places)") } else { String::new() };
         page.item(&format!("{}: {}, {}{times}.", page.code(&each.file), each.what, each.how));
-        if let Some(place) = each.places.first() {
-            page.detail(place);
-        }
+        each.places.iter().for_each(|place| page.detail(place));
     }
 
     page.heading(2, "Constraints, and what enforces them");
@@ -102,7 +100,7 @@ fn proofs(report: &Report, page: &mut Page) {
         by.entry(proof.word()).or_default().push(name);
     }
     let counts: Vec<String> = by.iter().map(|(word, names)| format!("{} {word}", names.len())).collect();
-    page.line(&format!("{}.", counts.join(", ")));
+    page.counted(&counts, "None.");
     for (name, proof) in &report.proofs {
         let name = page.code(name);
         match proof {
@@ -141,6 +139,11 @@ impl Page {
 
     fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "{text}");
+    }
+
+    /// Amounts in one line, or what is said where there are none.
+    fn counted(&mut self, counts: &[String], none: &str) {
+        self.line(&if counts.is_empty() { none.to_owned() } else { format!("{}.", counts.join(", ")) });
     }
 
     fn item(&mut self, text: &str) {

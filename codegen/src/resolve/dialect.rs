@@ -204,7 +204,10 @@ fn custom(sources: &Sources, name: &str, meta: &Tree) -> Choice {
 
 #[cfg(test)]
 mod tests {
-    use crate::resolve::tests::clean;
+    use crate::{
+        resolve::tests::{clean, graph, shown},
+        schema::Gap,
+    };
 
     /// Validation 7.2.2 of 2020-12; of 2019-09 the same section, where one vocabulary has both readings.
     #[test]
@@ -224,6 +227,31 @@ mod tests {
             let found = clean(&[schema, ("meta.json", &meta)]);
             let asserted = found.schemas.iter().any(|schema| schema.asserted.is_some());
             assert_eq!(asserted, asserts, "{draft} {vocabulary}: {value}");
+        }
+    }
+
+    /// What cannot be asserted costs its spot alone, and what `not` says of it; Validation 7.2.3: names of
+    /// others are annotations.
+    #[test]
+    fn formats_that_cannot_be_asserted_are_told() {
+        let base = "https://json-schema.org/draft/2020-12";
+        let meta = format!(
+            r#"{{"$id": "https://own/meta", "$schema": "{base}/schema", "$vocabulary": {{"{base}/vocab/core": true, "{base}/vocab/format-assertion": true}}}}"#
+        );
+        for (format, said, gap) in [
+            ("regex", "unsupported /format", Gap::Check),
+            ("idn-hostname", "unsupported /format", Gap::Check),
+            ("ulid", "?ignored /format", Gap::None),
+            ("datetime", "?ignored /format", Gap::None),
+            ("int32", "", Gap::None),
+            ("date", "", Gap::None),
+        ] {
+            let schema = format!(r#"{{"$schema": "https://own/meta", "format": "{format}"}}"#);
+            let (found, problems) = graph(&[("a.json", &schema), ("meta.json", &meta)]);
+            assert_eq!(shown(&problems), said, "{format}");
+            assert!(!problems.has_fatal(), "{format}: {problems}");
+            let schema = found.schemas.iter().find(|schema| schema.place.source.0 == 0).unwrap();
+            assert_eq!((schema.gap, schema.asserted.is_some()), (gap, format == "date"), "{format}");
         }
     }
 }

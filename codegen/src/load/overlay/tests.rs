@@ -88,14 +88,39 @@ fn actions_that_change_nothing_are_refused() {
         "{target: $.a, update: {}}",
         "{target: $.list, update: []}",
         "{target: $.a.b, update: 1}",
+        "{target: $.list, update: 1}",
+        "{target: $.list, update: [2, 1]}",
+        "{target: $, update: {list: [{c: 3}]}}",
     ] {
-        let found = acted("{a: {b: 1}, list: [1]}", action);
+        let found = acted("{a: {b: 1}, list: [1, 2, {c: 3}]}", action);
         assert!(found.ends_with("has all this already at /actions/0"), "{action}: {found}");
     }
     assert_eq!(
         acted("{a: {b: 1}}", "{target: $.a.b, update: 1.0}"),
         "`$.a.b` has all this already at /actions/0"
     );
+}
+
+/// Overlay 1.1, 4.4.3: an update is of the kind of what it is merged with, and of one kind everywhere.
+#[test]
+fn updates_of_another_kind_are_refused() {
+    for (action, said) in [
+        ("{target: $.a.b, update: {c: 1}}", "`/a/b` is a number, and what is given is an object"),
+        ("{target: $, update: {a: {b: [1]}}}", "`/a/b` is a number, and what is given is an array"),
+        ("{target: $, update: {list: 3}}", "`/list` is an array, and what is given is a number"),
+        ("{target: $.a, update: [1]}", "`/a` is an object, and what is given is an array"),
+        ("{target: $, update: 3}", "the document is an object, and what is given is a number"),
+        ("{target: $.list, copy: $.a.b}", r#"{"a":{"b":1},"list":[2,1]}"#),
+        ("{target: $.a.b, update: text}", r#"{"a":{"b":"text"},"list":[2]}"#),
+        (
+            "{target: $.*, update: {c: 1}}",
+            "`$.*` selects arrays and objects, and an update is for one of these",
+        ),
+        ("{target: $..*, remove: true}", "{}"),
+    ] {
+        let found = acted("{a: {b: 1}, list: [2]}", action);
+        assert!(found.starts_with(said), "{action}: {found}");
+    }
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl<'t> Reader<'_, 't> {
         if !self.schemes.contains(name) {
             let message = format!("`components.securitySchemes` has no `{name}`");
             let problem = Diagnostic::error("unresolved-reference", message).at(place);
-            self.problems.push(problem.mended("it is asked for all the same"));
+            self.problems.push(problem.mended("it is asked for all the same, and the transport shows it"));
         }
     }
 }

@@ -66,16 +66,33 @@ impl<'t> Parser<'_, 't> {
     pub(super) fn asserted(&mut self, node: &Node<'t>, member: &Member) -> Option<Format> {
         let name = member.value.as_str().filter(|_| node.dialect.asserts)?;
         let found = Format::named(name);
-        // Validation 7.2.2: all formats of the specification; 7.2.3: those of others are annotations.
-        if found.is_none() && matches!(name, "regex" | "idn-email" | "idn-hostname") {
-            let message = format!("`{name}` cannot be asserted here, as the dialect demands");
-            self.problems.push(
-                Diagnostic::error("unsupported", message)
-                    .at(node.place(member))
-                    .help("remove the `format`, or use a dialect with the vocabulary `format-annotation`"),
-            );
+        if found.is_some() {
+            return found;
         }
-        found
+        // Validation 7.2.2: all formats of the specification; 7.2.3: those of others are annotations.
+        match name {
+            "regex" | "idn-email" | "idn-hostname" => {
+                let message = format!("`{name}` cannot be asserted here, as the dialect demands");
+                let problem = Diagnostic::error("unsupported", message)
+                    .at(node.place(member))
+                    .help("remove the `format`, or use a dialect with the vocabulary `format-annotation`");
+                self.problems.push(problem.mended("it is not asserted"));
+                self.lose(Gap::Check);
+            }
+            // OpenAPI's own say what a text or a number is for.
+            "int32" | "int64" | "uint64" | "float" | "double" | "byte" | "binary" | "password" => {}
+            _ => {
+                let message =
+                    format!("`{name}` is no format of JSON Schema: the dialect asserts nothing of it");
+                let near = nearest(name, Format::ALL.iter().map(|format| format.name()));
+                let mut problem = Diagnostic::warning("ignored", message).at(node.place(member));
+                if let Some(near) = near {
+                    problem = problem.help(format!("did you mean `{near}`?"));
+                }
+                self.problems.push(problem);
+            }
+        }
+        None
     }
 
     /// OpenAPI's `discriminator`, with the schemas of its mapping.
