@@ -31,6 +31,7 @@ use exchange_api::{
 
 use crate::{
     connection::Connection,
+    demand::DemandCadence,
     environment::Environment,
     error::{Error, ErrorKind},
     feed::{Area, Collection, Entry},
@@ -275,6 +276,27 @@ impl Replica {
         let demand =
             demand.map_err(|_| Error::new(ErrorKind::Storage, "the demand that is kept cannot be read"))?;
         Ok(Some((demand, document.at)))
+    }
+
+    /// When demand may be asked for again: as of when any process that shares this did last, also where nothing came of it
+    /// (DEM-11).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn demand_cadence(&self) -> Result<DemandCadence, Error> {
+        let asked = match self.store.demand_asked_at()? {
+            None => self.store.demand()?.map(|document| document.at),
+            asked => asked,
+        };
+        Ok(asked.map_or_else(DemandCadence::default, DemandCadence::since))
+    }
+
+    /// Notes that demand is asked for now: to be called before it is, for a failure counts too (DEM-11).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn note_demand_asked(&self, now: UnixTime) -> Result<(), Error> {
+        self.store.note_demand_asked(now)
     }
 
     /// Keeps the demand that was read for a connection, in the place of what was kept of it, and says whether it did: not
