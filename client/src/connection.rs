@@ -16,7 +16,12 @@ use semver::Version;
 
 pub use self::label::{Label, MachineNames, UnusableLabel};
 use crate::{
-    error::Error, exchange::Exchange, identity::Identity, tokens::Note, transport::Patience, whose::Whose,
+    error::Error,
+    exchange::Exchange,
+    identity::Identity,
+    tokens::Note,
+    transport::{Patience, Terms},
+    whose::Whose,
 };
 
 /// What the exchange says of this connection: the service document, read at the start of every session (SVC-07).
@@ -53,11 +58,20 @@ impl Exchange {
     /// # Errors
     /// As every call; the refusals that stop a client come from here first (SVC-06).
     pub async fn connection(&self) -> Result<Connection, Error> {
-        self.read_connection(self.settings().patience).await
+        self.read_connection(self.settings().patience, None).await
     }
 
-    async fn read_connection(&self, patience: Patience) -> Result<Connection, Error> {
-        let answer = self.api().service_document().with(patience).await?;
+    /// The same for who something is of, and for nobody else who signed in meanwhile.
+    pub(crate) async fn connection_of(&self, whose: &Whose, patience: Patience) -> Result<Connection, Error> {
+        self.read_connection(patience, Some(Terms { whose: whose.clone(), signed_at: None })).await
+    }
+
+    async fn read_connection(&self, patience: Patience, terms: Option<Terms>) -> Result<Connection, Error> {
+        let call = self.api().service_document().with(patience);
+        let answer = match terms {
+            Some(terms) => call.with(terms).await?,
+            None => call.await?,
+        };
         // The connection that was read: another may have taken its place by now.
         let of = answer.extensions.get::<Whose>().cloned().unwrap_or_default();
         let known = of.installation.as_deref().and_then(|id| id.parse().ok());
@@ -73,7 +87,7 @@ impl Exchange {
     /// What belongs to one member waits until that is known.
     pub(crate) async fn recognise(&self, patience: Patience) {
         let is_known = self.tokens().whose().is_none_or(|whose| whose.installation.is_some());
-        if !is_known && let Err(error) = self.read_connection(patience).await {
+        if !is_known && let Err(error) = self.read_connection(patience, None).await {
             tracing::debug!(%error, "it is not known yet whose the connection is");
         }
     }

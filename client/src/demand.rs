@@ -206,7 +206,9 @@ impl Exchange {
     }
 
     /// Reads the demand now, for this very connection: for a program that keeps it in a
-    /// [`Replica`](crate::Replica::keep_demand) and minds the [`DemandCadence`] itself.
+    /// [`Replica`](crate::Replica::keep_demand) and minds the [`DemandCadence`] itself, which the replica
+    /// [has](crate::Replica::demand_cadence) for all processes. Where this fails, what is kept may still be shown, with its
+    /// age.
     ///
     /// # Errors
     /// As every call; [`ErrorKind::SignInNeeded`](crate::ErrorKind::SignInNeeded) when somebody else signed in since the

@@ -15,7 +15,7 @@ use crate::{
     place::Place,
     session::Session,
     tokens::{Grant, Later, Note, Proofs, Tokens},
-    transport::{Carrier, Settings},
+    transport::{Carrier, Road, Settings},
     whose::Whose,
 };
 
@@ -156,13 +156,14 @@ pub struct ExchangeBuilder {
 
 impl ExchangeBuilder {
     /// Other clocks, another sleep, other random numbers than the session's. What the exchange asked to wait is then
-    /// remembered apart from the session, and for this value alone.
+    /// remembered apart from the session, and for this value alone, and so is how much it sends.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
     }
 
-    /// Other limits than the usual.
+    /// Other limits than the usual. All exchanges of a session send within one budget, which is that of the last that was
+    /// built: the exchange counts what a member and an address send (LIM-18).
     pub const fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
@@ -186,9 +187,9 @@ impl ExchangeBuilder {
         }
         let environment = self.environment.unwrap_or_else(|| session.environment().clone());
         // Moments of other clocks would mean nothing.
-        let shared = environment.has_clock_of(session.environment()).then(|| session.gates().clone());
+        let shared = environment.has_clock_of(session.environment()).then(|| session.road().clone());
         self.environment = Some(environment);
-        let exchange = self.built(Arc::new(session.clone()), shared.unwrap_or_default())?;
+        let exchange = self.built(Arc::new(session.clone()), shared)?;
         Ok(Exchange { session: Some(session.clone()), ..exchange })
     }
 
@@ -203,10 +204,10 @@ impl ExchangeBuilder {
     }
 
     pub(crate) fn build_with(self, tokens: Arc<dyn Tokens>) -> Result<Exchange, Error> {
-        self.built(tokens, Gates::default())
+        self.built(tokens, None)
     }
 
-    fn built(self, tokens: Arc<dyn Tokens>, gates: Gates) -> Result<Exchange, Error> {
+    fn built(self, tokens: Arc<dyn Tokens>, road: Option<Road>) -> Result<Exchange, Error> {
         let Self { place, identity, environment, settings, below } = self;
         let environment = environment.unwrap_or_else(Environment::system);
         let below = match below {
@@ -217,7 +218,8 @@ impl ExchangeBuilder {
             .map_err(|error| Error::caused(ErrorKind::Bug, "the gateway's address is none", error))?;
         let agent = identity.user_agent().clone();
         let (signer, clocks) = (Arc::clone(&tokens), environment.clone());
-        let carrier = Carrier::new(gateway, agent, below, signer, clocks, settings, gates);
+        let road = road.unwrap_or_else(|| Road::new(Gates::default(), environment.now().monotonic));
+        let carrier = Carrier::new(gateway, agent, below, signer, clocks, settings, road);
         let api = Client::new(place.gateway(), carrier);
         let handles = Arc::new(Handles::over(api.clone(), Some(Arc::clone(&tokens))));
         Ok(Exchange { place, identity, environment, settings, session: None, tokens, api, handles })

@@ -5,7 +5,10 @@ use std::{
     borrow::Cow,
     cmp::Reverse,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -16,11 +19,16 @@ use exchange_api::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::whose::{Belongs, Whose};
+use crate::{
+    tokens::Later,
+    whose::{Belongs, Whose},
+};
 
 /// A wait is handed to the next process for no longer than this: the longest that the exchange asks for is until
 /// the next day begins (LIM-19). What somebody else in its place asks for beyond it ends with the process.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// What other processes are told meanwhile is heard before a request leaves, unless it was no longer ago than this.
+const PAUSE: Duration = Duration::from_secs(1);
 /// So many waits are handed on: there are as many as codes that hold something back, and no server makes more.
 const MOST: usize = 32;
 
@@ -84,6 +92,13 @@ struct Gate {
     of: Option<Whose>,
 }
 
+impl Gate {
+    /// Whether both are about the same, of whichever length.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.scope, &self.code, &self.of) == (&other.scope, &other.code, &other.of)
+    }
+}
+
 /// Whether what was asked of one holds back who is signed in now. A new connection may be the same member's until it is
 /// known whose it is, and nobody is asked too early (CLI-02); of one that ended without a name nobody will tell.
 fn holds_back(of: &Whose, now: Option<&Whose>) -> bool {
@@ -103,6 +118,10 @@ struct Inner {
     gates: Mutex<Vec<Gate>>,
     /// What is done whenever there is more to be written down.
     hook: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// What hears of other processes.
+    hears: OnceLock<Box<dyn Fn() -> Later<'static, ()> + Send + Sync>>,
+    /// When that was done last: milliseconds of the monotonic clock, and one more; 0 when it never was.
+    heard: AtomicU64,
 }
 
 impl Gates {
@@ -113,6 +132,24 @@ impl Gates {
     /// Does this whenever the server asked for something. The first that is given counts.
     pub(crate) fn whenever_asked(&self, hook: impl Fn() + Send + Sync + 'static) {
         let _ = self.0.hook.set(Box::new(hook));
+    }
+
+    /// Hears so what other processes were told. The first that is given counts.
+    pub(crate) fn hears_by(&self, hears: impl Fn() -> Later<'static, ()> + Send + Sync + 'static) {
+        let _ = self.0.hears.set(Box::new(hears));
+    }
+
+    /// What is to be waited for before a request leaves: other processes may have been told to wait since this one looked.
+    /// Nothing where it looked a moment ago, or there are none.
+    pub(crate) fn hear(&self, now: Duration) -> Option<Later<'static, ()>> {
+        let hears = self.0.hears.get()?;
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let (now, before) = (millis(now).saturating_add(1), self.0.heard.load(Ordering::Relaxed));
+        if before != 0 && now.saturating_sub(before) < millis(PAUSE) {
+            return None;
+        }
+        self.0.heard.store(now, Ordering::Relaxed);
+        Some(hears())
     }
 
     /// The server asks to wait until a moment of the monotonic clock, in its answer to a call of somebody's.
@@ -130,9 +167,7 @@ impl Gates {
 
     fn put(&self, new: Gate) {
         let mut gates = self.list();
-        let is_same =
-            |gate: &&mut Gate| gate.scope == new.scope && gate.code == new.code && gate.of == new.of;
-        match gates.iter_mut().find(is_same) {
+        match gates.iter_mut().find(|gate| gate.is_same(&new)) {
             Some(gate) => gate.until = gate.until.max(new.until),
             None => gates.push(new),
         }
@@ -185,13 +220,16 @@ impl Gates {
         SavedGates(saved.collect())
     }
 
-    /// What an earlier process was told.
+    /// What an earlier process was told, or another one meanwhile. Of what a clock wrote that was ahead of ours nobody knows
+    /// how much is left, and where this process counted that down itself it knows better.
     pub(crate) fn restore(&self, saved: &SavedGates, now: Reading) {
         for gate in &saved.0 {
-            if let Some(left) = gate.left(now.wall) {
-                let code = gate.code.as_deref().map(Code::from);
-                let until = now.monotonic.saturating_add(left);
-                self.put(Gate { scope: gate.scope.clone(), until, code, of: gate.of.clone() });
+            let Some(left) = gate.left(now.wall) else { continue };
+            let code = gate.code.as_deref().map(Code::from);
+            let until = now.monotonic.saturating_add(left);
+            let new = Gate { scope: gate.scope.clone(), until, code, of: gate.of.clone() };
+            if !(gate.is_ahead(now.wall) && self.list().iter().any(|gate| gate.is_same(&new))) {
+                self.put(new);
             }
         }
     }

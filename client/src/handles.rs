@@ -225,7 +225,7 @@ mod tests {
         members.sign_in(&[Some("i-1")]);
         assert_eq!((handles.check("Nova").await.unwrap(), gateway.count()), (HandleCheck::Unknown, 4));
         // Signed for one, and remembered when the other is there already.
-        members.sign_in(&[Some("i-1"), Some("i-1"), Some("i-2")]);
+        members.sign_in(&[Some("i-1"), Some("i-2")]);
         handles.check("Vega").await.unwrap();
         assert_eq!(handles.confirmed("Vega").await, None);
     }

@@ -153,20 +153,20 @@ impl Folder {
         self.read(WAITS).await
     }
 
-    /// Changes that, in one step for all processes: what one was told, none forgets.
+    /// Changes that, in one step for all processes: what one was told, none forgets. Gives what was there.
     pub(crate) async fn change_waits(
         &self,
         change: impl FnOnce(SavedWaits) -> SavedWaits + Send + 'static,
-    ) -> Result<(), Error> {
+    ) -> Result<SavedWaits, Error> {
         let work = move |path: &Path| {
             // Nobody holds it for longer than this.
             let _locked = open(path, "waits.lock").and_then(|file| file.lock().map(|()| file))?;
             let before: SavedWaits = parsed(WAITS, &bytes(path, WAITS)?);
             let after = change(before.clone());
-            if after == before {
-                return Ok(());
+            if after != before {
+                durable::write(&path.join(WAITS), &serde_json::to_vec(&after)?)?;
             }
-            durable::write(&path.join(WAITS), &serde_json::to_vec(&after)?)
+            Ok(before)
         };
         self.apart(WAITS, work).await
     }

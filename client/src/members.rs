@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use dpop_bound::{AccessToken, KeyPair, ProofSigner, TokenHash};
-use exchange_api::{Contract as _, Transport, types::ServiceDocument};
+use exchange_api::{Contract as _, Transport, scopes::Scope, types::ServiceDocument};
 
 use crate::{
     connection::Connection,
@@ -24,6 +24,8 @@ pub(crate) struct Members {
     proofs: Arc<Proofs>,
     /// Whose the next grants are: all but the last are given once.
     next: Arc<Mutex<Vec<Whose>>>,
+    /// What the token was granted.
+    scopes: Arc<Mutex<Arc<[Scope]>>>,
     /// What it refuses with instead.
     pub(crate) refuses: Arc<Mutex<Option<ErrorKind>>>,
     /// Somebody disconnected in another process: what is in memory holds for a while.
@@ -38,12 +40,18 @@ impl Members {
         let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
         let proofs = Arc::new(Proofs::new(key, machine.environment()));
         let next = Arc::new(Mutex::new(vec![whose(Some("i-1"))]));
-        Self { proofs, next, refuses: Arc::default(), gone: Arc::default(), locked: Arc::default() }
+        let (scopes, refuses, gone, locked) = Default::default();
+        Self { proofs, next, scopes, refuses, gone, locked }
     }
 
     /// Each with a connection of its own; of `None` it is not known whose that is.
     pub(crate) fn sign_in(&self, installations: &[Option<&str>]) {
         *self.next.lock().unwrap() = installations.iter().copied().map(whose).collect();
+    }
+
+    /// As a refresh that brings a token for this.
+    pub(crate) fn grant(&self, scopes: &[Scope]) {
+        *self.scopes.lock().unwrap() = scopes.into();
     }
 
     pub(crate) fn disconnect_elsewhere(&self) {
@@ -133,6 +141,10 @@ impl Tokens for Members {
 
     fn whose(&self) -> Option<Whose> {
         Some(self.next.lock().unwrap()[0].clone())
+    }
+
+    fn scopes(&self) -> Arc<[Scope]> {
+        Arc::clone(&self.scopes.lock().unwrap())
     }
 
     fn is_kept<'a>(&'a self, of: &'a Whose) -> Later<'a, Result<bool, Error>> {

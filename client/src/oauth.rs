@@ -10,15 +10,11 @@ mod form;
 mod polling;
 mod scopes;
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use dpop_bound::{
-    Htu, Window,
-    clock::parse_date,
+    Htu, Origin, Window,
     session::{Answer, Call, GiveUp, Next, Turn, Why},
 };
 use exchange_api::{
@@ -31,7 +27,7 @@ use exchange_api::{
 };
 use http::{
     HeaderValue, Request, Response, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE, DATE, USER_AGENT},
+    header::{ACCEPT, CONTENT_TYPE, USER_AGENT},
 };
 use tokio::sync::Mutex;
 use tracing::Instrument as _;
@@ -53,14 +49,15 @@ use crate::{
     identity::Identity,
     place::Place,
     tokens::Proofs,
+    transport::{retry_after, say_seconds, within},
 };
 
 /// How long one transmission may take.
 const LIMIT: Duration = Duration::from_secs(20);
 /// How long a discovery document is used.
 const DOCUMENT: Duration = Duration::from_secs(24 * 3600);
-/// The largest answer that is looked at.
-const LARGEST: usize = 256 << 10;
+/// The largest answer that is read.
+pub(crate) const LARGEST: usize = 256 << 10;
 /// The provider's window for proofs (LIM-11).
 const WINDOW: Window = Window::seconds(25, 15);
 
@@ -154,8 +151,9 @@ impl Provider {
     pub(crate) async fn begin(&self, scope: &str) -> Result<DeviceAnswer, Failure> {
         let endpoints = self.endpoints().await?;
         let form = form(&[("client_id", &self.client_id), ("scope", scope)]);
-        let answer = self.send(&DEVICE, self.post(&DEVICE, &endpoints.device_authorization, form)?).await?;
-        DeviceAnswer::read(&self.issuer, success(&self.environment, &answer)?).map_err(unacceptable)
+        let answer =
+            self.send(&DEVICE, self.post(&DEVICE, &endpoints.device_authorization, form)?, None).await?;
+        DeviceAnswer::read(&self.issuer, success(&answer)?).map_err(unacceptable)
     }
 
     /// Asks whether the member decided (RFC 8628, 3.4; IDP-14).
@@ -177,13 +175,13 @@ impl Provider {
         let endpoints = self.endpoints().await?;
         let fields = [("token", token.expose()), ("token_type_hint", "refresh_token")];
         let answer = self.signed(&REVOKE, proofs, &endpoints.revocation, &fields).await?;
-        success(&self.environment, &answer).map(|_| ())
+        success(&answer).map(|_| ())
     }
 
     async fn token(&self, proofs: &Proofs, fields: &[(&str, &str)]) -> Result<TokenAnswer, Failure> {
         let endpoints = self.endpoints().await?;
         let answer = self.signed(&TOKEN, proofs, &endpoints.token, fields).await?;
-        TokenAnswer::read(success(&self.environment, &answer)?).map_err(unacceptable)
+        TokenAnswer::read(success(&answer)?).map_err(unacceptable)
     }
 
     /// Where the endpoints are: read once a day. One that was good stays so while no other can be read.
@@ -210,8 +208,8 @@ impl Provider {
     async fn discover(&self) -> Result<Endpoints, Failure> {
         let request = Request::get(endpoints::document_of(&self.issuer)).header(ACCEPT, "application/json");
         let request = request.header(USER_AGENT, &self.user_agent).body(Bytes::new());
-        let answer = self.send(&DISCOVERY, request.map_err(unusable)?).await?;
-        Endpoints::read(&self.issuer, success(&self.environment, &answer)?).map_err(|why| {
+        let answer = self.send(&DISCOVERY, request.map_err(unusable)?, None).await?;
+        Endpoints::read(&self.issuer, success(&answer)?).map_err(|why| {
             let error = Error::new(ErrorKind::Protocol, why.to_string());
             // Another issuer's document stays one; a page in its place goes away.
             match why {
@@ -258,7 +256,7 @@ impl Provider {
             };
             let mut request = self.post(operation, endpoint, form.clone())?;
             transmission.apply(None, request.headers_mut());
-            let answer = self.send(operation, request).await?;
+            let answer = self.send(operation, request, Some((proofs, call.origin()))).await?;
             let seen = Answer::from(&answer).with_body(answer.body());
             match proofs.answered(&mut call, transmission, &seen, self.environment.now()) {
                 Next::Again(Why::Nonce) => {}
@@ -274,12 +272,17 @@ impl Provider {
         }
     }
 
-    /// One transmission, in its time.
+    /// One transmission, in its time. Of an answer that asks to wait, `Retry-After` is seconds: a date is of the server's
+    /// clock, as far as that is known.
     async fn send(
         &self,
         operation: &'static Operation,
         request: Request<Bytes>,
+        known: Option<(&Proofs, &Origin)>,
     ) -> Result<Response<Bytes>, Failure> {
+        if let Some(hearing) = self.gates.hear(self.environment.now().monotonic) {
+            hearing.await;
+        }
         let now = self.environment.now().monotonic;
         if let Some((until, _)) = self.gates.hold(operation, None, now) {
             let what = "the identity provider asked to wait";
@@ -295,12 +298,16 @@ impl Provider {
                 Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown))
             }
         };
-        match answer {
-            Ok(answer) if answer.body().len() > LARGEST => {
-                Err(Failure::passing(foreign("the identity provider's answer is too large", &answer, None)))
-            }
-            Ok(answer) => {
-                self.gate(operation, &answer);
+        match answer.and_then(|answer| within(answer, LARGEST)) {
+            Ok(mut answer) => {
+                let asked = retry_after(answer.headers(), || {
+                    let now = self.environment.now();
+                    known.map_or(now.wall, |(proofs, origin)| proofs.clock(origin).now(now).time)
+                });
+                if let Some(asked) = asked {
+                    say_seconds(answer.headers_mut(), asked);
+                    self.gate(operation, answer.status(), asked);
+                }
                 Ok(answer)
             }
             Err(error) => {
@@ -314,13 +321,10 @@ impl Provider {
 impl Provider {
     /// Remembers what an answer asks for: one that says that nothing works at the moment for all, any other for its
     /// own endpoint, since each has limits of its own.
-    fn gate(&self, operation: &'static Operation, answer: &Response<Bytes>) {
-        let status = answer.status();
-        let (true, Some(asked)) =
-            (waits(status) || status.is_server_error(), retry_after(&self.environment, answer))
-        else {
+    fn gate(&self, operation: &'static Operation, status: StatusCode, asked: Duration) {
+        if !waits(status) && !status.is_server_error() {
             return;
-        };
+        }
         let scope = if status.is_server_error() { Scope::Everything } else { Scope::only(operation) };
         let until = self.environment.now().monotonic.saturating_add(asked);
         self.gates.asked(scope, None, None, until);
@@ -328,12 +332,15 @@ impl Provider {
 }
 
 /// The body of a success; a refusal in the provider's words, or in those of whatever stands before it.
-fn success<'a>(environment: &Environment, answer: &'a Response<Bytes>) -> Result<&'a [u8], Failure> {
+fn success(answer: &Response<Bytes>) -> Result<&[u8], Failure> {
     let status = answer.status();
     if status.is_success() {
         return Ok(answer.body());
     }
-    let retry_after = retry_after(environment, answer);
+    let retry_after = match RetryAfter::of(answer.headers()) {
+        Some(RetryAfter::Delay(asked)) => Some(asked),
+        _ => None,
+    };
     let Some(error) = refusal(answer.body()) else {
         let what = format!("the identity provider's place was answered for by another ({status})");
         return Err(Failure::passing(foreign(what, answer, retry_after)));
@@ -346,7 +353,7 @@ fn success<'a>(environment: &Environment, answer: &'a Response<Bytes>) -> Result
     Err(Failure { error: Error::of_oauth(error, status, retry_after), passes })
 }
 
-/// The page of a proxy, a redirection, an answer that is too large.
+/// The page of a proxy, a redirection.
 fn foreign(
     what: impl Into<std::borrow::Cow<'static, str>>,
     answer: &Response<Bytes>,
@@ -364,13 +371,6 @@ fn foreign(
 /// Whether a status asks to come back later.
 fn waits(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 425 | 429 | 503)
-}
-
-fn retry_after(environment: &Environment, answer: &Response<Bytes>) -> Option<Duration> {
-    let after = RetryAfter::of(answer.headers())?;
-    let date = answer.headers().get(DATE).and_then(|date| parse_date(date.as_bytes()));
-    let now = date.unwrap_or_else(|| environment.now().wall);
-    Some(after.from(SystemTime::UNIX_EPOCH + now.since_epoch()))
 }
 
 fn unacceptable(why: Unacceptable) -> Failure {

@@ -116,6 +116,15 @@ impl Pace {
         }
     }
 
+    /// Other limits from now on. What was used up is.
+    pub(crate) fn limit(&mut self, budget: Budget, backoff: Backoff, now: Duration) {
+        self.fill(now);
+        let burst = |budget: Budget| f64::from(budget.burst.max(1));
+        // What was used beyond a smaller one is still to be made up for.
+        self.left = (self.left + burst(budget) - burst(self.budget)).min(burst(budget));
+        (self.budget, self.backoff) = (budget, backoff);
+    }
+
     /// Whether a request of this operation may leave, for whoever is signed in.
     pub(crate) fn pass(
         &mut self,
@@ -269,6 +278,23 @@ mod tests {
         let mut pace = pace();
         assert!((119..=120).contains(&sent(&mut pace, at(0), at(60))));
         assert!((99..=100).contains(&sent(&mut pace, at(60), at(60))));
+    }
+
+    /// Who sets other limits gives nobody a second budget.
+    #[test]
+    fn other_limits_give_nothing_anew() {
+        let mut pace = pace();
+        let burst = |burst| Budget { burst, ..Budget::default() };
+        assert_eq!(sent(&mut pace, at(0), Duration::from_nanos(1)), 20);
+        for more in [20, 30, 20, 5, 20] {
+            pace.limit(burst(more), Backoff::default(), at(0));
+        }
+        assert!(until(&mut pace, READ, 0).is_some());
+        pace.limit(burst(30), Backoff::default(), at(0));
+        assert_eq!(sent(&mut pace, at(0), Duration::from_nanos(1)), 10);
+        let slow = Budget { per_minute: 6, burst: 30 };
+        pace.limit(slow, Backoff::default(), at(0));
+        assert_eq!(until(&mut pace, READ, 0), Some(10));
     }
 
     /// ERR-09: more slowly, for a minute after what was asked for.

@@ -16,7 +16,12 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    marker::PhantomData,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use dpop_bound::UnixTime;
 use exchange_api::{
@@ -26,6 +31,8 @@ use exchange_api::{
 
 use crate::{
     connection::Connection,
+    demand::DemandCadence,
+    environment::Environment,
     error::{Error, ErrorKind},
     feed::{Area, Collection, Entry},
     session::LocalData,
@@ -51,9 +58,14 @@ const AHEAD: Duration = Duration::from_secs(3600);
 const AT_ONCE: usize = 512;
 
 /// What a program reads. Cloning shares it.
+///
+/// What is of the organisation is not shown any more from the moment on in which it is 7 days old (OST-14), also before
+/// anybody [forgot](Self::expire) it: by the clocks of the [`Sync`](crate::sync::Sync) that keeps it, or those that it was
+/// [given](Self::with_clocks). One that has neither shows what was not forgotten yet.
 #[derive(Clone)]
 pub struct Replica {
     store: Arc<dyn ReplicaStore>,
+    clocks: Arc<OnceLock<Environment>>,
 }
 
 /// How much of an area is here, and how old it may be.
@@ -83,7 +95,14 @@ impl Replica {
     /// What lies in this store.
     #[must_use]
     pub fn new(store: impl ReplicaStore) -> Self {
-        Self { store: Arc::new(store) }
+        Self { store: Arc::new(store), clocks: Arc::default() }
+    }
+
+    /// By whose clocks what it has grows old. The first that are given count, for all clones.
+    #[must_use]
+    pub fn with_clocks(self, environment: &Environment) -> Self {
+        let _ = self.clocks.set(environment.clone());
+        self
     }
 
     /// What lies in memory, and goes with the program.
@@ -131,6 +150,7 @@ impl Replica {
             after: None,
             ahead: Vec::new().into_iter(),
             more: true,
+            since: None,
             entry: PhantomData,
         }
     }
@@ -172,6 +192,9 @@ impl Replica {
     /// # Errors
     /// [`ErrorKind::Storage`].
     pub fn entry<E: Entry>(&self, key: &str) -> Result<Option<E>, Error> {
+        if self.is_over(self.since(E::AREA)?) {
+            return Ok(None);
+        }
         self.store.entry(E::AREA, key)?.map(|row| E::of_row(&row)).transpose()
     }
 
@@ -180,6 +203,9 @@ impl Replica {
     /// # Errors
     /// [`ErrorKind::Storage`].
     pub fn count(&self, area: Area) -> Result<u64, Error> {
+        if self.is_over(self.since(area)?) {
+            return Ok(0);
+        }
         self.store.count(area)
     }
 
@@ -252,6 +278,27 @@ impl Replica {
         Ok(Some((demand, document.at)))
     }
 
+    /// When demand may be asked for again: as of when any process that shares this did last, also where nothing came of it
+    /// (DEM-11).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn demand_cadence(&self) -> Result<DemandCadence, Error> {
+        let asked = match self.store.demand_asked_at()? {
+            None => self.store.demand()?.map(|document| document.at),
+            asked => asked,
+        };
+        Ok(asked.map_or_else(DemandCadence::default, DemandCadence::since))
+    }
+
+    /// Notes that demand is asked for now: to be called before it is, for a failure counts too (DEM-11).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn note_demand_asked(&self, now: UnixTime) -> Result<(), Error> {
+        self.store.note_demand_asked(now)
+    }
+
     /// Keeps the demand that was read for a connection, in the place of what was kept of it, and says whether it did: not
     /// when the replica is not that connection's, which [`Sync::session`](crate::sync::Sync::session) makes it, or is not
     /// any more (DEM-10). One that is withheld has no lines, whatever it holds (DEM-07).
@@ -278,6 +325,37 @@ impl Replica {
         self.store.keep_demand(&Document { at: now, body: body.into() }, of)
     }
 
+    /// Since when what is kept of an area is, where that is the organisation's.
+    fn since(&self, area: Area) -> Result<Option<UnixTime>, Error> {
+        if !area.is_of_organisation() {
+            return Ok(None);
+        }
+        Ok(self.store.kept(area)?.since)
+    }
+
+    /// Whether what is kept since then is too old to be shown.
+    fn is_over(&self, since: Option<UnixTime>) -> bool {
+        since.is_some()
+            && self.clocks.get().is_some_and(|environment| is_expired(since, environment.now().wall))
+    }
+
+    /// When something of the organisation has to be forgotten next: [`expire`](Self::expire) is to be called then.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`].
+    pub fn expires_at(&self) -> Result<Option<UnixTime>, Error> {
+        let since = Collection::OF_ORGANISATION.map(|collection| self.kept_since(collection));
+        let since = since.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        Ok(since.into_iter().flatten().min().map(|since| since + ORGANISATION_FOR))
+    }
+
+    fn kept_since(&self, collection: Collection) -> Result<Option<UnixTime>, Error> {
+        match collection {
+            Collection::Area(area) => self.since(area),
+            Collection::Demand => Ok(self.store.demand()?.map(|document| document.at)),
+        }
+    }
+
     /// Forgets what is of the organisation and older than 7 days, its bytes too, and says what that was (LIM-38,
     /// OST-14, DEM-10). To be called at start and by timer, also while there is no network; [`Sync`](crate::sync::Sync) does.
     ///
@@ -286,11 +364,7 @@ impl Replica {
     pub fn expire(&self, now: UnixTime) -> Result<Vec<Forgotten>, Error> {
         let mut expired = Vec::new();
         for collection in Collection::OF_ORGANISATION {
-            let since = match collection {
-                Collection::Area(area) => self.store.kept(area)?.since,
-                Collection::Demand => self.store.demand()?.map(|document| document.at),
-            };
-            if is_expired(since, now) {
+            if is_expired(self.kept_since(collection)?, now) {
                 expired.push(collection);
             }
         }
@@ -340,14 +414,24 @@ impl fmt::Debug for Replica {
 }
 
 /// The entries of an area, by key, read from the store some hundred at a time. What is committed meanwhile is seen
-/// or not; no entry is seen twice. After an error it ends.
+/// or not; no entry is seen twice. After an error it ends, and what is the organisation's when it is 7 days old (OST-14).
 #[derive(Clone, Debug)]
 pub struct Entries<E> {
     replica: Replica,
     after: Option<Box<str>>,
     ahead: std::vec::IntoIter<Row>,
     more: bool,
+    /// Since when those ahead are kept, where they are the organisation's.
+    since: Option<UnixTime>,
     entry: PhantomData<fn() -> E>,
+}
+
+impl<E: Entry> Entries<E> {
+    /// The next ones, and since when they are kept. That is read first: what is committed in between is younger.
+    fn read_on(&mut self) -> Result<Vec<Row>, Error> {
+        self.since = self.replica.since(E::AREA)?;
+        self.replica.store.entries(E::AREA, self.after.as_deref(), AT_ONCE)
+    }
 }
 
 impl<E: Entry> Iterator for Entries<E> {
@@ -358,7 +442,7 @@ impl<E: Entry> Iterator for Entries<E> {
             Some(row) => row,
             None if !self.more => return None,
             None => {
-                match self.replica.store.entries(E::AREA, self.after.as_deref(), AT_ONCE) {
+                match self.read_on() {
                     Ok(rows) => {
                         self.more = rows.len() == AT_ONCE;
                         self.after = rows.last().map(|row| row.key.clone());
@@ -372,6 +456,10 @@ impl<E: Entry> Iterator for Entries<E> {
                 self.ahead.next()?
             }
         };
+        if self.replica.is_over(self.since) {
+            (self.more, self.ahead) = (false, Vec::new().into_iter());
+            return None;
+        }
         let entry = E::of_row(&row);
         if entry.is_err() {
             (self.more, self.ahead) = (false, Vec::new().into_iter());

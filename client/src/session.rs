@@ -30,7 +30,6 @@ use crate::{
     credentials::{CredentialStore, Owner, Vault},
     environment::Environment,
     error::{Error, ErrorKind},
-    gates::Gates,
     identity::Identity,
     keys::{KeySource, StoredKey},
     lock::{Folder, Notes},
@@ -38,6 +37,7 @@ use crate::{
     place::Place,
     state::SessionState,
     tokens::{Grant, Later, Note, Proofs, Tokens},
+    transport::Road,
     whose::Whose,
 };
 
@@ -118,7 +118,7 @@ impl SessionBuilder {
     }
 
     /// What carries requests to the identity provider. It must resend nothing by itself and follow no redirect;
-    /// the default is the runtime's plain transport (feature `reqwest`).
+    /// the default is the runtime's plain transport (feature `reqwest`), which reads answers of up to 256 KiB.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
@@ -141,7 +141,7 @@ impl SessionBuilder {
         let provider = Provider::new(&place, &identity, transport, environment.clone());
         let inside = Inside::new(place, identity, environment, vault, keys, provider, folder);
         let inside = Arc::new(inside);
-        inside.write_waits_down();
+        inside.share_waits();
         inside.open().await?;
         Ok(Session(inside))
     }
@@ -149,10 +149,7 @@ impl SessionBuilder {
 
 #[cfg(feature = "reqwest")]
 fn plain() -> Result<Arc<dyn Transport>, Error> {
-    match exchange_api::runtime::client::ReqwestTransport::new() {
-        Ok(transport) => Ok(Arc::new(transport)),
-        Err(error) => Err(Error::of_transport(error)),
-    }
+    Ok(Arc::new(crate::transport::wire(crate::oauth::LARGEST)?))
 }
 
 #[cfg(not(feature = "reqwest"))]
@@ -192,9 +189,10 @@ impl Session {
         &self.0.environment
     }
 
-    /// What the gateway asked to wait, of whichever exchange of this session it asked it.
-    pub(crate) fn gates(&self) -> &Gates {
-        &self.0.gateway
+    /// What all exchanges of this session send by: what the gateway asked to wait, of whichever it asked it, and how much
+    /// leaves at all.
+    pub(crate) fn road(&self) -> &Road {
+        &self.0.road
     }
 
     /// What it is now.
@@ -308,6 +306,10 @@ impl Tokens for Session {
 
     fn whose(&self) -> Option<Whose> {
         self.0.held().whose()
+    }
+
+    fn scopes(&self) -> Arc<[Scope]> {
+        self.0.scopes()
     }
 
     fn is_kept<'a>(&'a self, of: &'a Whose) -> Later<'a, Result<bool, Error>> {

@@ -5,6 +5,7 @@
 //! stops all of them.
 
 mod join;
+mod look;
 mod schedule;
 mod status;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use exchange_api::{
 use tokio::sync::{Mutex, Notify, broadcast, watch};
 use tracing::Instrument as _;
 
+use look::Looked;
 pub use schedule::{EVERY, Next, Schedule, Trouble};
 pub use status::{AreaStatus, Doing, SyncStatus};
 
@@ -50,6 +52,9 @@ const PAGE: i64 = 500;
 
 /// So often a replica is taken over that another program writes to at that moment: it stops at its next commit.
 const TAKEOVERS: u32 = 8;
+
+/// The least that a timer waits.
+const TICK: Duration = Duration::from_millis(1);
 
 /// So many events wait for one who listens slowly, who is told when some were missed.
 const EVENTS: usize = 256;
@@ -81,6 +86,10 @@ struct Inner {
     schedule: std::sync::Mutex<Schedule>,
     /// Never locked before the schedule, where both are.
     session: std::sync::Mutex<Session>,
+    /// Held by whoever begins one.
+    sessions: Mutex<()>,
+    /// What this token does not let anybody read, and is still kept.
+    lost: std::sync::Mutex<Vec<Collection>>,
     /// How often it was noted whose the replica is.
     noted: AtomicU64,
     /// After how many of those times the connection was found to be kept still.
@@ -99,6 +108,11 @@ struct Session {
     number: u64,
     reader: Reader,
     whose: Whose,
+    /// The areas that can be read.
+    areas: Vec<Area>,
+    /// Whether demand can.
+    demand: bool,
+    looked: Looked,
 }
 
 #[derive(Default)]
@@ -142,6 +156,7 @@ impl Sync {
         environment: Environment,
         exchange: Option<Exchange>,
     ) -> Self {
+        let replica = replica.with_clocks(&environment);
         Self(Arc::new(Inner {
             api,
             replica,
@@ -149,6 +164,8 @@ impl Sync {
             exchange,
             schedule: std::sync::Mutex::new(Schedule::new(every)),
             session: std::sync::Mutex::default(),
+            sessions: Mutex::default(),
+            lost: std::sync::Mutex::default(),
             noted: AtomicU64::new(0),
             confirmed: AtomicU64::new(0),
             feeds: Mutex::default(),
@@ -179,7 +196,8 @@ impl Sync {
     /// A session begins: every area that its token can read is due at once (LIM-17), and what is of the organisation
     /// and too old, or not to be read with this token at all, is forgotten. So is everything that is another
     /// installation's: it may be another member's, and is not shown for one moment more. To be called after every
-    /// sign-in, at every start and whenever the capabilities are others, before anything of the replica is shown.
+    /// sign-in, at every start and whenever the capabilities are others, before anything of the replica is shown. While
+    /// [`run`](Self::run) is polled it looks itself whether they are, where [`Exchange::sync`] made this.
     ///
     /// From now on the replica is this connection's: whoever still reads for one of before stops, here and in other
     /// processes.
@@ -190,30 +208,63 @@ impl Sync {
     /// forgotten, nothing read, and nothing is to be shown before it can. [`ErrorKind::SignInNeeded`]: this connection is
     /// not kept any more, as somebody disconnected or signed in anew since it was read.
     pub async fn session(&self, connection: &Connection) -> Result<Vec<Forgotten>, Error> {
-        let session = Session { number: 0, reader: Reader::of(connection), whose: connection.whose() };
+        let _alone = self.0.sessions.lock().await;
+        self.begin(connection).await
+    }
+
+    async fn begin(&self, connection: &Connection) -> Result<Vec<Forgotten>, Error> {
+        let at = self.monotonic();
+        let session = Session {
+            number: 0,
+            reader: Reader::of(connection),
+            whose: connection.whose(),
+            areas: Area::ALL.into_iter().filter(|area| connection.can(&area.scope())).collect(),
+            demand: connection.can(&Scope::ExchangeDemandRead),
+            looked: self.looked(at),
+        };
         let mut told = self.take_over(&session).await?;
+        let reader = session.reader.clone();
+        *locked(&self.0.lost) = session.lost();
         {
             let mut schedule = locked(&self.0.schedule);
             let mut now = locked(&self.0.session);
+            schedule.session(session.areas.iter().copied(), at);
             *now = Session { number: now.number + 1, ..session };
-            let areas = Area::ALL.into_iter().filter(|area| connection.can(&area.scope()));
-            schedule.session(areas, self.monotonic());
-        }
-        let mut lost = Vec::new();
-        if !connection.can(&Area::OrgStock.scope()) {
-            lost.push(Collection::Area(Area::OrgStock));
-        }
-        if !connection.can(&Scope::ExchangeDemandRead) {
-            lost.push(Collection::Demand);
         }
         self.0.woken.notify_one();
+        self.strip(reader).await?;
         told.extend(self.expire().await?);
-        if !lost.is_empty() {
-            let replica = self.0.replica.clone();
-            told.extend(blocking(move || replica.store().forget(&lost, OwnerNote::Stays)).await?);
-        }
         told.retain(|forgotten| forgotten.entries > 0);
         Ok(told)
+    }
+
+    /// What is kept of holders goes with the scope for it (OST-10), before any page is read: what keeps pages from coming
+    /// would keep it here.
+    async fn strip(&self, reader: Reader) -> Result<(), Error> {
+        if reader.details {
+            return Ok(());
+        }
+        let replica = self.0.replica.clone();
+        let stripped = blocking(move || {
+            let store = replica.store();
+            for _ in 0..TAKEOVERS {
+                let kept = store.kept(Area::OrgStock)?;
+                if !kept.reader.details {
+                    return Ok(Vec::new());
+                }
+                if let Outcome::Done(tally) = store.commit(&Commit::without_details(Area::OrgStock, &kept))? {
+                    return Ok(tally.stripped);
+                }
+            }
+            Err(keeps_writing())
+        });
+        let changed = stripped.await?;
+        if !changed.is_empty() {
+            let event = PageEvent { changed, ..PageEvent::of(Area::OrgStock, Phase::Feed) };
+            // Nobody has to listen.
+            let _ = self.0.events.send(event);
+        }
+        Ok(())
     }
 
     /// Makes the replica this session's: forgets everything, if anything that is kept is not, and notes whose it is in
@@ -232,7 +283,7 @@ impl Sync {
                     return Ok(told);
                 }
             }
-            Err(Error::new(ErrorKind::Storage, "another program keeps writing to the replica"))
+            Err(keeps_writing())
         })
         .await?;
         self.is_still_kept(session).await?;
@@ -360,28 +411,46 @@ impl Sync {
         };
         let read = read.instrument(span).await;
         drop(begun);
+        if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::ScopeMissing) {
+            self.lost(area, &session).await;
+        }
         self.ended(area, &session, &read);
         read
     }
 
     /// Reads what is due, when it is due, and forgets what is too old, for as long as it is polled. It never ends of
     /// its own accord; trouble is in [`status`](Self::status).
+    ///
+    /// Every 5 minutes, and whenever a refresh brought a token for something else, it looks what the token can read
+    /// (SVC-07), where [`Exchange::sync`] made this; if that is something else than before, it begins the
+    /// [`session`](Self::session) anew. So what a capability showed goes with it (OST-10, OST-14).
     pub async fn run(&self) {
         tokio::join!(self.read_when_due(), self.keep_expiring());
     }
 
-    /// Also while a feed is read that has no end (OST-14).
+    /// Also while a feed is read that has no end, and at the moment itself (OST-14).
     async fn keep_expiring(&self) {
         loop {
-            if let Err(error) = self.expire().await {
-                tracing::warn!(%error, "what is too old could not be forgotten yet");
-            }
-            self.0.environment.sleep(EVERY).await;
+            let replica = self.0.replica.clone();
+            let next = match self.expire().await {
+                Ok(_) => blocking(move || replica.expires_at()).await,
+                Err(error) => Err(error),
+            };
+            let wait = match next {
+                Ok(Some(next)) => next.saturating_since(self.now()).clamp(TICK, EVERY),
+                Ok(None) => EVERY,
+                Err(error) => {
+                    tracing::warn!(%error, "what is too old could not be forgotten yet");
+                    EVERY
+                }
+            };
+            self.0.environment.sleep(wait).await;
         }
     }
 
     async fn read_when_due(&self) {
         loop {
+            self.look().await;
             let next = locked(&self.0.schedule).next(self.monotonic());
             let wait = match next {
                 Next::Read(area, asked) => {
@@ -392,6 +461,8 @@ impl Sync {
                 Next::Wait(time) => time,
                 Next::Nothing => EVERY,
             };
+            let looks = self.looks_at().map(|at| at.saturating_sub(self.monotonic()));
+            let wait = looks.map_or(wait, |looks| wait.min(looks));
             tokio::select! {
                 () = self.0.environment.sleep(wait) => {}
                 () = self.0.woken.notified() => {}
@@ -544,9 +615,22 @@ impl Sync {
         self.0.status.send_modify(|status| status.of_mut(area).doing = doing);
     }
 
+    /// Forgets what is too old, and what is not to be read any more.
     async fn expire(&self) -> Result<Vec<Forgotten>, Error> {
-        let (replica, now) = (self.0.replica.clone(), self.now());
-        blocking(move || replica.expire(now)).await
+        let (inner, now) = (Arc::clone(&self.0), self.now());
+        blocking(move || {
+            let expired = inner.replica.expire(now);
+            let lost = locked(&inner.lost).clone();
+            let mut told = Vec::new();
+            if !lost.is_empty() {
+                told = inner.replica.store().forget(&lost, OwnerNote::Stays)?;
+                locked(&inner.lost).retain(|collection| !lost.contains(collection));
+            }
+            let mut all = expired?;
+            all.extend(told);
+            Ok(all)
+        })
+        .await
     }
 
     fn now(&self) -> UnixTime {
@@ -610,6 +694,10 @@ fn note_owner(store: &dyn ReplicaStore, reader: &Reader, noted: &AtomicU64) -> R
         }
     }
     Ok(true)
+}
+
+fn keeps_writing() -> Error {
+    Error::new(ErrorKind::Storage, "another program keeps writing to the replica")
 }
 
 /// Nothing that is done under these locks can panic.

@@ -4,6 +4,7 @@
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use dpop_bound::{AccessToken, ProofSigner, TokenHash};
+use exchange_api::scopes::Scope;
 
 use crate::{environment::Environment, error::Error, whose::Whose};
 
@@ -53,6 +54,11 @@ pub(crate) trait Tokens: Send + Sync {
 
     /// Whose the calls are that are signed now, as far as this process knows; nothing when nobody is signed in.
     fn whose(&self) -> Option<Whose>;
+
+    /// What the token was granted, as far as this process knows: it may be another after a refresh (IDP-17).
+    fn scopes(&self) -> Arc<[Scope]> {
+        Arc::default()
+    }
 
     /// Whether this connection is still the one that is kept, for every process: nobody disconnected or signed in anew.
     /// Fails when the secret store cannot be asked.

@@ -6,6 +6,7 @@
 
 mod course;
 mod progress;
+mod road;
 mod settings;
 mod terms;
 #[cfg(test)]
@@ -15,8 +16,10 @@ mod wire;
 
 use std::{
     fmt,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
     time::Duration,
 };
 
@@ -28,13 +31,11 @@ use dpop_bound::{
 };
 use exchange_api::runtime::{
     operation::{Operation, Repeat},
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+    transport::{Delivery, Partial, Sending, Transport, TransportError, TransportFault},
 };
 use http::{HeaderValue, Request, Response};
-use tokio::sync::Notify;
 use tracing::{Instrument as _, Span, field};
 
-pub(crate) use self::terms::Terms;
 #[cfg(feature = "reqwest")]
 pub(crate) use self::wire::wire;
 pub use self::{
@@ -45,13 +46,18 @@ use self::{
     course::{Came, Course},
     progress::Next,
 };
+pub(crate) use self::{
+    course::{retry_after, say_seconds},
+    road::Road,
+    terms::Terms,
+};
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind, kind_of},
-    gates::Gates,
-    pace::{Going, Health, Held, Pace, Pass, Scope},
+    pace::{Going, Health, Held, Pass, Scope},
     tokens::{Grant, Tokens},
     verdict::{Judged, Verdict},
+    whose::Whose,
 };
 
 /// By so much later than it was asked to a timer comes.
@@ -72,13 +78,11 @@ struct Inner {
     user_agent: HeaderValue,
     gateway: Origin,
     settings: Settings,
-    pace: Mutex<Pace>,
-    /// The pace became another: whoever waits looks again.
-    changed: Notify,
+    road: Road,
 }
 
 impl Carrier {
-    /// Sends to this origin alone, by `gates`: what it asked for before, and where that is remembered from now on.
+    /// Sends to this origin alone, by a road that takes on these settings.
     pub(crate) fn new(
         gateway: Origin,
         user_agent: HeaderValue,
@@ -86,11 +90,10 @@ impl Carrier {
         tokens: Arc<dyn Tokens>,
         environment: Environment,
         settings: Settings,
-        gates: Gates,
+        road: Road,
     ) -> Self {
-        let pace = Pace::new(settings.budget, settings.backoff, gates, environment.now().monotonic);
-        let (pace, changed) = (Mutex::new(pace), Notify::new());
-        Self(Arc::new(Inner { below, tokens, environment, user_agent, gateway, settings, pace, changed }))
+        let road = road.limited(&settings, environment.now().monotonic);
+        Self(Arc::new(Inner { below, tokens, environment, user_agent, gateway, settings, road }))
     }
 }
 
@@ -127,9 +130,12 @@ impl Ticket<'_> {
 
     fn give_back(&mut self, health: Health) {
         let Some(going) = self.going.take() else { return };
-        let (now, fraction) = (self.inner.now(), self.inner.environment.fraction());
-        if self.inner.pace().came_back(going, health, now, fraction) {
-            self.inner.changed.notify_waiters();
+        // Random numbers cost a call of the system.
+        let fraction =
+            if matches!(health, Health::Down { .. }) { self.inner.environment.fraction() } else { 0.0 };
+        let now = self.inner.now();
+        if self.inner.road.pace().came_back(going, health, now, fraction) {
+            self.inner.road.changed().notify_waiters();
         }
     }
 }
@@ -191,17 +197,19 @@ impl Inner {
         let mut signing: Option<session::Call> = None;
         loop {
             if course.operation.anonymous {
-                let ticket = self.pass(course).await?;
+                let (ticket, _) = self.pass(course, self.tokens.whose().as_ref()).await?;
                 let answer = self.exchange(ticket, course, course.request()).await;
                 return Ok((answer, None));
             }
             let maybe_done = course.progress.maybe_done;
             let refused = |refusal: Error| refusal.into_transport(maybe_done);
             // Who cannot sign does not wait for leave to send, nor keeps others from it while a token is refreshed.
-            self.grant(course).await?;
-            let ticket = self.pass(course).await?;
-            // Once more: the session may have halted or ended while this waited for leave.
-            let grant = self.grant(course).await?;
+            let mut grant = self.grant(course).await?;
+            let (ticket, waited) = self.pass(course, Some(&grant.whose)).await?;
+            if waited {
+                // Once more: the session may have halted or ended meanwhile.
+                grant = self.grant(course).await?;
+            }
             course.sign_by(&grant).map_err(refused)?;
             let mut call = match signing.take() {
                 Some(call) => call,
@@ -287,20 +295,12 @@ impl Inner {
         course.effort.requests += 1;
         ticket.sent = true;
         let answer = async {
-            tokio::select! {
-                biased;
-                answer = self.below.send(operation, request) => answer,
-                () = self.environment.sleep(limit) => {
-                    Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown))
-                }
-            }
+            self.within(limit, self.below.send(operation, request))
+                .await
+                .unwrap_or_else(|| Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown)))
         };
-        let answer = answer.instrument(span.clone()).await.and_then(|answer| {
-            if answer.body().len() > self.settings.max_body {
-                return Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown));
-            }
-            Ok(answer)
-        });
+        let answer = answer.instrument(span.clone()).await;
+        let answer = answer.and_then(|answer| within(answer, self.settings.max_body));
         let came = Came::judge(operation, answer);
         match &came.answer {
             Ok(answer) => span.record("http.response.status_code", answer.status().as_u16()),
@@ -310,16 +310,35 @@ impl Inner {
         came
     }
 
-    /// Waits until a request may leave.
-    async fn pass(&self, course: &mut Course) -> Result<Ticket<'_>, TransportError> {
+    /// Waits until a request may leave; says whether it did. `whose` it is, before that.
+    async fn pass(
+        &self,
+        course: &mut Course,
+        whose: Option<&Whose>,
+    ) -> Result<(Ticket<'_>, bool), TransportError> {
+        let ticket = |going| Ticket { inner: self, going: Some(going), sent: false };
+        let begun = self.now();
+        let hearing = self.road.gates().hear(begun);
+        if hearing.is_none() {
+            let passed = self.road.pace().pass(course.operation, whose, course.patience.asked, begun);
+            if let Pass::Go(going) = passed {
+                return Ok((ticket(going), false));
+            }
+        }
+        let mut hearing = hearing;
         loop {
-            let mut changed = pin!(self.changed.notified());
+            let begun = self.now();
+            if let Some(hearing) = hearing.take().or_else(|| self.road.gates().hear(begun)) {
+                let late = |late: Error| late.into_transport(course.progress.maybe_done);
+                self.in_time(course.deadline, hearing).await.map_err(late)?;
+            }
+            let mut changed = pin!(self.road.changed().notified());
             changed.as_mut().enable();
             let now = self.now();
             let whose = self.tokens.whose();
-            let passed = self.pace().pass(course.operation, whose.as_ref(), course.patience.asked, now);
+            let passed = self.road.pace().pass(course.operation, whose.as_ref(), course.patience.asked, now);
             match passed {
-                Pass::Go(going) => return Ok(Ticket { inner: self, going: Some(going), sent: false }),
+                Pass::Go(going) => return Ok((ticket(going), true)),
                 Pass::Wait(until, held) => {
                     let wait = until.saturating_sub(now);
                     if until > course.deadline {
@@ -335,18 +354,30 @@ impl Inner {
                     self.in_time(course.deadline, changed).await.map_err(late)?;
                 }
             }
-            course.effort.waited += self.now().saturating_sub(now);
+            course.effort.waited += self.now().saturating_sub(begun);
         }
     }
 
     /// Waits for what others do, and no longer than the call may take: what they do goes on without it.
     async fn in_time<T>(&self, deadline: Duration, work: impl Future<Output = T>) -> Result<T, Error> {
+        let mut work = pin!(work);
+        if let Some(done) = at_once(work.as_mut()).await {
+            return Ok(done);
+        }
+        let rest = deadline.saturating_sub(self.now());
+        self.within(rest, work).await.ok_or_else(late)
+    }
+
+    /// What comes of something in so much time.
+    async fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        if let Some(done) = at_once(work.as_mut()).await {
+            return Some(done);
+        }
         tokio::select! {
             biased;
-            done = work => Ok(done),
-            () = self.environment.sleep(deadline.saturating_sub(self.now())) => {
-                Err(late())
-            }
+            done = work => Some(done),
+            () = self.environment.sleep(limit) => None,
         }
     }
 
@@ -366,7 +397,7 @@ impl Inner {
         if let Some(scope) = Scope::of(code, operation) {
             let now = self.now();
             let whose = grant.map(|grant| &grant.whose);
-            self.pace().asked(scope, code.cloned(), whose, now.saturating_add(asked), now);
+            self.road.pace().asked(scope, code.cloned(), whose, now.saturating_add(asked), now);
         }
     }
 
@@ -392,17 +423,43 @@ impl Inner {
 
     /// How long an answer asks to wait: a date by the clock of who says it.
     fn asked_to_wait(&self, answer: &Response<Bytes>) -> Option<Duration> {
-        course::retry_after(answer.headers(), self.environment.now().wall)
+        retry_after(answer.headers(), || {
+            let now = self.environment.now();
+            match self.tokens.gateway() {
+                Some(proofs) => proofs.clock(&self.gateway).now(now).time,
+                None => now.wall,
+            }
+        })
     }
 
     fn now(&self) -> Duration {
         self.environment.now().monotonic
     }
+}
 
-    /// Every change is made whole under the lock.
-    fn pace(&self) -> MutexGuard<'_, Pace> {
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+/// An answer with a body of no more than so many bytes. A refusal whose body is larger is one without it, since its head
+/// says how long to wait (CLI-02).
+pub(crate) fn within(mut answer: Response<Bytes>, most: usize) -> Result<Response<Bytes>, TransportError> {
+    if answer.body().len() > most {
+        let fault = TransportFault::TooLarge;
+        if answer.status().is_success() {
+            return Err(TransportError::new(fault, Delivery::Unknown));
+        }
+        *answer.body_mut() = Bytes::new();
+        answer.extensions_mut().insert(Partial(fault));
     }
+    Ok(answer)
+}
+
+/// What comes of something that is there at once, as most is: no timer is set for that.
+async fn at_once<F: Future>(mut work: Pin<&mut F>) -> Option<F::Output> {
+    poll_fn(|context| {
+        Poll::Ready(match work.as_mut().poll(context) {
+            Poll::Ready(done) => Some(done),
+            Poll::Pending => None,
+        })
+    })
+    .await
 }
 
 /// What a call needs came too late for it.

@@ -94,12 +94,18 @@ fn is_code(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
+/// Nobody can tell what became of a request. Where a second sending might do more than the first, that stays so.
+pub(crate) const fn unknown(operation: &Operation) -> Verdict {
+    if operation.repeat.is_harmless() { Verdict::Unknown } else { Verdict::Done }
+}
+
 /// What an answer asks for.
 pub(crate) fn of_answer(operation: &Operation, status: StatusCode, said: &Said, body: &[u8]) -> Judged {
-    // Where a second sending might do more than the first, what is not known stays so.
-    let unknown = if operation.repeat.is_harmless() { Verdict::Unknown } else { Verdict::Done };
+    let unknown = unknown(operation);
     if status.is_success() {
-        let readable = !is_json(operation, status) || serde_json::from_slice::<IgnoredAny>(body).is_ok();
+        let readable = looks_whole(body)
+            || !is_json(operation, status)
+            || serde_json::from_slice::<IgnoredAny>(body).is_ok();
         let verdict = match (readable, operation.repeat) {
             (true, _) => Verdict::Done,
             (false, Repeat::Safe) => Verdict::Garbled,
@@ -161,11 +167,35 @@ pub(crate) fn of_fault(operation: &Operation, error: &TransportError) -> Judged 
         (TransportFault::Request | TransportFault::Declined, _) => judged(Verdict::Done, Health::Unsent),
         (TransportFault::TooLarge, _) => judged(Verdict::Done, Health::Up),
         (_, Delivery::NotSent) => judged(Verdict::Wait, Health::Down { unreachable }),
-        (_, Delivery::Unknown) if operation.repeat.is_harmless() => {
-            judged(Verdict::Unknown, Health::Down { unreachable })
-        }
-        (_, Delivery::Unknown) => judged(Verdict::Done, Health::Down { unreachable }),
+        (_, Delivery::Unknown) => judged(unknown(operation), Health::Down { unreachable }),
     }
+}
+
+/// Whether a body is most likely a whole document: it begins and ends as one does, as many brackets close in it as open,
+/// those in texts counted too, and quotation marks are even. Who reads it reads all of it; to read it here before that
+/// would be the same once more. Of what does not look so nothing is said: it may be whole.
+///
+/// What looks so and is none, a text of somebody's having made up for the brackets that are missing, is an error to who
+/// reads it: it is not asked for again at once.
+fn looks_whole(body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    if !matches!((body.first(), body.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))) {
+        return false;
+    }
+    let (mut depth, mut quotes) = (0_i64, 0_u64);
+    // No more than a byte can count, so that many are counted at once.
+    for piece in body.chunks(127) {
+        let (mut opened, mut marks) = (0_i8, 0_u8);
+        for byte in piece {
+            // `[` and `{` differ by this bit, and so do `]` and `}`.
+            let bracket = byte | 0x20;
+            opened += i8::from(bracket == b'{') - i8::from(bracket == b'}');
+            marks += u8::from(*byte == b'"');
+        }
+        depth += i64::from(opened);
+        quotes += u64::from(marks);
+    }
+    depth == 0 && quotes.is_multiple_of(2)
 }
 
 fn is_json(operation: &Operation, status: StatusCode) -> bool {
@@ -241,6 +271,26 @@ mod tests {
             let large = TransportError::new(TransportFault::TooLarge, Delivery::Unknown);
             assert_eq!(of_fault(operation, &large).verdict, Verdict::Done);
         }
+    }
+
+    /// However it was cut, and whatever its texts say; a whole one is one, also where it does not look so.
+    #[test]
+    fn what_was_cut_is_not_read_as_whole() {
+        let long = "x".repeat(500);
+        for text in ["", "[{", "}]}", "\\\"", "a \\\" {", &long] {
+            let body = format!(r#" {{"items": [{{"a": "{text}", "b": [1, [2]]}}, {{}}], "more": true}} "#);
+            let end = body.rfind('}').unwrap();
+            for cut in 0..end {
+                let told = verdict(READ, 200, &body[..cut]);
+                // The text closed what is open.
+                let made_up = text == "}]}" && told == Verdict::Done;
+                assert!(told == Verdict::Garbled || made_up, "{text} {cut}");
+            }
+            assert_eq!(verdict(READ, 200, &body), Verdict::Done, "{text}");
+        }
+        let pages = [r#"[{"a": "]"}]"#, r#"{"a": "\""}"#, "[]"];
+        assert!(pages.iter().all(|page| verdict(READ, 200, page) == Verdict::Done));
+        assert_eq!(verdict(READ, 200, "<html><style>a {}</style></html>"), Verdict::Garbled);
     }
 
     #[test]

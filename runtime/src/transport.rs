@@ -4,7 +4,8 @@
 //! it there: signing, challenges, waiting, retrying. The two share only what stands here.
 //! A transport takes a whole request and gives a whole answer, so that a connection cut in
 //! the middle of a body is its own to repeat, and what goes wrong on the way reaches the
-//! caller as a [`TransportError`], never disguised as an answer.
+//! caller as a [`TransportError`], never disguised as an answer. A refusal alone is one without
+//! its body too ([`Partial`]): its head says what it is, and how long to wait.
 
 use std::{error::Error as StdError, fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -37,7 +38,8 @@ pub trait Transport: Send + Sync {
     ///
     /// # Errors
     /// When there is no answer: [`TransportError`] says why and whether the request may
-    /// have arrived.
+    /// have arrived. Also when the body of a success is cut or too large; an answer that is no
+    /// success is given with what came of its body, and [`Partial`] among its extensions.
     fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a>;
 
     /// The same for answers and requests in pieces; `None` for a transport that has whole ones
@@ -100,13 +102,18 @@ pub enum TransportFault {
     Timeout,
     /// The connection ended before the answer did.
     Interrupted,
-    /// The answer is larger than this side accepts.
+    /// The answer is a success, and larger than this side accepts.
     TooLarge,
     /// This side does not send: signed out, halted, shut down.
     Declined,
     /// Anything else; the source says what.
     Other,
 }
+
+/// Among the extensions of an answer that is no success: its body did not come whole, and why.
+/// Status and headers did, `Retry-After` among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partial(pub TransportFault);
 
 /// Whether a request that got no answer may have been acted on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@ static OWN: Plan = Plan {
 static ORGANISATION: Plan = Plan {
     what: "replica of the organisation's data",
     application: 0x4558_4f52,
-    migrations: &[include_str!("replica/0001.sql")],
+    migrations: &[include_str!("replica/0001.sql"), include_str!("replica/0002.sql")],
     damaged: Damaged::Delete,
 };
 
@@ -56,7 +56,16 @@ impl SqliteReplica {
     /// Opens the replica in a folder, or makes both: readable for this user alone, and marked as a cache.
     ///
     /// The folder is one for caches, neither synchronised nor roaming, nor in a backup (DEM-10): `XDG_CACHE_HOME` on
-    /// Linux, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows. It holds nothing else.
+    /// Linux, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows. It holds nothing else. That choice is what keeps it
+    /// out of backups; what this crate adds is a `CACHEDIR.TAG`.
+    ///
+    /// * Linux has no backup of its own. Those that there are heed the tag, most of them where they are told to
+    ///   (`--exclude-caches` of borg, restic and tar).
+    /// * macOS: Time Machine leaves `~/Library/Caches` out, and does not know the tag. A folder elsewhere is left out by an
+    ///   extended attribute, for which neither the standard library nor SQLite has a call: `tmutil addexclusion` sets it.
+    /// * Windows: File History keeps libraries and the desktop, and nothing of `LOCALAPPDATA`. An image of the whole disk
+    ///   has everything but what an administrator names in the registry (`FilesNotToBackup`, `FilesNotToSnapshot`), which
+    ///   is an installer's to do.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) when it cannot be made or opened, or was written by
@@ -140,6 +149,14 @@ impl ReplicaStore for SqliteReplica {
 
     fn keep_demand(&self, demand: &Document, of: &InstallationId) -> Result<bool, Error> {
         self.organisation.write(|transaction| rows::keep_demand(transaction, demand, of))
+    }
+
+    fn demand_asked_at(&self) -> Result<Option<UnixTime>, Error> {
+        self.organisation.read(rows::demand_asked_at)
+    }
+
+    fn note_demand_asked(&self, at: UnixTime) -> Result<(), Error> {
+        self.organisation.write(|transaction| rows::note_demand_asked(transaction, at))
     }
 
     fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error> {

@@ -231,9 +231,8 @@ impl<E: Entry> Feed<E> {
         }
         if before.details && !now.details {
             // OST-10: what is kept of it goes before anything else is done.
-            let reader = Reader { details: false, ..before.clone() };
-            let now = Kept { sequence: kept.sequence + 1, reader, ..kept.clone() };
-            let commit = Commit { strip: true, ..Commit::of(E::AREA, kept.sequence, now.clone()) };
+            let commit = Commit::without_details(E::AREA, &kept);
+            let now = commit.kept.clone();
             return self.commit(commit, now, PageEvent::of(E::AREA, Phase::Feed), Next::Begin);
         }
         // OST-10: details that were not there before come with a snapshot alone.
@@ -347,7 +346,7 @@ impl<E: Entry> Feed<E> {
 }
 
 impl PageEvent {
-    fn of(area: Area, phase: Phase) -> Self {
+    pub(crate) fn of(area: Area, phase: Phase) -> Self {
         let (changed, removed, gone) = (Vec::new(), Vec::new(), Vec::new());
         Self { area, phase, restarted: false, changed, removed, gone, complete: false }
     }

@@ -35,6 +35,8 @@ pub(crate) enum Fate {
     Late(Duration),
     /// An answer with these headers, which is no success.
     Headers(u16, Vec<(&'static str, String)>),
+    /// The same with a body that is larger than what is read.
+    Huge(u16, Vec<(&'static str, String)>),
 }
 
 #[derive(Clone)]
@@ -137,10 +139,11 @@ impl Fake {
             }
             Some(Fate::Page(status, page)) => return Ok(self.dress(status, page.into())),
             Some(Fate::Answer(status, body)) => return Ok(self.dress(status, body.to_string())),
-            Some(Fate::Headers(status, headers)) => {
-                let mut answer = self.dress(status, String::new());
+            Some(Fate::Headers(status, ref headers) | Fate::Huge(status, ref headers)) => {
+                let is_huge = matches!(fate, Some(Fate::Huge(..)));
+                let mut answer = self.dress(status, " ".repeat(if is_huge { super::LARGEST + 1 } else { 0 }));
                 for (name, value) in headers {
-                    answer.headers_mut().insert(name, value.parse().unwrap());
+                    answer.headers_mut().insert(*name, value.parse().unwrap());
                 }
                 return Ok(answer);
             }

@@ -1,5 +1,7 @@
 //! The provider's answers, each of them, and what goes wrong on the way to it.
 
+use std::time::SystemTime;
+
 use dpop_bound::{KeyPair, ProofSigner};
 use serde_json::json;
 
@@ -136,12 +138,22 @@ async fn what_is_no_answer_passes() {
     check(Fate::Late(Duration::from_secs(60)), ErrorKind::OutcomeUnknown, None).await;
     check(busy(429, "7"), ErrorKind::Busy, Some(7)).await;
     check(busy(503, "soon"), ErrorKind::Busy, None).await;
+    let huge = |status, after: &str| Fate::Huge(status, vec![("retry-after", after.into())]);
+    check(huge(503, "3600"), ErrorKind::Busy, Some(3600)).await;
+    check(huge(200, "7"), ErrorKind::Protocol, None).await;
     let unavailable = json!({ "error": "temporarily_unavailable" });
     check(Fate::Answer(503, unavailable), ErrorKind::Busy, None).await;
-    let date = SystemTime::UNIX_EPOCH + (desk.time.true_time() + Duration::from_secs(90)).since_epoch();
-    desk.fake.next("oauth.token", busy(503, &httpdate::fmt_http_date(date)));
-    let asked = desk.failed().await.error.retry_after().unwrap();
-    assert!((85..=91).contains(&asked.as_secs()), "{asked:?}");
+    // A date is of the provider's clock, which was learnt before where the answer does not say its own.
+    for dateless in [false, true] {
+        let desk = self::desk();
+        desk.time.set_wrong_by(-3600);
+        desk.failed().await;
+        desk.fake.state().dateless = dateless;
+        let date = SystemTime::UNIX_EPOCH + (desk.time.true_time() + Duration::from_secs(90)).since_epoch();
+        desk.fake.next("oauth.token", busy(503, &httpdate::fmt_http_date(date)));
+        let asked = desk.failed().await.error.retry_after().unwrap();
+        assert!((85..=91).contains(&asked.as_secs()), "{asked:?}");
+    }
 }
 
 /// ERR-50, DPP-17: the provider's nonce, once, and never anybody else's.

@@ -12,11 +12,12 @@ use super::{
     entry::{Entry, Found, Lease, State, Why},
 };
 use crate::{
+    backoff::Backoff,
     environment::CORRECTION,
     error::{Error, ErrorKind},
 };
 
-/// The longest wait: nothing has a reason to ask for more than a day.
+/// The longest wait that the exchange did not ask for: nobody has a reason to want more than a day.
 const LONGEST: Duration = Duration::from_secs(25 * 3600);
 
 /// What the clocks show that the times of an entry are of, at one moment.
@@ -206,8 +207,10 @@ impl Entry {
 
     fn wait(&mut self, error: &Error, now: u64, fraction: f64, policy: &Policy) {
         self.failures = self.failures.saturating_add(1);
-        let wait = policy.backoff.after(self.failures, error.retry_after(), fraction);
-        let until = |wait: Duration| now.saturating_add(as_millis(wait.min(LONGEST)));
+        // What was asked for is a floor, however long it is (CLI-02).
+        let backoff = Backoff { most: policy.backoff.most.min(LONGEST), ..policy.backoff };
+        let wait = backoff.after(self.failures, error.retry_after(), fraction);
+        let until = |wait: Duration| now.saturating_add(as_millis(wait));
         self.not_before = Some(until(wait));
         self.asked_until = error.retry_after().map(until);
         self.waits_since = Some(now);

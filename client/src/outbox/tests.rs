@@ -607,6 +607,27 @@ async fn two_processes_send_one_set_once() {
     assert_eq!(other.entries().await.unwrap().iter().filter(|entry| entry.state() == State::Done).count(), 2);
 }
 
+/// CLI-02: what the exchange asks for is never cut, nor by a start anew, nor when the member asks; for ever is no fault.
+#[tokio::test(start_paused = true)]
+async fn a_wait_of_days_is_waited() {
+    let bench = Bench::new();
+    bench.server.then(Reply::problem(Code::RelayBusy).retry_after("259200"));
+    let entry = bench.enqueue("late").await;
+    bench.run_for(seconds(2 * 86_400)).await;
+    let bench = bench.restarted();
+    bench.outbox.retry(entry).await.unwrap();
+    bench.run_for(seconds(86_400 - 10)).await;
+    assert_eq!(bench.server.count(), 1);
+    bench.run_for(seconds(2 * 86_400)).await;
+    assert_eq!((bench.server.count(), bench.state(entry).await), (2, State::Done));
+
+    bench.server.then(Reply::problem(Code::RelayBusy).retry_after("99999999999999999999"));
+    let entry = bench.enqueue("never").await;
+    bench.pass(seconds(400 * 86_400));
+    bench.run_for(seconds(3600)).await;
+    assert_eq!((bench.server.count(), bench.state(entry).await), (3, State::Pending));
+}
+
 /// OST-14: what was decided is forgotten after seven days at the latest; what is not decided never is.
 #[tokio::test(start_paused = true)]
 async fn decided_sets_are_forgotten() {

@@ -148,6 +148,12 @@ fn others(store: &impl ReplicaStore) {
     assert!(store.keep_demand(&document(1, "old"), &one).unwrap());
     assert!(store.keep_demand(&document(2, "new"), &one).unwrap());
     assert_eq!(store.demand().unwrap(), Some(document(2, "new")));
+    assert_eq!(store.demand_asked_at().unwrap(), None);
+    for at in [3, 2] {
+        store.note_demand_asked(UnixTime::from_secs(at)).unwrap();
+        assert_eq!(store.demand_asked_at().unwrap(), Some(UnixTime::from_secs(at)));
+    }
+    assert_eq!(store.demand().unwrap(), Some(document(2, "new")));
     for area in [Area::Stock, Area::OrgStock] {
         let removals = vec![Removal { key: "y".into(), own: true }];
         let upserts = vec![row("1", Some("a"), None), row("2", Some("a"), None)];
@@ -163,6 +169,7 @@ fn others(store: &impl ReplicaStore) {
     let told = store.forget(&[pools, Collection::Demand], OwnerNote::Goes).unwrap();
     assert_eq!(told, [forgotten(pools, 2), forgotten(Collection::Demand, 1)]);
     assert_eq!((keys(store, Area::OrgStock).len(), store.demand().unwrap()), (0, None));
+    assert_eq!(store.demand_asked_at().unwrap(), None);
     assert_eq!(store.kept(Area::OrgStock).unwrap().position, Position::Start);
     assert_eq!(store.kept(Area::OrgStock).unwrap().since, None);
     // A page that was read before may not come back after it.

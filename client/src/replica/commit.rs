@@ -4,7 +4,7 @@ use std::fmt;
 
 use dpop_bound::UnixTime;
 
-use crate::feed::{Area, Change, Kept};
+use crate::feed::{Area, Change, Kept, Reader};
 
 /// One change of an area, in the order in which it is applied: `clear`, `strip`, `upserts`, `removals`, `units`,
 /// `sweep`, and then `kept` is in the place of what was.
@@ -38,6 +38,13 @@ impl Commit {
     pub fn of(area: Area, expects: u64, kept: Kept) -> Self {
         let (upserts, removals) = (Vec::new(), Vec::new());
         Self { area, expects, clear: false, strip: false, upserts, removals, units: None, sweep: false, kept }
+    }
+
+    /// One that takes the details away which were kept before the scope for them went (OST-10).
+    pub(crate) fn without_details(area: Area, before: &Kept) -> Self {
+        let reader = Reader { details: false, ..before.reader.clone() };
+        let kept = Kept { sequence: before.sequence + 1, reader, ..before.clone() };
+        Self { strip: true, ..Self::of(area, before.sequence, kept) }
     }
 }
 

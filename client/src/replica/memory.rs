@@ -26,6 +26,7 @@ pub struct MemoryReplica {
 struct State {
     areas: BTreeMap<Area, Held>,
     demand: Option<Document>,
+    demand_asked: Option<UnixTime>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -109,12 +110,24 @@ impl ReplicaStore for MemoryReplica {
         Ok(true)
     }
 
+    fn demand_asked_at(&self) -> Result<Option<UnixTime>, Error> {
+        Ok(self.state().demand_asked)
+    }
+
+    fn note_demand_asked(&self, at: UnixTime) -> Result<(), Error> {
+        self.state().demand_asked = Some(at);
+        Ok(())
+    }
+
     fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error> {
         let mut state = self.state();
         let forget = |collection: &Collection| {
             let entries = match collection {
                 Collection::Area(area) => state.areas.entry(*area).or_default().forget(owner),
-                Collection::Demand => u64::from(state.demand.take().is_some()),
+                Collection::Demand => {
+                    state.demand_asked = None;
+                    u64::from(state.demand.take().is_some())
+                }
             };
             Forgotten { collection: *collection, entries }
         };

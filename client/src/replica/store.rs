@@ -79,6 +79,18 @@ pub trait ReplicaStore: Send + Sync + 'static {
     /// When it cannot be written.
     fn keep_demand(&self, demand: &Document, of: &InstallationId) -> Result<bool, Error>;
 
+    /// When demand was asked for last, by whichever process and whatever came of it; nothing when it never was.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn demand_asked_at(&self) -> Result<Option<UnixTime>, Error>;
+
+    /// Notes that demand is asked for now (DEM-11). It is forgotten with the demand.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn note_demand_asked(&self, at: UnixTime) -> Result<(), Error>;
+
     /// Forgets these, everything that was kept of them, so that their bytes are in no file of the store any more;
     /// a feed starts from nothing. Says of each what it had. Whose an area is stays noted or goes with the rest.
     ///

@@ -183,3 +183,15 @@ fn a_row_that_cannot_be_read_is_told_once() {
     assert!(!format!("{error:?}{commit:?}{:?}", commit.upserts).contains("geheim"));
     assert!(ships.next().is_none());
 }
+
+/// DEM-11: a reading that failed counts too, and of a replica of before what it has.
+#[test]
+fn demand_is_asked_for_seldom_whatever_comes_of_it() {
+    let (replica, at) = (Replica::in_memory(), UnixTime::from_secs);
+    let due_in = |now| replica.demand_cadence().unwrap().due_in(at(now)).as_secs();
+    assert_eq!(due_in(1000), 0);
+    replica.note_demand_asked(at(1000)).unwrap();
+    assert_eq!((due_in(1000), due_in(1299), due_in(1300)), (300, 1, 0));
+    replica.forget().unwrap();
+    assert_eq!(due_in(1001), 0, "whoever signs in next asks at once");
+}

@@ -29,6 +29,7 @@ use crate::{
     place::Place,
     state::{End, SessionState},
     tokens::{Grant, Note, Proofs},
+    transport::Road,
     whose::Whose,
 };
 
@@ -48,6 +49,8 @@ pub(super) struct Inside {
     pub(super) flight: Mutex<Option<Flight>>,
     /// What the gateway asked to wait. What the provider asked is with the provider.
     pub(super) gateway: Gates,
+    /// And what goes by it.
+    pub(super) road: Road,
     /// How many things go on by themselves.
     pub(super) under_way: watch::Sender<usize>,
     /// Whether what was asked is to be written down, and nobody is at it.
@@ -143,6 +146,8 @@ impl Inside {
         provider: Provider,
         folder: Option<Folder>,
     ) -> Self {
+        let gateway = Gates::default();
+        let road = Road::new(gateway.clone(), environment.now().monotonic);
         Self {
             place,
             identity,
@@ -155,7 +160,8 @@ impl Inside {
             held: Mutex::default(),
             turn: Arc::default(),
             flight: Mutex::default(),
-            gateway: Gates::default(),
+            gateway,
+            road,
             under_way: watch::Sender::new(0),
             unwritten: AtomicBool::new(false),
             local: Mutex::default(),
@@ -223,7 +229,7 @@ impl Inside {
         if let Some(folder) = &self.folder {
             let notes = folder.notes().await?;
             self.held().notes = notes;
-            self.restore_waits(folder).await?;
+            self.restore_waits().await?;
         }
         let refresh = self.stored_refresh().await?;
         let ended = self.held().notes.ended.clone();
@@ -312,17 +318,23 @@ impl Inside {
     }
 
     /// What an earlier process was told, or another one meanwhile.
-    async fn restore_waits(&self, folder: &Folder) -> Result<(), Error> {
+    async fn restore_waits(&self) -> Result<(), Error> {
+        let Some(folder) = &self.folder else { return Ok(()) };
         let (waits, now) = (folder.waits().await?, self.environment.now());
-        self.gateway.restore(&waits.gateway, now);
-        self.provider.gates().restore(&waits.provider, now);
+        self.take_waits(&waits);
         if waits.gateway.is_ahead(now.wall) || waits.provider.is_ahead(now.wall) {
             self.save_waits().await?;
         }
         Ok(())
     }
 
-    /// Writes down what servers asked to wait, beside what other processes were told.
+    fn take_waits(&self, waits: &SavedWaits) {
+        let now = self.environment.now();
+        self.gateway.restore(&waits.gateway, now);
+        self.provider.gates().restore(&waits.provider, now);
+    }
+
+    /// Writes down what servers asked to wait, beside what other processes were told, and hears that.
     pub(super) async fn save_waits(&self) -> Result<(), Error> {
         let Some(folder) = &self.folder else { return Ok(()) };
         self.unwritten.store(false, Ordering::SeqCst);
@@ -335,12 +347,28 @@ impl Inside {
             gateway: there.gateway.and(gateway, now.wall),
             provider: there.provider.and(provider, now.wall),
         };
-        folder.change_waits(change).await
+        let there = folder.change_waits(change).await?;
+        self.take_waits(&there);
+        Ok(())
     }
 
-    /// From now on what a server asks is written down at once, since nobody knows how long this process lives.
-    pub(super) fn write_waits_down(self: &Arc<Self>) {
+    /// From now on what a server asks is written down at once, since nobody knows how long this process lives; and what
+    /// other processes are told is heard before a request leaves.
+    pub(super) fn share_waits(self: &Arc<Self>) {
+        if self.folder.is_none() {
+            return;
+        }
         for gates in [&self.gateway, self.provider.gates()] {
+            let inside = Arc::downgrade(self);
+            gates.hears_by(move || {
+                let inside = inside.upgrade();
+                Box::pin(async move {
+                    let Some(inside) = inside else { return };
+                    if let Err(error) = inside.restore_waits().await {
+                        tracing::debug!(%error, "what other processes were told to wait is not known");
+                    }
+                })
+            });
             let inside = Arc::downgrade(self);
             gates.whenever_asked(move || {
                 let (Some(inside), Ok(_)) = (inside.upgrade(), Handle::try_current()) else { return };
@@ -358,10 +386,14 @@ impl Inside {
 
     /// Forgets what servers asked of single members: whoever was signed in disconnected (CLI-06).
     async fn forget_members_waits(&self) -> Result<(), Error> {
-        self.gateway.forget_members();
-        let Some(folder) = &self.folder else { return Ok(()) };
         let change = |there: SavedWaits| SavedWaits { gateway: there.gateway.without_members(), ..there };
-        folder.change_waits(change).await
+        // There first: what is read again from there would be here again.
+        let forgotten = match &self.folder {
+            Some(folder) => folder.change_waits(change).await.map(drop),
+            None => Ok(()),
+        };
+        self.gateway.forget_members();
+        forgotten
     }
 
     /// Notes what was said of a connection, for this process and for all. It is nobody's when this process has another

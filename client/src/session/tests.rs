@@ -211,6 +211,31 @@ impl CredentialStore for Watched {
     }
 }
 
+/// No more of an answer of the identity provider's is taken into memory than is looked at.
+#[cfg(feature = "reqwest")]
+#[tokio::test]
+async fn an_answer_is_read_no_further_than_it_is_looked_at() {
+    use exchange_api::runtime::{
+        operation::Operation,
+        transport::{Transport as _, TransportFault},
+    };
+
+    use crate::testkit::{Step, Tcp};
+
+    // A hundred megabytes, of which no more ever comes than is too much.
+    let begun = bytes::Bytes::from(vec![b' '; crate::oauth::LARGEST + 1]);
+    let server = Tcp::start(move |_, _| {
+        let head = Step::write("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n");
+        vec![head, Step::Write(begun.clone()), Step::Wait(Duration::from_secs(3600))]
+    });
+    let server = server.await.unwrap();
+    let request = http::Request::post(server.origin()).body(bytes::Bytes::new()).unwrap();
+    let network = super::plain().unwrap();
+    let answer = tokio::time::timeout(Duration::from_secs(60), network.send(&Operation::NONE, request));
+    let error = answer.await.expect("it is not read on").unwrap_err();
+    assert_eq!(error.fault(), TransportFault::TooLarge);
+}
+
 /// As what the exchange said of the connection that there is now is noted.
 async fn note(session: &Session, note: Note<'_>) -> Result<(), Error> {
     session.noted(&session.whose().unwrap(), note).await

@@ -14,6 +14,8 @@ pub struct Schedule {
     every: Duration,
     backoff: Backoff,
     areas: BTreeMap<Area, Turn>,
+    /// Trouble of the session stopped everything.
+    stopped: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,13 +79,15 @@ impl Schedule {
     /// session begins.
     #[must_use]
     pub fn new(every: Duration) -> Self {
-        Self { every: every.max(EVERY), backoff: Backoff::default(), areas: BTreeMap::new() }
+        let (backoff, areas) = (Backoff::default(), BTreeMap::new());
+        Self { every: every.max(EVERY), backoff, areas, stopped: false }
     }
 
     /// A session begins, which can read these areas: all are due, and no other one is any more. What the exchange
     /// asked an area to wait for holds on.
     pub fn session(&mut self, areas: impl IntoIterator<Item = Area>, now: Duration) {
         let before = std::mem::take(&mut self.areas);
+        self.stopped = false;
         for area in areas {
             let before = before.get(&area).copied().unwrap_or_default();
             let (due, of_former) = (Some(now.max(before.not_before)), before.reading);
@@ -104,6 +108,7 @@ impl Schedule {
 
     /// The member asked: everything is due, as soon as the exchange allows (CLI-02).
     pub fn asked(&mut self, now: Duration) {
+        self.stopped = false;
         for turn in self.areas.values_mut() {
             turn.due = Some(now.max(turn.not_before));
             match turn.reading {
@@ -123,6 +128,11 @@ impl Schedule {
     #[must_use]
     pub fn due(&self, area: Area) -> Option<Duration> {
         self.areas.get(&area).and_then(|turn| turn.due)
+    }
+
+    /// Whether everything stopped: nothing at all is sent by timer (CLI-04).
+    pub(super) const fn is_stopped(&self) -> bool {
+        self.stopped
     }
 
     /// What to do now: whatever is due longest.
@@ -189,6 +199,7 @@ impl Schedule {
         let trouble = Trouble::of(kind);
         if trouble == Trouble::Session {
             self.areas.values_mut().for_each(|turn| turn.due = None);
+            self.stopped = true;
         }
         let Some(turn) = self.areas.get_mut(&area) else { return };
         let asked_again = turn.again.take() == Some(Asked::ByMember);

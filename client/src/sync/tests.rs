@@ -1,5 +1,7 @@
 //! Synchronisation against a model of the exchange, in virtual time.
 
+mod scopes;
+
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -37,6 +39,10 @@ struct State {
     seen: Mutex<Vec<(u64, Area)>>,
     /// What it calls the installation that asks.
     says: Mutex<String>,
+    /// What the token can do.
+    can: Mutex<Vec<&'static str>>,
+    /// How often it was asked.
+    looks: AtomicU64,
 }
 
 #[derive(Clone, Copy)]
@@ -47,6 +53,8 @@ enum Refusal {
     Silence,
     /// An answer that comes after so many seconds.
     Slow(u64),
+    /// The page of a proxy that is more than this client takes.
+    Huge(u16, u64),
     /// More, at the same place, with nothing in it.
     Circle,
     /// More than this client takes, unless no more entries are asked for than this.
@@ -62,6 +70,8 @@ impl Exchange {
             refusals: Mutex::default(),
             seen: Mutex::default(),
             says: Mutex::default(),
+            can: Mutex::new(ALL.to_vec()),
+            looks: AtomicU64::new(0),
         }))
     }
 
@@ -80,6 +90,16 @@ impl Exchange {
     /// What was asked for since, each with the second in which it was.
     fn seen(&self) -> Vec<(u64, Area)> {
         std::mem::take(&mut held(&self.0.seen))
+    }
+
+    /// What the token can do from now on; holders are shown by the scope for that alone.
+    fn can(&self, scopes: &[&'static str]) {
+        *held(&self.0.can) = scopes.to_vec();
+        held(&self.0.models).get_mut(&Area::OrgStock).unwrap().details = scopes.contains(&DETAILS);
+    }
+
+    fn looks(&self) -> u64 {
+        self.0.looks.swap(0, Ordering::SeqCst)
     }
 
     fn sync(&self) -> Sync {
@@ -102,7 +122,8 @@ impl Transport for Exchange {
                 "/exchange/v1/me/ships" => Area::Ships,
                 "/exchange/v1/org-stock" => Area::OrgStock,
                 "/exchange/v1" => {
-                    let document = service_document_of(&held(&self.0.says), ALL);
+                    self.0.looks.fetch_add(1, Ordering::SeqCst);
+                    let document = service_document_of(&held(&self.0.says), &held(&self.0.can));
                     let answer = Response::builder().status(200).header("content-type", "application/json");
                     return Ok(answer.body(document.into()).unwrap());
                 }
@@ -138,6 +159,11 @@ impl Transport for Exchange {
                     }
                     Ok(refused)
                 }
+                Some(Refusal::Huge(status, after)) => {
+                    let mut refused = answer(status, " ".repeat((16 << 20) + 1));
+                    refused.headers_mut().insert("retry-after", after.into());
+                    Ok(refused)
+                }
                 Some(Refusal::Offline) => {
                     Err(TransportError::new(TransportFault::Connect, Delivery::NotSent))
                 }
@@ -160,6 +186,7 @@ impl Transport for Exchange {
 }
 
 const ANOTHER: &str = "another";
+const DETAILS: &str = "orgstock.details";
 const ALL: &[&str] = &["blueprints.read", "stock.read", "hangar.read", "orgstock.read", "demand.read"];
 
 fn connection(scopes: &[&str]) -> Connection {
@@ -539,31 +566,40 @@ async fn data_of_the_organisation_go_without_a_network_too() {
     let demand = OrgDemand::parse_valid(demand).unwrap();
     assert!(sync.replica().keep_demand(&demand, &connection(ALL), sync.now()).unwrap());
     Area::ALL.into_iter().for_each(|area| exchange.refuse(area, Some(Refusal::Offline)));
+    // At a moment that no timer has of its own accord.
+    tokio::time::sleep(Duration::from_secs(100)).await;
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
-    let week = Duration::from_secs(7 * 86_400);
-    tokio::time::sleep(week - Duration::from_secs(600)).await;
-    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 1);
-    tokio::time::sleep(Duration::from_secs(901)).await;
-    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 0);
-    assert_eq!(sync.replica().store().demand().unwrap(), None);
+    tokio::time::sleep(Duration::from_secs(7 * 86_400 - 101)).await;
+    let store = sync.replica().store();
+    assert_eq!((store.count(Area::OrgStock).unwrap(), store.demand().unwrap().is_some()), (1, true));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!((store.count(Area::OrgStock).unwrap(), store.demand().unwrap().is_some()), (0, false));
     assert_eq!(sync.replica().count(Area::Stock).unwrap(), 1);
     running.abort();
 }
 
-/// A capability that is gone takes the organisation's data with it, and leaves the member's own.
+/// OST-14: what is 7 days old is not shown any more, also before it is forgotten and while somebody lists it.
 #[tokio::test(start_paused = true)]
-async fn what_may_not_be_read_any_more_is_forgotten_where_it_is_not_the_members() {
+async fn data_of_the_organisation_are_not_shown_when_they_are_too_old() {
     let exchange = Exchange::new();
-    exchange.put(Area::OrgStock, "a1", 1);
-    exchange.put(Area::Stock, "l1", 1);
+    for (area, keys) in [(Area::OrgStock, ["a1", "a2", "a3"]), (Area::Stock, ["l1", "l2", "l3"])] {
+        keys.into_iter().for_each(|key| exchange.put(area, key, 1));
+    }
     let sync = exchange.sync();
-    assert_eq!(sync.session(&connection(ALL)).await.unwrap(), []);
+    let replica = sync.replica().clone();
+    sync.session(&connection(ALL)).await.unwrap();
     sync.once().await.unwrap();
-    let told = sync.session(&connection(&["demand.read"])).await.unwrap();
-    assert_eq!(told, [Forgotten { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
-    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 0);
-    assert_eq!(sync.replica().count(Area::Stock).unwrap(), 1);
+    tokio::time::sleep(Duration::from_secs(7 * 86_400 - 1)).await;
+    let (mut lots, mut own) = (replica.org_stock(), replica.stock());
+    assert!(lots.next().unwrap().is_ok() && own.next().unwrap().is_ok());
+    let key = "a1".parse().unwrap();
+    assert!(replica.org_lot(&key).unwrap().is_some());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(lots.next().is_none() && replica.org_stock().next().is_none());
+    assert_eq!((replica.org_lot(&key).unwrap(), replica.count(Area::OrgStock).unwrap()), (None, 0));
+    assert_eq!((own.count(), replica.count(Area::Stock).unwrap()), (2, 3));
+    assert_eq!(replica.store().count(Area::OrgStock).unwrap(), 3, "nobody forgot it yet");
 }
 
 /// OST-14: a read that does not end keeps nothing of the organisation.
@@ -576,11 +612,12 @@ async fn data_of_the_organisation_go_while_a_feed_is_read() {
     sync.once().await.unwrap();
     exchange.refuse(Area::Stock, Some(Refusal::Silence));
     sync.changed(Area::Stock);
+    tokio::time::sleep(Duration::from_secs(100)).await;
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
-    tokio::time::sleep(Duration::from_secs(7 * 86_400 + 300)).await;
-    assert_eq!(exchange.seen().last(), Some(&(0, Area::Stock)));
-    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 0);
+    tokio::time::sleep(Duration::from_secs(7 * 86_400 - 99)).await;
+    assert_eq!(exchange.seen().last(), Some(&(100, Area::Stock)));
+    assert_eq!(sync.replica().store().count(Area::OrgStock).unwrap(), 0);
     running.abort();
 }
 
@@ -598,6 +635,18 @@ async fn a_page_that_is_too_long_is_asked_for_in_parts() {
     sync.changed(Area::Ships);
     assert_eq!(sync.once().await.unwrap_err().kind(), ErrorKind::Protocol);
     assert_eq!(exchange.seen().len(), 9);
+}
+
+/// CLI-02: a refusal that is too long is one nevertheless, and no page that is asked for in parts.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_is_too_long_is_waited_for() {
+    let exchange = Exchange::new();
+    let sync = exchange.sync_of(&Members::new(&exchange.0.machine));
+    sync.session(&connection_of("i-1", &["hangar.read"])).await.unwrap();
+    exchange.refuse(Area::Ships, Some(Refusal::Huge(503, 600)));
+    let error = sync.once().await.unwrap_err();
+    assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(Duration::from_secs(600))));
+    assert_eq!(exchange.seen().len(), 1);
 }
 
 /// A round that is given up in the middle is no harm: the next one goes on.

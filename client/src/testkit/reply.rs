@@ -174,7 +174,8 @@ impl Reply {
         Self { fate: Fate::Stalled, ..self }
     }
 
-    /// The first so many bytes of the body alone arrive, as if it had been whole.
+    /// The first so many bytes of the body alone arrive: of a success as if it had been whole, of a refusal as a
+    /// transport tells of one whose body was cut.
     #[must_use]
     pub fn cut_to(self, bytes: usize) -> Self {
         Self { cut: Some(bytes), ..self }
@@ -217,6 +218,11 @@ impl Reply {
         let mut body = self.whole_body(correlation_id, path);
         body.truncate(self.cut.unwrap_or(usize::MAX));
         body
+    }
+
+    /// Whether a transport would say that its body did not come whole.
+    pub(super) fn is_partial(&self) -> bool {
+        self.cut.is_some() && !self.status.is_success()
     }
 
     fn whole_body(&self, correlation_id: &str, path: &str) -> Bytes {

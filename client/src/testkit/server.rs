@@ -18,7 +18,7 @@ use exchange_api::{
     codes::Code,
     runtime::{
         operation::{Operation, Repeat},
-        transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+        transport::{Delivery, Partial, Sending, Transport, TransportError, TransportFault},
     },
 };
 use http::{
@@ -378,6 +378,9 @@ impl Inner {
     fn render(&self, reply: &Reply, id: &str, path: &str) -> Response<Bytes> {
         let mut answer = Response::new(reply.body(id, path));
         *answer.status_mut() = reply.status;
+        if reply.is_partial() {
+            answer.extensions_mut().insert(Partial(TransportFault::Interrupted));
+        }
         let headers = answer.headers_mut();
         *headers = reply.headers.clone();
         if let Ok(id) = HeaderValue::from_str(id)

@@ -7,7 +7,7 @@ use dpop_bound::{Htu, UnixTime, clock::parse_date};
 use exchange_api::runtime::{
     client::RetryAfter,
     operation::{Operation, Repeat},
-    transport::{Delivery, TransportError, TransportFault},
+    transport::{Delivery, Partial, TransportError, TransportFault},
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response,
@@ -73,7 +73,17 @@ impl Came {
         let (said, judged) = match &answer {
             Ok(answer) => {
                 let said = Said::of(answer.status(), answer.body());
-                let judged = verdict::of_answer(operation, answer.status(), &said, answer.body());
+                let cut = answer.extensions().get::<Partial>().map(|partial| partial.0);
+                let has_no_code = answer.status().is_client_error()
+                    && said.code.is_none()
+                    && cut.is_some_and(|why| why != TransportFault::TooLarge);
+                let judged = match verdict::of_answer(operation, answer.status(), &said, answer.body()) {
+                    // Its code did not come this time; what is too large is so the next time, too.
+                    Judged { verdict: Verdict::Done, health } if has_no_code => {
+                        Judged { verdict: verdict::unknown(operation), health }
+                    }
+                    judged => judged,
+                };
                 (said, judged)
             }
             Err(error) => (Said::default(), verdict::of_fault(operation, error)),
@@ -95,7 +105,9 @@ impl Course {
         };
         let (mut head, body) = request.into_parts();
         let htu = Htu::try_from(&head.uri).map_err(|_| unusable("the call has no usable address"))?;
-        if htu.origin() != inner.gateway {
+        // Both are in the form in which they are compared.
+        let path = htu.as_str().strip_prefix(inner.gateway.as_str());
+        if !path.is_some_and(|path| path.starts_with('/')) {
             return Err(unusable("the call is meant for another server than the exchange"));
         }
         head.headers.insert(USER_AGENT, inner.user_agent.clone());
@@ -173,7 +185,8 @@ impl Course {
 
     /// What the caller gets.
     pub(super) fn result(self) -> Result<Response<Bytes>, TransportError> {
-        let id = self.correlation_id().to_owned();
+        let id = self.head.headers.get(CORRELATION_ID).cloned();
+        let id = || id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
         let (operation, maybe_done, effort) = (self.operation, self.progress.maybe_done, self.effort);
         let Some(Last { came, asked }) = self.last else {
             return Err(TransportError::new(TransportFault::Other, Delivery::NotSent));
@@ -182,32 +195,30 @@ impl Course {
             // The last request was not carried out; an earlier one may have been.
             Ok(answer) if maybe_done && !answer.status().is_success() && !came.said.is_of_this_write() => {
                 let what = "the exchange did not say what became of it";
-                let error = Error::refused(ErrorKind::OutcomeUnknown, came.said.code, answer.status(), &id);
+                let error = Error::refused(ErrorKind::OutcomeUnknown, came.said.code, answer.status(), id());
                 let error = error.saying(what).waiting(asked);
                 Err(error.into_transport(true))
             }
             Ok(answer) if came.may_be_a_copy => {
                 let what =
                     "the exchange refused the proof; if a network doubled the message, it was carried out";
-                let error = Error::refused(ErrorKind::Proof, came.said.code, answer.status(), &id);
+                let error = Error::refused(ErrorKind::Proof, came.said.code, answer.status(), id());
                 Err(error.saying(what).into_transport(true))
             }
             // It was carried out, and what became of it cannot be read.
             Ok(answer) if came.judged.verdict == Verdict::Unknown && answer.status().is_success() => {
                 let what = "the exchange gave an answer that cannot be read";
-                let error = Error::refused(ErrorKind::OutcomeUnknown, None, answer.status(), &id);
+                let error = Error::refused(ErrorKind::OutcomeUnknown, None, answer.status(), id());
                 Err(error.saying(what).into_transport(true))
             }
             Ok(answer) if came.judged.verdict == Verdict::Garbled => {
                 let what = "what answered is not the exchange";
-                let error = Error::refused(ErrorKind::Protocol, None, answer.status(), &id).saying(what);
+                let error = Error::refused(ErrorKind::Protocol, None, answer.status(), id()).saying(what);
                 Err(error.into_transport(operation.repeat != Repeat::Safe))
             }
             Ok(mut answer) => {
-                // Whoever reads it has no clock of the server's.
                 if let Some(asked) = asked {
-                    let seconds = asked.as_secs().saturating_add(u64::from(asked.subsec_nanos() > 0));
-                    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+                    say_seconds(answer.headers_mut(), asked);
                 }
                 answer.extensions_mut().insert(effort);
                 if let Some(signed) = self.signed {
@@ -224,10 +235,20 @@ impl Course {
     }
 }
 
-/// What `Retry-After` asks for. A date is of the clock that `Date` shows; without that, of ours.
-pub(super) fn retry_after(headers: &HeaderMap, wall: UnixTime) -> Option<Duration> {
+/// What `Retry-After` asks for. A date is of the clock that `Date` shows; without that, of the server's as far as it is
+/// known.
+pub(crate) fn retry_after(headers: &HeaderMap, server: impl FnOnce() -> UnixTime) -> Option<Duration> {
     let after = RetryAfter::of(headers)?;
+    if let RetryAfter::Delay(delay) = after {
+        return Some(delay);
+    }
     let date = headers.get(DATE).and_then(|date| parse_date(date.as_bytes()));
-    let server = SystemTime::UNIX_EPOCH.checked_add(date.unwrap_or(wall).since_epoch())?;
-    Some(after.from(server))
+    let now = SystemTime::UNIX_EPOCH.checked_add(date.unwrap_or_else(server).since_epoch())?;
+    Some(after.from(now))
+}
+
+/// Says in seconds, rounded up, what an answer asks for: whoever reads it has no clock of the server's.
+pub(crate) fn say_seconds(headers: &mut HeaderMap, asked: Duration) {
+    let seconds = asked.as_secs().saturating_add(u64::from(asked.subsec_nanos() > 0));
+    headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
 }

@@ -23,7 +23,7 @@ use exchange_api::{
     types::{AccountCheckRequest, BlueprintChangeSet},
 };
 
-use super::{Carrier, Effort, Patience, Settings};
+use super::{Carrier, Effort, Patience, Road, Settings};
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
@@ -65,7 +65,7 @@ impl Rig {
             Arc::clone(&tokens) as Arc<dyn Tokens>,
             machine.environment(),
             settings,
-            Gates::default(),
+            Road::new(Gates::default(), machine.environment().now().monotonic),
         );
         let api = Client::new(gateway.origin(), carrier.clone());
         Self { machine, gateway, tokens, carrier, api }

@@ -7,21 +7,27 @@ mod quiet;
 use std::{error::Error as StdError, future::Future, iter::successors, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use tokio::time::timeout;
 
 use self::quiet::Quiet;
 use crate::{
     operation::Operation,
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+    transport::{Delivery, Partial, Sending, Transport, TransportError, TransportFault},
 };
 
 /// Sends each request once, as it is. Follows no redirect (the answer is the caller's),
 /// repeats nothing, keeps no cookies, and reads bodies up to a limit.
+///
+/// An answer that is no success is one as soon as its head is there: of a body that is cut, too
+/// large or slow it has what came, and [`Partial`] among its extensions. So nobody loses what
+/// `Retry-After` asked for.
 #[derive(Clone, Debug)]
 pub struct ReqwestTransport {
     client: reqwest::Client,
     max_body: usize,
     quiet_time: Option<Duration>,
     call_time: Option<Duration>,
+    refusal_time: Option<Duration>,
 }
 
 impl ReqwestTransport {
@@ -55,7 +61,7 @@ impl ReqwestTransport {
     /// instead of both.
     #[must_use]
     pub const fn from_client(client: reqwest::Client) -> Self {
-        Self { client, max_body: Self::MAX_BODY, quiet_time: None, call_time: None }
+        Self { client, max_body: Self::MAX_BODY, quiet_time: None, call_time: None, refusal_time: None }
     }
 
     /// Gives a call up when nothing moves for so long: no piece of the request leaves, the head of the
@@ -85,6 +91,15 @@ impl ReqwestTransport {
         self
     }
 
+    /// Hears the body of an answer that is no success out for so long: what came of it by then is all
+    /// of it. Without this a server that stalls there is waited for as everywhere else, and who gives
+    /// the call up from outside never sees the head of its answer. Asks for tokio's timer.
+    #[must_use]
+    pub const fn with_refusal_time(mut self, longest: Duration) -> Self {
+        self.refusal_time = Some(longest);
+        self
+    }
+
     async fn exchange(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, TransportError> {
         let quiet = self.quiet_time.map(Quiet::new);
         let request = request.map(|body| quiet::whole(body, quiet.as_ref()));
@@ -92,18 +107,39 @@ impl ReqwestTransport {
             .map_err(|error| failed(error, TransportFault::Request, Delivery::NotSent))?;
         *request.timeout_mut() = self.call_time;
         let mut response = self.head(request, quiet.as_ref()).await?;
-        let too_large = || TransportError::new(TransportFault::TooLarge, Delivery::Unknown);
-        let mut body = BytesMut::new();
-        while let Some(chunk) = self.patiently(response.chunk()).await?.map_err(cut)? {
-            if chunk.len() > self.max_body - body.len() {
-                return Err(too_large());
-            }
-            body.extend_from_slice(&chunk);
-        }
-        let mut answer = http::Response::new(body.freeze());
-        *answer.status_mut() = response.status();
+        let status = response.status();
+        let mut body = Received::default();
+        let reading = self.read(&mut response, &mut body);
+        let read = match self.refusal_time.filter(|_| !status.is_success()) {
+            Some(longest) => timeout(longest, reading).await.unwrap_or_else(|_| Err(quiet_too_long())),
+            None => reading.await,
+        };
+        let mut answer = http::Response::new(body.whole());
+        *answer.status_mut() = status;
         *answer.headers_mut() = std::mem::take(response.headers_mut());
-        Ok(answer)
+        match read {
+            Ok(()) => Ok(answer),
+            Err(error) if status.is_success() => Err(error),
+            Err(error) => {
+                answer.extensions_mut().insert(Partial(error.fault()));
+                Ok(answer)
+            }
+        }
+    }
+
+    /// Reads a body to its end, or as far as it comes.
+    async fn read(
+        &self,
+        response: &mut reqwest::Response,
+        body: &mut Received,
+    ) -> Result<(), TransportError> {
+        while let Some(piece) = self.patiently(response.chunk()).await.and_then(|read| read.map_err(cut))? {
+            if piece.len() > self.max_body - body.len() {
+                return Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown));
+            }
+            body.add(piece);
+        }
+        Ok(())
     }
 
     /// Sends a request; comes back with the head of its answer.
@@ -126,6 +162,34 @@ impl ReqwestTransport {
             Some(longest) => Quiet::new(longest).bound(work).await.ok_or_else(quiet_too_long),
             None => Ok(work.await),
         }
+    }
+}
+
+/// What came of a body. One that came as one piece, as small ones do, is not copied.
+#[derive(Default)]
+struct Received {
+    first: Bytes,
+    all: BytesMut,
+}
+
+impl Received {
+    fn len(&self) -> usize {
+        self.first.len() + self.all.len()
+    }
+
+    fn add(&mut self, piece: Bytes) {
+        if self.len() == 0 {
+            self.first = piece;
+            return;
+        }
+        if self.all.is_empty() {
+            self.all.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        self.all.extend_from_slice(&piece);
+    }
+
+    fn whole(self) -> Bytes {
+        if self.all.is_empty() { self.first } else { self.all.freeze() }
     }
 }
 
@@ -175,4 +239,88 @@ fn cut(error: reqwest::Error) -> TransportError {
 /// Without the address: queries may hold what no log may show.
 fn failed(error: reqwest::Error, fault: TransportFault, delivery: Delivery) -> TransportError {
     TransportError::new(fault, delivery).with_source(error.without_url())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::{TcpListener, TcpStream},
+        sync::mpsc,
+        thread,
+    };
+
+    use super::*;
+
+    /// How an answer ends.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum End {
+        Closed,
+        /// The connection stays, and nothing comes.
+        Silent,
+    }
+
+    /// What comes of an answer with this head and so much of its body of 100 bytes.
+    async fn answered(
+        head: &str,
+        body: usize,
+        end: End,
+        transport: impl FnOnce(ReqwestTransport) -> ReqwestTransport,
+    ) -> Result<(u16, Option<String>, usize, Option<Partial>), TransportFault> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let answer = format!(
+            "HTTP/1.1 {head}\r\nRetry-After: 3600\r\nContent-Length: 100\r\n\r\n{}",
+            "x".repeat(body)
+        );
+        let (over, is_over) = mpsc::channel::<()>();
+        let server = thread::spawn(move || {
+            let mut stream: TcpStream = listener.accept().unwrap().0;
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+            if end == End::Silent {
+                let _ = is_over.recv();
+            }
+        });
+        let transport = transport(ReqwestTransport::from_client(reqwest::Client::new()));
+        let request = http::Request::get(uri).body(Bytes::new()).unwrap();
+        let answer = transport.send(&Operation::NONE, request).await;
+        drop(over);
+        server.join().unwrap();
+        answer.map_err(|error| error.fault()).map(|answer| {
+            let after = answer.headers().get("retry-after").map(|after| after.to_str().unwrap().to_owned());
+            let partial = answer.extensions().get::<Partial>().copied();
+            (answer.status().as_u16(), after, answer.body().len(), partial)
+        })
+    }
+
+    /// A refusal says what it is and how long to wait in its head, whatever becomes of its body; a success does not
+    /// without it.
+    #[tokio::test]
+    async fn a_refusal_is_one_without_its_body() {
+        let refused = |body, why| Ok((503, Some("3600".to_owned()), body, why));
+        let refusal = "503 Service Unavailable";
+        let cut = Some(Partial(TransportFault::Interrupted));
+        assert_eq!(answered(refusal, 100, End::Closed, |all| all).await, refused(100, None));
+        assert_eq!(answered(refusal, 7, End::Closed, |all| all).await, refused(7, cut));
+        let large = answered(refusal, 100, End::Closed, |all| all.with_max_body(99)).await;
+        assert_eq!(large, refused(0, Some(Partial(TransportFault::TooLarge))));
+        let soon = Duration::from_millis(20);
+        let slow = answered(refusal, 7, End::Silent, |all| all.with_refusal_time(soon)).await;
+        assert_eq!(slow, refused(7, Some(Partial(TransportFault::Timeout))));
+
+        let success = "200 OK";
+        assert_eq!(answered(success, 7, End::Closed, |all| all).await, Err(TransportFault::Interrupted));
+        let large = answered(success, 100, End::Closed, |all| all.with_max_body(99)).await;
+        assert_eq!(large, Err(TransportFault::TooLarge));
+    }
+
+    #[test]
+    fn what_comes_in_pieces_is_put_together() {
+        for pieces in [&["abc"][..], &["ab", "c"], &["", "a", "b", "c"], &[]] {
+            let mut body = Received::default();
+            pieces.iter().for_each(|piece| body.add(Bytes::copy_from_slice(piece.as_bytes())));
+            assert_eq!((body.len(), body.whole()), (pieces.concat().len(), Bytes::from(pieces.concat())));
+        }
+    }
 }

@@ -263,7 +263,18 @@ pub(super) fn keep_demand(
     Ok(true)
 }
 
+pub(super) fn demand_asked_at(connection: &Connection) -> Result<Option<UnixTime>> {
+    let mut read = connection.prepare_cached("SELECT at FROM demand_asked")?;
+    Ok(read.query_row([], |row| row.get(0)).optional()?.map(time))
+}
+
+pub(super) fn note_demand_asked(transaction: &Transaction<'_>, at: UnixTime) -> Result<()> {
+    let put = "INSERT OR REPLACE INTO demand_asked (one, at) VALUES (1, ?1)";
+    transaction.execute(put, [millis(at)]).map(drop)
+}
+
 pub(super) fn forget_demand(transaction: &Transaction<'_>) -> Result<u64> {
+    transaction.execute("DELETE FROM demand_asked", [])?;
     leave(transaction, 0)?;
     Ok(transaction.execute("DELETE FROM demand", [])? as u64)
 }

@@ -45,6 +45,8 @@ delegated! {
     agreed(area: Area, key: &str) -> Option<Row>;
     demand() -> Option<Document>;
     keep_demand(demand: &Document, of: &InstallationId) -> bool;
+    demand_asked_at() -> Option<UnixTime>;
+    note_demand_asked(at: UnixTime) -> ();
     forget(collections: &[Collection], owner: OwnerNote) -> Vec<Forgotten>;
     settle(now: UnixTime) -> ();
 }

@@ -98,6 +98,56 @@ async fn exchanges_of_one_session_share_what_they_are_told() {
     assert_eq!(elsewhere.count(), 1, "it does not wait for what the session's others were told");
 }
 
+/// LIM-18, LIM-16: two exchanges of one session send within one budget, and what one found out of reach the other does not
+/// try.
+#[tokio::test(start_paused = true)]
+async fn exchanges_of_one_session_share_budget_and_breaker() {
+    let (machine, gateway, session, first) = desk().await;
+    machine.pass(60).await;
+    for _ in 0..20 {
+        read(&first, Patience::INTERACTIVE).await.unwrap();
+    }
+    let second = exchange(&session, &gateway);
+    read(&second, Patience::INTERACTIVE).await.unwrap();
+    let requests = gateway.requests();
+    assert!(requests[20].at - requests[0].at >= Duration::from_millis(599), "it has no budget of its own");
+
+    machine.pass(60).await;
+    let once = Patience::new(1, Duration::from_secs(1), crate::Asked::ByProgram);
+    for _ in 0..2 {
+        gateway.then(Reply::refused());
+        read(&first, once).await.unwrap_err();
+    }
+    let held = read(&second, once).await.unwrap_err();
+    assert_eq!((held.kind(), gateway.count()), (ErrorKind::Unreachable, 23));
+}
+
+/// CLI-02: what one process is told the others that run beside it hear, also one that waits for something else.
+#[tokio::test(start_paused = true)]
+async fn processes_that_run_beside_each_other_hear_it() {
+    let (machine, gateway, session, first) = desk().await;
+    let (_second, second) = process(&machine, &gateway).await;
+    let (_third, third) = process(&machine, &gateway).await;
+    read(&second, Patience::INTERACTIVE).await.unwrap();
+    gateway.then(Reply::html(502));
+    let waiting = read(&third, Patience::BACKGROUND);
+    let told = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("600"));
+        read(&first, Patience::INTERACTIVE).await.unwrap_err();
+        session.settled().await;
+        machine.pass(2).await;
+        let held = read(&second, Patience::INTERACTIVE).await.unwrap_err();
+        assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
+        assert!((597..=598).contains(&wait(&held)), "{held}");
+        assert_eq!(gateway.count(), 3);
+    };
+    let (waiting, ()) = tokio::join!(waiting, told);
+    waiting.unwrap();
+    let requests = gateway.requests();
+    assert!(requests.len() == 4 && requests[3].at - requests[2].at >= Duration::from_secs(600));
+}
+
 /// CLI-02: a wall clock that was set back for days, by an earlier process's word or a later one's, makes a wait no
 /// longer than it was; and one that is over holds back nobody.
 #[tokio::test(start_paused = true)]

@@ -32,6 +32,40 @@ async fn what_is_asked_for_is_waited() {
     }
 }
 
+/// CLI-02: whatever becomes of its body: a refusal says in its head how long to wait.
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_for_is_waited_without_the_body_too() {
+    let huge = Reply::new(503, "text/html", vec![b' '; (16 << 20) + 1]).retry_after("600");
+    let cut = Reply::problem(Code::ServiceUnavailable).retry_after("600").cut_to(20);
+    for (reply, writes) in [(huge.clone(), false), (huge, true), (cut.clone(), false), (cut, true)] {
+        let rig = Rig::new();
+        rig.gateway.then(reply);
+        let other = async {
+            tokio::time::sleep(seconds(1)).await;
+            rig.read(LONG).await
+        };
+        let first = async { if writes { rig.write(KEY, LONG).await } else { rig.read(LONG).await } };
+        let (first, other) = tokio::join!(first, other);
+        assert_eq!((first.unwrap().requests, other.unwrap().requests), (2, 1));
+        assert!(rig.times()[1] >= 600.0 && rig.times()[2] >= 600.0, "{:?}", rig.times());
+    }
+}
+
+/// CON-12, CLI-02: a refusal whose code did not come says nothing but its status: it is asked for again, no earlier than
+/// it wants, and what cannot be sent twice is not.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_was_cut_is_asked_for_again() {
+    for code in [Code::Unauthenticated, Code::VersionConflict, Code::CursorExpired, Code::ScopeMissing] {
+        let rig = Rig::new();
+        rig.gateway.then(Reply::problem(code.clone()).retry_after("47").cut_to(20));
+        rig.write(KEY, LONG).await.unwrap();
+        assert_gaps(&rig.gaps(), &[47.0]);
+        rig.gateway.then(Reply::problem(code).cut_to(20));
+        assert!(rig.check(LONG).await.is_err());
+        assert_eq!(rig.gateway.count(), 3);
+    }
+}
+
 /// A key in hardware, that somebody touches so much later, or nobody.
 struct Touched(KeyPair, Option<Duration>);
 
@@ -88,6 +122,22 @@ async fn every_form_of_retry_after_is_read() {
         rig.gateway.then(Reply::problem(Code::RelayBusy).retry_after(asked));
         rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap();
         assert_gaps(&rig.gaps()[rig.gaps().len() - 1..], &[expect]);
+    }
+}
+
+/// CLI-02: a date without one of the answer is of the server's clock too, as far as that was learnt before.
+#[tokio::test(start_paused = true)]
+async fn a_date_is_of_the_servers_clock_also_where_it_does_not_say_its_own() {
+    for wrong_by in [-3600, 3600, 0] {
+        let rig = Rig::new();
+        rig.machine.set_wrong_by(wrong_by);
+        rig.read(LONG).await.unwrap();
+        let before = rig.gaps().len();
+        let date = "Mon, 21 Sep 2026 14:18:20 GMT";
+        rig.gateway.then(Reply::problem(Code::RelayBusy).retry_after(date).bare());
+        rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap();
+        let gap = rig.gaps()[before + 1];
+        assert!((199.0..=221.0).contains(&gap), "{gap} {wrong_by}");
     }
 }
 
@@ -255,5 +305,8 @@ async fn a_proof_limit_slows_the_client_down() {
     let times = rig.times();
     // 1.2 s for each, where 20 went at once before.
     assert!(times[31] - times[1] >= 26.0 - 10.0 / 1.2 * 1.2, "{times:?}");
-    assert!(rig.gaps()[9..].iter().all(|gap| *gap >= 1.19), "{:?}", rig.gaps());
+    // The first of those that wait has what is left of what became free before.
+    let (gaps, waited) = (rig.gaps(), |gap: &f64| *gap > 0.0);
+    let first = gaps.iter().skip(1).position(waited).unwrap() + 1;
+    assert!((9..=10).contains(&first) && gaps[first + 1..].iter().all(|gap| *gap >= 1.19), "{gaps:?}");
 }

@@ -2,7 +2,7 @@
 
 use exchange_api::{
     operations::OperationId,
-    runtime::transport::{Delivery, Transport as _, TransportFault},
+    runtime::transport::{Delivery, Partial, Transport as _, TransportFault},
 };
 use http::Request;
 
@@ -45,6 +45,28 @@ async fn the_network_sends_once_and_says_what_became_of_it() {
     let redirect =
         || vec![Step::write("HTTP/1.1 307 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n")];
     assert_eq!(check(redirect).await, (Ok(307), 1));
+}
+
+/// CLI-02: what a refusal asks for is heard, though its body is cut or larger than a client takes.
+#[tokio::test]
+async fn a_refusal_is_heard_without_its_body() {
+    let head = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3600\r\nDPoP-Nonce: n-1\r\n";
+    let megabyte = bytes::Bytes::from(vec![b' '; 1 << 20]);
+    let length = "Content-Length: 104857600\r\n\r\n";
+    for more in [Step::write("{\"code\":"), Step::Repeat(megabyte, 100)] {
+        let server =
+            Tcp::start(move |_, _| vec![Step::write(head), Step::write(length), more.clone(), Step::Close]);
+        let server = server.await.unwrap();
+        let request = Request::builder().uri(server.origin()).body(bytes::Bytes::new()).unwrap();
+        let answer =
+            wire(1 << 20).unwrap().send(OperationId::OrgUnitsRead.operation(), request).await.unwrap();
+        assert_eq!((answer.status().as_u16(), server.requests()), (503, 1));
+        assert_eq!(
+            (&answer.headers()["Retry-After"], &answer.headers()["DPoP-Nonce"]),
+            (&"3600".parse().unwrap(), &"n-1".parse().unwrap())
+        );
+        assert!(answer.extensions().get::<Partial>().is_some());
+    }
 }
 
 /// What is larger than a client takes costs no more than that.
