@@ -29,8 +29,9 @@
 //! # }
 //! ```
 //!
-//! `client/examples` has a program for each task: `synced_list`, `sign_in`, `change_set`, `feed`, `draft`, `errors`;
-//! `outbox` is in `client/sqlite/examples`. They run against `cargo xtask sandbox`.
+//! `client/examples` has a program for each task: `synced_list`, `sign_in`, `change_set`, `conflict`, `held`,
+//! `first_ships`, `org_stock`, `feed`, `catalogue`, `demand`, `draft`, `envelope`, `handle_and_label`, `errors`;
+//! `program`, which stays, and `outbox` are in `client/sqlite/examples`. They run against `cargo xtask sandbox`.
 //!
 //! # Where to find what
 //!

@@ -1,7 +1,7 @@
 //! What is asked of the exchange directly: the installation's label, handles, the catalogue, units, demand.
 
 use exchange_client::{
-    Demand, DemandCadence, HandleCheck, Label, MachineNames, OpenDemand, Resolution,
+    Demand, HandleCheck, Label, MachineNames, OpenDemand, Resolution,
     api::{
         operations::OperationId,
         types::{CatalogKind, ItemDemand, MaterialDemand, OrgDemand, OrgUnit, UnitId},
@@ -9,7 +9,7 @@ use exchange_client::{
 };
 use serde_json::json;
 
-use super::{App, envelope::item_ref, lists::quantity, typed_or_read};
+use super::{App, envelope::item_ref, lists::quantity, typed_or_read, written};
 use crate::{
     args::{self, CountBy, DemandArgs, DemandFor, Locations, Resolve},
     failure::{Exit, Failure},
@@ -264,22 +264,30 @@ fn apart(at: usize, facts: &Facts, output: &mut Output) {
     facts.print(output);
 }
 
-/// DEM-11: asks at most every five minutes, over processes too. What is kept of an installation that this is not any
-/// more is not shown (DEM-10).
+/// DEM-11: asks at most every five minutes, over processes too, and counts what came to nothing. What is kept of an
+/// installation that this is not any more is not shown (DEM-10).
 async fn read_demand(app: &App, output: &mut Output) -> Result<OrgDemand, Failure> {
     let now = app.now();
-    if let Some((document, read_at)) = app.copies().await?.demand(now)?
-        && !DemandCadence::since(read_at).due_in(now).is_zero()
-    {
-        return Ok(document);
+    let copies = app.copies().await?;
+    let read = async {
+        let exchange = app.begin(OperationId::DemandRead, output).await?;
+        let connection = app.connection(&exchange, output).await?;
+        app.read_for(&exchange, connection, output).await?;
+        let replica = app.replica()?;
+        replica.note_demand_asked(now)?;
+        let read = exchange.read_demand(connection).await?;
+        // Not where somebody else signed in meanwhile, for whom it would be taken (DEM-10).
+        replica.keep_demand(&read, connection, now)?;
+        Ok::<_, Failure>(read)
+    };
+    let (document, trouble) = copies.demand_or(now, read).await?;
+    if let Some((read_at, failure)) = trouble {
+        let why = failure.envelope().map_or_else(String::new, |told| told.message);
+        let read_at = written(read_at).unwrap_or_default();
+        output
+            .warn(format!("the demand cannot be read now, and is shown as it was read at {read_at}: {why}"));
     }
-    let exchange = app.begin(OperationId::DemandRead, output).await?;
-    let connection = app.connection(&exchange, output).await?;
-    app.read_for(&exchange, connection, output).await?;
-    let read = exchange.read_demand(connection).await?;
-    // Not where somebody else signed in meanwhile, for whom it would be taken (DEM-10).
-    app.replica()?.keep_demand(&read, connection, now)?;
-    Ok(read)
+    Ok(document)
 }
 
 /// Open demand; withheld demand says why (DEM-07).

@@ -148,7 +148,7 @@ async fn here<O: Op>(app: &App) -> Result<Option<Outbox>, Failure> {
 }
 
 /// Whether it is the way to the exchange, or the exchange at the moment, and nothing that was typed.
-fn passes(failure: &Failure) -> bool {
+pub(super) fn passes(failure: &Failure) -> bool {
     use ErrorKind::{Busy, OutcomeUnknown, Protocol, Unreachable};
     matches!(failure, Failure::Client(error) if matches!(error.kind(), Busy | OutcomeUnknown | Protocol | Unreachable))
 }

@@ -5,13 +5,15 @@
 //! asked whose it is: every area notes for which installation it was read, the session's notes say which one this is,
 //! and what is not surely the same is not shown. Demand has its owner beside org stock.
 
+use std::time::Duration;
+
 use exchange_client::{
     Replica, UnixTime,
     api::types::OrgDemand,
     feed::{Area, Entry, Kept, Position},
 };
 
-use super::App;
+use super::{App, change::passes};
 use crate::failure::{Exit, Failure};
 
 /// The replica as far as it is this connection's.
@@ -32,6 +34,9 @@ pub(super) enum Standing {
     /// Everything until then is in it.
     AsOf(UnixTime),
 }
+
+/// A document of demand; and where another one was wanted and could not be read, when this one was, and why.
+type Demanded = (OrgDemand, Option<(UnixTime, Failure)>);
 
 impl App {
     /// What of the replica may be shown now.
@@ -85,6 +90,33 @@ impl Copies {
         Ok(if self.has_own_demand()? { demand } else { None })
     }
 
+    /// The demand that `read` brings, when it may be asked for (DEM-11); what was read last before that, and where the way
+    /// to the exchange keeps it from being read.
+    pub(super) async fn demand_or(
+        &self,
+        now: UnixTime,
+        read: impl Future<Output = Result<OrgDemand, Failure>>,
+    ) -> Result<Demanded, Failure> {
+        // What others asked holds back nobody else.
+        let cadence =
+            if self.has_own_demand()? { self.replica.demand_cadence()? } else { Default::default() };
+        let wait = cadence.due_in(now);
+        if !wait.is_zero() {
+            return self
+                .demand(now)?
+                .map(|(document, _)| (document, None))
+                .ok_or_else(|| asked_already(wait));
+        }
+        match read.await {
+            Ok(document) => Ok((document, None)),
+            Err(failure) if passes(&failure) => match self.demand(now)? {
+                Some((document, read_at)) => Ok((document, Some((read_at, failure)))),
+                None => Err(failure),
+            },
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// Whether the demand that is kept is this connection's.
     fn has_own_demand(&self) -> Result<bool, Failure> {
         Ok(self.are_own(&self.replica.store().kept(Area::OrgStock)?))
@@ -116,10 +148,23 @@ impl Copies {
     }
 }
 
+/// The last time came to nothing.
+fn asked_already(wait: Duration) -> Failure {
+    let seconds = wait.as_secs() + 1;
+    let what = format!("the demand was asked for a moment ago, and is not asked for again for {seconds} s");
+    Failure::new(Exit::Wait, what, "wait, then try again")
+}
+
 #[cfg(test)]
 mod tests {
+    use std::future::{pending, ready};
+
     use exchange_client::api::types::{Blueprint, InstallationId};
-    use exchange_client::{feed::Reader, replica::Commit};
+    use exchange_client::{
+        Error, ErrorKind,
+        feed::Reader,
+        replica::{Commit, Document},
+    };
 
     use super::*;
 
@@ -159,6 +204,33 @@ mod tests {
             assert_eq!(copies.entry::<Blueprint>("bp").is_ok(), is_own);
             assert_eq!(copies.has_own_demand().unwrap(), is_own);
         }
+    }
+
+    /// DEM-11: demand that cannot be read is shown as it was read last, with when that was, for seven days (DEM-10); it is
+    /// asked for once in five minutes, whatever came of it.
+    #[tokio::test]
+    async fn demand_is_shown_as_it_was_read_last() {
+        let copies = copies(Some("i-1"), Some("i-1"));
+        let at = |seconds| moment() + Duration::from_secs(seconds);
+        let fails = |kind| ready(Err(Failure::from(Error::new(kind, "no way"))));
+        let body = br#"{"updatedAt": "2026-09-21T13:00:00Z", "items": [], "materials": []}"#;
+        let document = Document { at: moment(), body: body[..].into() };
+        let of = InstallationId::new("i-1").unwrap();
+        assert!(copies.replica.store().keep_demand(&document, &of).unwrap());
+        // Nobody asks.
+        assert!(copies.demand_or(at(299), pending()).await.unwrap().1.is_none());
+        let (_, trouble) = copies.demand_or(at(400), fails(ErrorKind::Unreachable)).await.unwrap();
+        assert_eq!(trouble.unwrap().0, moment());
+        // What is about the member hides behind nothing.
+        assert!(copies.demand_or(at(400), fails(ErrorKind::ScopeMissing)).await.is_err());
+        // What came to nothing counts.
+        copies.replica.note_demand_asked(at(400)).unwrap();
+        assert!(copies.demand_or(at(699), pending()).await.unwrap().1.is_none());
+        let week = 7 * 86_400;
+        assert!(copies.demand_or(at(week), fails(ErrorKind::Unreachable)).await.is_err());
+        copies.replica.note_demand_asked(at(week)).unwrap();
+        let refused = copies.demand_or(at(week + 10), pending()).await.unwrap_err();
+        assert_eq!(refused.exit(), Exit::Wait);
     }
 
     /// OST-14: what another run keeps while it is read is not shown either.

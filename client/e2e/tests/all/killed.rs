@@ -147,6 +147,14 @@ impl ReplicaStore for Ending<SqliteReplica> {
         self.1.around(|| self.0.keep_demand(demand, of))
     }
 
+    fn demand_asked_at(&self) -> Result<Option<UnixTime>, Error> {
+        self.0.demand_asked_at()
+    }
+
+    fn note_demand_asked(&self, at: UnixTime) -> Result<(), Error> {
+        self.1.around(|| self.0.note_demand_asked(at))
+    }
+
     fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error> {
         self.1.around(|| self.0.forget(collections, owner))
     }

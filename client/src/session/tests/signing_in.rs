@@ -122,8 +122,9 @@ async fn a_login_outlives_faults() {
     machine.pass(200).await;
     let before = polls(&machine).len();
     machine.time.suspend(Duration::from_secs(100));
-    machine.pass(7).await;
-    assert!(polls(&machine).len() <= before + 2, "no burst after a suspend");
+    // Less than lies between two polls.
+    machine.pass(5).await;
+    assert!(polls(&machine).len() <= before + 1, "no burst after a suspend");
     machine.fake.state().decision = Some(true);
     waiting.await.unwrap().unwrap();
     assert_eq!(*unreachable.lock().unwrap(), 4);
