@@ -59,25 +59,45 @@ fn named(value: &Json) -> Option<&str> {
     value.as_str().or_else(|| value.as_object()?.get("path")?.as_str())
 }
 
-/// Says of names and descriptions of values that there are more or fewer of them than values.
+/// Says of names and descriptions of values what becomes of none of them.
 pub(super) fn enumerations(graph: &Graph, diagnostics: &mut Diagnostics) {
     for id in graph.ids() {
         let schema = graph.schema(id);
-        let Some(values) = &schema.enumeration else { continue };
         for name in WORDS {
-            let Some(words) = schema.extensions.get(name).and_then(Json::as_array) else { continue };
-            if schema.worded(words).is_none() {
-                let message = format!(
-                    "`{name}` has {} entries for {} values, and is passed over",
-                    words.len(),
-                    values.len()
-                );
-                diagnostics.push(
-                    Diagnostic::warning("ignored", message)
-                        .at(schema.place.clone())
-                        .help("give each value of `enum` its entry, in the same order"),
-                );
+            if let Some((message, help)) = schema.extensions.get(name).and_then(|w| fault(schema, name, w)) {
+                let problem = Diagnostic::warning("ignored", message).at(schema.place.clone());
+                diagnostics.push(problem.help(help));
             }
         }
     }
+}
+
+/// What is wrong with one of [`WORDS`], and what to do about it.
+fn fault(schema: &Schema, name: &str, words: &Json) -> Option<(String, &'static str)> {
+    const EACH: &str = "give each value of `enum` its entry, in the same order";
+    let values = schema.enumeration.as_ref()?;
+    let list = match words {
+        Json::Array(words) => Some(words.as_slice()),
+        Json::Object(_) => None,
+        _ => return Some((format!("`{name}` must be a list of texts, and is passed over"), EACH)),
+    };
+    if !values.iter().any(|value| value.as_str().is_some()) {
+        let message = format!("`{name}` has no variants to name, and is passed over");
+        return Some((message, "only texts become variants; say in `description` what the values mean"));
+    }
+    let list = list?;
+    if schema.worded(list).is_none() {
+        let message =
+            format!("`{name}` has {} entries for {} values, and is passed over", list.len(), values.len());
+        return Some((message, EACH));
+    }
+    let is_name = matches!(name, "x-enum-varnames" | "x-enumNames");
+    let twice = list.iter().enumerate().find_map(|(at, word)| {
+        let text = word.as_str().filter(|_| is_name)?;
+        list.get(..at)?.contains(word).then_some(text)
+    });
+    twice.map(|text| {
+        let message = format!("`{name}` calls several values `{text}`; they are told apart by their values");
+        (message, "give each value a name of its own")
+    })
 }
