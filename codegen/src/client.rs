@@ -48,13 +48,13 @@ pub fn client(
 pub(crate) fn unsupported(call: &Call<'_>, config: &ClientConfig) -> Option<Diagnostic> {
     let reason = call.unsendable.as_ref()?;
     let message = format!("`{}` has no method in the client: {reason}", call.operation.id);
-    let help = "set `skip-unsupported` under `[client]` to generate the others without it";
     let diagnostic = match config.skip_unsupported {
         Some(true) => Diagnostic::warning("client-unsupported", message),
-        Some(false) => Diagnostic::error("client-unsupported", message).help(help),
-        None => {
-            Diagnostic::error("client-unsupported", message).help(help).mended("it is generated without one")
-        }
+        Some(false) => Diagnostic::error("client-unsupported", message)
+            .help("set `skip-unsupported = true` under `[client]` to generate the others without it"),
+        None => Diagnostic::error("client-unsupported", message)
+            .help("`skip-unsupported = true` under `[client]` says that this is meant")
+            .mended("it is generated without one"),
     };
     Some(diagnostic.at(call.operation.place.clone()))
 }

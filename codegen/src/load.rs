@@ -545,7 +545,8 @@ impl Sources {
     ) -> SourceId {
         let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
         let digest = digest(bytes);
-        let (text, tree, found) = read(id, &name, bytes);
+        let (text, mut tree, mut found) = read(id, &name, bytes);
+        found.extend(tree.as_mut().and_then(|tree| unversioned(id, tree)));
         let broken = tree.is_none() || found.iter().any(Diagnostic::is_fatal);
         // What is wrong with a document that only references ask for costs what they ask it for.
         let optional = |each: Diagnostic| {
@@ -614,6 +615,24 @@ fn address(tree: &Tree, retrieval: &str) -> String {
     let id = identifier(tree).and_then(|member| member.value.as_str());
     let named = id.and_then(|id| uri::resolve(retrieval, id).ok());
     named.map_or_else(|| retrieval.to_owned(), |absolute| absolute.uri)
+}
+
+/// Gives the root of an OpenAPI document that does not say so its version: as a schema it would be
+/// nothing but unknown keywords.
+fn unversioned(id: SourceId, tree: &mut Tree) -> Option<Diagnostic> {
+    let object = |key: &str| tree.get(key).is_some_and(Tree::is_object);
+    let named = ["openapi", "swagger", "$schema", "$id"].iter().any(|key| tree.get(key).is_some());
+    if named || !object("info") || !object("paths") {
+        return None;
+    }
+    let start = span(tree.span.start as usize, tree.span.start as usize + 1);
+    let Value::Object(members) = &mut tree.value else { return None };
+    let value = Tree { value: Value::String("3.1.0".to_owned()), span: start };
+    members.insert(0, Member { key: "openapi".to_owned(), key_span: start, value });
+    let place = Place { source: id, pointer: String::new(), span: start };
+    let message = "`info` and `paths` are those of an OpenAPI document, which must have `openapi`";
+    let problem = Diagnostic::error("invalid-openapi", message).at(place);
+    Some(problem.help("say which version it is: `openapi: 3.1.0`").mended("it is read as OpenAPI 3.1"))
 }
 
 /// The `$id`, or what an old draft calls so, of a root that is a schema; fragments of old drafts

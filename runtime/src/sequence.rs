@@ -21,7 +21,7 @@ mod tests;
 
 use std::{collections::VecDeque, fmt, time::Duration};
 
-pub use self::write::{Inexpressible, Outgoing, write};
+pub use self::write::{Inexpressible, Outgoing, write, write_fields};
 
 use self::{events::Events, lines::Lines};
 use crate::media::MediaType;

@@ -549,7 +549,7 @@ components:
         read("derives = { '*' = ['Default'] }").unwrap_or_else(|e| panic!("{e}"));
         let error =
             read("derives = { '#/components/schemas/Kind' = ['std::default::Default'] }").unwrap_err();
-        assert!(error.contains("of `KindValue`, which is an enum"), "{error}");
+        assert!(error.contains("of `KindValue`"), "{error}");
         let config: Config = toml::from_str("derives = { '*' = ['Default'] }").unwrap();
         let sources = Sources::from_texts(&[("a.schema.json", "", r#"{"enum": ["a", "b"]}"#)]).unwrap();
         let problems = Project { config, ..Project::default() }.understand(sources).unwrap_err();

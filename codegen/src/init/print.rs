@@ -227,8 +227,11 @@ fn operations(page: &mut Page, found: &Findings) {
     page.say("Whether there are credentials: a setter for each of `securitySchemes`, and a transport.");
     page.say("credentials = false");
     if found.refused.is_empty() {
-        page.say("Whether operations that no client can call are left out with a warning.");
-        page.say("skip-unsupported = false");
+        page.say(
+            "Whether operations that no client can call are left out of it, or refused; as faults are by",
+        );
+        page.say("default.");
+        page.say("skip-unsupported = true");
     } else {
         page.say("Left out, since no client can call them:");
         page.some(&found.refused, |refused| format!("  {}", one_line(refused)));

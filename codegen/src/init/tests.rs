@@ -216,3 +216,13 @@ fn the_file_is_valid_with_and_without_its_comments() {
         assert!(text.contains(&format!("\n# {option}")), "{option}\n{text}");
     }
 }
+
+/// What stands as a comment with its default changes nothing where it is woken.
+#[test]
+fn what_is_left_out_by_default_is_no_error_in_the_file() {
+    let page = |workspace| {
+        codegen_toml(&Findings { operations: 1, workspace, ..Findings::default() }, &["api.yaml".to_owned()])
+    };
+    assert!(page(false).contains("\n# skip-unsupported = true\n"), "{}", page(false));
+    assert!(page(false).contains("\n# member = false\n") && page(true).contains("\n# member = true\n"));
+}

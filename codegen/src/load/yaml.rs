@@ -426,7 +426,7 @@ impl Builder<'_> {
             let problem =
                 self.fail("syntax", span, &format!("`{text}` is a YAML number that JSON cannot write"));
             let problem = problem.help("write it in JSON's way, or quote it when it is a string");
-            self.problems.push(problem.mended("it is read as text"));
+            self.problems.push(problem.mended("it is text, and a number where one must be"));
         }
         Value::String(text.to_owned())
     }

@@ -242,7 +242,7 @@ impl<'t> Discovery<'t> {
             let place = Place { source: id, pointer: "/swagger".to_owned(), span: found.span };
             let problem = Diagnostic::error("unsupported", "Swagger 2.0 documents are not read")
                 .at(place)
-                .help("convert it to OpenAPI 3.1 first, for example with `swagger2openapi`");
+                .help("convert it to OpenAPI 3.0 first, for example with `swagger2openapi`");
             self.problems.push(problem);
             return;
         } else if tree.get("openapi").is_some() {

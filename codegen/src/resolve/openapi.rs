@@ -29,13 +29,18 @@ use crate::{
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
 /// The operations of a path item with their methods: those that have a field of their own, then
-/// the `additionalOperations` of OpenAPI 3.2, whose methods stand in capitals as they are sent.
+/// the `additionalOperations` of OpenAPI 3.2, whose methods stand in capitals as they are sent. One that
+/// has a field is that field's, where it is not there.
 fn operations<'t>(item: &Spot<'t>) -> Vec<(&'t str, Spot<'t>)> {
     let own = item.members().filter(|(key, _)| METHODS.contains(key));
     let more = item.get("additionalOperations");
-    let more = more.iter().flat_map(Spot::entries);
     let mut all: Vec<(&str, Spot<'t>)> = own.collect();
-    all.extend(more);
+    for (key, operation) in more.iter().flat_map(Spot::entries) {
+        let field = METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key));
+        if field.is_none_or(|field| all.iter().all(|(known, _)| *known != field)) {
+            all.push((field.unwrap_or(key), operation));
+        }
+    }
     all
 }
 

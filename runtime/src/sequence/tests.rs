@@ -236,6 +236,19 @@ fn what_is_written_is_read() {
     check(Framing::Sequence, Outgoing { data: "12", ..item }, "\x1e12\n", "0+1 12");
 }
 
+/// WHATWG HTML, 9.2.6: an event without `data` is given to nobody, and its id counts.
+#[test]
+fn an_event_without_data_is_none() {
+    let mut out = Vec::new();
+    let item = Outgoing { event: "delta", id: Some("7"), retry: Some(3), ..Outgoing::default() };
+    write_fields(&item, &mut out).unwrap();
+    assert_eq!(String::from_utf8_lossy(&out), "event: delta\nid: 7\nretry: 3\n\n");
+    let mut decoder = Decoder::new(Framing::Events, 1000);
+    decoder.push(&out);
+    assert!(decoder.pop().is_none());
+    assert_eq!((decoder.last_event_id(), decoder.retry()), ("7", Some(Duration::from_millis(3))));
+}
+
 /// Nobody smuggles a field into an event by its name or its id.
 #[test]
 fn a_field_cannot_hold_the_end_of_a_line() {

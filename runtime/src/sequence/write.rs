@@ -52,27 +52,45 @@ pub fn write(framing: Framing, item: &Outgoing<'_>, out: &mut Vec<u8>) -> Result
     Ok(())
 }
 
+/// Writes an event that has no `data` at all behind what is there: its readers keep its id and the time
+/// to wait, and are given no event (WHATWG HTML, 9.2.6).
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_fields(item: &Outgoing<'_>, out: &mut Vec<u8>) -> Result<(), Inexpressible> {
+    fields(item, out)?;
+    out.push(b'\n');
+    Ok(())
+}
+
 fn event(item: &Outgoing<'_>, out: &mut Vec<u8>) -> Result<(), Inexpressible> {
+    fields(item, out)?;
+    let text = item.data.replace("\r\n", "\n");
+    text.split(['\r', '\n']).for_each(|data| line(out, "data", data));
+    out.push(b'\n');
+    Ok(())
+}
+
+/// What an event has beside its data.
+fn fields(item: &Outgoing<'_>, out: &mut Vec<u8>) -> Result<(), Inexpressible> {
     let broken = |text: &str| text.contains(['\r', '\n', '\0']);
     if broken(item.event) || item.id.is_some_and(broken) {
         return Err(Inexpressible);
     }
-    let mut line = |name: &str, value: &str| {
-        for part in [name, ": ", value, "\n"] {
-            out.extend_from_slice(part.as_bytes());
-        }
-    };
     if !matches!(item.event, "" | "message") {
-        line("event", item.event);
+        line(out, "event", item.event);
     }
     if let Some(id) = item.id {
-        line("id", id);
+        line(out, "id", id);
     }
     if let Some(retry) = item.retry {
-        line("retry", &retry.to_string());
+        line(out, "retry", &retry.to_string());
     }
-    let text = item.data.replace("\r\n", "\n");
-    text.split(['\r', '\n']).for_each(|data| line("data", data));
-    out.push(b'\n');
     Ok(())
+}
+
+fn line(out: &mut Vec<u8>, name: &str, value: &str) {
+    for part in [name, ": ", value, "\n"] {
+        out.extend_from_slice(part.as_bytes());
+    }
 }

@@ -18,7 +18,7 @@ use crate::{
     contract::to_json,
     operation::{Framing, ItemForm, Items},
     schema::Validator,
-    sequence::{Outgoing, write},
+    sequence::{Outgoing, write, write_fields},
     transport::{ByteStream, Delivery, Sleeping, Timer, TransportError, TransportFault},
     violation::Violations,
 };
@@ -176,7 +176,11 @@ fn bytes<T: Serialize>(
                 id: member("id"),
                 retry,
             };
-            write(items.framing, &item, &mut out)
+            if !members.contains_key("data") && items.framing == Framing::Events {
+                write_fields(&item, &mut out)
+            } else {
+                write(items.framing, &item, &mut out)
+            }
         }
         (ItemForm::Text | ItemForm::Event, _) => return Err(None),
     };
@@ -191,5 +195,24 @@ impl<T, S: Stream<Item = T>> Stream for Plain<S> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<T>>> {
         self.0.as_mut().poll_next(context).map(|item| item.map(Event::new))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// WHATWG HTML, 9.2.6: an event whose `data` is empty is one, and one without `data` is none.
+    #[test]
+    fn an_event_has_the_data_that_it_is_given() {
+        let items = Items { form: ItemForm::Event, ..Items::new(Framing::Events) };
+        for (item, expected) in [
+            (r#"{"event": "ping", "retry": 5}"#, "event: ping\nretry: 5\n\n"),
+            (r#"{"id": "7", "data": ""}"#, "id: 7\ndata: \n\n"),
+        ] {
+            let event = Event::new(Json::parse(item.as_bytes()).unwrap());
+            let written = bytes(&event, items, None).unwrap();
+            assert_eq!(String::from_utf8_lossy(&written), expected);
+        }
     }
 }

@@ -7,8 +7,9 @@ use contract_runtime::Json;
 use crate::{
     api::{Api, ParameterIn, Status, Tag},
     diagnostics::Diagnostics,
+    load::Sources,
     resolve::{
-        Nullable, ResolveOptions, UnknownKeywords,
+        Nullable, ResolveOptions, UnknownKeywords, resolve,
         tests::{all, all_with, clean, shown},
     },
     schema::{Gap, Graph, Origin, Types},
@@ -496,6 +497,45 @@ fn methods_of_openapi_32() {
     );
     let all: Vec<(&str, &str)> = api.operations.iter().map(|o| (o.method.as_str(), o.id.as_str())).collect();
     assert_eq!(all, [("QUERY", "queryA"), ("COPY", "copyA"), ("link", "linkA")]);
+}
+
+/// OpenAPI 3.2, 4.9: what has a field of its own stands there.
+#[test]
+fn additional_methods_are_none_that_have_a_field() {
+    let responses = "{responses: {}}";
+    for (method, said) in [
+        ("GET", "invalid-openapi /paths/~1a/additionalOperations/GET"),
+        ("QUERY", "invalid-openapi /paths/~1a/additionalOperations/QUERY"),
+        ("COPY", ""),
+        ("get", "invalid-openapi /paths/~1a/additionalOperations/get"),
+    ] {
+        let item = format!("{{additionalOperations: {{{method}: {responses}}}}}");
+        let (_, api, problems) = read(&format!("paths: {{/a: {item}}}\n"));
+        assert_eq!(shown(&problems), said, "{method}");
+        let methods: Vec<&str> = api.operations.iter().map(|operation| operation.method.as_str()).collect();
+        assert_eq!(methods, [method.to_ascii_uppercase()], "{method}");
+    }
+    // The field counts.
+    let both = format!("{{get: {responses}, additionalOperations: {{GET: {responses}}}}}");
+    let (_, api, _) = read(&format!("paths: {{/a: {both}}}\n"));
+    assert_eq!(api.operations.len(), 1);
+}
+
+/// A document with the parts of one is one, whether or not it says so.
+#[test]
+fn a_document_without_its_version_is_read() {
+    let text = "info: {title: T, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n";
+    for (head, said, operations) in
+        [("", "invalid-openapi ", 1), ("$schema: https://json-schema.org/draft/2020-12/schema\n", "", 0)]
+    {
+        let text = format!("{head}{text}");
+        let mut sources = Sources::from_texts(&[("api.yaml", "", &text)]).unwrap();
+        let options =
+            ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..ResolveOptions::default() };
+        let (_, apis, problems) = resolve(&mut sources, &options);
+        assert_eq!(shown(&problems), said, "{head}");
+        assert_eq!(apis.iter().map(|api| api.operations.len()).sum::<usize>(), operations, "{head}");
+    }
 }
 
 /// OpenAPI 3.2, 4.22.

@@ -14,7 +14,10 @@ use crate::{
     tree::{Member, Place, SourceId, Tree, Value, join},
 };
 
-use super::object::{Field, Form, Kind, Need, Version, is_extension};
+use super::{
+    METHODS,
+    object::{Field, Form, Kind, Need, Version, is_extension},
+};
 
 impl<'t> Discovery<'t> {
     /// Visits an object, once per kind that it is used as.
@@ -173,6 +176,7 @@ impl<'t> Discovery<'t> {
             Kind::Paths if !key.starts_with('/') => {
                 (format!("the path `{key}` must start with `/`"), "it is read with one")
             }
+            Kind::PathItem if key == "additionalOperations" => return self.additional(job, member),
             Kind::Responses => {
                 let message = format!("`{key}` is no status: write `200`, `4XX` or `default`");
                 match super::status(key) {
@@ -185,6 +189,20 @@ impl<'t> Discovery<'t> {
         };
         let at = Place { span: member.key_span, ..place(job, member) };
         self.invalid(at, message, mend);
+    }
+
+    /// OpenAPI 3.2, 4.9: methods that have a field of their own do not stand among the others.
+    fn additional(&mut self, job: &Job<'t>, member: &Member) {
+        let around = join(&job.pointer, &member.key);
+        for each in member.value.members() {
+            let Some(field) = METHODS.iter().find(|method| method.eq_ignore_ascii_case(&each.key)) else {
+                continue;
+            };
+            let at = Place { source: job.source, pointer: join(&around, &each.key), span: each.key_span };
+            let message = format!("`{}` has a field of its own: write `{field}` beside the others", each.key);
+            let is_there = job.tree.get(field).is_some();
+            self.invalid(at, message, if is_there { "the field counts" } else { "it is read as that" });
+        }
     }
 
     fn form(
