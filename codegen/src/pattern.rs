@@ -22,7 +22,7 @@
 
 mod assemble;
 mod determine;
-#[cfg(feature = "proofs")]
+#[cfg(any(feature = "mock", feature = "proofs"))]
 pub(crate) mod inclusion;
 mod print;
 mod translate;

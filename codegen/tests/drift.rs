@@ -11,6 +11,8 @@ mod large;
 mod lists;
 #[path = "drift/meanings.rs"]
 mod meanings;
+#[path = "drift/newcomers.rs"]
+mod newcomers;
 #[path = "drift/others.rs"]
 mod others;
 #[path = "drift/places.rs"]

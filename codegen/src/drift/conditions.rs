@@ -75,17 +75,22 @@ impl<'g> Comparer<'g> {
     /// meets it.
     fn is_unmet(&self, pair: &Pair<'g>, holder: &Schema) -> bool {
         let asks_otherwise = holder.otherwise.is_some_and(|id| pair.new.demands(id));
-        let unmet = |id| {
-            let test = Flat::of(pair.new.graph, &[id]);
-            self.is_unknown((&pair.old, &pair.new), &test, DEPTH)
-        };
-        !asks_otherwise && holder.condition.is_some_and(unmet) && self.concerns_objects_only(pair)
+        let unmet = |id| self.tests_what_is_new(pair, id);
+        !asks_otherwise
+            && holder.condition.is_some_and(unmet)
+            && self.concerns_objects_only(pair, &[Keyword::If, Keyword::Then, Keyword::Else])
     }
 
-    /// Whether what is no object loses nothing by conditions: `required` and `properties` hold of it.
-    fn concerns_objects_only(&self, pair: &Pair<'g>) -> bool {
+    /// Whether a test of the new version holds of no object that the old one knows.
+    pub(super) fn tests_what_is_new(&self, pair: &Pair<'g>, test: SchemaId) -> bool {
+        let test = Flat::of(pair.new.graph, &[test]);
+        self.is_unknown((&pair.old, &pair.new), &test, DEPTH)
+    }
+
+    /// Whether what is no object loses nothing by some keywords: `required` and `properties` hold of it.
+    pub(super) fn concerns_objects_only(&self, pair: &Pair<'g>, keywords: &'static [Keyword]) -> bool {
         let others = pair.old.types().and(pair.at.within).without(Types::OBJECT);
-        let facet = Facet::of(&[Keyword::If, Keyword::Then, Keyword::Else]);
+        let facet = Facet::of(keywords);
         others.is_empty()
             || self.options.proofs && {
                 let (old, new) =
@@ -137,6 +142,15 @@ impl<'g> Comparer<'g> {
                 None => left.push(before),
             }
         }
+        new.retain(|after| {
+            let unmet =
+                self.tests_what_is_new(pair, *after) && self.concerns_objects_only(pair, &[Keyword::Not]);
+            if unmet {
+                let message = "`not` forbids something where a new member is there".to_owned();
+                self.note_of(rules::NOT_ADDED_NEW_MEMBER, pair, Keyword::Not, message);
+            }
+            !unmet
+        });
         if left.is_empty() && new.is_empty() || self.alike(pair) {
             return;
         }

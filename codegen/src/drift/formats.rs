@@ -30,6 +30,12 @@ impl<'g> Comparer<'g> {
         let (rule, message) = match (old.is_empty(), new.is_empty()) {
             (true, _) => (rules::FORMAT_ADDED, format!("the format is {is}, there was none")),
             (_, true) => (rules::FORMAT_REMOVED, format!("there is no format, was {was}")),
+            _ if holds_numbers(pair) && has_room(&new, &old) => {
+                (rules::NUMBER_FORMAT_WIDENED, format!("the format is {is}, was {was}"))
+            }
+            _ if holds_numbers(pair) && has_room(&old, &new) => {
+                (rules::NUMBER_FORMAT_NARROWED, format!("the format is {is}, was {was}"))
+            }
             _ => (rules::FORMAT_CHANGED, format!("the format is {is}, was {was}")),
         };
         self.note(rule, pair, message);
@@ -81,6 +87,30 @@ fn within(given: &[Format], taken: &[Format]) -> bool {
 const fn is_kind_of(one: Format, other: Format) -> bool {
     use Format::{Iri, IriReference, Uri, UriReference};
     matches!((one, other), (Uri, UriReference | Iri | IriReference) | (UriReference | Iri, IriReference))
+}
+
+/// Whether values are numbers, or nothing.
+fn holds_numbers(pair: &Pair<'_>) -> bool {
+    let numbers = Types::NUMBER.or(Types::NULL);
+    pair.old.types().or(pair.new.types()).without(numbers).is_empty()
+}
+
+/// Whether one format has room for every number of another.
+fn has_room(wide: &[&str], narrow: &[&str]) -> bool {
+    let ([wide], [narrow]) = (wide, narrow) else { return false };
+    // Signed or not, and bits.
+    let integer = |name: &str| -> Option<(bool, u32)> {
+        match name.strip_prefix("uint") {
+            Some(bits) => Some((false, bits.parse().ok()?)),
+            None => Some((true, name.strip_prefix("int")?.parse().ok()?)),
+        }
+    };
+    match (integer(wide), integer(narrow)) {
+        (Some((true, wide)), Some((false, narrow))) => wide > narrow,
+        (Some((signed, wide)), Some((other, narrow))) => signed == other && wide >= narrow,
+        (None, None) => (*wide, *narrow) == ("double", "float"),
+        _ => false,
+    }
 }
 
 fn words<'a>(formats: impl Iterator<Item = &'a str>) -> String {

@@ -378,6 +378,9 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
+/// What else is said of a rule that takes away something declared.
+const FOREVER: &str = "Within a major version it is breaking for whom it concerns.";
+
 /// The rules as a table, or one of them with its reason.
 ///
 /// # Errors
@@ -401,7 +404,7 @@ pub fn explain(id: Option<&str>) -> Result<String, String> {
         rule.id, rule.title, rule.readers, rule.writers, rule.why
     );
     if rule.forever {
-        out.push_str("Within a major version it is breaking for whom it concerns.\n");
+        let _ = writeln!(out, "{FOREVER}");
     }
     Ok(out)
 }

@@ -432,7 +432,7 @@ rules! {
         "`pattern` written differently",
         S,
         S,
-        "It is proven that both match the same texts.",
+        "It is proven that both match the same texts, as far as the lengths are valid.",
     );
     PATTERN_CHANGED = rule("pattern-changed", "`pattern` changed", B, B, UNDECIDED);
     RANGE_NARROWED = rule("range-narrowed", "a bound of numbers narrowed", A, B, NARROWED);
@@ -453,6 +453,13 @@ rules! {
     BRANCH_ADDED = rule("branch-added", "branch added to a union", B, A, "Readers were promised a complete list of forms.");
     BRANCH_REMOVED = gone(rule("branch-removed", "branch removed from a union", A, B, "Writers that send that form are refused."));
     UNION_ADDED = rule("union-added", "`oneOf` or `anyOf` added", A, B, NARROWED);
+    UNION_ADDED_NEW_MEMBER = rule(
+        "union-added-new-member",
+        "`anyOf` over a new member or value added",
+        A,
+        A,
+        "What does not have the member or value is one of the forms.",
+    );
     UNION_REMOVED = gone(rule("union-removed", "`oneOf` or `anyOf` removed", B, A, WIDENED));
     UNION_NARROWED = rule("union-narrowed", "`anyOf` became `oneOf`", A, B, "What fits two forms is no longer valid.");
     UNION_WIDENED = rule("union-widened", "`oneOf` became `anyOf`", B, A, "What fits two forms is valid.");
@@ -476,6 +483,13 @@ rules! {
     );
     DEPENDENCY_REMOVED = gone(rule("dependency-removed", "`dependentRequired` or `dependentSchemas` asks for less", B, A, WIDENED));
     NOT_ADDED = rule("not-added", "`not` added", A, B, NARROWED);
+    NOT_ADDED_NEW_MEMBER = rule(
+        "not-added-new-member",
+        "`not` over a new member or value added",
+        A,
+        A,
+        "Who does not know the member or value never sends what is forbidden.",
+    );
     NOT_REMOVED = gone(rule("not-removed", "`not` removed", B, A, WIDENED));
     UNEVALUATED_ADDED = rule("unevaluated-added", "`unevaluatedProperties` or `unevaluatedItems` added", A, B, NARROWED);
     UNEVALUATED_REMOVED = gone(rule("unevaluated-removed", "`unevaluatedProperties` or `unevaluatedItems` removed", B, A, WIDENED));
@@ -486,6 +500,20 @@ rules! {
     FORMAT_ADDED = rule("format-added", "`format` added", A, B, "What writers sent may not have that form.");
     FORMAT_REMOVED = gone(rule("format-removed", "`format` removed", B, A, "Readers relied on the form."));
     FORMAT_CHANGED = rule("format-changed", "`format` changed", B, B, "The text means something else, or is another one.");
+    NUMBER_FORMAT_NARROWED = rule(
+        "number-format-narrowed",
+        "`format` with room for fewer numbers",
+        A,
+        B,
+        "Every number of the new format is one of the old; writers may send one that has no room any more.",
+    );
+    NUMBER_FORMAT_WIDENED = rule(
+        "number-format-widened",
+        "`format` with room for more numbers",
+        B,
+        A,
+        "Every number of the old format is one of the new; readers may meet one that they have no room for.",
+    );
     CONTENT_CHANGED = rule(
         "content-changed",
         "`contentEncoding` or `contentMediaType` changed",

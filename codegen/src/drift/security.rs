@@ -49,10 +49,13 @@ impl<'g> Comparer<'g> {
                 self.both(rule, places, &subject, message);
                 continue;
             };
+            // Beside what the old tokens have and still need.
+            let shared = nearest.intersection(before).any(|(_, scope)| scope.is_some());
+            let too = if shared || before.is_subset(nearest) { " too" } else { "" };
             for (scheme, scope) in nearest.difference(before) {
                 let scope = scope.unwrap_or_default();
                 let message =
-                    format!("tokens of {tokens} stop working: `{scope}` of `{scheme}` is needed too");
+                    format!("tokens of {tokens} stop working: `{scope}` of `{scheme}` is needed{too}");
                 self.both(rules::SCOPE_REQUIRED, places, &subject, message);
             }
         }

@@ -146,14 +146,25 @@ impl<'g> Comparer<'g> {
                     tries.push(value);
                 }
                 Decided::Unknown(reason) => {
-                    message.push_str(&format!("; not decided whether a text {words}, as {reason}"));
+                    // A value may show it nevertheless.
+                    message.push_str(&format!(
+                        "; by the patterns alone it is not decided whether a text {words}, as {reason}"
+                    ));
                 }
                 Decided::Holds => {}
             }
         }
         let rule = match (&lost, &gained) {
             (Decided::Holds, Decided::Holds) => {
+                let bounded =
+                    |flat: &Flat<'g>| flat.any(|s| s.min_length.is_some() || s.max_length.is_some());
+                let everywhere = match (gone.as_slice(), more.as_slice()) {
+                    _ if !bounded(&pair.old) && !bounded(&pair.new) => true,
+                    ([was], [is]) => self.prover.same_texts(was, is),
+                    _ => false,
+                };
                 message.push_str(", which matches the same texts");
+                message.push_str(if everywhere { "" } else { " of the lengths that are valid" });
                 self.note_of(rules::PATTERN_REWRITTEN, pair, Keyword::Pattern, message);
                 return;
             }

@@ -110,12 +110,22 @@ impl<'g> Comparer<'g> {
         let left = |flat: &Flat<'g>, done: Option<SchemaId>| {
             flat.unions().into_iter().filter(|union| Some(union.holder) != done).collect::<Vec<_>>()
         };
-        let (old, new) = (left(&pair.old, listed.old), left(&pair.new, listed.new));
+        let (old, mut new) = (left(&pair.old, listed.old), left(&pair.new, listed.new));
         if old.is_empty() && new.is_empty() {
             return;
         }
         if old.len() != new.len() && self.alike(pair) {
             return;
+        }
+        if new.len() > old.len() {
+            new.retain(|union| {
+                let unmet = self.asks_for_what_is_new(pair, *union, &old);
+                if unmet {
+                    let message = "one of several forms is asked for where a new member is there".to_owned();
+                    self.note_of(rules::UNION_ADDED_NEW_MEMBER, pair, Keyword::AnyOf, message);
+                }
+                !unmet
+            });
         }
         for at in 0..old.len().max(new.len()) {
             match (old.get(at), new.get(at)) {
@@ -150,6 +160,31 @@ impl<'g> Comparer<'g> {
                 (None, None) => {}
             }
         }
+    }
+
+    /// Whether an `anyOf` was added of which one form is whatever has no member that the old version
+    /// does not know.
+    fn asks_for_what_is_new(&mut self, pair: &Pair<'g>, union: Union<'g>, old: &[Union<'g>]) -> bool {
+        let steps = [Keyword::Ref, Keyword::AllOf, Keyword::Not];
+        let is_free = |id: &SchemaId| {
+            let form = Flat::of(pair.new.graph, &[*id]);
+            let nots: Vec<SchemaId> = form.schemas().filter_map(|schema| schema.not).collect();
+            !nots.is_empty()
+                && form.schemas().all(|schema| schema.decides_by(&steps))
+                && nots.iter().all(|not| self.tests_what_is_new(pair, *not))
+        };
+        if union.one || !union.branches.iter().any(is_free) || !self.concerns_objects_only(pair, UNIONS) {
+            return false;
+        }
+        !old.iter().any(|before| {
+            let same_count = before.branches.len() == union.branches.len();
+            same_count
+                && before
+                    .branches
+                    .iter()
+                    .zip(union.branches)
+                    .all(|(one, other)| self.same(&[*one], &[*other]))
+        })
     }
 
     /// Matches the branches of two unions and compares the pairs.

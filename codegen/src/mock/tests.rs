@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod every;
+mod sought;
 
 use contract_runtime::Json;
 

@@ -97,14 +97,14 @@ impl Alphabet {
     }
 
     /// The letter of a character.
-    #[cfg(feature = "proofs")]
+    #[cfg(any(feature = "mock", feature = "proofs"))]
     pub(super) fn letter(&self, c: char) -> usize {
         let after = self.runs.partition_point(|&(first, _)| first <= c);
         after.checked_sub(1).and_then(|run| self.runs.get(run)).map_or(0, |&(_, letter)| usize::from(letter))
     }
 
     /// The first character of each run of one letter.
-    #[cfg(feature = "proofs")]
+    #[cfg(any(feature = "mock", feature = "proofs"))]
     pub(super) fn firsts(&self) -> impl Iterator<Item = char> {
         self.runs.iter().map(|&(first, _)| first)
     }
@@ -230,7 +230,7 @@ impl<'a> Determined<'a> {
     }
 
     /// What one row costs at most, in instructions that are looked at.
-    #[cfg(feature = "proofs")]
+    #[cfg(any(feature = "mock", feature = "proofs"))]
     pub(super) fn cost(&self) -> usize {
         self.program.instructions.len() * (self.program.alphabet.len() + 3)
     }

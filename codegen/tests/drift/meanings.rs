@@ -383,7 +383,8 @@ fn what_automata_cannot_decide_is_said_to_be_undecided() {
         let [change] = all.as_slice() else { panic!("{all:#?}") };
         assert_eq!((change.rule, change.level(), change.proven), ("pattern-changed", B, false));
         assert!(
-            change.message.contains("not decided") && change.message.contains(reason),
+            change.message.contains("by the patterns alone it is not decided")
+                && change.message.contains(reason),
             "{}",
             change.message
         );
@@ -618,6 +619,15 @@ fn it_is_said_which_tokens_stop_working() {
     assert_eq!(
         said(r#"[{"s":["a"]}]"#, r#"[{"s":["a","b"]}]"#),
         ["tokens of `s` with `a` stop working: `b` of `s` is needed too"]
+    );
+    // The one scope in place of the other.
+    assert_eq!(
+        said(r#"[{"s":["a"]}]"#, r#"[{"s":["b"]}]"#),
+        ["tokens of `s` with `a` stop working: `b` of `s` is needed"]
+    );
+    assert_eq!(
+        said(r#"[{"s":["a","c"]}]"#, r#"[{"s":["a","b"]}]"#),
+        ["tokens of `s` with `a` and `c` stop working: `b` of `s` is needed too"]
     );
     assert_eq!(
         said(r#"[{"s":["a"]},{"k":[]}]"#, r#"[{"s":["a"]}]"#),

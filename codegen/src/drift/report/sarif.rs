@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{View, spoken};
+use super::{FOREVER, View, spoken};
 use crate::drift::{
     Change, Drift, Level, Spot,
     rules::{RULES, Rule},
@@ -48,12 +48,17 @@ const fn level(level: Level) -> &'static str {
 }
 
 fn descriptor(rule: &Rule) -> Value {
+    let mut help = format!("{} For readers: {}. For writers: {}.", rule.why, rule.readers, rule.writers);
+    if rule.forever {
+        help.push(' ');
+        help.push_str(FOREVER);
+    }
     json!({
         "id": rule.id,
         "shortDescription": { "text": rule.title },
         "fullDescription": { "text": rule.why },
         "defaultConfiguration": { "level": level(rule.readers.max(rule.writers)) },
-        "help": { "text": format!("{} For readers: {}. For writers: {}.", rule.why, rule.readers, rule.writers) },
+        "help": { "text": help },
     })
 }
 

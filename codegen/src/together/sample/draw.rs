@@ -1,7 +1,10 @@
 //! One value of a place that reads like those of people: every member that is declared, words,
 //! dates, numbers within their bounds. A number decides what is left open, and the same number
-//! decides the same. What goes wrong is made anew with less, and at the end found among the
-//! values at the edges.
+//! decides the same. What goes wrong is made anew with less, then reckoned (`exact`) or mended
+//! (`objects`), and at the end found among the values at the edges.
+
+mod exact;
+mod objects;
 
 use std::cell::Cell;
 
@@ -14,8 +17,10 @@ use crate::schema::{Graph, Schema, SchemaId, Types};
 const LEVELS: u8 = 12;
 /// Places that are made before it is enough; the second half makes what is required alone.
 const EFFORT: u32 = 4_000;
-/// Elements that are tried where no two may be equal.
+/// Elements and names that are tried where no two may be equal.
 const TRIES: u64 = 16;
+/// What values at the edges cost in a branch: places, as those of `Effort::Quick`.
+const EDGES: u32 = 200;
 
 const WORDS: &[&str] = &[
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "iris", "juniper", "kestrel",
@@ -42,9 +47,16 @@ pub(crate) fn one(
 ) -> Option<Json> {
     let drawer = Drawer { graph, implied, valid, wish, luck: Luck::of(wish.seed), effort: Cell::new(EFFORT) };
     let holds = |value: &Json| drawer.holds(conj, value);
-    let edges =
-        |effort| values(graph, conj, implied, effort, valid, &Known::default()).into_iter().find(holds);
-    drawer.place(conj, LEVELS).or_else(|| edges(Effort::Quick)).or_else(|| edges(Effort::Thorough))
+    let edges = |effort| drawer.edge(conj, effort, &holds);
+    let sought = || {
+        let value = edges(Effort::Quick).or_else(|| edges(Effort::Thorough))?;
+        let holder = Facts::of(graph, conj, implied).holders.first().map(|&id| graph.schema(id));
+        Some(match holder {
+            Some(holder) => drawer.tagged(holder, value, &holds),
+            None => value,
+        })
+    };
+    drawer.place(conj, LEVELS).or_else(sought)
 }
 
 /// Numbers one after another that look like chance (SplitMix64).
@@ -165,6 +177,12 @@ impl<'g> Drawer<'g> {
         })
     }
 
+    /// A value among those at the edges.
+    fn edge(&self, conj: &Conj, effort: Effort, holds: Holds<'_>) -> Option<Json> {
+        let all = values(self.graph, conj, self.implied, effort, self.valid, &Known::default());
+        all.into_iter().find(holds)
+    }
+
     /// A value of one of the branches; that it is nothing is the last thing to say.
     fn branch(&self, conj: &Conj, holder: SchemaId, level: u8, holds: Holds<'_>) -> Option<Json> {
         let schema = self.graph.schema(holder);
@@ -172,9 +190,16 @@ impl<'g> Drawer<'g> {
         let null = |id: &SchemaId| Facts::of(self.graph, &Conj::one(*id), self.implied).types == Types::NULL;
         let mut turned: Vec<SchemaId> = self.luck.turned(&branches).copied().collect();
         turned.sort_by_key(null);
-        turned
+        let drawn = turned
             .into_iter()
-            .find_map(|branch| self.place(&conj.choose(holder, branch), level).filter(|value| holds(value)))
+            .find_map(|branch| self.place(&conj.choose(holder, branch), level).filter(|value| holds(value)));
+        // Where a tag is to tell branches apart, each may accept what another one does.
+        let found = drawn.or_else(|| {
+            schema.discriminator.as_ref()?;
+            self.effort.set(self.effort.get().checked_sub(EDGES)?);
+            self.edge(conj, Effort::Quick, holds)
+        });
+        found.map(|value| self.tagged(schema, value, holds))
     }
 
     /// A value of some schemas together; a word where there are none.
@@ -220,12 +245,16 @@ impl<'g> Drawer<'g> {
         }
         let missing = all.iter().filter_map(|schema| schema.min_properties).max().unwrap_or(0);
         let wanted = if full.is_empty() && self.is_rich(level) { missing.max(1) } else { missing };
-        self.entries(all, wanted, level, &mut full);
-        self.entries(all, missing, level, &mut least);
+        for (members, wanted) in [(&mut full, wanted), (&mut least, missing)] {
+            self.entries(all, wanted, level, members);
+            self.further(all, missing, level, members);
+        }
         let whole =
             full.iter().chain(sometimes_too.iter()).map(|(name, value)| (name.to_owned(), value.clone()));
         let whole: Map<Json> = whole.collect();
-        [full, whole, least].into_iter().map(Json::Object).find(holds)
+        let tried = [full, whole, least].map(Json::Object);
+        let found = tried.iter().find(|value| holds(value)).cloned();
+        found.or_else(|| tried.iter().find_map(|object| self.mended(facts, object, level, holds)))
     }
 
     /// Members that nobody declares, until there are so many.
@@ -296,14 +325,28 @@ impl<'g> Drawer<'g> {
             schema.content_encoding.as_deref().is_some_and(|name| name.starts_with("base64"))
         };
         found.extend(all.iter().find(encoded).map(|_| "aGVsbG8=".to_owned()));
-        if let Some(pattern) = all.iter().find_map(|s| s.pattern.as_deref()) {
+        let patterns: Vec<String> =
+            all.iter().filter_map(|s| s.pattern.as_deref()).map(without_looks).collect();
+        if let Some(plain) = patterns.first() {
             let usual = [least, 1 + self.luck.below(8), 1, most.min(8), 0];
-            let plain = without_looks(pattern);
-            found.extend(usual.into_iter().filter_map(|count| text_of(&plain, count, &self.luck)));
+            found.extend(usual.into_iter().filter_map(|count| text_of(plain, count, &self.luck)));
         }
         // Also where the pattern is one that nobody checks.
         found.push(self.words(least, most));
-        found.into_iter().chain(strings(all)).map(Json::from).find(holds)
+        found.extend(strings(all));
+        let drawn = found.iter().map(|text| Json::from(text.as_str())).find(holds);
+        // A pattern may be found in a part of the text, and what stands around it is free.
+        let padded = || {
+            found.iter().find_map(|text| {
+                let count = text.chars().count() as u64;
+                let missing = least.checked_sub(count).filter(|missing| *missing > 0)?;
+                let more = self.words(missing, most.saturating_sub(count));
+                [format!("{text}{more}"), format!("{more}{text}")].map(Json::from).into_iter().find(holds)
+            })
+        };
+        let longest = all.iter().filter_map(|s| s.max_length).min();
+        let reckoned = || exact::text(&patterns, least, longest, &[]).map(Json::from).filter(holds);
+        drawn.or_else(padded).or_else(reckoned)
     }
 
     /// Some words, as long as they may be and have to be.
@@ -377,7 +420,8 @@ impl<'g> Drawer<'g> {
         candidates.extend(near.into_iter().filter_map(|n| i64::try_from(n).ok()).map(Number::int));
         let mut candidates: Vec<Json> = candidates.into_iter().map(Json::Number).collect();
         numbers(all, fractions, &mut candidates);
-        candidates.into_iter().find(holds)
+        let drawn = candidates.into_iter().find(holds);
+        drawn.or_else(|| exact::number(all, fractions, &self.luck).map(Json::Number).filter(holds))
     }
 }
 

@@ -1,0 +1,76 @@
+//! Values that chance seldom meets.
+
+use super::*;
+
+/// The answers to 20 requests by a schema, each valid.
+#[track_caller]
+fn answers(schema: &str, components: &str) -> Vec<Json> {
+    let mock = mock_of(&api(&format!(
+        "paths:\n  /it:\n    get:\n      parameters: [{{ name: n, in: query, schema: {{ type: integer }} }}]\n      responses: {{ '200': {{ description: '', content: {{ application/json: {{ schema: {schema} }} }} }} }}\n{components}"
+    )));
+    let review = mock.review();
+    assert!(review.without_value.is_empty(), "{schema}: {review:?}");
+    let asking = |n: usize| {
+        let dynamic = ["prefer: dynamic=true"];
+        asked(&mock, &format!("GET /it?n={n}"), if n == 0 { &[] } else { &dynamic }, "")
+    };
+    (0..20)
+        .map(|n| {
+            let response = asking(n);
+            assert_eq!(response.status(), 200, "{schema}: {:?}", response.body());
+            json(&response)
+        })
+        .collect()
+}
+
+#[test]
+fn whatever_has_a_value_is_answered_with_one() {
+    for schema in [
+        // Patterns and lengths.
+        "{ type: string, minLength: 20, pattern: '^x' }",
+        "{ type: string, minLength: 20, maxLength: 20, pattern: 'x$' }",
+        "{ type: string, allOf: [{ pattern: '^a' }, { pattern: 'z$' }, { minLength: 8 }] }",
+        // Multiples that are not whole, and several.
+        "{ type: number, multipleOf: 0.07, exclusiveMinimum: 100 }",
+        "{ type: number, exclusiveMinimum: 0.2, exclusiveMaximum: 0.3 }",
+        "{ type: integer, minimum: 1001, allOf: [{ multipleOf: 12 }, { multipleOf: 35 }] }",
+        // Members that others ask for.
+        "{ type: object, required: [a], dependentRequired: { a: [z], z: [y] } }",
+        "{ type: object, required: [a], dependentSchemas: { a: { required: [z], properties: { z: { type: integer } } } } }",
+        "{ type: object, required: [kind], properties: { kind: { const: k } }, if: { properties: { kind: { const: k } } }, then: { required: [e], properties: { e: { type: integer, minimum: 7 } } } }",
+        "{ type: object, required: [kind], properties: { kind: { const: k }, e: { type: integer } }, if: { properties: { kind: { const: other } } }, else: { required: [e] }, additionalProperties: false }",
+        "{ type: object, required: [n], properties: { n: { type: integer, maximum: 9 } }, if: { required: [n] }, then: { properties: { n: { minimum: 9 } } } }",
+        // Names that only patterns allow.
+        "{ type: object, patternProperties: { '^x': { type: integer } }, additionalProperties: false, minProperties: 3 }",
+        "{ type: object, patternProperties: { '^[ab]$': { type: integer } }, additionalProperties: false, minProperties: 2 }",
+        "{ type: object, patternProperties: { '^only$': { type: integer } }, additionalProperties: { type: boolean }, minProperties: 3 }",
+        "{ type: object, propertyNames: { pattern: '^[a-c]$' }, minProperties: 3 }",
+    ] {
+        answers(schema, "");
+    }
+}
+
+/// OpenAPI 3.1, 4.8.25: a tag says which branch is meant.
+#[test]
+fn a_tag_is_one_that_means_something() {
+    let schema = "{ $ref: '#/components/schemas/Pet' }";
+    let pets = |rest: &str| {
+        format!(
+            "components:\n  schemas:\n    Pet: {{ oneOf: [{{ $ref: '#/components/schemas/Cat' }}, {{ $ref: '#/components/schemas/Dog' }}], discriminator: {{ propertyName: kind, mapping: {{ meows: '#/components/schemas/Cat' }} }} }}\n    Cat: {{ type: object, required: [kind], properties: {{ kind: {{ type: string }}, meow: {{ type: string }} }}{rest} }}\n    Dog: {{ type: object, required: [kind], properties: {{ kind: {{ type: string }}, bark: {{ type: integer }} }}{rest} }}\n"
+        )
+    };
+    let of = |value: &Json| value.pointer("/kind").and_then(Json::as_str).unwrap_or_default().to_owned();
+    // Also where one branch accepts what the other does, unless a member refuses it.
+    let overlapping = answers(schema, &pets(""));
+    for pet in &overlapping {
+        let bark = pet.pointer("/bark").map(|bark| bark.as_number().is_some_and(|bark| bark.is_integer()));
+        let meow = pet.pointer("/meow").map(|meow| meow.as_str().is_some());
+        let (is_cat, is_dog) = (bark == Some(false), meow == Some(false));
+        assert!(is_cat && of(pet) == "meows" || is_dog && of(pet) == "Dog", "{pet}");
+    }
+    let apart = answers(schema, &pets(", minProperties: 2, additionalProperties: false"));
+    for pet in &apart {
+        let expect = if pet.pointer("/meow").is_some() { "meows" } else { "Dog" };
+        assert_eq!(of(pet), expect, "{pet}");
+    }
+}

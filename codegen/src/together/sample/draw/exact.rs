@@ -1,0 +1,177 @@
+//! Texts and numbers that chance seldom meets, reckoned instead.
+
+use contract_runtime::Number;
+
+use super::Luck;
+use crate::{
+    pattern::inclusion::{Inclusion, Program, Texts, included},
+    schema::Schema,
+};
+
+/// Decimals of the finest number that is reckoned with.
+const FINEST: u8 = 12;
+/// Multiples among which one is drawn.
+const MULTIPLES: i128 = 1_000;
+
+/// The shortest text, of so many code points, in which all patterns are found and which is none of those
+/// that are taken. Patterns that nobody can run ask for nothing; `None` where no other is left.
+pub(super) fn text(patterns: &[String], least: u64, most: Option<u64>, taken: &[String]) -> Option<String> {
+    let programs: Vec<Program> = patterns.iter().filter_map(|pattern| Program::of(pattern).ok()).collect();
+    if programs.is_empty() {
+        return None;
+    }
+    let given = Texts { patterns: programs.iter().collect(), least, most };
+    let listed = (!taken.is_empty()).then(|| Program::of(&listed(taken))).transpose().ok()?;
+    let taken = match &listed {
+        Some(listed) => Texts { patterns: vec![listed], least: 0, most: None },
+        // No text has such a length.
+        None => Texts { patterns: Vec::new(), least: 1, most: Some(0) },
+    };
+    match included(&given, &taken) {
+        Inclusion::Fails(text) => Some(text),
+        Inclusion::Holds | Inclusion::TooLarge => None,
+    }
+}
+
+/// Whether a pattern is found in a text; one that nobody can run is not.
+pub(super) fn is_found(pattern: &str, text: &str) -> bool {
+    Program::of(pattern).is_ok_and(|program| program.is_match(text))
+}
+
+/// A pattern that is found in these texts alone.
+fn listed(texts: &[String]) -> String {
+    let mut pattern = "^(?:".to_owned();
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            pattern.push('|');
+        }
+        for letter in text.chars() {
+            if r"^$\.*+?()[]{}|/".contains(letter) {
+                pattern.push('\\');
+            }
+            pattern.push(letter);
+        }
+    }
+    pattern + ")$"
+}
+
+/// A number within all bounds that is a multiple of whatever is asked for; a whole one where `fractions` may
+/// not be. `None` where there is none, or its digits are too many.
+pub(super) fn number(all: &[&Schema], fractions: bool, luck: &Luck) -> Option<Number> {
+    let said = all.iter().flat_map(|s| {
+        [&s.minimum, &s.maximum, &s.exclusive_minimum, &s.exclusive_maximum, &s.multiple_of]
+            .into_iter()
+            .flatten()
+    });
+    let mut scale = 0;
+    for number in said {
+        scale = decimals(number)?.max(scale);
+    }
+    let factors: Vec<&Number> = all.iter().filter_map(|s| s.multiple_of.as_ref()).collect();
+    if fractions && factors.is_empty() {
+        // Between two bounds only what is finer may have room.
+        scale += 1;
+    }
+    let units = |number: &Number| number.scaled(scale).map(i128::from);
+    let mut step = if fractions { 1 } else { 10_i128.checked_pow(scale.into())? };
+    for factor in factors {
+        step = common(step, units(factor)?)?;
+    }
+    let (mut low, mut high): (Option<i128>, Option<i128>) = (None, None);
+    for schema in all {
+        for (bound, beyond) in [(&schema.minimum, 0), (&schema.exclusive_minimum, 1)] {
+            if let Some(bound) = bound {
+                low = low.max(Some(units(bound)? + beyond));
+            }
+        }
+        for (bound, beyond) in [(&schema.maximum, 0), (&schema.exclusive_maximum, 1)] {
+            if let Some(bound) = bound {
+                let most = units(bound)? - beyond;
+                high = Some(high.map_or(most, |known| known.min(most)));
+            }
+        }
+    }
+    let last = high.map(|high| high.div_euclid(step));
+    let first = match (low, last) {
+        // The least multiple that is not below.
+        (Some(low), _) => low.checked_add(step - 1)?.div_euclid(step),
+        (None, Some(last)) => last - MULTIPLES,
+        (None, None) => 1,
+    };
+    let last = last.unwrap_or(i128::MAX).min(first + MULTIPLES);
+    let width = u64::try_from(last - first + 1).ok().filter(|width| *width > 0)?;
+    let multiple = (first + i128::from(luck.below(width))).checked_mul(step)?;
+    let mut digits = i64::try_from(multiple).ok()?;
+    while scale > 0 && digits % 10 == 0 {
+        digits /= 10;
+        scale -= 1;
+    }
+    Some(Number::decimal(digits, scale))
+}
+
+/// The decimals that a number needs.
+fn decimals(number: &Number) -> Option<u8> {
+    (0..=FINEST).find(|count| number.round_half_up(*count).cmp(number).is_eq())
+}
+
+/// The least common multiple of two numbers above 0.
+fn common(one: i128, other: i128) -> Option<i128> {
+    let (mut divisor, mut rest) = (one, other);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (one / divisor).checked_mul(other).filter(|common| *common > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    #[test]
+    fn texts_are_the_shortest_that_all_patterns_and_bounds_leave() {
+        let check = |patterns: &[&str], least, most, taken: &[&str], expect: Option<&str>| {
+            let owned = |all: &[&str]| all.iter().map(|each| (*each).to_owned()).collect::<Vec<_>>();
+            let found = text(&owned(patterns), least, most, &owned(taken));
+            assert_eq!(found.as_deref(), expect, "{patterns:?} {taken:?}");
+        };
+        check(&["^x"], 4, None, &[], Some("xaaa"));
+        check(&["^a", "z$"], 8, None, &[], Some("aaaaaaaz"));
+        check(&["^a", "z$"], 0, None, &[], Some("az"));
+        check(&["^a$"], 2, None, &[], None);
+        check(&["^[ab.]$"], 0, None, &["a", "."], Some("b"));
+        check(&["^[ab]$"], 0, Some(1), &["a", "b"], None);
+        // What cannot be run asks for nothing.
+        check(&["^(?!no)", "^b"], 0, None, &[], Some("b"));
+        check(&["^(?!no)"], 0, None, &[], None);
+        assert!(is_found("b", "abc") && !is_found("^b", "abc") && !is_found("(?=b)", "b"));
+    }
+
+    #[test]
+    fn numbers_are_multiples_within_their_bounds() {
+        let exact = |text: &str| Number::parse(text).unwrap();
+        let schema = |low: &str, high: &str, factor: &str| Schema {
+            exclusive_minimum: Some(low).filter(|text| !text.is_empty()).map(exact),
+            maximum: Some(high).filter(|text| !text.is_empty()).map(exact),
+            multiple_of: Some(factor).filter(|text| !text.is_empty()).map(exact),
+            ..Schema::default()
+        };
+        for seed in 0..50 {
+            let drawn = |all: &[&Schema], fractions| number(all, fractions, &Luck::of(seed));
+            let one = drawn(&[&schema("100", "", "0.07")], true).unwrap();
+            assert!(one > exact("100") && one.is_multiple_of(&exact("0.07")), "{}", one.text());
+            let (four, six) = (schema("1", "40", "4"), schema("", "", "6"));
+            let both = drawn(&[&four, &six], false).unwrap().text().into_owned();
+            assert!(["12", "24", "36"].contains(&both.as_str()), "{both}");
+            let whole = drawn(&[&schema("0.5", "4", "1.5")], false).unwrap();
+            assert_eq!(whole.text(), "3");
+            let between = drawn(&[&schema("0.2", "0.22", "")], true).unwrap();
+            assert!(between > exact("0.2") && between <= exact("0.22"), "{}", between.text());
+            let below = drawn(&[&schema("", "-1e3", "0.5")], true).unwrap();
+            assert!(below <= exact("-1000"), "{}", below.text());
+            assert_eq!(drawn(&[&schema("1", "4", "5")], true), None);
+            assert_eq!(drawn(&[&schema("", "", "1e-300")], true), None);
+        }
+    }
+}

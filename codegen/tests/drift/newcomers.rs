@@ -1,0 +1,126 @@
+//! What looks like a restriction and concerns only what is new, or has room for what was there.
+
+use contract_codegen::drift::{
+    Options, compare,
+    report::{View, sarif},
+};
+
+use crate::rules::{A, B, Case, changes, check, schema, version};
+
+pub(crate) const CASES: &[Case] = &[
+    (
+        "not-added-new-member",
+        r#"{"type":"object","properties":{"a":{}}}"#,
+        r#"{"type":"object","properties":{"a":{},"n":{}},"not":{"required":["n","a"]}}"#,
+        A,
+        A,
+    ),
+    // What is no object meets what is forbidden, too.
+    (
+        "not-added",
+        r#"{"type":["object","string"],"properties":{"a":{}}}"#,
+        r#"{"type":["object","string"],"properties":{"a":{},"n":{}},"not":{"required":["n","a"]}}"#,
+        A,
+        B,
+    ),
+    (
+        "not-added",
+        r#"{"type":"object","properties":{"a":{},"n":{}}}"#,
+        r#"{"type":"object","properties":{"a":{},"n":{}},"not":{"required":["n","a"]}}"#,
+        A,
+        B,
+    ),
+    (
+        "union-added-new-member",
+        r#"{"type":"object","properties":{"a":{}}}"#,
+        r#"{"type":"object","properties":{"a":{},"n":{}},"anyOf":[{"not":{"required":["n"]}},{"required":["a"]}]}"#,
+        A,
+        A,
+    ),
+    // Who sends the other form fits both.
+    (
+        "union-added",
+        r#"{"type":"object","properties":{"a":{}}}"#,
+        r#"{"type":"object","properties":{"a":{},"n":{}},"oneOf":[{"not":{"required":["n"]}},{"required":["a"]}]}"#,
+        A,
+        B,
+    ),
+    (
+        "union-added",
+        r#"{"type":"object","properties":{"a":{}}}"#,
+        r#"{"type":"object","properties":{"a":{},"n":{}},"anyOf":[{"not":{"required":["n"]},"maxProperties":1},{"required":["a"]}]}"#,
+        A,
+        B,
+    ),
+    (
+        "number-format-widened",
+        r#"{"type":"integer","format":"int32"}"#,
+        r#"{"type":"integer","format":"int64"}"#,
+        B,
+        A,
+    ),
+    (
+        "number-format-narrowed",
+        r#"{"type":["integer","null"],"format":"int64"}"#,
+        r#"{"type":["integer","null"],"format":"uint32"}"#,
+        A,
+        B,
+    ),
+    (
+        "format-changed",
+        r#"{"type":"integer","format":"int32"}"#,
+        r#"{"type":"integer","format":"uint32"}"#,
+        B,
+        B,
+    ),
+    (
+        "number-format-widened",
+        r#"{"type":"number","format":"float"}"#,
+        r#"{"type":"number","format":"double"}"#,
+        B,
+        A,
+    ),
+    // A text is no number.
+    (
+        "format-changed",
+        r#"{"type":"string","format":"int32"}"#,
+        r#"{"type":"string","format":"int64"}"#,
+        B,
+        B,
+    ),
+];
+
+#[test]
+fn what_is_new_restricts_nobody() {
+    check(schema, CASES);
+}
+
+/// Patterns that only lengths make equal are not said to match the same.
+#[test]
+fn patterns_are_compared_within_the_lengths_that_are_valid() {
+    let text = |pattern: &str, more: &str| format!(r#"{{"type":"string","pattern":"{pattern}"{more}}}"#);
+    for (old, new, ending) in [
+        (
+            text("^[a-z]+$", r#","maxLength":5"#),
+            text("^[a-z]{1,5}$", r#","maxLength":5"#),
+            "texts of the lengths that are valid",
+        ),
+        (text("^[0-9]+$", r#","maxLength":5"#), text(r"^\\d+$", r#","maxLength":5"#), "the same texts"),
+        (text("^[0-9]+$", ""), text(r"^\\d+$", ""), "the same texts"),
+    ] {
+        let all = changes(&schema(&old), &schema(&new), true);
+        let [change] = all.as_slice() else { panic!("{all:#?}") };
+        assert_eq!(change.rule, "pattern-rewritten");
+        assert!(change.message.ends_with(ending), "{}", change.message);
+    }
+}
+
+/// What is gone breaks readers too, but only within a major version.
+#[test]
+fn sarif_says_when_a_rule_is_raised() {
+    let (old, new) = (r#"{"type":"object","properties":{"a":{}}}"#, r#"{"type":"object"}"#);
+    let options = Options { within_major: true, proofs: true };
+    let log = sarif(&compare(&version(&schema(old)), &version(&schema(new)), &options), &View::default());
+    assert!(log.contains("\"ruleId\": \"property-removed\""), "{log}");
+    assert!(log.contains("Within a major version it is breaking for whom it concerns."), "{log}");
+}
