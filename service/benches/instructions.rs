@@ -10,6 +10,9 @@
 //! through the generated endpoints into a store in a folder, so that reading the body, the writer's and the readers'
 //! threads and the answer's bytes are counted, and the gateway is not. What the step wrote to the store's log, page by
 //! page, is printed: no count of instructions knows of it.
+//!
+//! `signed-document` and `signed-page` are a hundred signed reads each, through the gateway, with a token that it knows:
+//! all that they cost but connections, HTTP's text, the line of log and the counters.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
 #![allow(clippy::print_stdout, reason = "figures are what it is for")]
@@ -17,10 +20,11 @@
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use contract_runtime::server::{Endpoints, RouterOptions};
-use dpop_bound::SystemRandom;
+use dpop_bound::{AccessToken, Htu, KeyPair, Nonce, Pending, ProofRequest, Prover, SystemRandom, UnixTime};
 use exchange_api::scopes::Scope;
 use exchange_api::server::endpoints;
 use exchange_service::Environment;
@@ -28,9 +32,12 @@ use exchange_service::backend::Backend;
 use exchange_service::caller::Caller;
 use exchange_service::catalogue::contents::{Contents, Kind, NewEntry, NewLocation, replace};
 use exchange_service::config::Config;
+use exchange_service::gateway::{Gateway, Parts};
+use exchange_service::idp::tokens::{TokenClaims, Verifier, Verifying};
 use exchange_service::ids::{InstallationId, MemberId};
+use exchange_service::relay::Local;
 use exchange_service::store::{Options, Place, Store};
-use exchange_service::time::{Clock as _, SystemClock};
+use exchange_service::time::{Clock as _, Moment, SystemClock};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -73,23 +80,112 @@ const MATERIALS: usize = 100;
 /// A request.
 type Asked = http::Request<Body>;
 
+/// Signed reads that are counted together, and those before them.
+const READS: usize = 100;
+
+/// What a step of signed reads asks for: the path, and a query with its question mark.
+fn signed(name: &str) -> Option<(&'static str, &'static str)> {
+    match name {
+        "signed-document" => Some(("/exchange/v1", "")),
+        "signed-page" => Some((BLUEPRINTS, "?limit=100")),
+        _ => None,
+    }
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     // Without a step it is one of all benchmarks, and has nothing to say.
     let [name] = words.as_slice() else { return };
+    if let Some(path) = signed(name) {
+        return signed_reads(name, path);
+    }
     let step = STEPS.into_iter().find(|(step, _)| step == name);
     let Some((_, step)) = step else { panic!("{name} is none of {:?}", STEPS.map(|(step, _)| step)) };
     let world = World::new();
     world.furnish();
     let asked = step(&world);
     let log = Log::emptied(&world);
-    let answer = counted(&world, asked);
+    let answer = counted(|asked| world.ask(asked), asked);
     println!("{name}: {} pages of the log, an answer of {} bytes", log.pages(), answer.len());
 }
 
 #[inline(never)]
-fn counted(world: &World, asked: Asked) -> Vec<u8> {
-    black_box(world.ask(black_box(asked)))
+fn counted<A, B>(work: impl FnOnce(A) -> B, asked: A) -> B {
+    black_box(work(black_box(asked)))
+}
+
+/// Reads through the gateway, as often before they are counted as then.
+fn signed_reads(name: &str, (path, query): (&str, &str)) {
+    let world = World::new();
+    world.furnish();
+    world.ask(world.set(BLUEPRINTS, &blueprints("add")));
+    let mut config = Config::default();
+    let limits = &mut config.limits;
+    (limits.per_address, limits.per_member, limits.per_client) = (1_000_000, 1_000_000, 1_000_000);
+    let claims = TokenClaims {
+        client: world.caller.client.clone(),
+        member: world.caller.member.clone(),
+        scopes: world.caller.scopes.clone(),
+        jkt: None,
+        audiences: [config.audience.clone()].into(),
+        auth_time: world.caller.auth_time,
+        expires_at: SystemClock.now().plus(Duration::from_secs(3600)),
+    };
+    let htu = Htu::of(&format!("{}{path}", config.gateway_origin)).unwrap();
+    // As long as one of the provider's is.
+    let token = AccessToken::new("t".repeat(1000)).unwrap();
+    let prover = Prover::new(KeyPair::generate().unwrap(), SystemRandom);
+    let jkt = prover.signer().public_key().thumbprint().to_string();
+    let verifier = Arc::new(Known(TokenClaims { jkt: Some(jkt), ..claims }));
+    let relay = Arc::new(Local::new(Arc::new(world.endpoints.service().clone())));
+    let environment = Environment::system();
+    let parts = Parts::of(&world.store, &environment, &Arc::new(config), verifier, relay).unwrap();
+    let gateway = Gateway::new(parts.into_ports().unwrap());
+
+    let ask = |nonce: &Nonce| {
+        let iat = UnixTime::from_millis(u64::try_from(SystemClock.now().millis()).unwrap());
+        let request =
+            ProofRequest { method: "GET", htu: &htu, iat, nonce: Some(nonce), token: Some(token.hash()) };
+        http::Request::get(format!("{path}{query}"))
+            .header("host", "localhost:3000")
+            .header("authorization", token.authorization().as_str())
+            .header("user-agent", "LoadTest/1.0.0 (+https://client.example)")
+            .header("accept", "application/json")
+            .header("dpop", prover.prove_now(&request).unwrap().into_string())
+            .body(Body::empty())
+            .unwrap()
+    };
+    let answer = async |asked: Asked| {
+        let (head, body) = gateway.answer(asked).await.into_parts();
+        (head, to_bytes(body, 8 << 20).await.unwrap())
+    };
+    let challenged = world.runtime.block_on(answer(ask(&Nonce::new("none-yet").unwrap()))).0;
+    let nonce = Nonce::new(challenged.headers["dpop-nonce"].to_str().unwrap()).unwrap();
+    let all = |asked: Vec<Asked>| {
+        world.runtime.block_on(async {
+            let mut bytes = 0;
+            for asked in asked {
+                let (head, body) = answer(asked).await;
+                assert_eq!(head.status, 200, "{}", String::from_utf8_lossy(&body));
+                bytes = body.len();
+            }
+            bytes
+        })
+    };
+    let some = || (0..READS).map(|_| ask(&nonce)).collect::<Vec<_>>();
+    all(some());
+    let bytes = counted(all, some());
+    println!("{name}: {READS} reads, an answer of {bytes} bytes");
+}
+
+/// Believes every token.
+#[derive(Debug)]
+struct Known(TokenClaims);
+
+impl Verifier for Known {
+    fn verify<'a>(&'a self, _: &'a str, _: Moment) -> Verifying<'a> {
+        Pending::ready(Ok(self.0.clone()))
+    }
 }
 
 /// The store's log, which nobody writes back as long as this is looking.

@@ -15,6 +15,7 @@ use crate::idp::{self, Provider, ProviderError};
 use crate::relay::served::Backends;
 use crate::relay::signed::RelayKey;
 use crate::relay::{HttpRelay, Local, Relay, UnusableBackend};
+use crate::serve::Front;
 use crate::store::{Store, StoreError};
 use crate::web::{self, Web};
 
@@ -24,6 +25,7 @@ pub struct App {
     provider: Provider,
     web: Web,
     backend: Backend,
+    gateway: Gateway,
     router: Router,
 }
 
@@ -63,18 +65,18 @@ pub enum AppError {
     Origin(#[from] dpop_bound::target::UrlRefusal),
 }
 
-/// Everything that this process serves, as its role says.
+/// Everything that this process serves, as its role says: what connections are given to.
 ///
 /// # Errors
 /// See [`AppError`].
-pub async fn router(store: Store, environment: Environment, config: Arc<Config>) -> Result<Router, AppError> {
+pub async fn front(store: Store, environment: Environment, config: Arc<Config>) -> Result<Front, AppError> {
     match config.serve.role {
-        Role::All | Role::Gateway => Ok(App::new(store, environment, config).await?.router()),
+        Role::All | Role::Gateway => Ok(App::new(store, environment, config).await?.front()),
         Role::Backend => {
             let key = relay_key(&store, &environment).await?;
             let backend = Backend::new(store, environment.clone(), Arc::clone(&config)).await?;
             let backends = Backends::new(Arc::new(backend), key, environment, config.limits.body_bytes);
-            Ok(backends.into_router())
+            Ok(backends.into_router().into())
         }
     }
 }
@@ -112,7 +114,7 @@ impl App {
         if !config.is_external() {
             router = router.merge(idp::router(provider.clone()));
         }
-        Ok(Self { provider, web, backend, router })
+        Ok(Self { provider, web, backend, gateway, router })
     }
 
     /// The identity provider.
@@ -136,6 +138,12 @@ impl App {
     /// Everything over HTTP, on one origin.
     pub fn router(&self) -> Router {
         self.router.clone()
+    }
+
+    /// The same for connections.
+    #[must_use]
+    pub fn front(&self) -> Front {
+        Front::of(self.gateway.clone(), self.router())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the service takes from outside: the time, and random numbers.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,6 +15,15 @@ use crate::time::{Clock, Moment, SystemClock};
 pub struct Environment {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
+    ids: Arc<Mutex<Ids>>,
+}
+
+/// Random bytes for ids that are no secret, drawn for many of them at once: each request has one, and asking the system
+/// for it would cost more than writing it.
+struct Ids {
+    drawn: [[u8; 16]; 32],
+    /// How many of them are left.
+    left: usize,
 }
 
 impl fmt::Debug for Environment {
@@ -27,7 +36,8 @@ impl Environment {
     /// These two.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Self { clock, random }
+        let ids = Ids { drawn: [[0; 16]; 32], left: 0 };
+        Self { clock, random, ids: Arc::new(Mutex::new(ids)) }
     }
 
     /// The system's.
@@ -62,6 +72,21 @@ impl Environment {
         let mut bytes = [0; N];
         self.random.fill(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Random bytes for an id that is no secret and opens nothing.
+    ///
+    /// # Errors
+    /// When there are none to be had.
+    pub fn id(&self) -> Result<[u8; 16], RandomError> {
+        // Whoever failed while it was locked has left it as it was.
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        if ids.left == 0 {
+            self.random.fill(ids.drawn.as_flattened_mut())?;
+            ids.left = ids.drawn.len();
+        }
+        ids.left -= 1;
+        Ok(ids.drawn[ids.left])
     }
 
     /// Random text of `N` bytes, as base64url without padding: an opaque id of 16 bytes, a secret of 32.

@@ -16,7 +16,6 @@ pub mod retention;
 mod stream;
 
 pub use page::{Collection, Page, PageError, Paged, Removed, Source, page};
-pub(crate) use stream::number;
 pub use stream::{Author, Change, Removal, Stream, record, removals};
 
 use dpop_bound::Random;

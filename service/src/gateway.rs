@@ -84,7 +84,7 @@ impl Gateway {
             .route("/exchange/{*rest}", axum::routing::any(serve(self.clone())))
     }
 
-    /// Answers one request.
+    /// Answers one request for `/exchange` or what is below it.
     pub async fn answer(&self, request: Request<Body>) -> Response {
         let ports = &*self.ports;
         let mut facts = Facts::of(request, &ports.environment);
@@ -131,6 +131,12 @@ impl Gateway {
         }
         Ok(())
     }
+}
+
+/// Whether a path is the gateway's: the routes of [`Gateway::router`], for whoever has none.
+pub(crate) fn serves(path: &str) -> bool {
+    path.strip_prefix("/exchange")
+        .is_some_and(|rest| rest.is_empty() || rest.len() > 1 && rest.starts_with('/'))
 }
 
 /// What a request is answered whose head no part has looked at, and nobody reads on: a problem that closes its

@@ -1,6 +1,8 @@
-//! Identifiers: text that is compared and stored, and never parsed (CON-07).
+//! Identifiers: text that is compared and stored, and never parsed (CON-07). A clone shares the text: a request names
+//! member and client many times.
 
 use std::fmt;
+use std::sync::Arc;
 
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
@@ -11,14 +13,14 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => { $(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
-        pub struct $name(String);
+        #[serde(from = "String", into = "String")]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// The text as it is.
             #[must_use]
             pub fn new(text: impl Into<String>) -> Self {
-                Self(text.into())
+                Self(text.into().into())
             }
 
             /// The text.
@@ -36,25 +38,31 @@ macro_rules! ids {
 
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
-                Self(text.to_owned())
+                Self(text.into())
             }
         }
 
         impl From<String> for $name {
             fn from(text: String) -> Self {
-                Self(text)
+                Self(text.into())
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.as_str().to_owned()
             }
         }
 
         impl ToSql for $name {
             fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-                self.0.to_sql()
+                Ok(ToSqlOutput::from(&*self.0))
             }
         }
 
         impl FromSql for $name {
             fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-                String::column_result(value).map(Self)
+                Ok(Self(value.as_str()?.into()))
             }
         }
     )* };

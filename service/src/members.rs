@@ -4,7 +4,7 @@ use exchange_api::refusals::PlainCode;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::ids::{MemberId, UnitId};
-use crate::store::{StoreError, setting};
+use crate::store::StoreError;
 
 /// What the exchange goes by; the rest of a member is the web application's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,25 +69,34 @@ impl State {
 /// # Errors
 /// What the database says.
 pub fn find(connection: &Connection, id: &MemberId) -> Result<Option<Member>, StoreError> {
-    let sql = "SELECT id, name, handle, state, has_role, is_admin, terms, withholds_name \
-               FROM member WHERE id = ?1";
-    let member = connection
+    Ok(with_terms(connection, id)?.map(|(member, _)| member))
+}
+
+/// The member, and the version of the terms that members have to have accepted: in one statement, since every
+/// request asks for both.
+fn with_terms(
+    connection: &Connection,
+    id: &MemberId,
+) -> Result<Option<(Member, Option<String>)>, StoreError> {
+    let sql = "SELECT id, name, handle, state, has_role, is_admin, terms, withholds_name, \
+               (SELECT value FROM setting WHERE name = 'terms') FROM member WHERE id = ?1";
+    let found = connection
         .prepare_cached(sql)?
         .query_row([id], |row| {
-            let state: String = row.get(3)?;
-            Ok(Member {
+            let member = Member {
                 id: row.get(0)?,
                 name: row.get(1)?,
                 handle: row.get(2)?,
-                state: State::of(&state),
+                state: State::of(row.get_ref(3)?.as_str()?),
                 has_role: row.get(4)?,
                 is_admin: row.get(5)?,
                 terms: row.get(6)?,
                 withholds_name: row.get(7)?,
-            })
+            };
+            Ok((member, row.get(8)?))
         })
         .optional()?;
-    Ok(member)
+    Ok(found)
 }
 
 /// The member, when the exchange may act for them (A19).
@@ -96,8 +105,9 @@ pub fn find(connection: &Connection, id: &MemberId) -> Result<Option<Member>, St
 /// `ACTING_MEMBER_REFUSED`, `PENDING_APPROVAL`, `NO_ROLE` or `TERMS_NOT_ACCEPTED`, in this order; or
 /// what the database says.
 pub fn acting(connection: &Connection, id: &MemberId) -> Result<Result<Member, PlainCode>, StoreError> {
-    let Some(member) = find(connection, id)? else { return Ok(Err(PlainCode::ActingMemberRefused)) };
-    let terms = setting(connection, "terms")?;
+    let Some((member, terms)) = with_terms(connection, id)? else {
+        return Ok(Err(PlainCode::ActingMemberRefused));
+    };
     Ok(match member.state {
         State::Disabled | State::Deleted => Err(PlainCode::ActingMemberRefused),
         State::Pending => Err(PlainCode::PendingApproval),

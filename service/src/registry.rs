@@ -8,6 +8,7 @@ use std::fmt;
 
 use contract_runtime::operation::Operation;
 use exchange_api::refusals::PlainCode;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use semver::Version;
 
@@ -111,7 +112,8 @@ impl Registry {
 /// # Errors
 /// As of [`Registry::admit`] inside, what the database says outside.
 pub fn admit(connection: &Connection, id: &ClientId) -> Result<Result<Client, PlainCode>, StoreError> {
-    let (switched_on, client) = (is_switched_on(connection)?, client(connection, id)?);
+    let (switch, client) = switch_and_client(connection, id)?;
+    let switched_on = switch.as_deref() == Some(ON);
     Ok(may_call(switched_on, client.as_ref()).and_then(|()| client.ok_or(PlainCode::ClientNotAllowed)))
 }
 
@@ -130,8 +132,11 @@ fn may_call(switched_on: bool, client: Option<&Client>) -> Result<(), PlainCode>
 /// # Errors
 /// What the database says.
 pub fn is_switched_on(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(setting(connection, "exchange")?.as_deref() == Some("on"))
+    Ok(setting(connection, "exchange")?.as_deref() == Some(ON))
 }
+
+/// What the switch is set to.
+const ON: &str = "on";
 
 const COLUMNS: &str = "id, name, state, min_version, requests_per_minute, writes_per_day";
 
@@ -189,12 +194,33 @@ pub fn is_readable(connection: &Connection) -> Result<(), StoreError> {
 /// # Errors
 /// What the database says.
 pub fn client(connection: &Connection, id: &ClientId) -> Result<Option<Client>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM client WHERE id = ?1 AND state != 'disabled'");
-    let client = connection.prepare_cached(&sql)?.query_row([id], Client::of_row).optional()?;
-    let Some(mut client) = client else { return Ok(None) };
-    let mut rows = connection.prepare_cached("SELECT scope FROM client_scope WHERE client = ?1")?;
-    client.scopes = rows.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(Some(client))
+    Ok(switch_and_client(connection, id)?.1)
+}
+
+/// The switch, and one client, in one statement: every request asks for both.
+fn switch_and_client(
+    connection: &Connection,
+    id: &ClientId,
+) -> Result<(Option<String>, Option<Client>), StoreError> {
+    // Names of scopes have no blanks (RFC 6749, 3.3). The columns are those of `COLUMNS`, first.
+    let mut one = connection.prepare_cached(
+        "SELECT c.id, c.name, c.state, c.min_version, c.requests_per_minute, c.writes_per_day, \
+         (SELECT group_concat(scope, ' ') FROM client_scope WHERE client = c.id), \
+         (SELECT value FROM setting WHERE name = 'exchange') \
+         FROM (SELECT 1) LEFT JOIN client c ON c.id = ?1 AND c.state != 'disabled'",
+    )?;
+    Ok(one.query_row([id], |row| {
+        let client = match row.get_ref(0)? {
+            ValueRef::Null => None,
+            _ => {
+                let mut client = Client::of_row(row)?;
+                let scopes = row.get_ref(6)?.as_str_or_null()?.unwrap_or_default();
+                client.scopes = scopes.split_ascii_whitespace().map(str::to_owned).collect();
+                Some(client)
+            }
+        };
+        Ok((row.get(7)?, client))
+    })?)
 }
 
 /// Whether this key was disconnected, by whatever member and client it called before: it is refused
@@ -217,8 +243,57 @@ pub fn client_is_revoked(
     member: &MemberId,
     auth_time: Moment,
 ) -> Result<bool, StoreError> {
-    let at = client_revoked_at(connection, client, member)?;
-    Ok(at.is_some_and(|at| auth_time <= at))
+    Ok(is_revoked(client_revoked_at(connection, client, member)?, auth_time))
+}
+
+/// What a key is, and of whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether the key was disconnected ([`key_is_revoked`]).
+    pub key_revoked: bool,
+    /// When the member disconnected the client last.
+    pub client_revoked_at: Option<Moment>,
+    /// The installation, when it called before, and when it did last.
+    pub installation: Option<(InstallationId, Moment)>,
+}
+
+/// What the functions around this say one by one, in one statement: every request asks for all of it.
+///
+/// # Errors
+/// What the database says.
+pub fn standing(
+    connection: &Connection,
+    client: &ClientId,
+    member: &MemberId,
+    jkt: &str,
+) -> Result<Standing, StoreError> {
+    let mut one = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM installation WHERE jkt = ?3 AND revoked_at IS NOT NULL), \
+         (SELECT at FROM client_revocation WHERE client = ?1 AND member = ?2), i.id, i.last_seen \
+         FROM (SELECT 1) LEFT JOIN installation i ON i.client = ?1 AND i.member = ?2 AND i.jkt = ?3",
+    )?;
+    Ok(one.query_row(params![client, member, jkt], |row| {
+        let installation = match row.get(2)? {
+            Some(id) => Some((id, Moment::from_millis(row.get(3)?))),
+            None => None,
+        };
+        let revoked_at: Option<i64> = row.get(1)?;
+        let client_revoked_at = revoked_at.map(Moment::from_millis);
+        Ok(Standing { key_revoked: row.get(0)?, client_revoked_at, installation })
+    })?)
+}
+
+impl Standing {
+    /// Whether the member disconnected the client at or after this sign-in (ERR-12).
+    #[must_use]
+    pub fn client_is_revoked(&self, auth_time: Moment) -> bool {
+        is_revoked(self.client_revoked_at, auth_time)
+    }
+}
+
+/// ERR-12: what was signed in for later goes on.
+fn is_revoked(at: Option<Moment>, auth_time: Moment) -> bool {
+    at.is_some_and(|at| auth_time <= at)
 }
 
 /// When the member disconnected the client last.
@@ -234,23 +309,6 @@ pub fn client_revoked_at(
     let at: Option<i64> =
         connection.prepare_cached(sql)?.query_row(params![client, member], |row| row.get(0)).optional()?;
     Ok(at.map(Moment::from_millis))
-}
-
-/// The installation of a key, when it called before, and when it did last.
-///
-/// # Errors
-/// What the database says.
-pub fn installation_of(
-    connection: &Connection,
-    client: &ClientId,
-    member: &MemberId,
-    jkt: &str,
-) -> Result<Option<(InstallationId, Moment)>, StoreError> {
-    let sql = "SELECT id, last_seen FROM installation WHERE client = ?1 AND member = ?2 AND jkt = ?3";
-    Ok(connection
-        .prepare_cached(sql)?
-        .query_row(params![client, member, jkt], |row| Ok((row.get(0)?, Moment::from_millis(row.get(1)?))))
-        .optional()?)
 }
 
 #[cfg(test)]

@@ -29,7 +29,6 @@ use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::response::Response;
 use bytes::Bytes;
 use dpop_bound::SystemRandom;
 use http::HeaderValue;
@@ -455,13 +454,7 @@ fn router(inner: &Arc<Inner>) -> Router {
     let app = Arc::clone(inner);
     let serve = move |request: Request| {
         let app = app.app.load_full();
-        async move {
-            let response: Response = match app.router().oneshot(request).await {
-                Ok(response) => response,
-                Err(never) => match never {},
-            };
-            response
-        }
+        async move { app.front().answer(request).await }
     };
     Router::new().nest("/_sandbox", control::routes(Arc::clone(inner))).fallback(serve)
 }

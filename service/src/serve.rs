@@ -6,6 +6,7 @@
 //! says whoever reads it.
 
 mod forwarded;
+mod front;
 mod guarded;
 mod head;
 mod tls;
@@ -19,8 +20,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use http::{HeaderValue, Request, Response, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -31,8 +31,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
-use tower::ServiceExt as _;
 
+pub use self::front::Front;
 use self::guarded::Guarded;
 use crate::Environment;
 use crate::config::Config;
@@ -44,10 +44,10 @@ use crate::timed::Timed;
 /// Connections at once of one address, where the configuration does not say.
 const CONNECTIONS_OF_ADDRESS: usize = 1024;
 
-/// Serves a router over connections.
+/// Serves a router, or what has one, over connections.
 #[derive(Clone)]
 pub struct Server {
-    router: Router,
+    front: Front,
     environment: Environment,
     limits: Arc<Bounds>,
     tls: Option<tokio_rustls::TlsAcceptor>,
@@ -104,11 +104,15 @@ pub enum ServeError {
 }
 
 impl Server {
-    /// One that serves this router as it is configured.
+    /// One that serves this as it is configured.
     ///
     /// # Errors
     /// When the configured certificate cannot be used.
-    pub fn new(router: Router, config: &Config, environment: &Environment) -> Result<Self, ServeError> {
+    pub fn new(
+        front: impl Into<Front>,
+        config: &Config,
+        environment: &Environment,
+    ) -> Result<Self, ServeError> {
         let serve = &config.serve;
         let own = serve.connections_of_address;
         // Behind proxies there are no other addresses than theirs.
@@ -126,7 +130,8 @@ impl Server {
             trusted_hops: config.limits.trusted_hops,
         };
         let tls = tls::acceptor(serve.certificate.as_deref(), serve.private_key.as_deref())?;
-        Ok(Self { router, environment: environment.clone(), limits: Arc::new(limits), tls })
+        let front = front.into();
+        Ok(Self { front, environment: environment.clone(), limits: Arc::new(limits), tls })
     }
 
     /// Serves until told to stop; then accepts nothing more, and waits for what is under way.
@@ -214,12 +219,18 @@ impl Server {
         let (head, body) = request.into_parts();
         let refusal = head::refusal(&head, self.limits.head_bytes);
         let is_last = head::is_last(&head);
-        let mut request = Request::from_parts(head, Body::new(Timed::new(body, self.limits.body)));
+        // Most requests have none.
+        let body = if HttpBody::is_end_stream(&body) {
+            Body::empty()
+        } else {
+            Body::new(Timed::new(body, self.limits.body))
+        };
+        let mut request = Request::from_parts(head, body);
         let peer = forwarded::source(request.headers(), address.ip(), self.limits.trusted_hops);
         request.extensions_mut().insert(Peer(peer));
         let mut response = match refusal {
             Some(code) => gateway::refuse_head(&request.into_parts().0, code, &self.environment),
-            None => self.router.oneshot(request).await?,
+            None => self.front.answer(request).await,
         };
         if !response.headers().contains_key(header::DATE)
             && let Ok(date) = HeaderValue::from_str(&self.environment.now().http_date())
@@ -235,6 +246,8 @@ impl Server {
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+
     use super::*;
 
     /// This machine's own connections are not counted where nothing is said, whichever of its addresses they are from;

@@ -15,15 +15,15 @@ use crate::registry::{self, Client};
 
 /// A caller who may go on.
 #[derive(Clone, Debug)]
-pub(crate) struct Admitted {
-    pub(crate) caller: Caller,
+pub(crate) struct Admitted<'a> {
+    pub(crate) caller: &'a Caller,
     pub(crate) member: Member,
     pub(crate) client: Client,
     /// Looked up here when the gateway could not (SVC-03).
     installation: Option<InstallationId>,
 }
 
-impl Admitted {
+impl Admitted<'_> {
     /// The installation, when there is one.
     pub(crate) fn known_installation(&self) -> Option<&InstallationId> {
         self.installation.as_ref()
@@ -39,26 +39,24 @@ impl Admitted {
 ///
 /// # Errors
 /// The first check that fails, or the store.
-pub(crate) fn admit(
+pub(crate) fn admit<'a>(
     connection: &Connection,
-    caller: &Caller,
+    caller: &'a Caller,
     operation: &Operation,
-) -> Result<Admitted, Failure> {
+) -> Result<Admitted<'a>, Failure> {
     let member = members::acting(connection, &caller.member)??;
     let client = registry::admit(connection, &caller.client)??;
-    if registry::key_is_revoked(connection, &caller.jkt)? {
+    let standing = registry::standing(connection, &caller.client, &caller.member, &caller.jkt)?;
+    if standing.key_revoked {
         return Err(PlainCode::InstallationRevoked.into());
     }
-    if registry::client_is_revoked(connection, &caller.client, &caller.member, caller.auth_time)? {
+    if standing.client_is_revoked(caller.auth_time) {
         return Err(PlainCode::ClientRevoked.into());
     }
     client.allow(&caller.scopes, operation)?;
-    let installation = match &caller.installation {
-        Some(installation) => Some(installation.clone()),
-        None => registry::installation_of(connection, &caller.client, &caller.member, &caller.jkt)?
-            .map(|(installation, _)| installation),
-    };
-    Ok(Admitted { caller: caller.clone(), member, client, installation })
+    let found = standing.installation.map(|(installation, _)| installation);
+    let installation = caller.installation.clone().or(found);
+    Ok(Admitted { caller, member, client, installation })
 }
 
 impl Backend {
@@ -106,8 +104,8 @@ where
     T: Send + 'static,
     F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
 {
-    let caller = asked.caller.clone();
-    move |connection: &Connection| work(connection, &admit(connection, &caller, operation)?)
+    let asked = asked.clone();
+    move |connection: &Connection| work(connection, &admit(connection, asked.caller(), operation)?)
 }
 
 /// Who asks for what.

@@ -328,7 +328,7 @@ impl Backend {
             path.interrupted(Step::Admitted)?;
             let came = path.answer(connection, admitted, &mut resolved)?;
             let answer = path.finish(resolved, came)?;
-            keep(connection, &admitted.caller, &answer, path.backend.environment.now())?;
+            keep(connection, admitted.caller, &answer, path.backend.environment.now())?;
             path.interrupted(Step::Completed)?;
             Ok(answer)
         });

@@ -98,7 +98,7 @@ impl Backend {
                 None => asked.refused(PlainCode::SchemaInvalid)?,
             };
             // The link stands in it, for whoever repeats the request with the same key (DRF-15).
-            keep(connection, &admitted.caller, &answer, backend.environment.now())?;
+            keep(connection, admitted.caller, &answer, backend.environment.now())?;
             backend.interruption.at(Step::Completed)?;
             Ok(answer)
         });

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
 use super::change::{Touched, Writer};
 use super::warehouse::STOCK;
-use crate::feed::{self, Stream};
+use crate::ids::{ClientId, MemberId};
 use crate::records::{self, Deed};
 use crate::store::{StoreError, limit, setting};
 use crate::time::Moment;
@@ -25,14 +25,9 @@ pub(super) fn record<E: Serialize>(
         return Ok(());
     }
     let (client, installation) = writer.author.connected().unzip();
-    // STK-22: the guard asks for a client's first change of a lot.
-    let lots = match client {
-        Some(_) if area == STOCK => feed::number(connection, &Stream::of_member(STOCK, &writer.member))?,
-        _ => None,
-    };
     let mut insert = connection.prepare_cached(
-        "INSERT INTO journal_entry (id, key, removal, override, undoes, before, after, head, tail, lots) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO journal_entry (id, key, removal, override, undoes, before, after, head, tail) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
     let first = last(connection)? + 1;
     let mut id = first;
@@ -42,7 +37,7 @@ pub(super) fn record<E: Serialize>(
         let (head, after, tail) = apart(before, after.of(touched.after.as_ref())?);
         let Touched { key, removal, overridden, .. } = touched;
         let undoes = undoes.get(key);
-        insert.execute(params![id, key, removal, overridden, undoes, before, after, head, tail, lots])?;
+        insert.execute(params![id, key, removal, overridden, undoes, before, after, head, tail])?;
         id += 1;
     }
     let removals = touched.iter().filter(|touched| touched.removal).count();
@@ -62,7 +57,70 @@ pub(super) fn record<E: Serialize>(
         installation,
         limit(removals),
     ])?;
+    if client.is_some() && area == STOCK {
+        // STK-22: the guard asks for a client's first change of a lot.
+        let lots: Vec<u8> = touched.iter().flat_map(|touched| beginning(&touched.key)).collect();
+        let lots = std::str::from_utf8(&lots).map_err(|_| StoreError::Corrupt("a lot's key"))?;
+        let mut put = connection.prepare_cached("INSERT INTO journal_lots (first, lots) VALUES (?1, ?2)")?;
+        put.execute(params![first, lots])?;
+    }
     Ok(())
+}
+
+/// What tells a lot's key from most others: hardly any two lots of a member share it.
+type Beginning = [u8; 6];
+
+fn beginning(key: &str) -> Beginning {
+    let mut beginning = [b' '; 6];
+    beginning.iter_mut().zip(key.bytes()).for_each(|(to, byte)| *to = byte);
+    beginning
+}
+
+/// What each of these lots was before its first change by a client within a window; lots that it did not change there
+/// are left out. Of each set within the window as much is read as says which lots it was about, and no set behind the
+/// one in which the last of them is found: however long the journal is, that is a window's writes at most (LIM-19).
+pub(super) fn before_first_changes<'k>(
+    connection: &Connection,
+    member: &MemberId,
+    client: &ClientId,
+    since: Moment,
+    lots: impl IntoIterator<Item = &'k str>,
+) -> Result<HashMap<&'k str, Option<String>>, StoreError> {
+    let mut left: HashMap<Beginning, Vec<&'k str>> = HashMap::new();
+    for key in lots {
+        left.entry(beginning(key)).or_default().push(key);
+    }
+    let mut sets = connection.prepare_cached(
+        "SELECT first FROM journal_set INDEXED BY journal_set_of_member \
+         WHERE member = ?1 AND area = 'stock' AND at > ?3 AND client = ?2 ORDER BY first",
+    )?;
+    let sets = sets.query_map(params![member, client, since.millis()], |row| row.get(0))?;
+    let sets: Vec<i64> = sets.collect::<Result<_, _>>()?;
+    let mut lots = connection.prepare_cached("SELECT lots FROM journal_lots WHERE first = ?1")?;
+    let mut entry = connection.prepare_cached("SELECT key, before FROM journal_entry WHERE id = ?1")?;
+    let mut found = HashMap::new();
+    for first in sets {
+        if left.is_empty() {
+            break;
+        }
+        let of_set = lots.query_row([first], |row| {
+            let beginnings = row.get_ref(0)?.as_str()?.as_bytes().as_chunks().0;
+            let known = |(_, one): &(i64, &Beginning)| left.contains_key(*one);
+            Ok((first..).zip(beginnings).filter(known).map(|(id, one)| (id, *one)).collect::<Vec<_>>())
+        });
+        for (id, one) in of_set.optional()?.unwrap_or_default() {
+            let changed: Option<(String, Option<String>)> =
+                entry.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            let Some((key, before)) = changed else { continue };
+            let Some(alike) = left.get_mut(&one) else { continue };
+            let Some(place) = alike.iter().position(|own| *own == key) else { continue };
+            found.insert(alike.swap_remove(place), before);
+            if alike.is_empty() {
+                left.remove(&one);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The number of the last entry; 0 when there is none.
@@ -153,7 +211,12 @@ pub(crate) fn prune(connection: &Connection, before: Moment, most: usize) -> Res
         return Ok(0);
     };
     let removed = connection.prepare_cached("DELETE FROM journal_entry WHERE id <= ?1")?.execute([last])?;
-    connection.prepare_cached("DELETE FROM journal_set WHERE last <= ?1 AND first <= ?1")?.execute([last])?;
+    for sql in [
+        "DELETE FROM journal_lots WHERE first IN (SELECT first FROM journal_set WHERE last <= ?1 AND first <= ?1)",
+        "DELETE FROM journal_set WHERE last <= ?1 AND first <= ?1",
+    ] {
+        connection.prepare_cached(sql)?.execute([last])?;
+    }
     let floor = floor(connection)?.map_or(at, |floor| floor.millis().max(at));
     connection
         .prepare_cached(
@@ -174,6 +237,54 @@ pub(super) fn floor(connection: &Connection) -> Result<Option<Moment>, StoreErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feed::Author;
+    use crate::ids::InstallationId;
+    use crate::records::Doer;
+    use crate::store::{Options, Place, Store};
+
+    /// STK-22: of each lot the first change by the client within the window, though keys may begin alike; what goes
+    /// with the journal's oldest sets is all that is kept of them.
+    #[tokio::test]
+    async fn first_changes_are_found() {
+        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let looked = store.write(|connection| {
+            let (member, client) = (MemberId::from("m"), ClientId::from("c"));
+            let set = |by: &str, at: i64, lots: &[(&str, i64)]| {
+                let author = Author::Client { client: by.into(), installation: InstallationId::from("i") };
+                let (by, now) = (Doer::Member(member.clone()), Moment::from_millis(at));
+                let change_set = format!("s-{at}");
+                let writer =
+                    Writer { member: member.clone(), author, by, now, change_set, guarded_since: None };
+                let one = |(key, before): &(&str, i64)| Touched {
+                    key: (*key).to_owned(),
+                    before: Some(*before),
+                    after: Some(before + 1),
+                    removal: false,
+                    overridden: false,
+                };
+                let touched: Vec<_> = lots.iter().map(one).collect();
+                record(connection, &writer, STOCK, &touched, &HashMap::new())
+            };
+            set("c", 10, &[("alike-1", 1)])?;
+            set("d", 11, &[("alike-1", 2)])?;
+            set("c", 12, &[("b", 3), ("alike-2", 4)])?;
+            set("c", 13, &[("alike-1", 5), ("b", 6)])?;
+            let first = |since: i64| {
+                let since = Moment::from_millis(since);
+                before_first_changes(connection, &member, &client, since, ["alike-1", "alike-2", "b", "x"])
+            };
+            let text = |before: &str| Some(before.to_owned());
+            let expected = [("alike-1", text("5")), ("alike-2", text("4")), ("b", text("3"))];
+            assert_eq!(first(10)?, HashMap::from(expected));
+            assert_eq!(first(9)?["alike-1"], text("1"));
+            assert_eq!(first(13)?, HashMap::new());
+            prune(connection, Moment::from_millis(13), 100)?;
+            assert_eq!(first(9)?, HashMap::from([("alike-1", text("5")), ("b", text("6"))]));
+            let kept = "SELECT count(*) FROM journal_lots";
+            Ok::<i64, StoreError>(connection.query_row(kept, [], |row| row.get(0))?)
+        });
+        assert_eq!(looked.await.unwrap(), 1);
+    }
 
     /// Whatever two entries share, the second is had from the first and what is kept of it.
     #[test]

@@ -62,9 +62,8 @@ impl From<PageError> for Failure {
 /// Who asked, and how an answer names the request.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
-    pub(crate) caller: Caller,
-    correlation_id: CorrelationId,
-    path: String,
+    /// With a caller: most requests need nothing else of it, and a refusal is written only when there is one.
+    context: Context,
 }
 
 impl Asked {
@@ -73,37 +72,49 @@ impl Asked {
     /// # Errors
     /// When nobody put a caller there: such a call did not come through the gateway.
     pub(crate) fn of(context: &Context) -> Result<Self, Refusal> {
-        let caller: Caller = context.extension().ok_or(Rejection::Internal)?;
-        let path = context.uri().path().to_owned();
-        Ok(Self { caller, correlation_id: correlation_id(context), path })
+        context.extensions().get::<Caller>().ok_or(Rejection::Internal)?;
+        Ok(Self { context: context.clone() })
+    }
+
+    /// Who calls.
+    pub(crate) fn caller(&self) -> &Caller {
+        self.context.extensions().get().unwrap_or_else(|| unreachable!("it was there when this was made"))
+    }
+
+    /// How an answer names the request.
+    fn named(&self) -> (CorrelationId, &str) {
+        (correlation_id(&self.context), self.context.uri().path())
     }
 
     /// The answer to a failure; what the store says goes to the log, not to the caller.
     pub(crate) fn refuse(&self, failure: Failure) -> Refusal {
+        let (id, path) = self.named();
         let code = match failure {
             Failure::Refused(code) => code,
             Failure::Store(error) => {
-                tracing::error!(correlation_id = %self.correlation_id, %error, "the store failed");
+                tracing::error!(correlation_id = %id, %error, "the store failed");
                 code_of(&error)
             }
         };
-        Problem::refuse(code, self.correlation_id.clone(), &self.path)
+        Problem::refuse(code, id, path)
     }
 
     /// A refusal as it is sent, where it is one to keep for a repetition.
     pub(crate) fn refused(&self, code: PlainCode) -> Result<Answer, Failure> {
-        written_refusal(&Problem::refuse(code, self.correlation_id.clone(), &self.path))
+        let (id, path) = self.named();
+        written_refusal(&Problem::refuse(code, id, path))
     }
 
     /// The answer to what has no room before so long; it costs nothing (GW-07).
     pub(crate) fn without_room(&self, wait: Duration) -> Result<Answer, Failure> {
-        let code = TimedCode::ExchangeBudgetExhausted;
-        written_refusal(&Problem::refuse_for(code, wait, self.correlation_id.clone(), &self.path))
+        let (id, path) = self.named();
+        written_refusal(&Problem::refuse_for(TimedCode::ExchangeBudgetExhausted, wait, id, path))
     }
 
     /// The answer to a batch that waits for the member (WRT-10).
     pub(crate) fn held(&self, link: ConfirmationUrl) -> Result<Answer, Failure> {
-        written_refusal(&Problem::refuse_until_confirmed(link, self.correlation_id.clone(), &self.path))
+        let (id, path) = self.named();
+        written_refusal(&Problem::refuse_until_confirmed(link, id, path))
     }
 }
 
@@ -132,8 +143,8 @@ fn code_of(error: &StoreError) -> PlainCode {
 
 /// The id that the gateway gave the request.
 pub(crate) fn correlation_id(context: &Context) -> CorrelationId {
-    let caller: Option<Caller> = context.extension();
-    let own = caller.and_then(|caller| CorrelationId::new(caller.correlation_id).ok());
+    let caller: Option<&Caller> = context.extensions().get();
+    let own = caller.and_then(|caller| CorrelationId::new(caller.correlation_id.as_str()).ok());
     own.or_else(|| CorrelationId::new("unknown").ok())
         .unwrap_or_else(|| unreachable!("a constant that is valid"))
 }

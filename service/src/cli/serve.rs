@@ -40,13 +40,13 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
         let said = format!("serve.data: {folder} is a sandbox's: everybody knows its passwords");
         return Err(Failure::Configuration(format!("{said}\n  -> name another folder")));
     }
-    let router = app::router(store.clone(), environment.clone(), Arc::clone(&config)).await;
-    let router = router.map_err(|error| undone(&error))?;
+    let front = app::front(store.clone(), environment.clone(), Arc::clone(&config)).await;
+    let front = front.map_err(|error| undone(&error))?;
     let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
     let upkeep = upkeep.map_err(|error| undone(&error))?;
     let readiness = Readiness::new(store);
-    let router = router.merge(health(readiness.clone()));
-    let server = Server::new(router, &config, &environment).map_err(|error| undone(&error))?;
+    let front = front.merge(health(readiness.clone()));
+    let server = Server::new(front, &config, &environment).map_err(|error| undone(&error))?;
     if let Some(address) = config.serve.metrics {
         let metrics = Metrics::install().map_err(|error| undone(&error))?;
         let listener = listen(address).await?;

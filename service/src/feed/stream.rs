@@ -184,15 +184,6 @@ pub fn record<'a>(
     Ok(())
 }
 
-/// Under which number the entries of a stream stand, once it has one.
-///
-/// # Errors
-/// What the database says.
-pub(crate) fn number(connection: &Connection, stream: &Stream) -> Result<Option<i64>, StoreError> {
-    let mut one = connection.prepare_cached("SELECT id FROM feed_head WHERE stream = ?1")?;
-    Ok(one.query_row([&stream.0], |row| row.get(0)).optional()?)
-}
-
 /// The id of a stream's head, which is made where there is none, and the number of its last change.
 fn numbered(connection: &Connection, stream: &Stream) -> Result<(i64, u64), StoreError> {
     let sql = "SELECT id, seq FROM feed_head WHERE stream = ?1";

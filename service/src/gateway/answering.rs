@@ -1,5 +1,7 @@
 //! The headers of every answer: nonce, limit, id, date.
 
+use std::sync::Arc;
+
 use contract_runtime::server::{Answer, HeaderMap, HeaderName, HeaderValue, Response};
 use exchange_api::codes::Code;
 use http::header;
@@ -15,6 +17,9 @@ pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correla
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// How many headers are added to an answer here and on its way out.
+const MOST: usize = 8;
 
 /// What an answer carries, by the stage that the request came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,11 +53,35 @@ impl Sent {
     }
 }
 
+/// What all answers of one second carry: written once for all of them.
+#[derive(Debug)]
+pub(super) struct Second {
+    at: i64,
+    date: Option<HeaderValue>,
+    nonce: HeaderValue,
+}
+
+impl Second {
+    /// This one's. Nonces change with windows of whole seconds.
+    fn of(ports: &Ports) -> Arc<Self> {
+        let now = ports.environment.now();
+        if let Some(second) = ports.second.load_full().filter(|second| second.at == now.secs()) {
+            return second;
+        }
+        let date = HeaderValue::from_str(&now.http_date()).ok();
+        let nonce = HeaderValue::from(&ports.nonces.issue(now.unix()));
+        let second = Arc::new(Self { at: now.secs(), date, nonce });
+        ports.second.store(Some(Arc::clone(&second)));
+        second
+    }
+}
+
 /// An answer of a signed-in route, or any refusal, as it is sent.
 pub(super) fn finish(ports: &Ports, facts: &Facts, sent: &Sent, mut answer: Answer) -> Response {
     let headers = &mut answer.headers;
+    headers.reserve(MOST);
     if sent.nonce {
-        headers.insert(NONCE, HeaderValue::from(&ports.nonces.issue(ports.environment.now().unix())));
+        headers.insert(NONCE, Second::of(ports).nonce.clone());
     }
     if sent.rate
         && let Some(rate) = &facts.rate
@@ -80,8 +109,8 @@ fn common(ports: &Ports, facts: &Facts, mut answer: Answer) -> Response {
     {
         headers.insert(CORRELATION_ID, id);
     }
-    if let Ok(date) = HeaderValue::from_str(&ports.environment.now().http_date()) {
-        headers.insert(header::DATE, date);
+    if let Some(date) = &Second::of(ports).date {
+        headers.insert(header::DATE, date.clone());
     }
     answer.into_response()
 }

@@ -65,6 +65,8 @@ pub struct Facts {
     pub read: Option<Result<Incoming, Rejection>>,
     /// What there is for its key.
     pub key: Option<Result<Found, Unavailable>>,
+    /// Whether its head is without token and proof by now.
+    sealed: bool,
     /// What is still to be read of it; a body cannot be shared, so a lock that nobody waits for is around it.
     pub(super) unread: Mutex<Option<Body>>,
     /// The room that its body takes.
@@ -176,6 +178,7 @@ impl Facts {
             over_quota: None,
             read: None,
             key: None,
+            sealed: false,
             unread: Mutex::new(Some(body)),
             held: None,
             ended: None,
@@ -226,18 +229,26 @@ impl Facts {
     /// For what reads requests by the contract: without token and proof, which nobody behind the gateway
     /// needs.
     #[must_use]
-    pub fn context(&self, caller: Option<Caller>) -> Context {
-        let head = &self.head;
-        let (mut parts, ()) = Request::new(()).into_parts();
-        (parts.method, parts.uri, parts.version) = (head.method.clone(), head.uri.clone(), head.version);
-        parts.headers = head.headers.clone();
-        for secret in [http::header::AUTHORIZATION.as_str(), "dpop", "cookie"] {
-            parts.headers.remove(secret);
+    pub fn context(&self) -> Context {
+        let head = if self.sealed { Arc::clone(&self.head) } else { Arc::new(without_secrets(&self.head)) };
+        Context::new(head, self.operation, self.bytes())
+    }
+
+    /// The same, with who calls: for the backend.
+    #[must_use]
+    pub fn context_of(&mut self, caller: Caller) -> Context {
+        self.seal();
+        Arc::make_mut(&mut self.head).extensions.insert(caller);
+        self.context()
+    }
+
+    /// Forgets token and proof, which nobody asks for once they are proven: so the head need not be copied for whoever
+    /// reads it by the contract.
+    pub(super) fn seal(&mut self) {
+        if !self.sealed {
+            strip(Arc::make_mut(&mut self.head));
+            self.sealed = true;
         }
-        if let Some(caller) = caller {
-            parts.extensions.insert(caller);
-        }
-        Context::new(Arc::new(parts), self.operation, self.bytes())
     }
 
     /// Who calls, for the backend. `None` before the request is proven.
@@ -258,6 +269,20 @@ impl Facts {
     }
 }
 
+fn without_secrets(head: &Parts) -> Parts {
+    let mut head = head.clone();
+    strip(&mut head);
+    head
+}
+
+/// Leaves of a head what the contract and the backend know of.
+fn strip(head: &mut Parts) {
+    for secret in [http::header::AUTHORIZATION.as_str(), "dpop", "cookie"] {
+        head.headers.remove(secret);
+    }
+    head.extensions.clear();
+}
+
 /// The client's own id when it is one, else a new UUID (GW-13).
 pub(super) fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
     let mut own = head.headers.get_all("x-correlation-id").iter();
@@ -267,10 +292,17 @@ pub(super) fn correlation_id(head: &Parts, environment: &Environment) -> Correla
 
 /// A random UUID (RFC 9562, 5.4). Without random numbers it is the nil one: an id is no secret.
 fn made(environment: &Environment) -> CorrelationId {
-    let mut bytes = environment.bytes::<16>().unwrap_or_default();
+    let mut bytes = environment.id().unwrap_or_default();
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex = format!("{:032x}", u128::from_be_bytes(bytes));
-    let text = format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+    let mut text = String::with_capacity(36);
+    for (at, byte) in bytes.into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.extend(
+            [byte >> 4, byte & 0x0f].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])),
+        );
+    }
     CorrelationId::new(text).unwrap_or_else(|_| unreachable!("hexadecimal digits and dashes are an id"))
 }

@@ -58,7 +58,7 @@ pub trait Installations: Send + Sync {
 impl Installations for Store {
     fn standing(&self, of: Of) -> Pending<'_, Result<Standing, Unavailable>> {
         Pending::later(async move {
-            let read = self.look(move |connection| standing(connection, &of)).await;
+            let read = self.ask(move |connection| standing(connection, &of)).await;
             read.map_err(|error: StoreError| Unavailable::because(&error))
         })
     }
@@ -78,10 +78,11 @@ impl Installations for Store {
 }
 
 fn standing(connection: &Connection, of: &Of) -> Result<Standing, StoreError> {
+    let standing = registry::standing(connection, &of.client, &of.member, &of.jkt)?;
     Ok(Standing {
-        key_revoked: registry::key_is_revoked(connection, &of.jkt)?,
-        client_revoked: registry::client_is_revoked(connection, &of.client, &of.member, of.auth_time)?,
-        installation: registry::installation_of(connection, &of.client, &of.member, &of.jkt)?,
+        key_revoked: standing.key_revoked,
+        client_revoked: standing.client_is_revoked(of.auth_time),
+        installation: standing.installation,
     })
 }
 

@@ -43,11 +43,15 @@ impl Known {
         Self { proven: proven.eviction_policy(EvictionPolicy::lru()).build() }
     }
 
-    /// A request of the source was proven.
-    pub(super) fn note(&self, source: Peer, now: Moment) {
-        let network = source.network();
-        if self.proven.get(&network).is_none_or(|last| now.since(last) >= STEP) {
-            self.proven.insert(network, now);
+    /// When the source last proved something, as far as it is known.
+    pub(super) fn last(&self, source: Peer) -> Option<Moment> {
+        self.proven.get(&source.network())
+    }
+
+    /// A request of the source was proven, which had proven something before at this moment.
+    pub(super) fn note(&self, source: Peer, last: Option<Moment>, now: Moment) {
+        if last.is_none_or(|last| now.since(last) >= STEP) {
+            self.proven.insert(source.network(), now);
         }
     }
 
@@ -55,18 +59,14 @@ impl Known {
     pub(super) fn forget(&self, source: Peer) {
         self.proven.invalidate(&source.network());
     }
-
-    fn holds(&self, source: Peer, now: Moment) -> bool {
-        self.proven.get(&source.network()).is_some_and(|last| now.since(last) < LATELY)
-    }
 }
 
-/// Takes a place among the newcomers, unless the source is known.
+/// Takes a place among the newcomers, unless the source proved something lately.
 ///
 /// # Errors
 /// How long to wait, when there are too many of them now.
-pub(super) async fn admit(ports: &Ports, source: Peer, now: Moment) -> Result<(), Duration> {
-    if ports.known.holds(source, now) {
+pub(super) async fn admit(ports: &Ports, last: Option<Moment>, now: Moment) -> Result<(), Duration> {
+    if last.is_some_and(|last| now.since(last) < LATELY) {
         return Ok(());
     }
     let policy = Policy::per_second(ports.config.limits.newcomers_per_second);

@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use dpop_bound::live::Caps;
 use dpop_bound::nonce::{NonceIssuer, NonceKey};
 use dpop_bound::random::RandomError;
 use dpop_bound::target::UrlRefusal;
 use dpop_bound::{LiveProofs, Origin, ReplayStore, Window};
 
+use super::answering::Second;
 use super::body::Room;
 pub use super::installations::{Installations, Of, Seen};
 pub use super::keys::{Asked, Keys};
@@ -115,6 +117,7 @@ impl Parts {
             known: Known::new(limits.counted),
             held: Room::new(limits.held_bytes, limits.body_bytes),
             checked: AtomicU32::new(0),
+            second: ArcSwapOption::empty(),
             environment: self.environment,
             config: self.config,
             proofs: self.proofs,
@@ -151,6 +154,8 @@ pub struct Ports {
     pub(super) held: Room,
     /// Answers since one was checked.
     pub(super) checked: AtomicU32,
+    /// What answers of this second carry.
+    pub(super) second: ArcSwapOption<Second>,
 }
 
 impl fmt::Debug for Ports {

@@ -97,7 +97,7 @@ async fn relayed(ports: &Ports, facts: &mut Facts) -> Result<Answer, Unrelayed> 
     } else {
         None
     };
-    let context = facts.context(Some(caller.clone()));
+    let context = facts.context_of(caller.clone());
     let call = Call::new(operation, context).map_err(|_| Unrelayed::Broken)?;
     let wait: Duration = ports.config.limits.relay_wait();
     let answered = timeout(wait, ports.relay.relay(Relayed { caller, call, incoming })).await;

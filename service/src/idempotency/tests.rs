@@ -1,6 +1,5 @@
 //! Claims, from the first to the last, over a store.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,7 +7,7 @@ use contract_runtime::server::{Answer, HeaderMap, StatusCode};
 
 use super::*;
 use crate::Caller;
-use crate::caller::Claim;
+use crate::caller::{Claim, TokenScopes};
 use crate::config::Limits;
 use crate::ids::{ClientId, MemberId};
 use crate::store::{Options, Place, Store, StoreError};
@@ -40,7 +39,7 @@ fn caller(member: &str, claim: &Claim) -> Caller {
         client: ClientId::from("c"),
         installation: None,
         jkt: String::new(),
-        scopes: BTreeSet::new(),
+        scopes: TokenScopes::default(),
         auth_time: NOW,
         correlation_id: String::new(),
         claim: Some(claim.clone()),

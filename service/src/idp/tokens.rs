@@ -9,6 +9,7 @@ use std::fmt;
 
 use dpop_bound::Pending;
 
+use crate::caller::TokenScopes;
 use crate::ids::{ClientId, MemberId};
 use crate::time::Moment;
 
@@ -20,7 +21,7 @@ pub struct TokenClaims {
     /// The member that it acts for.
     pub member: MemberId,
     /// The scopes that were granted.
-    pub scopes: BTreeSet<String>,
+    pub scopes: TokenScopes,
     /// The thumbprint of the key that it is bound to, as text; none is a bearer's token (ERR-06).
     pub jkt: Option<String>,
     /// Whom it is for (IDP-07).

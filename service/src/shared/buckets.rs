@@ -103,16 +103,16 @@ impl<K: Clone + Eq + Hash> Buckets<K> {
         // Each entry is written in one assignment, so a lock that is poisoned holds nothing half done.
         let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         let now = now.millis().saturating_mul(1000);
-        let full_at = all.get(key).copied().unwrap_or(now);
-        let (taken, full_at) = decide(full_at, policy, now);
         if let Some(own) = all.get_mut(key) {
+            let (taken, full_at) = decide(*own, policy, now);
             *own = full_at;
-        } else {
-            if all.len() >= self.most {
-                make_room(&mut all, self.most, now);
-            }
-            all.insert(key.clone(), full_at);
+            return taken;
         }
+        let (taken, full_at) = decide(now, policy, now);
+        if all.len() >= self.most {
+            make_room(&mut all, self.most, now);
+        }
+        all.insert(key.clone(), full_at);
         taken
     }
 

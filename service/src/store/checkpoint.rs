@@ -23,6 +23,11 @@ const REST: Duration = Duration::from_secs(1);
 /// is cut. Any other file is written over, which is forced to the disk in less time than one that grows.
 const LONGEST_FILE: i64 = 256 << 20;
 
+/// How far the background checkpoint stands back: it has a tenth of a core that somebody else wants all of, so that it is
+/// never left so far behind that the log grows and grows.
+#[cfg(target_os = "linux")]
+const STANDS_BACK: i32 = 10;
+
 /// The writer's side of it.
 pub(super) struct Checkpoints {
     wake: Option<SyncSender<()>>,
@@ -84,8 +89,17 @@ fn begin_anew(connection: &Connection) {
     let _ = connection.busy_timeout(PATIENCE);
 }
 
+/// Lets other threads go first. Nobody waits for a log to be written back, and on a machine of few cores a write
+/// that meets it would: one in as many as come in a second.
+fn stand_back() {
+    // Elsewhere it would be the whole process that stands back. One that cannot is only in the way.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, STANDS_BACK);
+}
+
 /// Ends with the writer.
 fn run(connection: &Connection, woken: &Receiver<()>, anew: &AtomicBool) {
+    stand_back();
     let mut bound = Bound(LONGEST_LOG);
     while woken.recv().is_ok() {
         // One that fails is tried again after the next commit.

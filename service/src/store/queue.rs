@@ -185,6 +185,23 @@ impl Store {
             None => self.write(work).await,
         }
     }
+
+    /// Runs one statement in place, which is a snapshot by itself: what begins and ends one would cost as much as many
+    /// a statement.
+    ///
+    /// # Errors
+    /// The closure's own, or the store's.
+    pub async fn ask<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        match &self.inner.reads {
+            Some((_, at_hand)) => at_hand.with(|connection| careful(work, connection?)),
+            None => self.write(work).await,
+        }
+    }
 }
 
 fn refused<T>(error: &mpsc::error::TrySendError<T>) -> StoreError {
@@ -435,7 +452,7 @@ mod tests {
         });
         newer.await.expect("a write");
         let refused = Store::open(&options).expect_err("a refusal");
-        assert!(matches!(refused, OpenError::Newer { found: 99, known: 2 }));
+        assert!(matches!(refused, OpenError::Newer { found: 99, known: 3 }));
         assert!(refused.to_string().contains("start a service at least as new"));
     }
 

@@ -53,14 +53,22 @@ impl AtHand {
         Self { path, idle: Mutex::default() }
     }
 
-    /// Reads, on the caller's thread. What reads never panics.
+    /// Reads over one snapshot, on the caller's thread. What reads never panics.
     pub(super) fn read<T>(&self, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
+        self.with(|connection| match connection {
+            Ok(connection) => snapshot(connection, read),
+            Err(error) => read(Err(error)),
+        })
+    }
+
+    /// The same with a snapshot for each statement.
+    pub(super) fn with<T>(&self, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle.map_or_else(|| open(&self.path), Ok) {
             Ok(connection) => connection,
             Err(error) => return read(Err(error.into())),
         };
-        let found = snapshot(&connection, read);
+        let found = read(Ok(&connection));
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         found
     }

@@ -372,13 +372,12 @@ fn unguarded() -> Config {
 }
 
 fn caller(client: &str, member: &str, installation: &str, jkt: &str) -> Caller {
-    let scopes: BTreeSet<String> = Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect();
     Caller {
         member: MemberId::new(member),
         client: client.into(),
         installation: Some(InstallationId::new(installation)),
         jkt: jkt.to_owned(),
-        scopes,
+        scopes: Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect(),
         auth_time: Moment::from_secs(1_789_990_000),
         correlation_id: "c-1".to_owned(),
         claim: None,

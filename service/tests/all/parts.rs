@@ -198,6 +198,6 @@ async fn a_gateway_needs_its_backends_address() {
     let store = Store::open(&store::Options::new(Place::Memory)).unwrap();
     let mut config = Config::default();
     config.serve.role = exchange_service::config::Role::Gateway;
-    let made = app::router(store, Environment::system(), Arc::new(config)).await;
+    let made = app::front(store, Environment::system(), Arc::new(config)).await;
     assert!(matches!(made, Err(app::AppError::NoBackend)));
 }

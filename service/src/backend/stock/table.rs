@@ -1,18 +1,19 @@
 //! What the store knows of lots.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use exchange_api::reasons::Reason;
 use rusqlite::{Connection, params};
 use serde::Deserialize;
 
 use super::super::change::Writer;
+use super::super::journal::before_first_changes;
 use super::super::warehouse::{Lot, rows_of};
 use super::NAME;
 use super::decide::{Known, Shelf, Wish};
 use crate::feed::{self, Stream};
 use crate::ids::MemberId;
-use crate::store::{self, StoreError, list};
+use crate::store::{self, StoreError};
 
 /// What is known of the lots that ops name.
 pub(super) fn known(
@@ -42,9 +43,8 @@ pub(in crate::backend) fn marking(connection: &Connection) -> Result<bool, Store
     Ok(store::setting(connection, "stolen-marking")?.as_deref() != Some("off"))
 }
 
-/// What the client did within the guard's window to the lots that ops lower (STK-22): of each its first change, by
-/// the journal's index of lots, and of all the removals, which are few since each lot counts once. What else there
-/// is in the window is not looked at, however much it is.
+/// What the client did within the guard's window to the lots that ops lower (STK-22): of each its first change, and of
+/// all the removals, which are few since each lot counts once. What else there is in the window is not looked at.
 fn guarded(
     connection: &Connection,
     writer: &Writer,
@@ -72,25 +72,11 @@ fn guarded(
     )?;
     let removed = removals.query_map(params![writer.member, client, since.millis()], |row| row.get(0))?;
     let removed: HashSet<String> = removed.collect::<Result<_, _>>()?;
-    // From the first set within the window on; entries stand in their order.
-    let mut first = connection.prepare_cached(
-        "SELECT e.key, e.before FROM json_each(?2) k CROSS JOIN journal_entry e ON e.id = \
-         (SELECT o.id FROM journal_entry o INDEXED BY journal_entry_of_lot \
-          CROSS JOIN journal_set s ON s.first = (SELECT max(first) FROM journal_set WHERE first <= o.id) \
-          WHERE o.lots = ?5 AND o.key = k.value AND o.id >= \
-          (SELECT min(first) FROM journal_set WHERE member = ?1 AND area = 'stock' AND at > ?4) \
-          AND s.client = ?3 AND s.at > ?4 ORDER BY o.id LIMIT 1)",
-    )?;
-    let lots = feed::number(connection, &Stream::of_member(NAME, &writer.member))?;
-    let keys = list(fallen.iter().map(|(key, _)| *key));
-    let mut first = first.query(params![writer.member, keys, client, since.millis(), lots])?;
-    let mut bases: HashMap<String, i64> = HashMap::new();
-    while let Some(row) = first.next()? {
-        let before: Option<String> = row.get(1)?;
-        bases.insert(row.get(0)?, before.map_or(Ok(0), |before| held(&before))?);
-    }
+    let keys = fallen.iter().map(|(key, _)| *key);
+    let first = before_first_changes(connection, &writer.member, client, since, keys)?;
     for (key, shelf) in fallen {
-        shelf.base = bases.get(key).copied();
+        let before = first.get(key).map(|before| before.as_deref().map_or(Ok(0), held));
+        shelf.base = before.transpose()?;
         shelf.counted = removed.contains(key);
     }
     Ok(())

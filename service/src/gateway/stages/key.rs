@@ -65,7 +65,7 @@ async fn claim(ports: &Ports, facts: &Facts, operation: &str, key: String) -> Re
 /// Reads parameters and body by the contract.
 pub(super) fn read(facts: &Facts) -> Result<Incoming, Rejection> {
     let Some(operation) = facts.operation else { return Err(Rejection::NotFound) };
-    Incoming::read(&Call::new(operation, facts.context(None))?)
+    Incoming::read(&Call::new(operation, facts.context())?)
 }
 
 pub(super) fn decide(facts: &Facts, _: &Config) -> Result<(), Ending> {
@@ -77,7 +77,7 @@ pub(super) fn decide(facts: &Facts, _: &Config) -> Result<(), Ending> {
     }
     if let (true, Some(Err(rejection))) = (is_no_json(facts), &facts.read) {
         let id = facts.correlation_id.clone();
-        return Err(Refused::problem(Problem::of_rejection(rejection, id, &facts.context(None))).into());
+        return Err(Refused::problem(Problem::of_rejection(rejection, id, &facts.context())).into());
     }
     let refused = match &facts.key {
         Some(Ok(Found::Claimed(_))) => return Ok(()),

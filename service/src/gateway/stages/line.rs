@@ -17,7 +17,7 @@ pub(super) fn decide(facts: &Facts, _: &Config) -> Result<(), Ending> {
     }
     if Query::parse(head.uri.query().unwrap_or("")).is_err() {
         let rejection = contract_runtime::server::Rejection::MalformedQuery;
-        let problem = Problem::of_rejection(&rejection, facts.correlation_id.clone(), &facts.context(None));
+        let problem = Problem::of_rejection(&rejection, facts.correlation_id.clone(), &facts.context());
         return Err(Refused::problem(problem).into());
     }
     Ok(())

@@ -14,12 +14,17 @@ use crate::gateway::facts::{Facts, Proven, Unproven};
 use crate::gateway::newcomers;
 use crate::gateway::ports::Ports;
 use crate::idp::tokens::TokenRefusal;
+use crate::time::Moment;
 
 pub(super) fn ask<'a>(ports: &'a Ports, facts: &'a mut Facts) -> Asking<'a> {
     Box::pin(async move {
-        let proven = prove(ports, facts).await;
+        let last = ports.known.last(facts.peer);
+        let proven = prove(ports, facts, last).await;
         match &proven {
-            Ok(_) => ports.known.note(facts.peer, facts.now),
+            Ok(_) => {
+                ports.known.note(facts.peer, last, facts.now);
+                facts.seal();
+            }
             Err(unproven) if is_forged(unproven) => ports.known.forget(facts.peer),
             Err(_) => {}
         }
@@ -27,11 +32,11 @@ pub(super) fn ask<'a>(ports: &'a Ports, facts: &'a mut Facts) -> Asking<'a> {
     })
 }
 
-async fn prove(ports: &Ports, facts: &Facts) -> Result<Proven, Unproven> {
+async fn prove(ports: &Ports, facts: &Facts, last: Option<Moment>) -> Result<Proven, Unproven> {
     let head = &facts.head;
     let presented =
         dpop_bound::http::presented(&head.headers).map_err(|refusal| Unproven::Proof(refusal.into()))?;
-    newcomers::admit(ports, facts.peer, facts.now).await.map_err(Unproven::Crowded)?;
+    newcomers::admit(ports, last, facts.now).await.map_err(Unproven::Crowded)?;
     let hash = TokenHash::of(presented.token);
     let token = ports.tokens.verify(presented.token, &hash, facts.now).await.map_err(Unproven::Token)?;
     let bound = match &token.jkt {

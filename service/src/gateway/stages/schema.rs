@@ -51,7 +51,7 @@ fn by_schema(facts: &Facts) -> Result<(), Ending> {
     let id = || facts.correlation_id.clone();
     let problem = match &facts.read {
         Some(Ok(incoming)) => Problem::of_undeclared(&incoming.undeclared(UNDECLARED), id(), facts.path()),
-        Some(Err(rejection)) => Some(Problem::of_rejection(rejection, id(), &facts.context(None))),
+        Some(Err(rejection)) => Some(Problem::of_rejection(rejection, id(), &facts.context())),
         None => None,
     };
     problem.map_or(Ok(()), |problem| Err(Refused::problem(problem).into()))

@@ -246,12 +246,12 @@ async fn any_exchange_scope_is_enough() {
     let mut caller = first();
     let body = json!({ "kind": "ITEM", "refs": [{ "name": "Rifle" }] });
     for scope in Scope::ALL {
-        caller.scopes = BTreeSet::from([scope.as_str().to_owned()]);
+        caller.scopes = [scope.as_str().to_owned()].into();
         assert_eq!(bench.post(&caller, RESOLVE, body.clone()).await.status, 200, "{scope}");
     }
     bench.sql("DELETE FROM client_scope WHERE scope = 'exchange.demand.read'").await;
     for scope in ["exchange.demand.read", "offline_access"] {
-        caller.scopes = BTreeSet::from([scope.to_owned()]);
+        caller.scopes = [scope.to_owned()].into();
         assert_eq!(bench.post(&caller, RESOLVE, body.clone()).await.code(), "SCOPE_MISSING");
     }
 }

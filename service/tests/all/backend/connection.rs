@@ -24,12 +24,7 @@ async fn every_check_is_repeated() {
         ("", with(|caller| caller.member = "m-terms".into()), 403, "TERMS_NOT_ACCEPTED"),
         ("", with(|caller| caller.client = "c-none".into()), 403, "CLIENT_NOT_ALLOWED"),
         ("", with(|caller| caller.client = "c-off".into()), 403, "CLIENT_SUSPENDED"),
-        (
-            "",
-            with(|caller| caller.scopes = BTreeSet::from(["offline_access".to_owned()])),
-            403,
-            "SCOPE_MISSING",
-        ),
+        ("", with(|caller| caller.scopes = ["offline_access".to_owned()].into()), 403, "SCOPE_MISSING"),
         ("UPDATE setting SET value = 'off' WHERE name = 'exchange'", first(), 503, "EXCHANGE_DISABLED"),
     ];
     for (sql, caller, status, code) in cases {
@@ -75,7 +70,7 @@ async fn what_was_disconnected_gets_no_document() {
 async fn a_route_needs_its_scope_on_both_sides() {
     let bench = Bench::new().await;
     let mut reader = first();
-    reader.scopes = BTreeSet::from(["exchange.blueprints.read".to_owned()]);
+    reader.scopes = ["exchange.blueprints.read".to_owned()].into();
     assert_eq!(bench.get(&reader, READ).await.status, 200);
     assert_eq!(bench.change(&reader, vec![add("BP_RIFLE")]).await.code(), "SCOPE_MISSING");
     assert_eq!(bench.get(&reader, DOCUMENT).await.code(), "SCOPE_MISSING");

@@ -1,14 +1,13 @@
 //! GW-01: every pair of stages, made from the list of stages. A request that breaks the rules of two is
 //! refused by the earlier one, with its code, its headers, and what it has cost by then.
 
-use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::time::Duration;
 
 use contract_runtime::operation::Lookup;
 use dpop_bound::KeyPair;
 use exchange_api::operations::TABLE;
-use exchange_service::caller::Caller;
+use exchange_service::caller::{Caller, TokenScopes};
 use exchange_service::gateway::stages::{Given, STAGES};
 use exchange_service::idempotency::{self, Claiming, Found};
 use exchange_service::idp::tokens::TokenRefusal;
@@ -325,7 +324,7 @@ async fn keep(world: &World, asking: &Asking) {
         client: ClientId::from(CLIENT),
         installation: None,
         jkt: String::new(),
-        scopes: BTreeSet::new(),
+        scopes: TokenScopes::default(),
         auth_time: NOW,
         correlation_id: "c-1".to_owned(),
         claim: Some(claim),

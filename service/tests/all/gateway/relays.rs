@@ -1,6 +1,5 @@
 //! The ways to a backend: in this process, and over HTTP with a signature.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,7 +74,7 @@ fn caller() -> Caller {
         client: ClientId::from("client"),
         installation: Some(InstallationId::from("installation-1")),
         jkt: "jkt".to_owned(),
-        scopes: BTreeSet::from(["exchange.connect".to_owned()]),
+        scopes: ["exchange.connect".to_owned()].into(),
         auth_time: NOW,
         correlation_id: "c-1".to_owned(),
         claim: Some(Claim { key_hash: "hash".to_owned(), fence: 7 }),
