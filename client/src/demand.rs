@@ -14,9 +14,9 @@ use crate::{
     environment::{CORRECTION, Environment},
     error::Error,
     exchange::Exchange,
-    tokens::Tokens,
+    tokens::{Signers, Tokens},
     transport::Terms,
-    whose::{Private, Signers},
+    whose::Private,
 };
 
 /// What the exchange says of demand.

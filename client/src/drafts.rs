@@ -13,8 +13,9 @@ use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
     exchange::Exchange,
+    tokens::Signers,
     transport::Terms,
-    whose::{Belongs, Signers, Whose},
+    whose::{Belongs, Whose},
 };
 
 /// Stages drafts.

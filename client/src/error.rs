@@ -15,7 +15,7 @@ use exchange_api::{
 };
 use http::StatusCode;
 
-use crate::state::{End, Halt};
+use crate::state::{Advice, End, Halt};
 
 #[cfg(test)]
 mod tests;
@@ -107,85 +107,6 @@ impl ErrorKind {
             Self::Declined => Some("the sign-in was declined"),
             Self::CodeExpired => Some("the code of the sign-in is too old"),
             _ => None,
-        }
-    }
-}
-
-/// What to do next, for the person before the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Advice {
-    /// Sign in.
-    SignIn,
-    /// Sign in again, with the capability that is missing.
-    SignInForMore,
-    /// Ask those who run the exchange.
-    Ask,
-    /// Ask the organisation for a role.
-    AskForRole,
-    /// Wait until the registration is approved.
-    AwaitApproval,
-    /// Accept the terms in the web application.
-    AcceptTerms,
-    /// Update the program.
-    Update,
-    /// Confirm in the browser.
-    Confirm,
-    /// Synchronise, then look again.
-    Synchronise,
-    /// Wait for as long as was asked.
-    Wait,
-    /// Look at the network and try again.
-    Reconnect,
-    /// Try again; a write is sent again under its key until its outcome is known.
-    LeaveItRunning,
-    /// Correct it.
-    Correct,
-    /// Send less at once.
-    SendLess,
-    /// Set the clock of this machine.
-    SetClock,
-    /// Unlock or install the secret store.
-    OpenSecretStore,
-    /// Look at the disk.
-    CheckDisk,
-    /// Begin again.
-    StartAgain,
-    /// Nothing: the member may not.
-    Nothing,
-    /// Tell who makes this program.
-    Report,
-}
-
-impl Advice {
-    /// The same as a sentence.
-    #[must_use]
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::SignIn => "sign in",
-            Self::SignInForMore => "sign in again and allow this capability, if you want it",
-            Self::Ask => "ask those who run the exchange",
-            Self::AskForRole => "ask your organisation for a role",
-            Self::AwaitApproval => "wait until your registration is approved",
-            Self::AcceptTerms => "accept the current terms in the web application",
-            Self::Update => "update this program",
-            Self::Confirm => "confirm or discard it in your browser",
-            Self::Synchronise => "synchronise, then look at it again",
-            Self::Wait => "wait, then try again",
-            Self::Reconnect => "check the network, then try again",
-            Self::LeaveItRunning => {
-                "try again in a while: a change is sent again under its key, and never done twice"
-            }
-            Self::Correct => "correct it before it is sent again",
-            Self::SendLess => "send less at once",
-            Self::SetClock => "let this computer set its clock from the network",
-            Self::OpenSecretStore => {
-                "unlock the secret store of this computer, or choose another before signing in"
-            }
-            Self::CheckDisk => "check the disk: space, permissions",
-            Self::StartAgain => "start again when you want to",
-            Self::Nothing => "everything else goes on",
-            Self::Report => "report it to who makes this program",
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The face of the crate: one value through which a program reaches the exchange. What each area has of it stands with
-//! the area.
+//! the area, but for what is here for all clones.
 
 use std::{fmt, sync::Arc};
 
@@ -134,6 +134,24 @@ impl Exchange {
     #[must_use]
     pub const fn environment(&self) -> &Environment {
         &self.environment
+    }
+
+    /// Whose game accounts are: one value for all clones of this exchange, so that each handle is asked about once. What was
+    /// answered to one member is gone when another signs in.
+    ///
+    /// ```
+    /// # use exchange_client::{Error, Exchange};
+    /// # async fn example(exchange: Exchange, handle: &str) -> Result<(), Error> {
+    /// let check = exchange.handles().check(handle).await?;
+    /// if !check.may_sync() {
+    ///     println!("{}", check.text());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn handles(&self) -> &Handles {
+        &self.handles
     }
 }
 

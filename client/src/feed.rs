@@ -16,6 +16,7 @@
 //! not at all, so that a program may be killed between any two of these steps (see [`ReplicaStore`](crate::replica::ReplicaStore)).
 
 mod area;
+pub(crate) mod commit;
 mod machine;
 #[cfg(any(test, feature = "testkit"))]
 pub mod model;

@@ -11,9 +11,8 @@ use tokio::sync::Mutex;
 
 use crate::{
     error::{Error, ErrorKind},
-    exchange::Exchange,
-    tokens::Tokens,
-    whose::{Private, Signers},
+    tokens::{Signers, Tokens},
+    whose::Private,
 };
 
 /// What is known of a handle, and what follows from it (SVC-15).
@@ -61,29 +60,9 @@ pub struct Handles {
     known: Mutex<Private<HashMap<String, HandleCheck>>>,
 }
 
-impl Exchange {
-    /// Whose game accounts are: one value for all clones of this exchange, so that each handle is asked about once. What was
-    /// answered to one member is gone when another signs in.
-    ///
-    /// ```
-    /// # use exchange_client::{Error, Exchange};
-    /// # async fn example(exchange: Exchange, handle: &str) -> Result<(), Error> {
-    /// let check = exchange.handles().check(handle).await?;
-    /// if !check.may_sync() {
-    ///     println!("{}", check.text());
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn handles(&self) -> &Handles {
-        &self.handles
-    }
-}
-
 impl Handles {
     /// Nothing is known yet. For calls that are one member's as long as it lives, or until [`forget`](Self::forget);
-    /// [`Exchange::handles`] looks at who is signed in.
+    /// [`Exchange::handles`](crate::Exchange::handles) looks at who is signed in.
     #[must_use]
     pub fn new(api: Client) -> Self {
         Self::over(api, None)

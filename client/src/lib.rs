@@ -133,7 +133,7 @@ pub use envelope::{
     SealedEnvelope, UnusableEnvelope, check_envelope,
 };
 pub use environment::{Clock, Environment, Sleep};
-pub use error::{Advice, Error, ErrorKind, kind_of};
+pub use error::{Error, ErrorKind, kind_of};
 pub use exchange::{Exchange, ExchangeBuilder};
 pub use exchange_api as api;
 pub use feed::Area;
@@ -147,6 +147,6 @@ pub use replica::{MemoryReplica, Replica};
 pub use session::{
     DeviceLogin, Disconnected, LocalData, LoginProgress, Noted, Session, SessionBuilder, StepTaken,
 };
-pub use state::{End, Halt, SessionState};
+pub use state::{Advice, End, Halt, SessionState};
 pub use tokens::Later;
 pub use transport::{Effort, Patience, Settings};

@@ -8,7 +8,6 @@
 
 #[cfg(any(test, feature = "testkit"))]
 pub mod check;
-mod commit;
 mod memory;
 mod merge;
 mod ships;
@@ -39,11 +38,11 @@ use crate::{
     tokens::Later,
 };
 
-pub use commit::{Commit, Document, Outcome, Removal, Row, Tally};
+pub use crate::feed::commit::{Commit, Outcome, OwnerNote, Removal, Row, Tally};
 pub use memory::MemoryReplica;
 pub use merge::{Merge, Question, ShipValues, merge_blueprint, merge_lot, merge_ship};
 pub use ships::{FirstShips, LocalShip, Unsure};
-pub use store::{Forgotten, OwnerNote, ReplicaStore};
+pub use store::{Document, Forgotten, ReplicaStore};
 
 /// How long copies of org stock and demand are kept at most (LIM-38, OST-14, DEM-10).
 pub const ORGANISATION_FOR: Duration = Duration::from_secs(7 * 86_400);
@@ -393,13 +392,21 @@ impl LocalData for Replica {
     fn delete(&self) -> Later<'_, Result<(), Error>> {
         let replica = self.clone();
         Box::pin(async move {
-            let told = crate::sync::blocking(move || replica.forget()).await?;
+            let told = blocking(move || replica.forget()).await?;
             for Forgotten { collection, entries } in told {
                 tracing::info!(%collection, entries, "deleted what was kept of the connection");
             }
             Ok(())
         })
     }
+}
+
+/// Runs what may wait for the disk apart from the executor. Once begun it is done, even if nobody waits any more.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the program ends")))
 }
 
 /// What came at a time that nobody can tell is taken for old.

@@ -42,7 +42,7 @@ use crate::{
     exchange::Exchange,
     feed::{Action, Area, Collection, Entry, Feed, Input, Kept, PageEvent, Phase, Reader},
     pace::Asked,
-    replica::{Commit, Forgotten, Outcome, OwnerNote, Replica, ReplicaStore},
+    replica::{Commit, Forgotten, Outcome, OwnerNote, Replica, ReplicaStore, blocking},
     transport::{Patience, Terms},
     whose::{Belongs, Whose},
 };
@@ -703,14 +703,6 @@ fn keeps_writing() -> Error {
 /// Nothing that is done under these locks can panic.
 fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Runs what may wait for the disk apart from the executor. Once begun it is done, even if nobody waits any more.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the program ends")))
 }
 
 impl fmt::Debug for Sync {

@@ -4,7 +4,7 @@
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use dpop_bound::{AccessToken, ProofSigner, TokenHash};
-use exchange_api::scopes::Scope;
+use exchange_api::{Answer, scopes::Scope};
 
 use crate::{environment::Environment, error::Error, whose::Whose};
 
@@ -72,4 +72,25 @@ pub(crate) trait Tokens: Send + Sync {
     /// what the row asks for (ERR-12, ERR-13) before it returns. One that comes so late that the grant is of
     /// another connection than the one there is, or of before a halt that was lifted, changes nothing.
     fn told<'a>(&'a self, refused: &'a Grant, refusal: &'a Error) -> Later<'a, ()>;
+}
+
+/// Who signs calls, for what is remembered of their answers; nothing where a program made that by hand, and answers for
+/// it that the calls are one member's.
+#[derive(Clone, Default)]
+pub(crate) struct Signers(Option<Arc<dyn Tokens>>);
+
+impl Signers {
+    pub(crate) const fn new(tokens: Option<Arc<dyn Tokens>>) -> Self {
+        Self(tokens)
+    }
+
+    /// Whose the calls are that are signed now.
+    pub(crate) fn now(&self) -> Option<Whose> {
+        self.0.as_ref()?.whose()
+    }
+
+    /// Whose an answer is.
+    pub(crate) fn of<T>(&self, answer: &Answer<T>) -> Option<Whose> {
+        self.0.as_ref().and_then(|_| answer.extensions.get::<Whose>().cloned())
+    }
 }

@@ -4,12 +4,7 @@
 //! note, a change that waits, a page that is read, a copy that is kept, what is remembered of an answer and what a server
 //! asked a member for all carry whose they are, and ask here what that is to whoever wants them.
 
-use std::sync::Arc;
-
-use exchange_api::Answer;
 use serde::{Deserialize, Serialize};
-
-use crate::tokens::Tokens;
 
 /// Whose something is.
 ///
@@ -58,27 +53,6 @@ impl Whose {
     /// Whether it is this connection.
     pub(crate) fn is_connection(&self, connection: &str) -> bool {
         self.connection.as_deref() == Some(connection)
-    }
-}
-
-/// Who signs calls, for what is remembered of their answers; nothing where a program made that by hand, and answers for
-/// it that the calls are one member's.
-#[derive(Clone, Default)]
-pub(crate) struct Signers(Option<Arc<dyn Tokens>>);
-
-impl Signers {
-    pub(crate) const fn new(tokens: Option<Arc<dyn Tokens>>) -> Self {
-        Self(tokens)
-    }
-
-    /// Whose the calls are that are signed now.
-    pub(crate) fn now(&self) -> Option<Whose> {
-        self.0.as_ref()?.whose()
-    }
-
-    /// Whose an answer is.
-    pub(crate) fn of<T>(&self, answer: &Answer<T>) -> Option<Whose> {
-        self.0.as_ref().and_then(|_| answer.extensions.get::<Whose>().cloned())
     }
 }
 

@@ -18,6 +18,7 @@ mod scalars;
 mod structs;
 mod texts;
 mod unions;
+mod writable;
 
 use std::{
     cell::{Cell, RefCell},
@@ -33,6 +34,7 @@ use self::{
     check::Check::{Always, Never},
     focus::Focus,
     scalars::{bool_keywords, int_keywords, number_keywords},
+    writable::Unwritable,
 };
 use crate::{
     arena::ById,
@@ -63,6 +65,7 @@ pub struct Scope<'a> {
     places: ById<TypeDef, Conj>,
     /// Schemas with a union whose tag leaves a doubt about what else a value is.
     doubtful: BTreeSet<SchemaId>,
+    unwritable: Unwritable,
 }
 
 impl<'a> Scope<'a> {
@@ -81,14 +84,15 @@ impl<'a> Scope<'a> {
             _ => None,
         });
         let doubtful = doubtful.collect();
-        Self { graph, shapes, tables, implied_objects, named, places, doubtful }
+        let unwritable = Unwritable::of(shapes);
+        Self { graph, shapes, tables, implied_objects, named, places, doubtful, unwritable }
     }
 
     /// The check of every type.
     #[must_use]
     pub fn checks(&self) -> Checks {
-        let checker = Checker::with(self, Rc::new(dynamic(self.graph)), Trivial::default());
-        let checker = Checker { apart: true, ..checker };
+        let lenient = Checker::with(self, Rc::new(dynamic(self.graph)), Trivial::default());
+        let checker = Checker { writable: true, trivial: Trivial::default(), ..lenient };
         Checks { by_type: self.shapes.types.map(|id| checker.definition(id)) }
     }
 }
@@ -136,20 +140,22 @@ type Trivial = Rc<RefCell<BTreeMap<TypeId, bool>>>;
 struct Checker<'a> {
     scope: &'a Scope<'a>,
     trivial: Trivial,
+    /// The same where what cannot be written may pass.
+    lenient: Trivial,
     /// Schemas that may still be written out where we are.
     visits: Cell<u32>,
     /// Schemas from which a `$dynamicRef` can be reached. Where that leads depends on where the
     /// evaluation began (Core 8.2.3.2), so their types are not checked piece by piece.
     dynamic: Rc<BTreeSet<SchemaId>>,
-    /// Whether structs keep other members apart from those that they declare, which no keyword
-    /// asks for.
-    apart: bool,
+    /// Whether what cannot be written is refused, which no keyword asks for.
+    writable: bool,
     focus: Option<Focus<'a>>,
 }
 
 impl<'a> Checker<'a> {
-    const fn with(scope: &'a Scope<'a>, dynamic: Rc<BTreeSet<SchemaId>>, trivial: Trivial) -> Self {
-        Self { scope, trivial, visits: Cell::new(0), dynamic, apart: false, focus: None }
+    fn with(scope: &'a Scope<'a>, dynamic: Rc<BTreeSet<SchemaId>>, trivial: Trivial) -> Self {
+        let lenient = Rc::clone(&trivial);
+        Self { scope, trivial, lenient, visits: Cell::new(0), dynamic, writable: false, focus: None }
     }
 
     fn graph_schema(&self, id: SchemaId) -> &'a Schema {
@@ -203,7 +209,8 @@ impl<'a> Checker<'a> {
             Body::Newtype(inner) => self.members(&def.conj, &At::new(inner, Place::Own.inside()), DEPTH),
             Body::Enum(_) | Body::Pending => self.members(&def.conj, &own, DEPTH),
         };
-        if self.needs_tables(def) { check.and(by_row(def)) } else { check }
+        let check = if self.needs_tables(def) { check.and(by_row(def)) } else { check };
+        if self.writable { self.writable(check, &own) } else { check }
     }
 
     /// Whether a type's check is always true.

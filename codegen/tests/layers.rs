@@ -2,6 +2,9 @@
 //!
 //! The imports are read from the sources, tests aside. A module that needs something of one above
 //! it shows that a concept lives in the wrong room: move it down, to where both can call it.
+//!
+//! The generator and the runtime have a list each; of the other crates of the workspace it is
+//! asked that there is one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::{
@@ -116,32 +119,27 @@ const RUNTIME: &[&str] = &[
 type Uses = BTreeMap<String, BTreeMap<String, String>>;
 
 fn uses(source: &Path) -> Uses {
-    let shown = shown(&source.join("lib.rs"));
+    let face =
+        ["lib.rs", "main.rs"].map(|face| source.join(face)).into_iter().find(|face| face.exists()).unwrap();
+    let shown = shown(&face);
     let mut uses = Uses::new();
-    let mut folders = vec![source.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(source).unwrap().to_string_lossy().replace('\\', "/");
-            if path.is_dir() {
-                folders.push(path);
-            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && !name.contains("tests/") {
-                let from = name.split(['/', '.']).next().unwrap().to_owned();
-                let uses = uses.entry(from.clone()).or_default();
-                for to in used(&path, name.split('/').count()) {
-                    let to = shown.get(&to).cloned().unwrap_or(to);
-                    if to != from {
-                        uses.entry(to).or_insert_with(|| name.clone());
-                    }
-                }
+    let mut files = vec![(face, PathBuf::new())];
+    while let Some((file, module)) = files.pop() {
+        let depth = module.iter().count();
+        let (names, inside) = used(&file, depth);
+        let inside = inside.into_iter().map(|name| module.join(name));
+        files.extend(inside.map(|module| (source.join(&module).with_extension("rs"), module)));
+        // The crate's face shows them all.
+        let Some(from) = module.iter().next().map(|name| name.to_string_lossy().into_owned()) else {
+            continue;
+        };
+        let uses = uses.entry(from.clone()).or_default();
+        for to in names {
+            let to = shown.get(&to).cloned().unwrap_or(to);
+            if to != from {
+                uses.entry(to).or_insert_with(|| module.with_extension("rs").display().to_string());
             }
         }
-    }
-    // The crate's face shows them all; a binary stands above all, and what is its own below it.
-    let is_binary = uses.contains_key("main");
-    uses.remove("lib");
-    for top in ["main", "cli"].into_iter().filter(|_| is_binary) {
-        uses.remove(top);
     }
     uses
 }
@@ -161,6 +159,7 @@ fn shown(face: &Path) -> BTreeMap<String, String> {
     for item in syn::parse_file(&fs::read_to_string(face).unwrap()).unwrap().items {
         if let syn::Item::Use(item) = item
             && let syn::UseTree::Path(path) = &item.tree
+            && face.with_file_name(format!("{}.rs", path.ident)).exists()
         {
             leaves(&path.tree, &path.ident.to_string(), &mut found);
         }
@@ -168,10 +167,12 @@ fn shown(face: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// The top-level modules that a file names, `depth` modules below the crate's face.
-fn used(path: &PathBuf, depth: usize) -> BTreeSet<String> {
-    let file = syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap();
-    let mut found = BTreeSet::new();
+/// The top-level modules that a file names, `depth` modules below the crate's face, and the files of the modules in it;
+/// what is there for tests alone stands aside.
+fn used(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<String>) {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let file = syn::parse_file(&text).unwrap();
+    let (mut found, mut inside) = (BTreeSet::new(), Vec::new());
     for item in file.items {
         let attributes = match &item {
             syn::Item::Mod(item) => &item.attrs,
@@ -179,11 +180,18 @@ fn used(path: &PathBuf, depth: usize) -> BTreeSet<String> {
             syn::Item::Fn(item) => &item.attrs,
             _ => &Vec::new(),
         };
-        if !attributes.iter().any(|attribute| attribute.to_token_stream().to_string().contains("test")) {
-            names(item.to_token_stream(), depth, &mut found);
+        let is_word = |text: String| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == "test");
+        if attributes.iter().any(|attribute| is_word(attribute.to_token_stream().to_string())) {
+            continue;
+        }
+        match item {
+            // A file of another crate is read there.
+            syn::Item::Mod(item) if item.attrs.iter().any(|attribute| attribute.path().is_ident("path")) => {}
+            syn::Item::Mod(item) if item.content.is_none() => inside.push(item.ident.to_string()),
+            item => names(item.to_token_stream(), depth, &mut found),
         }
     }
-    found
+    (found, inside)
 }
 
 /// What stands behind `crate::`, or behind as many `super::` as lead there.
@@ -284,6 +292,33 @@ fn arrows_of_the_generator_lead_downwards() {
 #[test]
 fn arrows_of_the_runtime_lead_downwards() {
     check("../runtime/src", RUNTIME);
+}
+
+/// The members of the workspace that have neither of these lists, and that somebody wrote.
+fn others() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let (_, members) = manifest.split_once("\nmembers = [").unwrap();
+    let members = members.split(']').next().unwrap().split(',').map(|name| name.trim().trim_matches('"'));
+    let apart = ["codegen", "runtime", "generated"];
+    let others = members.filter(|name| !apart.contains(name)).map(|name| root.join(name).join("src"));
+    others.filter(|source| source.exists()).collect()
+}
+
+#[test]
+fn arrows_of_the_other_crates_lead_in_no_circle() {
+    let crates = others();
+    assert!(crates.len() > 7, "{crates:?}");
+    let mut circles = Vec::new();
+    for source in crates {
+        let uses = uses(&source);
+        let ways = uses.keys().filter_map(|name| way(&uses, name, name));
+        circles.extend(ways.map(|way| {
+            let steps = way.windows(2).map(|step| format!("{} ({})", step[1], uses[step[0]][step[1]]));
+            format!("{}: {} → {}", source.display(), way[0], steps.collect::<Vec<_>>().join(" → "))
+        }));
+    }
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
 
 /// What others may use of the generator is little, stands on the crate's first page, and is shown by example.

@@ -236,7 +236,7 @@ macro_rules! object {
     ) => {
         impl $name {
             /// The members that have fields or one value; `extra` holds none of them.
-            const DECLARED: &'static [&'static str] =
+            pub(crate) const DECLARED: &'static [&'static str] =
                 &[$($($tag_wire,)*)? $($($req_wire,)*)? $($($opt_wire,)*)?];
         }
         impl<'de> $crate::read::FromMap<'de> for $name {

@@ -37,7 +37,7 @@ pub(crate) mod warehouse;
 pub use blueprints::set_defaults;
 pub use change::{ChangeError, Interruption, Step};
 pub use confirm::{Confirmed, Preview};
-pub(crate) use drafts::{OVERHEAD as DRAFT_OVERHEAD, prune as prune_drafts, prune_reviews};
+pub(crate) use drafts::{prune as prune_drafts, prune_reviews};
 pub(crate) use held::prune as prune_held;
 pub(crate) use journal::prune as prune_journal;
 pub use org_stock::Role;

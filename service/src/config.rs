@@ -269,6 +269,11 @@ pub struct Drafts {
     pub review_seconds: u64,
 }
 
+impl Drafts {
+    /// What a draft costs beside its bytes.
+    pub(crate) const OVERHEAD: u64 = 512;
+}
+
 impl Default for Drafts {
     fn default() -> Self {
         Self {

@@ -1,18 +1,13 @@
-//! Hashes, and what is made of secrets: one room for SHA-256, its text, and keys that the service keeps for
-//! itself.
+//! Hashes, and what is made of secrets: one room for SHA-256 and its text.
 //!
-//! A secret that somebody else holds is stored as its hash; what the service signs with lies in the table
-//! `secret`.
+//! A secret that somebody else holds is stored as its hash; what the service signs with is the store's
+//! (`store::own_key`).
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use dpop_bound::Random;
-use rusqlite::{Connection, OptionalExtension as _, params};
-
-use crate::store::StoreError;
 
 /// SHA-256.
 pub(crate) type Hash = [u8; 32];
@@ -61,30 +56,6 @@ pub(crate) fn mac(key: &hmac::Key, parts: &[&str]) -> String {
         context.update(part.as_bytes());
     }
     URL_SAFE_NO_PAD.encode(context.sign())
-}
-
-/// A key of the service's own, made when it is asked for the first time.
-///
-/// # Errors
-/// What the database says, or that there are no random numbers.
-pub(crate) fn key(connection: &Connection, random: &dyn Random, name: &str) -> Result<hmac::Key, StoreError> {
-    let mut made = [0_u8; 32];
-    random.fill(&mut made)?;
-    let sql = "INSERT INTO secret (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
-    connection.prepare_cached(sql)?.execute(params![name, made])?;
-    kept_key(connection, name)
-}
-
-/// The same, once it is made.
-///
-/// # Errors
-/// What the database says, or that there is none.
-pub(crate) fn kept_key(connection: &Connection, name: &str) -> Result<hmac::Key, StoreError> {
-    let sql = "SELECT value FROM secret WHERE name = ?1";
-    let kept: Option<Vec<u8>> =
-        connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()?;
-    let kept = kept.ok_or(StoreError::Corrupt("a key of the service's own is missing"))?;
-    Ok(hmac::Key::new(hmac::HMAC_SHA256, &kept))
 }
 
 #[cfg(test)]

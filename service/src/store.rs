@@ -14,6 +14,7 @@ mod checkpoint;
 mod edit;
 pub mod epoch;
 mod error;
+mod keys;
 mod migrate;
 mod private;
 mod queue;
@@ -23,6 +24,7 @@ mod writer;
 pub use backup::{BackupError, backup, restore};
 pub use edit::{EditError, edit, inspect};
 pub use error::{OpenError, StoreError};
+pub(crate) use keys::{kept_key, own_key};
 pub use queue::{Options, Place, Store};
 
 use std::time::Duration;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::{drift, peers::Peer, suite::Draft};
+use crate::drift;
 
 /// The commands of those who work on this repository.
 ///
@@ -337,6 +337,43 @@ pub(crate) struct CiArgs {
     /// Run the steps after a failed one, too
     #[arg(long)]
     pub(crate) keep_going: bool,
+}
+
+/// A dialect that the generator reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Draft {
+    /// What OpenAPI 3.1 stands on
+    #[value(name = "2020-12")]
+    Latest,
+    /// The one before
+    #[value(name = "2019-09")]
+    Draft2019,
+    /// What most schemas outside of OpenAPI are written in
+    #[value(name = "7")]
+    Draft7,
+}
+
+/// Somebody else's program that speaks to ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Peer {
+    /// A client for JavaScript.
+    #[value(name = "openid-client")]
+    OpenidClient,
+    /// A client for Python.
+    #[value(name = "requests_oauth2client")]
+    RequestsOauth2client,
+    /// An issuer for JavaScript, in place of ours.
+    #[value(name = "oidc-provider")]
+    OidcProvider,
+    /// A client of every area, by hand from the text of the contract.
+    #[value(name = "httpx")]
+    Httpx,
+    /// What judges the tokens and proofs of our client, in place of our gateway.
+    #[value(name = "oauth4webapi")]
+    Oauth4webapi,
+    /// What asks a service everything that its contract has.
+    #[value(name = "schemathesis")]
+    Schemathesis,
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use self::{
 };
 use crate::{
     Verdict,
-    cli::PeersArgs,
+    cli::{Peer, PeersArgs},
     packages::{self, Package},
     program,
     style::{complain, progress},
@@ -39,29 +39,6 @@ const SCRIPTS: &str = "service/tests/peers";
 const OUR_CLIENT: &str = "../../../client/examples/peer_client.rs";
 /// How long a process may take until it answers.
 const START: Duration = Duration::from_secs(60);
-
-/// Somebody else's program that speaks to ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Peer {
-    /// A client for JavaScript.
-    #[value(name = "openid-client")]
-    OpenidClient,
-    /// A client for Python.
-    #[value(name = "requests_oauth2client")]
-    RequestsOauth2client,
-    /// An issuer for JavaScript, in place of ours.
-    #[value(name = "oidc-provider")]
-    OidcProvider,
-    /// A client of every area, by hand from the text of the contract.
-    #[value(name = "httpx")]
-    Httpx,
-    /// What judges the tokens and proofs of our client, in place of our gateway.
-    #[value(name = "oauth4webapi")]
-    Oauth4webapi,
-    /// What asks a service everything that its contract has.
-    #[value(name = "schemathesis")]
-    Schemathesis,
-}
 
 impl Peer {
     const fn name(self) -> &'static str {

@@ -18,14 +18,17 @@ use std::{
     time::Instant,
 };
 
-pub(crate) use self::cases::Draft;
 use self::{
     cases::Group,
     generate::{Outcome, Setting},
     print::Run,
     score::Record,
 };
-use crate::{Verdict, cli::SuiteArgs, style::complain};
+use crate::{
+    Verdict,
+    cli::{Draft, SuiteArgs},
+    style::complain,
+};
 
 /// Where everything goes that this command makes.
 const TARGET: &str = "target/suite";

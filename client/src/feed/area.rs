@@ -14,10 +14,8 @@ use exchange_api::{
     views::FeedPage,
 };
 
-use crate::{
-    error::{Error, ErrorKind},
-    replica::Row,
-};
+use super::commit::Row;
+use crate::error::{Error, ErrorKind};
 
 /// An area with a feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

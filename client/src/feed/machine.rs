@@ -8,12 +8,11 @@ use exchange_api::{
     views::{FeedPage, FeedPageParts},
 };
 
-use super::{Area, Entry, Kept, Position, Reader};
-use crate::{
-    error::Error,
-    replica::{Commit, Removal, Row, Tally},
-    whose::Belongs,
+use super::{
+    Area, Entry, Kept, Position, Reader,
+    commit::{Commit, Removal, Row, Tally},
 };
+use crate::{error::Error, whose::Belongs};
 
 /// So many refused cursors with no page between them are no expiry any more (FED-09).
 const MOST_REFUSALS: u32 = 3;

@@ -8,10 +8,9 @@ use exchange_api::{
     types::{Cursor, InstallationId},
 };
 
-use super::Area;
+use super::{Area, commit::OwnerNote};
 use crate::{
     connection::Connection,
-    replica::OwnerNote,
     whose::{Belongs, Whose},
 };
 

@@ -18,8 +18,9 @@ use super::*;
 use crate::{
     BlueprintChanges, OrgStockChanges, StockChanges,
     changes::{Changes, Lane, Lot, Op, known::Known, place, quantity},
-    error::{Advice, Error, ErrorKind},
+    error::{Error, ErrorKind},
     session::LocalData as _,
+    state::Advice,
     testkit::{Reply, ScriptedServer, VirtualEnvironment},
 };
 

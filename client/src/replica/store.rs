@@ -1,9 +1,11 @@
 //! What a place for a replica has to be able to do.
 
+use std::fmt;
+
 use dpop_bound::UnixTime;
 use exchange_api::types::InstallationId;
 
-use super::{Commit, Document, Outcome, Removal, Row};
+use super::{Commit, Outcome, OwnerNote, Removal, Row};
 use crate::{
     error::Error,
     feed::{Area, Collection, Kept},
@@ -111,15 +113,6 @@ pub trait ReplicaStore: Send + Sync + 'static {
     }
 }
 
-/// What becomes of the note whose an area is ([`Reader::installation`](crate::feed::Reader)), when it is forgotten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OwnerNote {
-    /// It stays: what was kept was too old, or is not to be read any more.
-    Stays,
-    /// It goes: whoever it was disconnected, or somebody else signed in. Who still reads for them finds that out by it.
-    Goes,
-}
-
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forgotten {
@@ -127,4 +120,20 @@ pub struct Forgotten {
     pub collection: Collection,
     /// How many entries it had; of demand 1 or 0.
     pub entries: u64,
+}
+
+/// A document that is kept whole.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Document {
+    /// When it was read.
+    pub at: UnixTime,
+    /// Its text.
+    pub body: Box<[u8]>,
+}
+
+/// Without what it holds.
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document").field("at", &self.at).finish_non_exhaustive()
+    }
 }

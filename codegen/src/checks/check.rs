@@ -129,9 +129,8 @@ pub enum Test {
     There(Place),
     /// An optional member is absent, or this holds of its value.
     IfThere(Place, Box<Check>),
-    /// None of the members that the checked struct does not declare has the name of one that it
-    /// does.
-    Apart(Place),
+    /// None of the members that a struct does not declare has the name of one that it does.
+    Apart(Place, TypeId),
     /// The value can be written: nothing in it has a member twice.
     Writable(Place),
     /// A map has a member.
@@ -197,7 +196,7 @@ pub enum Test {
         of: TypeId,
         /// Every variant.
         arms: Vec<Arm>,
-        /// The schemas for objects with an unknown tag, where such are kept.
+        /// The schemas for objects with an unknown tag, where such are kept; of none, all are fine.
         unknown: Option<Vec<SchemaId>>,
     },
 }
@@ -244,6 +243,30 @@ impl Check {
             (one, All(more)) => All([vec![one], more].concat()),
             (a, b) => All(vec![a, b]),
         }
+    }
+
+    /// Both hold; what both say of the values in one place is said at once.
+    pub(super) fn joined(self, other: &Self) -> Self {
+        let more = match other {
+            All(more) => more.as_slice(),
+            Always => &[],
+            one => std::slice::from_ref(one),
+        };
+        let mut all = match self {
+            All(all) => all,
+            Always => Vec::new(),
+            one => vec![one],
+        };
+        for one in more {
+            let takes = |said: &mut Self| match (said, one) {
+                (Self::Test(said), Self::Test(one)) => said.takes(one),
+                _ => false,
+            };
+            if !all.iter_mut().any(takes) {
+                all.push(one.clone());
+            }
+        }
+        Self::all(all)
     }
 
     /// One or both hold.
@@ -338,6 +361,27 @@ impl Check {
 }
 
 impl Test {
+    /// Takes up what another test says of the same values, if it is of the same kind.
+    fn takes(&mut self, other: &Self) -> bool {
+        let join = |said: &mut Check, other: &Check| *said = std::mem::replace(said, Always).joined(other);
+        match (self, other) {
+            (Self::IfThere(at, said), Self::IfThere(of, other))
+            | (Self::Elements(at, said), Self::Elements(of, other))
+            | (Self::Values(at, said), Self::Values(of, other))
+            | (
+                Self::Nullable { at, value: said, .. },
+                Self::Nullable { at: of, null: true, value: other, .. },
+            ) if at == of => join(said, other),
+            (Self::Variants { at, arms, .. }, Self::Variants { at: of, arms: others, unknown, .. })
+                if at == of && unknown.as_ref().is_none_or(Vec::is_empty) =>
+            {
+                arms.iter_mut().zip(others).for_each(|(arm, other)| join(&mut arm.check, &other.check));
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// The checks in it.
     pub(super) fn inner(&self) -> Vec<&Check> {
         match self {
@@ -355,7 +399,10 @@ impl Test {
     }
 
     fn asks_tables(&self) -> bool {
-        matches!(self, Self::Tables(..) | Self::TextTables(..) | Self::Variants { unknown: Some(_), .. })
-            || self.inner().into_iter().any(Check::asks_tables)
+        match self {
+            Self::Tables(..) | Self::TextTables(..) => true,
+            Self::Variants { unknown: Some(ids), .. } if !ids.is_empty() => true,
+            _ => self.inner().into_iter().any(Check::asks_tables),
+        }
     }
 }

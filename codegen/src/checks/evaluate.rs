@@ -104,9 +104,9 @@ impl Evaluator<'_> {
                 Some(value) => with(check, value)?,
                 None => true,
             },
-            Test::Apart(at) => match self.at(at, scene)? {
-                Held::Struct(id, _, rest) => is_apart(self.shapes, *id, rest),
-                other => return wrong("no struct", other),
+            Test::Apart(at, of) => match self.at(at, scene)? {
+                Held::Struct(id, _, rest) if id == of => is_apart(self.shapes, *id, rest),
+                other => return wrong("another type than the struct", other),
             },
             Test::Writable(at) => is_writable(self.shapes, self.at(at, scene)?),
             Test::Contains(at, name) => self.members(at, scene)?.iter().any(|(known, _)| known == name),
@@ -129,9 +129,11 @@ impl Evaluator<'_> {
             })?,
             Test::Count(counted, order, limit) => order.holds(&self.count(counted, scene)?, limit),
             Test::Distinct(at) => match self.at(at, scene)? {
-                Held::Vec(items) => {
-                    let items: Vec<Json> = items.iter().map(|item| write(self.shapes, item)).collect();
-                    items.iter().enumerate().all(|(at, item)| !items[..at].contains(item))
+                Held::Vec(all) => {
+                    let items: Vec<Json> = all.iter().map(|item| write(self.shapes, item)).collect();
+                    let are_writable = || all.iter().all(|item| is_writable(self.shapes, item));
+                    (items.len() < 2 || are_writable())
+                        && items.iter().enumerate().all(|(at, item)| !items[..at].contains(item))
                 }
                 other => return wrong("no array", other),
             },

@@ -36,9 +36,10 @@ impl<'a> Checker<'a> {
         let checker = Self {
             scope: self.scope,
             trivial: Rc::clone(&self.trivial),
+            lenient: Rc::clone(&self.lenient),
             visits: Cell::new(VISITS),
             dynamic: Rc::clone(&self.dynamic),
-            apart: self.apart,
+            writable: self.writable,
             focus,
         };
         // A tag says which branch of its own union is meant; the branches' rules are theirs.

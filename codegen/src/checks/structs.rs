@@ -47,16 +47,7 @@ impl<'a> Checker<'a> {
                 .and(self.object_literals(m, s, own))
                 .and(self.applicators(s, self.settles(&def.conj.chosen, m), &at))
         });
-        let check = fields.and(Check::all(rest));
-        let closed = empty(&own.place.rest());
-        let is_closed = match &check {
-            Check::All(all) => all.contains(&closed),
-            one => *one == closed,
-        };
-        if !self.apart || is_closed || body.fields.is_empty() {
-            return check;
-        }
-        check.and(Test::Apart(own.place.clone()).into())
+        fields.and(Check::all(rest))
     }
 
     /// `const` and `enum` at an object are for the tables.

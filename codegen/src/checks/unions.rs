@@ -10,7 +10,6 @@ use super::{
         Place, Test,
     },
     scalars::allows,
-    unboxed,
 };
 use crate::{
     schema::{SchemaId, Types},
@@ -30,35 +29,10 @@ impl<'a> Checker<'a> {
                 // A value that was not read may be without the tag, or what its tag does not say.
                 _ => def.conj.clone(),
             };
-            let check = self.conj(&conj, &At::bound(&v.ty), DEPTH);
-            arm(
-                &v.name,
-                if body.certainty == Certainty::Required { check } else { self.writable(&v.ty, check) },
-            )
+            arm(&v.name, self.conj(&conj, &At::bound(&v.ty), DEPTH))
         });
         let unknown = body.open.then(|| def.conj.ids.clone());
         variants(Place::Own, false, id, arms.collect(), unknown)
-    }
-
-    /// A check of a variant that says no to what cannot be written, too.
-    ///
-    /// What a value's own type says of it is one alternative among others here: what it says no to
-    /// may be what another branch allows, or may be nothing that a document could say.
-    fn writable(&self, ty: &'a TypeRef, check: Check) -> Check {
-        let at = At::bound(ty);
-        let trivial = match unboxed(ty) {
-            TypeRef::Named(id) => self.is_trivial(*id),
-            TypeRef::Map(inner) => **inner == TypeRef::Json,
-            _ => true,
-        };
-        if !self.apart || trivial {
-            return check;
-        }
-        let own = match unboxed(ty) {
-            TypeRef::Named(_) => Test::Valid(at.place.clone()).into(),
-            _ => Never,
-        };
-        unless_valid(check, &own, &Test::Writable(at.place).into())
     }
 
     pub(super) fn kinds_definition(&self, id: TypeId, def: &TypeDef, all: &'a [KindVariant]) -> Check {
@@ -129,36 +103,6 @@ impl<'a> Checker<'a> {
             }
         }
     }
-}
-
-/// A check that asks for `writable` as well, where it does not ask for `own`, which implies it.
-fn unless_valid(check: Check, own: &Check, writable: &Check) -> Check {
-    let others = |all: Vec<Check>| all.into_iter().filter(|each| each != own).collect::<Vec<_>>();
-    let any = |all: Vec<Check>| all.into_iter().fold(Never, Check::or);
-    match check {
-        check if check == *own => check,
-        Check::All(all) if all.contains(own) => Check::All(all),
-        Check::All(mut all) => match all.iter().position(|each| speaks_of(each, own)) {
-            Some(at) => {
-                let one = unless_valid(all.remove(at), own, writable);
-                one.and(Check::all(all))
-            }
-            None => Check::All(all).and(own.clone().or(writable.clone())),
-        },
-        Check::Any(all) if all.contains(own) => own.clone().or(any(others(all)).and(writable.clone())),
-        Check::One(all) if all.contains(own) => {
-            let all = others(all);
-            let alone = any(all.clone()).not();
-            Check::If(Box::new([own.clone(), alone, Check::exactly_one(all).and(writable.clone())]))
-        }
-        Check::Not(_) => check.and(writable.clone()),
-        check => check.and(own.clone().or(writable.clone())),
-    }
-}
-
-/// Whether a check is a choice of which `own` is a part.
-fn speaks_of(check: &Check, own: &Check) -> bool {
-    matches!(check, Check::Any(all) | Check::One(all) if all.contains(own))
 }
 
 fn arm(variant: &str, check: Check) -> Arm {

@@ -123,10 +123,10 @@ impl Emitter<'_> {
                 let (at, check) = (recv(at), self.check(check));
                 quote!(#at.as_ref().is_none_or(|value| #check))
             }
-            Test::Apart(at) => {
+            Test::Apart(at, of) => {
                 self.import(Runtime::IsApart);
-                let at = recv(at);
-                quote!(is_apart(&#at.extra, Self::DECLARED))
+                let (of, at) = (self.type_name(at, *of), recv(at));
+                quote!(is_apart(&#at.extra, #of::DECLARED))
             }
             Test::Writable(at) => {
                 self.import(Runtime::Conditions);
@@ -258,13 +258,16 @@ impl Emitter<'_> {
                 quote!(match #on { Nullable::Null => #null, Nullable::Value(#name) => #value })
             }
             Test::Variants { at, boxed, of, arms, unknown } => {
-                let (on, of) = (matched(at, *boxed), self.enum_name(at, *of));
+                let (on, of) = (matched(at, *boxed), self.type_name(at, *of));
                 let arms = arms.iter().map(|arm| {
                     let (name, bound, check) =
                         (ident(&arm.variant), bound(&arm.check), self.check(&arm.check));
                     quote!(#of::#name(#bound) => #check,)
                 });
                 let unknown = unknown.as_ref().map(|ids| {
+                    if ids.is_empty() {
+                        return quote!(#of::Unknown(_) => true,);
+                    }
                     let row = self.row(ids);
                     quote!(#of::Unknown(value) => schemas::validator(#row).is_valid(value),)
                 });
@@ -273,8 +276,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// An enum as its own module calls it.
-    fn enum_name(&self, at: &Place, of: TypeId) -> TokenStream {
+    /// A type as its own module calls it.
+    fn type_name(&self, at: &Place, of: TypeId) -> TokenStream {
         match at {
             Place::Own => quote!(Self),
             _ => self.ty(&TypeRef::Named(of)),

@@ -246,24 +246,67 @@ impl Asker<'_> {
 }
 
 impl Asker<'_> {
-    /// A struct's other members may be given what it declares: then it is not valid, since nobody
-    /// could read what it is written as.
+    /// The other members of any struct may be given what it declares: then the whole is not valid,
+    /// since nobody could read what it is written as.
     fn twice(&self, held: &Held) -> Result<(), String> {
-        let Held::Struct(id, fields, rest) = held else { return Ok(()) };
-        let (Body::Struct(body), Held::Map(rest)) = (&self.contract.shapes.get(*id).body, &**rest) else {
-            return Ok(());
-        };
-        let other = rest.first().map(|(_, value)| value.clone());
-        let other = other.or_else(|| body.additional.is_none().then_some(Held::Json(Json::Null)));
-        let (Some(field), Some(other)) = (body.fields.last(), other) else { return Ok(()) };
-        let mut rest = rest.clone();
-        rest.push((field.wire.clone(), other));
-        let twice = Held::Struct(*id, fields.clone(), Box::new(Held::Map(rest)));
-        match self.evaluator.is_valid(&twice) {
-            Ok(false) => Ok(()),
-            found => Err(format!("a member twice\u{0}{found:?}, ")),
+        for twice in twice(&self.contract.shapes, held) {
+            match self.evaluator.is_valid(&twice) {
+                Ok(false) => {}
+                found => return Err(format!("a member twice\u{0}{found:?} for {twice:?}, ")),
+            }
         }
+        Ok(())
     }
+}
+
+/// A value with a member twice, in each of the structs that it holds.
+fn twice(shapes: &Shapes, held: &Held) -> Vec<Held> {
+    let again = |held: &Held| twice(shapes, held);
+    let items = |all: &[Held]| -> Vec<Vec<Held>> {
+        let each = all.iter().enumerate();
+        each.flat_map(|(at, item)| again(item).into_iter().map(move |item| replaced(all, at, item))).collect()
+    };
+    let boxed = |inner: &Held| again(inner).into_iter().map(Box::new);
+    match held {
+        Held::Value(inner) => boxed(inner).map(Held::Value).collect(),
+        Held::New(id, inner) => boxed(inner).map(|inner| Held::New(*id, inner)).collect(),
+        Held::Variant(id, at, inner) => boxed(inner).map(|inner| Held::Variant(*id, *at, inner)).collect(),
+        Held::Vec(all) => items(all).into_iter().map(Held::Vec).collect(),
+        Held::Tuple(all) => items(all).into_iter().map(Held::Tuple).collect(),
+        Held::Map(members) => {
+            let each = members.iter().enumerate();
+            let each = each.flat_map(|(at, (name, value))| {
+                again(value).into_iter().map(move |value| replaced(members, at, (name.clone(), value)))
+            });
+            each.map(Held::Map).collect()
+        }
+        Held::Struct(id, fields, rest) => {
+            let inside = fields.iter().enumerate().flat_map(|(at, field)| {
+                let values = field.iter().flat_map(again);
+                values.map(move |value| Held::Struct(*id, replaced(fields, at, Some(value)), rest.clone()))
+            });
+            let beside = boxed(rest).map(|rest| Held::Struct(*id, fields.clone(), rest));
+            let own = with_declared(shapes, *id, rest).map(|rest| Held::Struct(*id, fields.clone(), rest));
+            inside.chain(beside).chain(own).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The other members of a struct with one that it declares, where their type is known to have a
+/// value.
+fn with_declared(shapes: &Shapes, id: TypeId, rest: &Held) -> Option<Box<Held>> {
+    let (Body::Struct(body), Held::Map(rest)) = (&shapes.get(id).body, rest) else { return None };
+    let other = rest.first().map(|(_, value)| value.clone());
+    let other = other.or_else(|| body.additional.is_none().then_some(Held::Json(Json::Null)))?;
+    let declared = (body.fields.last()?.wire.clone(), other);
+    Some(Box::new(Held::Map(rest.iter().cloned().chain([declared]).collect())))
+}
+
+fn replaced<T: Clone>(all: &[T], at: usize, one: T) -> Vec<T> {
+    let mut all = all.to_vec();
+    all[at] = one;
+    all
 }
 
 /// One value of each JSON type, and objects with the members that contracts speak of.

@@ -80,6 +80,28 @@ fn variants_that_cannot_be_written_are_invalid() {
     assert!(both.is_valid());
 }
 
+/// What is said Ok of can be written, whoever stands in it: here the struct's own type asks nothing of it, in the other
+/// case it has rules at its place alone.
+#[test]
+fn what_cannot_be_written_is_invalid_in_all_that_it_stands_in() {
+    use compiled::{nullable_any_of, tri_state};
+    let mut of_field: tri_state::types::Input = parse(r#"{"must":null,"inner":{"a":"b"}}"#);
+    let mut of_map: nullable_any_of::types::Input = parse(r#"{"files":{"x":{"content":"b"}}}"#);
+    assert!(of_field.is_valid() && of_map.is_valid());
+    let twice = |name: &str| [(name.to_owned(), Json::Null)].into_iter().collect();
+    let Some(Nullable::Value(inner)) = &mut of_field.inner else { panic!("{of_field:?}") };
+    inner.extra = twice("a");
+    let Some(Nullable::Value(file)) = of_map.files.as_mut().unwrap().get_mut("x") else {
+        panic!("{of_map:?}")
+    };
+    file.extra = twice("content");
+    let refused = [of_field.validate(), of_map.validate()].map(Result::unwrap_err);
+    for violations in refused {
+        assert_eq!(pairs(&violations), [(String::new(), "unwritable".to_owned())]);
+    }
+    assert!(of_field.to_json().is_err() && of_map.to_json().is_err());
+}
+
 /// OpenAPI 3.2, 4.25: what other values of the tag mean, and none.
 #[test]
 fn other_tags_mean_the_default() {

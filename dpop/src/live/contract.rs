@@ -46,7 +46,7 @@ use std::{
 };
 
 use super::{Candidate, Caps, Holder, LiveRefusal, ReplayStore};
-use crate::{Refusal, Thumbprint, UnixTime, Window};
+use crate::{Thumbprint, UnixTime, Window};
 
 /// What makes the stores that are tested.
 pub trait Stores {
@@ -391,7 +391,7 @@ async fn ask(store: &impl ReplayStore, name: &str, proof: Candidate<'_>, now: Un
     let answer = store.admit(&proof, now).await;
     let said = match answer {
         Ok(()) => "admitted".to_owned(),
-        Err(refusal) => format!("{} ({refusal:?})", Refusal::from(refusal).reason()),
+        Err(refusal) => format!("refused, as {refusal} ({refusal:?})"),
     };
     let Candidate { jti, iat, .. } = proof;
     let (iat, now) = (i128::from(iat) - i128::from(START), now.since_epoch());

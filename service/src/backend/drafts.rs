@@ -18,7 +18,7 @@ mod taking;
 
 pub use blueprints::{Found, Row};
 pub use file::{FileRefusal, LARGEST as LARGEST_FILE};
-pub(crate) use handoffs::{OVERHEAD, prune};
+pub(crate) use handoffs::prune;
 pub use refinery::{Further, Good, Panel, RefineryGood, RefineryOrder, SavedOrder, thousandths};
 pub(crate) use reviews::prune as prune_reviews;
 pub use reviews::{Named, Review, Reviewed, Unmatched};

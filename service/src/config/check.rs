@@ -5,8 +5,7 @@ use std::fmt;
 use argon2::Params;
 use dpop_bound::{Htu, Origin};
 
-use super::{Config, External, Role};
-use crate::backend::DRAFT_OVERHEAD;
+use super::{Config, Drafts, External, Role};
 
 /// A value that does not work, by its key, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +114,7 @@ impl Config {
     /// A draft that fits by itself has to fit its budgets, or it would be told to wait for ever.
     fn budgets(&self, all: &mut Vec<Wrong>) {
         let drafts = &self.drafts;
-        let largest = drafts.prepared_bytes as u64 + DRAFT_OVERHEAD;
+        let largest = drafts.prepared_bytes as u64 + Drafts::OVERHEAD;
         for (key, budget) in
             [("drafts.bytes-of-client", drafts.bytes_of_client), ("drafts.bytes", drafts.bytes)]
         {

@@ -17,8 +17,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::stream::Tag;
 use crate::ids::MemberId;
 use crate::secrets;
-use crate::store::StoreError;
 use crate::store::epoch::{self, Epoch};
+use crate::store::{StoreError, own_key};
 use crate::time::Moment;
 
 /// How long a cursor holds (FED-08, LIM-13).
@@ -86,7 +86,7 @@ pub(super) struct Seal {
 /// # Errors
 /// What the database says, or that there are no random numbers.
 pub(super) fn settle_key(connection: &Connection, random: &dyn Random) -> Result<(), StoreError> {
-    secrets::key(connection, random, KEY).map(drop)
+    own_key(connection, random, KEY).map(drop)
 }
 
 impl Seal {

@@ -33,7 +33,7 @@ use crate::peer::Peer;
 use crate::records::{Actor, Deed};
 use crate::registry::{self, Client};
 use crate::secrets;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, own_key};
 use crate::time::Moment;
 
 /// The grant of RFC 8628, 3.4.
@@ -205,7 +205,7 @@ impl Provider {
         let successors = store
             .write(move |database| {
                 keys::settle(database, now)?;
-                secrets::key(database, inside.random(), "refresh-successor")
+                own_key(database, inside.random(), "refresh-successor")
             })
             .await?;
         let token_life = Duration::from_secs(config.idp.access_token_seconds);

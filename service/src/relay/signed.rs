@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Caller;
 use crate::secrets;
-use crate::store::StoreError;
+use crate::store::{StoreError, own_key};
 use crate::time::Moment;
 
 /// The header. Whatever a client sends under its name never gets behind the gateway.
@@ -53,7 +53,7 @@ impl RelayKey {
     /// # Errors
     /// What the database says, or that there are no random numbers.
     pub fn of_store(connection: &Connection, random: &dyn Random) -> Result<Self, StoreError> {
-        secrets::key(connection, random, "relay").map(Self)
+        own_key(connection, random, "relay").map(Self)
     }
 }
 

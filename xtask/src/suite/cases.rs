@@ -5,22 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::ValueEnum;
 use contract_runtime::Json;
 
-/// A dialect that the generator reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Draft {
-    /// What OpenAPI 3.1 stands on
-    #[value(name = "2020-12")]
-    Latest,
-    /// The one before
-    #[value(name = "2019-09")]
-    Draft2019,
-    /// What most schemas outside of OpenAPI are written in
-    #[value(name = "7")]
-    Draft7,
-}
+use crate::cli::Draft;
 
 impl Draft {
     /// All, the latest first.

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use super::cases::Draft;
+use crate::cli::Draft;
 use crate::program::{python, succeed};
 
 /// The variable that names a copy.

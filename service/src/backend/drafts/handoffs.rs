@@ -12,8 +12,6 @@ use crate::time::Moment;
 
 /// Live drafts of one client and member (LIM-35).
 const LIVE: usize = 10;
-/// What a draft costs beside its bytes.
-pub(crate) const OVERHEAD: u64 = 512;
 
 /// A draft that is to wait for its member.
 #[derive(Clone, Copy)]
@@ -49,7 +47,7 @@ pub(super) fn stage(
         .query_map(params![client, member, now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let dropped = live.get(..(live.len() + 1).saturating_sub(LIVE)).unwrap_or_default();
-    let size = signed(content.len() as u64 + OVERHEAD);
+    let size = signed(content.len() as u64 + Drafts::OVERHEAD);
     let more = size - dropped.iter().map(|(_, size)| size).sum::<i64>();
     let budgets = [(Some(*client), rule.bytes_of_client), (None, rule.bytes)];
     let mut longest = None;

@@ -14,7 +14,7 @@ use super::super::Backend;
 use super::super::units::{self, shown_name};
 use crate::ids::{ClientId, MemberId};
 use crate::secrets;
-use crate::store::StoreError;
+use crate::store::{StoreError, kept_key, own_key};
 
 /// Where the key stands in `secret`.
 const KEY: &str = "holder-ref";
@@ -31,12 +31,12 @@ pub(super) struct Pseudonyms {
 
 /// Makes the key, where the store has none.
 pub(in crate::backend) fn prepare(connection: &Connection, random: &dyn Random) -> Result<(), StoreError> {
-    secrets::key(connection, random, KEY).map(drop)
+    own_key(connection, random, KEY).map(drop)
 }
 
 impl Pseudonyms {
     pub(super) fn of(connection: &Connection, client: &ClientId) -> Result<Self, StoreError> {
-        Ok(Self { key: secrets::kept_key(connection, KEY)?, client: client.clone() })
+        Ok(Self { key: kept_key(connection, KEY)?, client: client.clone() })
     }
 
     /// What the client calls a member.

@@ -173,7 +173,7 @@ impl Contract for Input {
                 .shape
                 .as_ref()
                 .is_none_or(|value| match value {
-                    Shape::Box(_) => true,
+                    Shape::Box(value) => value.is_valid(),
                     Shape::Dot(_) => false,
                     Shape::Unknown(value) => {
                         schemas::validator(schemas::INPUT.plus(11)).is_valid(value)
@@ -196,13 +196,13 @@ impl Contract for Input {
                                                 !contract::holds(
                                                     value,
                                                     schemas::validator(schemas::INPUT_DEFS_COLOUR),
-                                                )
+                                                ) && value.is_valid()
                                             }
                                             Shape::Dot(value) => {
                                                 !contract::holds(
                                                     value,
                                                     schemas::validator(schemas::INPUT_DEFS_COLOUR),
-                                                )
+                                                ) && value.is_valid()
                                             }
                                             Shape::Unknown(value) => {
                                                 schemas::validator(schemas::INPUT.plus(14)).is_valid(value)
@@ -288,13 +288,13 @@ impl Contract for InputListItem {
                         !contract::holds(
                             value,
                             schemas::validator(schemas::INPUT_DEFS_COLOUR),
-                        )
+                        ) && value.is_valid()
                     }
                     Shape::Dot(value) => {
                         !contract::holds(
                             value,
                             schemas::validator(schemas::INPUT_DEFS_COLOUR),
-                        )
+                        ) && value.is_valid()
                     }
                     Shape::Unknown(value) => {
                         schemas::validator(schemas::INPUT.plus(14)).is_valid(value)

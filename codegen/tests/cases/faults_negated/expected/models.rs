@@ -154,8 +154,7 @@ impl Contract for InputKept {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(33));
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
-            && contract::holds(self, schemas::validator(schemas::INPUT.plus(33)))
+        contract::holds(self, schemas::validator(schemas::INPUT.plus(33)))
     }
 }
 

@@ -40,7 +40,8 @@ impl Contract for Input {
                     .all(|value| match value {
                         Nullable::Null => true,
                         Nullable::Value(value) => {
-                            value.content.is_some() || value.filename.is_some()
+                            (value.content.is_some() || value.filename.is_some())
+                                && is_apart(&value.extra, InputFilesValue::DECLARED)
                         }
                     })
             }) && is_apart(&self.extra, Self::DECLARED)

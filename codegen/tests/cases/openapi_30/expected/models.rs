@@ -67,7 +67,10 @@ impl Contract for Berth {
                 }) && self.width.as_ref().is_none_or(|value| *value >= Number::int(0))
             && match &self.ship {
                 Nullable::Null => true,
-                Nullable::Value(value) => char_count_at_most(&value.name, 5),
+                Nullable::Value(value) => {
+                    char_count_at_most(&value.name, 5)
+                        && is_apart(&value.extra, BerthShip::DECLARED)
+                }
             }
             && self
                 .state

@@ -3,9 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
-};
+use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
 use super::schemas;
 
 /// `Book` of the contract.
@@ -128,7 +126,7 @@ impl Contract for Medium {
                             .is_none_or(|value| {
                                 schemas::validator(schemas::SHELVES_SCHEMAS_DISC.plus(2))
                                     .is_valid(value)
-                            }) && contract::is_writable(value)
+                            }) && value.is_valid()
             }
             Self::Disc(value) => {
                 value.is_valid()
@@ -138,7 +136,7 @@ impl Contract for Medium {
                         .is_none_or(|value| {
                             schemas::validator(schemas::SHELVES_SCHEMAS_PAPER.plus(2))
                                 .is_valid(value)
-                        }) && contract::is_writable(value)
+                        }) && is_apart(&value.extra, Disc::DECLARED)
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::SHELVES_SCHEMAS_MEDIUM).is_valid(value)

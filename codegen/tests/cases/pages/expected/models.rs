@@ -244,7 +244,13 @@ impl Contract for People {
 
     fn is_valid(&self) -> bool {
         self.found.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && self
+                .links
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => value.is_valid(),
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -334,12 +334,13 @@ impl Contract for Ship {
                 .is_none_or(|value| match value {
                     Cargo::Ore(value) => {
                         (1 + value.extra.len() + usize::from(value.mass.is_some())) >= 2
+                            && value.is_valid()
                     }
                     Cargo::Gas(value) => {
                         (1 + value.extra.len() + usize::from(value.volume.is_some()))
-                            >= 2
+                            >= 2 && value.is_valid()
                     }
-                    Cargo::Variant3(_) => true,
+                    Cargo::Variant3(value) => value.is_valid(),
                     Cargo::Unknown(value) => {
                         schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(1))
                             .is_valid(value)

@@ -153,8 +153,8 @@ impl Contract for Input {
                 .event
                 .as_ref()
                 .is_none_or(|value| match value {
-                    Event::Joined(value) => value.at.is_some(),
-                    Event::Left(value) => value.at.is_some(),
+                    Event::Joined(value) => value.at.is_some() && value.is_valid(),
+                    Event::Left(value) => value.at.is_some() && value.is_valid(),
                     Event::Unknown(value) => {
                         schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
                     }

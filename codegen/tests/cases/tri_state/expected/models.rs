@@ -89,7 +89,13 @@ impl Contract for Input {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_known(),
                 }) && self.nullable.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && self
+                .inner
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => value.is_valid(),
+                }) && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

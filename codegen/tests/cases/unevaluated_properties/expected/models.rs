@@ -54,7 +54,7 @@ impl Contract for Closed {
                         .is_none_or(|value| {
                             schemas::validator(schemas::INPUT_DEFS_CLOSED.plus(7))
                                 .is_valid(value)
-                        })) && is_apart(&self.extra, Self::DECLARED)
+                        }))
             && contract::holds(self, schemas::validator(schemas::INPUT_DEFS_CLOSED))
     }
 }
@@ -104,7 +104,6 @@ impl Contract for Typed {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TYPED);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
-            && contract::holds(self, schemas::validator(schemas::INPUT_DEFS_TYPED))
+        contract::holds(self, schemas::validator(schemas::INPUT_DEFS_TYPED))
     }
 }

@@ -159,7 +159,7 @@ impl Contract for InputValue {
             Self::Number(value) => value.is_multiple_of(&Number::decimal(5, 1)),
             Self::Text(value) => char_count_at_most(value, 3),
             Self::List(_) => true,
-            Self::Object(_) => true,
+            Self::Object(value) => value.is_valid(),
         }
     }
 }

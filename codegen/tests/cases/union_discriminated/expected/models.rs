@@ -241,50 +241,28 @@ impl Contract for Login {
     fn is_valid(&self) -> bool {
         match self {
             Self::Password(value) => {
-                if value.is_valid() {
-                    !(value.extra.contains_key("code")
+                (value.is_valid())
+                    != (value.extra.contains_key("code")
                         && value
                             .extra
                             .get("code")
                             .is_none_or(|value| {
                                 schemas::validator(schemas::INPUT_SCHEMAS_BY_CODE.plus(2))
                                     .is_valid(value)
-                            }))
-                } else {
-                    value.extra.contains_key("code")
-                        && value
-                            .extra
-                            .get("code")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_SCHEMAS_BY_CODE.plus(2))
-                                    .is_valid(value)
-                            }) && contract::is_writable(value)
-                }
+                            }) && is_apart(&value.extra, ByPassword::DECLARED))
             }
             Self::ByCode(value) => {
-                if value.is_valid() {
-                    !(value.extra.contains_key("password")
-                        && value
-                            .extra
-                            .get("password")
-                            .is_none_or(|value| {
-                                schemas::validator(
-                                        schemas::INPUT_SCHEMAS_BY_PASSWORD.plus(2),
-                                    )
-                                    .is_valid(value)
-                            }))
-                } else {
-                    value.extra.contains_key("password")
-                        && value
-                            .extra
-                            .get("password")
-                            .is_none_or(|value| {
-                                schemas::validator(
-                                        schemas::INPUT_SCHEMAS_BY_PASSWORD.plus(2),
-                                    )
-                                    .is_valid(value)
-                            }) && contract::is_writable(value)
-                }
+                (value.extra.contains_key("password")
+                    && value
+                        .extra
+                        .get("password")
+                        .is_none_or(|value| {
+                            schemas::validator(
+                                    schemas::INPUT_SCHEMAS_BY_PASSWORD.plus(2),
+                                )
+                                .is_valid(value)
+                        }) && is_apart(&value.extra, ByCode::DECLARED))
+                    != (value.is_valid())
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_SCHEMAS_LOGIN).is_valid(value)
@@ -332,16 +310,30 @@ impl Contract for Pet {
                                     .is_none_or(|value| {
                                         schemas::validator(schemas::INPUT_SCHEMAS_PET)
                                             .is_valid(value)
-                                    })
+                                    }) && is_apart(&value.extra, Cat::DECLARED)
                     }
                     PetValue::Dog(value) => {
-                        value
-                            .extra
-                            .get("lives")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_SCHEMAS_CAT.plus(1))
-                                    .is_valid(value)
-                            }) || value.is_valid()
+                        value.is_valid()
+                            || value
+                                .extra
+                                .get("lives")
+                                .is_none_or(|value| {
+                                    schemas::validator(schemas::INPUT_SCHEMAS_CAT.plus(1))
+                                        .is_valid(value)
+                                })
+                                && value
+                                    .owner
+                                    .as_ref()
+                                    .is_none_or(|value| match &value.0 {
+                                        Nullable::Null => true,
+                                        Nullable::Value(value) => {
+                                            match value.as_ref() {
+                                                PetValue::Cat(value) => contract::is_writable(value),
+                                                PetValue::Dog(value) => contract::is_writable(value),
+                                                PetValue::Unknown(_) => true,
+                                            }
+                                        }
+                                    }) && is_apart(&value.extra, Dog::DECLARED)
                     }
                     PetValue::Unknown(value) => {
                         schemas::validator(schemas::INPUT_SCHEMAS_PET).is_valid(value)
@@ -398,7 +390,7 @@ impl Contract for PetValue {
                             .is_none_or(|value| {
                                 schemas::validator(schemas::INPUT_SCHEMAS_PET)
                                     .is_valid(value)
-                            }) && contract::is_writable(value)
+                            }) && is_apart(&value.extra, Cat::DECLARED)
             }
             Self::Dog(value) => {
                 value.is_valid()
@@ -408,7 +400,20 @@ impl Contract for PetValue {
                         .is_none_or(|value| {
                             schemas::validator(schemas::INPUT_SCHEMAS_CAT.plus(1))
                                 .is_valid(value)
-                        }) && contract::is_writable(value)
+                        })
+                        && value
+                            .owner
+                            .as_ref()
+                            .is_none_or(|value| match &value.0 {
+                                Nullable::Null => true,
+                                Nullable::Value(value) => {
+                                    match value.as_ref() {
+                                        PetValue::Cat(value) => contract::is_writable(value),
+                                        PetValue::Dog(value) => contract::is_writable(value),
+                                        PetValue::Unknown(_) => true,
+                                    }
+                                }
+                            }) && is_apart(&value.extra, Dog::DECLARED)
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_SCHEMAS_PET).is_valid(value)
@@ -449,25 +454,15 @@ impl Contract for Recovery {
         match self {
             Self::Link(value) => value.is_valid(),
             Self::Text(value) => {
-                if value.is_valid() {
-                    !(value.extra.contains_key("email") && value.way.is_valid()
-                        && value
-                            .extra
-                            .get("email")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_SCHEMAS_BY_LINK.plus(2))
-                                    .is_valid(value)
-                            }))
-                } else {
-                    value.extra.contains_key("email") && value.way.is_valid()
-                        && value
-                            .extra
-                            .get("email")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_SCHEMAS_BY_LINK.plus(2))
-                                    .is_valid(value)
-                            }) && contract::is_writable(value)
-                }
+                (value.extra.contains_key("email") && value.way.is_valid()
+                    && value
+                        .extra
+                        .get("email")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_SCHEMAS_BY_LINK.plus(2))
+                                .is_valid(value)
+                        }) && is_apart(&value.extra, ByText::DECLARED))
+                    != (value.is_valid())
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_SCHEMAS_RECOVERY).is_valid(value)

@@ -4,8 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
-    text::char_count_at_most,
+    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -184,32 +183,32 @@ impl Contract for Pet {
             Self::Cat(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && (value.is_valid() || contract::is_writable(value))
+                    && is_apart(&value.extra, Cat::DECLARED)
             }
             Self::Dog(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && (value.is_valid() || contract::is_writable(value))
+                    && is_apart(&value.extra, Dog::DECLARED)
             }
             Self::Puppy(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && (value.is_valid() || contract::is_writable(value))
+                    && is_apart(&value.extra, Puppy::DECLARED)
             }
             Self::Bird(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && (value.is_valid() || contract::is_writable(value))
+                    && is_apart(&value.extra, Bird::DECLARED)
             }
             Self::Fish(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && (value.is_valid() || contract::is_writable(value))
+                    && is_apart(&value.extra, PetBase::DECLARED)
             }
             Self::Eel(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && (value.is_valid() || contract::is_writable(value))
+                    && is_apart(&value.extra, PetBase::DECLARED)
             }
             Self::Animal(value) => value.is_valid(),
             Self::Unknown(value) => {

@@ -4,8 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
-    text::char_count_at_most,
+    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -92,8 +91,8 @@ impl Contract for Category {
     fn is_valid(&self) -> bool {
         match self {
             Self::Bank(value) => {
-                if value.is_valid() {
-                    !(value.extra.contains_key("account")
+                (value.is_valid())
+                    != (value.extra.contains_key("account")
                         && value
                             .type_
                             .as_ref()
@@ -104,48 +103,21 @@ impl Contract for Category {
                             .is_none_or(|value| {
                                 schemas::validator(schemas::INPUT_DEFS_INTERNAL.plus(2))
                                     .is_valid(value)
-                            }))
-                } else {
-                    value.extra.contains_key("account")
-                        && value
-                            .type_
-                            .as_ref()
-                            .is_none_or(|value| value.as_str() == "internal")
-                        && value
-                            .extra
-                            .get("account")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_DEFS_INTERNAL.plus(2))
-                                    .is_valid(value)
-                            }) && contract::is_writable(value)
-                }
+                            }) && is_apart(&value.extra, Bank::DECLARED))
             }
             Self::Internal(value) => {
-                if value.is_valid() {
-                    !(value
-                        .type_
-                        .as_ref()
-                        .is_none_or(|value| matches!(value.as_str(), "bank" | "iban"))
-                        && value
-                            .extra
-                            .get("priority")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_DEFS_BANK.plus(2))
-                                    .is_valid(value)
-                            }))
-                } else {
-                    value
-                        .type_
-                        .as_ref()
-                        .is_none_or(|value| matches!(value.as_str(), "bank" | "iban"))
-                        && value
-                            .extra
-                            .get("priority")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_DEFS_BANK.plus(2))
-                                    .is_valid(value)
-                            }) && contract::is_writable(value)
-                }
+                (value
+                    .type_
+                    .as_ref()
+                    .is_none_or(|value| matches!(value.as_str(), "bank" | "iban"))
+                    && value
+                        .extra
+                        .get("priority")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_BANK.plus(2))
+                                .is_valid(value)
+                        }) && is_apart(&value.extra, Internal::DECLARED))
+                    != (value.is_valid())
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_DEFS_CATEGORY).is_valid(value)
@@ -258,7 +230,7 @@ impl Contract for Part {
                             .is_none_or(|value| {
                                 schemas::validator(schemas::INPUT_DEFS_PART.plus(6))
                                     .is_valid(value)
-                            })) && (value.is_valid() || contract::is_writable(value))
+                            })) && is_apart(&value.extra, PartText::DECLARED)
             }
             Self::Image(value) => {
                 (value.kind.is_some()
@@ -272,7 +244,7 @@ impl Contract for Part {
                         })
                     || value.kind.as_ref().is_none_or(|value| value.is_valid())
                         && value.url.as_ref().is_none_or(|value| !value.is_empty()))
-                    && (value.is_valid() || contract::is_writable(value))
+                    && is_apart(&value.extra, PartImage::DECLARED)
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_DEFS_PART).is_valid(value)

@@ -102,8 +102,8 @@ impl Contract for Tagged {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::X(_) => true,
-            Self::Y(_) => true,
+            Self::X(value) => value.is_valid(),
+            Self::Y(value) => value.is_valid(),
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_DEFS_TAGGED).is_valid(value)
             }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use dpop_bound::UnixTime;
 
-use crate::feed::{Area, Change, Kept, Reader};
+use super::{Area, Change, Kept, Reader};
 
 /// One change of an area, in the order in which it is applied: `clear`, `strip`, `upserts`, `removals`, `units`,
 /// `sweep`, and then `kept` is in the place of what was.
@@ -122,18 +122,11 @@ impl Removal {
     }
 }
 
-/// A document that is kept whole.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Document {
-    /// When it was read.
-    pub at: UnixTime,
-    /// Its text.
-    pub body: Box<[u8]>,
-}
-
-/// Without what it holds.
-impl fmt::Debug for Document {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Document").field("at", &self.at).finish_non_exhaustive()
-    }
+/// What becomes of the note whose an area is ([`Reader::installation`](crate::feed::Reader)), when it is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnerNote {
+    /// It stays: what was kept was too old, or is not to be read any more.
+    Stays,
+    /// It goes: whoever it was disconnected, or somebody else signed in. Who still reads for them finds that out by it.
+    Goes,
 }
