@@ -92,6 +92,9 @@ pub struct Review {
     pub without_value: Vec<(String, Vec<String>)>,
     /// Where examples stand that their schemas refuse, and by which rule; none of them is sent.
     pub broken_examples: Vec<(String, String)>,
+    /// Where each `oneOf` with a `discriminator` stands that refuses what its tag means, since another
+    /// branch accepts it too, with such a value.
+    pub overlapping: Vec<(String, String)>,
 }
 
 impl Mock {
@@ -175,6 +178,9 @@ impl Mock {
         broken.sort();
         broken.dedup();
         review.broken_examples = broken;
+        let overlapping = deep(|| self.overlapping()).into_iter();
+        review.overlapping =
+            overlapping.map(|(place, value)| (places.of(&place), value.to_string())).collect();
         review
     }
 

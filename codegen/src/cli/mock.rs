@@ -81,8 +81,9 @@ pub(crate) fn mock(args: &MockArgs, screen: &Screen) -> Result<u8, Failure> {
     ended.map(|()| 0)
 }
 
-/// Says what cannot be answered, and which examples are not sent.
-fn tell(Review { without_value, broken_examples }: &Review, screen: &Screen) -> Result<(), Failure> {
+/// Says what cannot be answered, which examples are not sent, and which tags mean what is refused.
+fn tell(review: &Review, screen: &Screen) -> Result<(), Failure> {
+    let Review { without_value, broken_examples, overlapping } = review;
     for (place, operations) in without_value {
         let all = operations.join(", ");
         screen.event_aside(
@@ -101,6 +102,14 @@ fn tell(Review { without_value, broken_examples }: &Review, screen: &Screen) -> 
         screen.event_aside(
             &format!("examples that break their own schemas are not sent:{}{more}", some.concat()),
             json!({ "broken-examples": all }),
+        )?;
+    }
+    for (place, value) in overlapping {
+        screen.event_aside(
+            &format!(
+                "{place} refuses {value}, as more than one of its branches accepts it: give the tag of each a `const`, or write `anyOf`"
+            ),
+            json!({ "overlapping": { "schema": place, "value": value } }),
         )?;
     }
     Ok(())

@@ -20,6 +20,7 @@ use crate::{
     schema::{SchemaId, Types},
     together::{
         Conj,
+        meaning::meant,
         sample::draw::{self, Luck, Wish},
     },
     tree::Place,
@@ -175,6 +176,28 @@ impl Mock {
     fn draw(&self, conj: &Conj, wish: Wish) -> Option<Json> {
         let valid = |id: SchemaId, value: &Json| self.tables.is_valid(id, value);
         draw::one(&self.contract.graph, conj, self.contract.options.implied_objects, wish, &valid)
+    }
+
+    /// Each `oneOf` with a `discriminator` of which two branches accept what the tag of one means, with
+    /// such a value: a tag is no rule of what is valid (OpenAPI 3.1, 4.8.25).
+    pub(super) fn overlapping(&self) -> Vec<(Place, Json)> {
+        let graph = &self.contract.graph;
+        let wish = Wish { seed: self.seed, examples: true };
+        let all = graph.ids().filter_map(|id| {
+            let schema = graph.schema(id);
+            let discriminator = schema.discriminator.as_ref()?;
+            let shown = schema.one_of.iter().find_map(|branch| {
+                let word = meant(graph, discriminator, *branch).into_iter().next()?;
+                let mut members = self.draw(&Conj::one(*branch), wish)?.as_object()?.clone();
+                members.insert(discriminator.tag.clone(), Json::from(word));
+                let value = Json::Object(members);
+                let accepts = |id: &&SchemaId| self.tables.is_valid(**id, &value);
+                let accepting = schema.one_of.iter().filter(accepts).count();
+                (accepting > 1 && accepts(&branch)).then_some(value)
+            })?;
+            Some((schema.place.clone(), shown))
+        });
+        all.collect()
     }
 
     /// A body of which the contract gives no example.
