@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use dpop_bound::UnixTime;
-
 use super::{Area, Change, Kept, Reader};
 
 /// One change of an area, in the order in which it is applied: `clear`, `strip`, `upserts`, `removals`, `units`,
