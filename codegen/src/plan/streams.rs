@@ -4,8 +4,8 @@
 //!
 //! The item of a media type is what its `itemSchema` says (OpenAPI 3.2, 4.14), else the element of
 //! its `schema` where that is an array, else its `schema`. Of an event it is what `data` holds: JSON,
-//! unless that is a string; where the schema speaks of several fields of the event, it is the event
-//! as an object.
+//! unless that is a string. Where a schema declares the fields of an event and nothing else, it is
+//! what its `data` says; where that is text beside other fields, it is the event as an object.
 
 use std::collections::BTreeSet;
 
@@ -79,6 +79,19 @@ pub struct Item {
     pub ty: TypeRef,
     /// The schema that checks it.
     pub schema: Option<SchemaId>,
+}
+
+/// The fields of an event (HTML, 9.2.6).
+const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
+
+/// What the `data` of events holds whose fields a schema describes.
+enum Data {
+    /// Text.
+    Text,
+    /// JSON of a schema.
+    Json(SchemaId),
+    /// JSON of several schemas, by the event.
+    Several,
 }
 
 impl Streams {
@@ -162,6 +175,16 @@ impl Given<'_> {
         if let Some(data) = media.data_schema {
             return Some(json(of(data)));
         }
+        let schema = media.item_schema.or(media.schema);
+        if let (Framing::Events, Some(schema)) = (framing, schema)
+            && let Some(data) = self.data_of_fields(schema)
+        {
+            return Some(match data {
+                Data::Text => Item { form: ItemForm::Event, ..json(of(schema)) },
+                Data::Json(data) => json(of(data)),
+                Data::Several => json((TypeRef::Json, None)),
+            });
+        }
         if let Some(item) = media.item_schema {
             let form = if framing == Framing::Events { self.event_form(item) } else { ItemForm::Json };
             return Some(Item { form, ..json(of(item)) });
@@ -183,7 +206,31 @@ impl Given<'_> {
         Some(Item { form: if text { ItemForm::Text } else { ItemForm::Json }, ..json(of(schema)) })
     }
 
-    /// Whether a schema speaks of the fields of an event, or of what `data` holds.
+    /// What `data` holds, where a schema declares fields of an event and nothing else; `None` for one
+    /// that is of what `data` holds. Texts that are constants are the ends of streams, and say nothing
+    /// about their events.
+    fn data_of_fields(&self, item: SchemaId) -> Option<Data> {
+        let members = self.members(&self.facts(&Conj::one(item)));
+        if !members.iter().all(|member| FIELDS.contains(&member.name.as_str())) {
+            return None;
+        }
+        let data = members.iter().find(|member| member.name == "data")?;
+        let places = data.places.iter().map(|place| (place, self.facts(place)));
+        let of_events = places.filter(|(_, facts)| {
+            facts.types != Types::STRING || facts.literals(self.graph).is_none_or(|all| all.is_empty())
+        });
+        let of_events: Vec<_> = of_events.collect();
+        if of_events.iter().all(|(_, facts)| facts.types.contains(Types::STRING)) {
+            return Some(Data::Text);
+        }
+        let [(place, _)] = of_events.as_slice() else { return Some(Data::Several) };
+        Some(match place.ids.as_slice() {
+            [schema] => Data::Json(*schema),
+            _ => Data::Several,
+        })
+    }
+
+    /// Whether a schema of more than the fields of an event speaks of those, or of what `data` holds.
     fn event_form(&self, item: SchemaId) -> ItemForm {
         let facts = self.facts(&Conj::one(item));
         if facts.types == Types::STRING {

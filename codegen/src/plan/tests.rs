@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use contract_runtime::operation::ItemForm;
 use proc_macro2::TokenStream;
 
 use super::*;
@@ -416,4 +417,50 @@ fn methods_of_streams_are_named_apart() {
         ("call_with_stream_limits", ""),
     ];
     assert_eq!(methods.collect::<Vec<_>>(), expected);
+}
+
+/// Vendors describe an event by its fields, with an end of the stream beside it: what `data` holds is the item.
+#[test]
+fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
+    let chunk = r##"{"$ref": "#/components/schemas/Chunk"}"##;
+    let data = |schema: &str| {
+        format!(r#"{{"type": "object", "required": ["data"], "properties": {{"data": {schema}}}}}"#)
+    };
+    let text = r#"{"type": "string"}"#;
+    let check = |key: &str, schema: &str, form: ItemForm, ty: &str| {
+        let document = format!(
+            r#"{{"openapi": "3.2.0", "info": {{"title": "", "version": "1"}},
+                "paths": {{"/a": {{"get": {{"operationId": "a", "responses": {{"200": {{"description": "", "content": {{
+                    "text/event-stream": {{"{key}": {schema}}}}}}}}}}}}}}},
+                "components": {{"schemas": {{"Chunk": {{"type": "object", "properties": {{"delta": {text}}}}}}}}}}}"#
+        );
+        let sources = Sources::from_texts(&[("a.json", "", &document)]).unwrap();
+        let mut project = Project::default();
+        project.config.streams = Some(StreamConfig::default());
+        let contract = project.understand(sources).unwrap();
+        let plan = project.plan(&contract, Side::Paths);
+        let answer = plan.calls[0].streams.answer.as_ref().unwrap();
+        let Streamed::Items(item) = &answer.content else { panic!("{schema}") };
+        let shown = match &item.ty {
+            TypeRef::Named(id) => contract.shapes.get(*id).name.clone(),
+            TypeRef::Json => "Json".to_owned(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!((item.form, shown.as_str()), (form, ty), "{schema}");
+    };
+    let ended =
+        format!(r#"{{"oneOf": [{}, {}]}}"#, data(chunk), data(r#"{"type": "string", "enum": ["[DONE]"]}"#));
+    let named = format!(
+        r#"{{"properties": {{"event": {text}, "id": {text}, "retry": {{"type": "integer"}}, "data": {chunk}}}}}"#
+    );
+    let several = format!(r#"{{"oneOf": [{}, {}]}}"#, data(chunk), data(r#"{"type": "integer"}"#));
+    for key in ["schema", "itemSchema"] {
+        check(key, &data(chunk), ItemForm::Json, "Chunk");
+        check(key, &ended, ItemForm::Json, "Chunk");
+        check(key, &named, ItemForm::Json, "Chunk");
+        check(key, &several, ItemForm::Json, "Json");
+        check(key, chunk, ItemForm::Json, "Chunk");
+    }
+    let fields = format!(r#"{{"type": "object", "properties": {{"event": {text}, "data": {text}}}}}"#);
+    check("schema", &fields, ItemForm::Event, "AAnswer200");
 }

@@ -61,6 +61,11 @@ fn proofs() {
             { "type": "object", "required": ["op"], "properties": { "op": { "const": "drop" } } },
         ] },
         "tree": { "type": "object", "properties": { "kids": { "type": "array", "items": { "$ref": "#/$defs/tree" } } } },
+        "rounded": { "type": "object", "properties": {
+            "kids": { "type": "array", "items": { "$ref": "#/$defs/rounded" } },
+            "at": { "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_223_372_036_854_776_000_u64 },
+            "size": { "type": "integer", "format": "uint64", "minimum": 0, "maximum": 18_446_744_073_709_552_000.0 },
+        } },
     }));
     for (name, expect) in [
         ("Plain", "proven"),
@@ -70,6 +75,7 @@ fn proofs() {
         ("Listed", "proven"),
         ("Tagged", "proven"),
         ("Tree", "tested"),
+        ("Rounded", "tested"),
     ] {
         assert_eq!(proof(&contract, name).word(), expect, "{name}");
     }

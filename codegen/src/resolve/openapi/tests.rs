@@ -629,3 +629,19 @@ fn encodings_by_position_are_named() {
     ];
     assert_eq!(shown(&problems), expected.join("\n"));
 }
+
+/// Split documents write one reference in place of a map of components: each component has to stand by
+/// its name, so that it is no component itself.
+#[test]
+fn a_map_of_components_has_no_reference() {
+    let (graph, _, problems) = read(
+        "paths: {}\ncomponents:\n  schemas: {$ref: './schemas/_index.yaml', A: {type: integer}}\n  responses: {$ref: './responses/_index.yaml'}\n",
+    );
+    assert_eq!(
+        shown(&problems),
+        "invalid-openapi /components/schemas/$ref\ninvalid-openapi /components/responses/$ref"
+    );
+    assert!(problems.to_string().contains("a map of components has no `$ref`"), "{problems}");
+    let named = |origin: &Origin| matches!(origin, Origin::Component(name) if name == "$ref");
+    assert!(!graph.ids().any(|id| named(&graph.schema(id).origin)));
+}

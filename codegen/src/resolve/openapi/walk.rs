@@ -232,7 +232,9 @@ impl<'t> Discovery<'t> {
             }
             (Form::Schemas, Value::Object(members)) => {
                 for each in members {
-                    self.component(job, &pointer, each);
+                    if !self.component(job, &pointer, each) {
+                        continue;
+                    }
                     let origin = Origin::Component(each.key.clone());
                     child(What::Schema(origin), join(&pointer, &each.key), &each.value);
                 }
@@ -249,8 +251,8 @@ impl<'t> Discovery<'t> {
             (Form::Map(kind), Value::Object(members)) => {
                 let components = job.pointer == "/components";
                 for each in members {
-                    if components {
-                        self.component(job, &pointer, each);
+                    if components && !self.component(job, &pointer, each) {
+                        continue;
                     }
                     child(What::Object(kind), join(&pointer, &each.key), &each.value);
                 }
@@ -286,15 +288,22 @@ impl<'t> Discovery<'t> {
         self.problems.push(problem);
     }
 
-    /// OpenAPI 3.1, 4.8.7: what a component may be called.
-    fn component(&mut self, job: &Job<'t>, pointer: &str, member: &Member) {
+    /// OpenAPI 3.1, 4.8.7: what a component may be called. False for what is none: a reference to a
+    /// file of components, where each has to stand by its name.
+    fn component(&mut self, job: &Job<'t>, pointer: &str, member: &Member) -> bool {
         let good = |each: char| each.is_ascii_alphanumeric() || matches!(each, '.' | '-' | '_');
         if member.key.is_empty() || !member.key.chars().all(good) {
             let message =
                 format!("`{}` is no name for a component: letters, digits, `.`, `-`, `_`", member.key);
             let at = Place { source: job.source, pointer: join(pointer, &member.key), span: member.key_span };
+            if member.key == "$ref" && member.value.as_str().is_some() {
+                let message = "a map of components has no `$ref`".to_owned();
+                self.invalid(at, message, "it is left out; what references lead to is read where they do");
+                return false;
+            }
             self.invalid(at, message, "it is called so all the same");
         }
+        true
     }
 
     fn unknown_field(&mut self, kind: Kind, job: &Job<'t>, member: &Member, old: bool) {
