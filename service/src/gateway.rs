@@ -79,9 +79,9 @@ impl Gateway {
                 async move { gateway.answer(request).await }
             }
         };
-        Router::new()
-            .route("/exchange", axum::routing::any(serve(self.clone())))
-            .route("/exchange/{*rest}", axum::routing::any(serve(self.clone())))
+        ROUTES
+            .iter()
+            .fold(Router::new(), |router, route| router.route(route, axum::routing::any(serve(self.clone()))))
     }
 
     /// Answers one request for `/exchange` or what is below it.
@@ -133,7 +133,10 @@ impl Gateway {
     }
 }
 
-/// Whether a path is the gateway's: the routes of [`Gateway::router`], for whoever has none.
+/// All that is the gateway's.
+const ROUTES: [&str; 2] = ["/exchange", "/exchange/{*rest}"];
+
+/// Whether a path is one of the gateway's, for whoever has no router.
 pub(crate) fn serves(path: &str) -> bool {
     path.strip_prefix("/exchange")
         .is_some_and(|rest| rest.is_empty() || rest.len() > 1 && rest.starts_with('/'))
@@ -158,5 +161,39 @@ fn operation(method: &Method, path: &str) -> Option<&'static contract_runtime::o
     match TABLE.find(method.as_str(), path) {
         contract_runtime::operation::Lookup::Found(operation) => Some(operation),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    /// What is the gateway's with a router is so without one.
+    #[tokio::test]
+    async fn a_router_takes_the_same_paths() {
+        let routed = ROUTES.iter().fold(Router::new(), |router, route| {
+            router.route(route, axum::routing::any(async || StatusCode::OK))
+        });
+        for path in [
+            "/exchange",
+            "/exchange/",
+            "/exchange//",
+            "/exchange/v1",
+            "/exchange/v1/",
+            "/exchange/./",
+            "/exchanges",
+            "/exchange%2Fv1",
+            "/Exchange/v1",
+            "//exchange",
+            "/",
+            "/idp/jwks",
+        ] {
+            let asked = Request::get(path).body(Body::empty()).unwrap();
+            let answered = routed.clone().oneshot(asked).await.unwrap().status();
+            assert_eq!(answered == StatusCode::OK, serves(path), "{path}");
+        }
     }
 }
