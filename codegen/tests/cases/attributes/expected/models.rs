@@ -8,6 +8,42 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
+::contract_runtime::kinds! {
+    #[expected = "a whole number or a string"]
+    /// `Amount` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/amount`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub enum Amount {
+        /// The value is a whole number.
+        Integer(i64) = Number,
+        /// The value is a string.
+        Text(String) = String,
+    }
+}
+
+::contract_runtime::variants! { Amount { from { Integer(i64), Text(String) } } }
+
+::contract_runtime::contract!(Amount = schemas::validator(schemas::INPUT_DEFS_AMOUNT));
+
+::contract_runtime::open_enum! {
+    /// `Colour` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/colour`.
+    pub enum Colour {
+        Red = "red",
+        Green = "green",
+    }
+}
+
+impl Contract for Colour {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_COLOUR);
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
@@ -21,11 +57,28 @@ pub struct Input {
     pub name: Option<String>,
     /// `size`
     pub size: Option<Size>,
+    /// `colour`
+    pub colour: Option<Colour>,
+    /// `painted`
+    pub painted: Option<Painted>,
+    /// `part`
+    pub part: Option<Part>,
+    /// `amount`
+    pub amount: Option<Amount>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Input { optional { name = "name", size = "size" } extra undeclared } }
+::contract_runtime::object! {
+    Input {
+        optional {
+            name = "name", size = "size", colour = "colour", painted = "painted", part = "part",
+            amount = "amount",
+        }
+        nested { painted = "painted", part = "part" }
+        extra undeclared
+    }
+}
 
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
@@ -33,7 +86,130 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| char_count_at_most(value, 5))
             && self.size.as_ref().is_none_or(|value| value.is_valid())
+            && self.colour.as_ref().is_none_or(|value| value.is_valid())
+            && self.painted.as_ref().is_none_or(|value| value.is_valid())
+            && self.part.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
+    }
+}
+
+/// `Painted` of the contract.
+///
+/// Schema: `input.json#/$defs/painted`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Painted {
+    /// `colour`
+    pub colour: Colour,
+    /// Members that the contract does not declare, kept as they came.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! { Painted { required { colour = "colour" } extra undeclared } }
+
+impl Contract for Painted {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_PAINTED,
+    );
+
+    fn is_valid(&self) -> bool {
+        self.colour.is_valid() && is_apart(&self.extra, Self::DECLARED)
+    }
+}
+
+::contract_runtime::open_union! {
+    #[tag = "kind"]
+    /// `Part` of the contract.
+    ///
+    /// Schema: `input.json#/$defs/part`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Part {
+        Bolt(PartBolt) = "bolt",
+        Plate(PartPlate) = "plate",
+    }
+}
+
+::contract_runtime::variants! {
+    Part {
+        from { Bolt(PartBolt), Plate(PartPlate) }
+        nested { Bolt, Plate }
+    }
+}
+
+impl Contract for Part {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_PART);
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::Bolt(value) => value.is_valid(),
+            Self::Plate(value) => value.is_valid(),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT_DEFS_PART).is_valid(value)
+            }
+        }
+    }
+}
+
+/// `PartBolt` of the contract.
+///
+/// Schema: `input.json#/$defs/part`, `input.json#/$defs/part/oneOf/0`.
+#[derive(Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PartBolt {
+    /// `length`
+    pub length: Option<i64>,
+    /// Members that the contract does not declare, kept as they came.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    PartBolt {
+        tag { kind = "kind" is "bolt" }
+        optional { length = "length" }
+        extra undeclared
+    }
+}
+
+impl Contract for PartBolt {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_PART.plus(6),
+    );
+
+    fn is_valid(&self) -> bool {
+        is_apart(&self.extra, Self::DECLARED)
+    }
+}
+
+/// `PartPlate` of the contract.
+///
+/// Schema: `input.json#/$defs/part`, `input.json#/$defs/part/oneOf/1`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PartPlate {
+    /// `painted`
+    pub painted: Painted,
+    /// Members that the contract does not declare, kept as they came.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    PartPlate {
+        tag { kind = "kind" is "plate" }
+        required { painted = "painted" }
+        nested { painted = "painted" }
+        extra undeclared
+    }
+}
+
+impl Contract for PartPlate {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_PART.plus(7),
+    );
+
+    fn is_valid(&self) -> bool {
+        self.painted.is_valid() && is_apart(&self.extra, Self::DECLARED)
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 2042f253aa5a6114
+//! * `input.json` sha256 0d8b74f0cc9ed006
 
 pub mod models;
 

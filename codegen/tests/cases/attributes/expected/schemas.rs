@@ -3,7 +3,11 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    Number, schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
+    Number,
+    schema::{
+        Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
+        Validator,
+    },
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -18,6 +22,14 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         INPUT = 2,
         /// `input.json#/$defs/size`
         INPUT_DEFS_SIZE = 1,
+        /// `input.json#/$defs/colour`
+        INPUT_DEFS_COLOUR = 1,
+        /// `input.json#/$defs/painted`
+        INPUT_DEFS_PAINTED = 1,
+        /// `input.json#/$defs/part`
+        INPUT_DEFS_PART = 8,
+        /// `input.json#/$defs/amount`
+        INPUT_DEFS_AMOUNT = 1,
     }
 }
 
@@ -26,10 +38,25 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", INPUT.plus(1)), ("size", INPUT_DEFS_SIZE)], 0b0)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("amount", INPUT_DEFS_AMOUNT), ("colour", INPUT_DEFS_COLOUR), ("name", INPUT.plus(1)), ("painted", INPUT_DEFS_PAINTED), ("part", INPUT_DEFS_PART), ("size", INPUT_DEFS_SIZE)], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/name", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
         // INPUT_DEFS_SIZE
         Schema { resource: IN_INPUT, location: "/$defs/size", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(9))] },
+        // INPUT_DEFS_COLOUR
+        Schema { resource: IN_INPUT, location: "/$defs/colour", keywords: &[Keyword::Enum(&[Literal::String("red"), Literal::String("green")])] },
+        // INPUT_DEFS_PAINTED
+        Schema { resource: IN_INPUT, location: "/$defs/painted", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("colour", INPUT_DEFS_COLOUR)], 0b1)] },
+        // INPUT_DEFS_PART
+        Schema { resource: IN_INPUT, location: "/$defs/part", keywords: &[Keyword::OneOf(&[INPUT_DEFS_PART.plus(1), INPUT_DEFS_PART.plus(4)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("bolt"), 0), (Literal::String("plate"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/$defs/part/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_PART.plus(2)), ("length", INPUT_DEFS_PART.plus(3))], 0b1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/part/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("bolt"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/part/oneOf/0/properties/length", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/$defs/part/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_PART.plus(5)), ("painted", INPUT_DEFS_PAINTED)], 0b11)] },
+        Schema { resource: IN_INPUT, location: "/$defs/part/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("plate"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/part", keywords: &[Keyword::AllOf(&[INPUT_DEFS_PART, INPUT_DEFS_PART.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/part", keywords: &[Keyword::AllOf(&[INPUT_DEFS_PART, INPUT_DEFS_PART.plus(4)])] },
+        // INPUT_DEFS_AMOUNT
+        Schema { resource: IN_INPUT, location: "/$defs/amount", keywords: &[Keyword::Type(Types::INTEGER.or(Types::STRING))] },
     ],
     resources: &[
         // IN_INPUT

@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Input, Size};
+pub use super::models::{Amount, Colour, Input, Painted, Part, PartBolt, PartPlate, Size};

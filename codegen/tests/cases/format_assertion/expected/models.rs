@@ -41,6 +41,12 @@ pub struct Booking {
     pub free: Option<String>,
     /// `told`
     pub told: Option<Told>,
+    /// `rule`
+    ///
+    /// Limits: format `regex`.
+    pub rule: Option<String>,
+    /// `other`
+    pub other: Option<String>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -49,7 +55,7 @@ pub struct Booking {
     Booking {
         optional {
             id = "id", at = "at", page = "page", kind = "kind", phone = "phone", when = "when",
-            hosts = "hosts", free = "free", told = "told",
+            hosts = "hosts", free = "free", told = "told", rule = "rule", other = "other",
         }
         extra undeclared
     }

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `booking.json` sha256 657ace2271d2794b
+//! * `booking.json` sha256 1d79a53d729f067d
 //!
 //! * `meta.json` sha256 5ceb8d7a606fab23
 //!

@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_BOOKING {
         /// `booking.json`
-        BOOKING = 11,
+        BOOKING = 14,
         /// `booking.json#/$defs/id`
         BOOKING_DEFS_ID = 1,
     }
@@ -35,7 +35,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // BOOKING
-        Schema { resource: IN_BOOKING, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", BOOKING.plus(1)), ("free", BOOKING.plus(9)), ("hosts", BOOKING.plus(6)), ("id", BOOKING_DEFS_ID), ("kind", BOOKING.plus(3)), ("page", BOOKING.plus(2)), ("phone", BOOKING.plus(4)), ("told", TOLD), ("when", BOOKING.plus(5))], 0b0)] },
+        Schema { resource: IN_BOOKING, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("at", BOOKING.plus(1)), ("free", BOOKING.plus(9)), ("hosts", BOOKING.plus(6)), ("id", BOOKING_DEFS_ID), ("kind", BOOKING.plus(3)), ("other", BOOKING.plus(12)), ("page", BOOKING.plus(2)), ("phone", BOOKING.plus(4)), ("rule", BOOKING.plus(11)), ("told", TOLD), ("when", BOOKING.plus(5))], 0b0)] },
         Schema { resource: IN_BOOKING, location: "/properties/at", keywords: &[Keyword::Type(Types::STRING), Keyword::Format(Format::DateTime)] },
         Schema { resource: IN_BOOKING, location: "/properties/page", keywords: &[Keyword::Format(Format::Uri)] },
         Schema { resource: IN_BOOKING, location: "/properties/kind", keywords: &[Keyword::Enum(&[Literal::String("127.0.0.1"), Literal::String("nowhere")]), Keyword::Format(Format::Ipv4)] },
@@ -46,6 +46,9 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_BOOKING, location: "/properties/hosts/additionalProperties", keywords: &[Keyword::Format(Format::Ipv6)] },
         Schema { resource: IN_BOOKING, location: "/properties/free", keywords: &[Keyword::Type(Types::STRING), Keyword::Not(BOOKING.plus(10))] },
         Schema { resource: IN_BOOKING, location: "/properties/free/not", keywords: &[Keyword::Format(Format::Email)] },
+        Schema { resource: IN_BOOKING, location: "/properties/rule", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_BOOKING, location: "/properties/other", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_BOOKING, location: "/properties/other/not", keywords: &[] },
         // BOOKING_DEFS_ID
         Schema { resource: IN_BOOKING, location: "/$defs/id", keywords: &[Keyword::Type(Types::STRING), Keyword::Format(Format::Uuid)] },
         // TOLD

@@ -20,6 +20,12 @@ pub struct Input {
     pub by: Option<InputBy>,
     /// `few`
     pub few: Option<InputFew>,
+    /// `level`
+    pub level: Option<i64>,
+    /// `twin`
+    pub twin: Option<InputTwin>,
+    /// `told`
+    pub told: Option<InputTold>,
     /// `kind`
     pub kind: Option<InputKind>,
     /// `note`
@@ -37,8 +43,8 @@ pub struct Input {
 ::contract_runtime::object! {
     Input {
         optional {
-            state = "state", by = "by", few = "few", kind = "kind", note = "note", heat = "heat",
-            other = "other",
+            state = "state", by = "by", few = "few", level = "level", twin = "twin", told = "told",
+            kind = "kind", note = "note", heat = "heat", other = "other",
         }
         extra undeclared
     }
@@ -51,13 +57,16 @@ impl Contract for Input {
         self.state.as_ref().is_none_or(|value| value.is_valid())
             && self.by.as_ref().is_none_or(|value| value.is_valid())
             && self.few.as_ref().is_none_or(|value| value.is_valid())
+            && self.level.as_ref().is_none_or(|value| matches!(* value, 0 | 1))
+            && self.twin.as_ref().is_none_or(|value| value.is_valid())
+            && self.told.as_ref().is_none_or(|value| value.is_valid())
             && self.kind.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .heat
                 .as_ref()
                 .is_none_or(|value| contract::holds(
                     value,
-                    schemas::validator(schemas::INPUT.plus(6)),
+                    schemas::validator(schemas::INPUT.plus(9)),
                 )) && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -112,7 +121,7 @@ impl Contract for InputFew {
 }
 
 impl Contract for InputKind {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(4));
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(7));
 
     fn is_valid(&self) -> bool {
         self.unknown().is_none_or(|text| char_count_at_most(text, 4))
@@ -135,6 +144,42 @@ impl Contract for InputKind {
 
 impl Contract for InputState {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
+::contract_runtime::open_enum! {
+    /// `InputTold` of the contract.
+    ///
+    /// Schema: `input.json#/properties/told`.
+    pub enum InputTold {
+        A = "a",
+        B = "b",
+    }
+}
+
+impl Contract for InputTold {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
+::contract_runtime::open_enum! {
+    /// `InputTwin` of the contract.
+    ///
+    /// Schema: `input.json#/properties/twin`.
+    pub enum InputTwin {
+        LowerSame = "a",
+        LowerSame2 = "b",
+    }
+}
+
+impl Contract for InputTwin {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 f842ba0941b21416
+//! * `input.json` sha256 1f9b502b1182262c
 
 pub mod models;
 

@@ -3,7 +3,7 @@
 //! The schemas as tables, for the validators.
 
 use ::contract_runtime::{
-    pattern::{self, Pattern},
+    Number, pattern::{self, Pattern},
     schema::{Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
@@ -16,7 +16,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 8,
+        INPUT = 11,
     }
 }
 
@@ -25,10 +25,13 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("by", INPUT.plus(2)), ("few", INPUT.plus(3)), ("heat", INPUT.plus(6)), ("kind", INPUT.plus(4)), ("note", INPUT.plus(5)), ("other", INPUT.plus(7)), ("state", INPUT.plus(1))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("by", INPUT.plus(2)), ("few", INPUT.plus(3)), ("heat", INPUT.plus(9)), ("kind", INPUT.plus(7)), ("level", INPUT.plus(4)), ("note", INPUT.plus(8)), ("other", INPUT.plus(10)), ("state", INPUT.plus(1)), ("told", INPUT.plus(6)), ("twin", INPUT.plus(5))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/state", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("0"), Literal::String("1"), Literal::String("2")])] },
         Schema { resource: IN_INPUT, location: "/properties/by", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
         Schema { resource: IN_INPUT, location: "/properties/few", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
+        Schema { resource: IN_INPUT, location: "/properties/level", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(0)), Literal::Number(Number::int(1))])] },
+        Schema { resource: IN_INPUT, location: "/properties/twin", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
+        Schema { resource: IN_INPUT, location: "/properties/told", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
         Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
         Schema { resource: IN_INPUT, location: "/properties/note", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
         Schema { resource: IN_INPUT, location: "/properties/heat", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_C1834B93)] },

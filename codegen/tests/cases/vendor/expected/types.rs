@@ -2,4 +2,6 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Input, InputBy, InputFew, InputKind, InputState};
+pub use super::models::{
+    Input, InputBy, InputFew, InputKind, InputState, InputTold, InputTwin,
+};
