@@ -16,7 +16,7 @@ mod views;
 use std::path::{Path, PathBuf};
 
 use self::modules::{Modules, Source};
-pub(crate) use self::options::{RESERVED, is_default};
+pub(crate) use self::options::RESERVED;
 pub use self::options::{select, selector};
 use crate::{
     api::Api,

@@ -15,7 +15,7 @@ mod unions;
 mod values;
 
 pub use build::shape;
-pub(crate) use defaults::Defaults;
+pub(crate) use defaults::{Defaults, is_default};
 pub use text::text;
 pub use unions::is_tagged;
 

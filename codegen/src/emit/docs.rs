@@ -11,9 +11,8 @@ use super::{
     markdown::{markdown, sentence},
 };
 use crate::{
-    generate::is_default,
     schema::{Graph, Schema, SchemaId},
-    shape::{Body, Field, Shapes, TypeDef, TypeRef},
+    shape::{Body, Field, Shapes, TypeDef, TypeRef, is_default},
     together::{Conj, Facts},
     words::limits,
 };

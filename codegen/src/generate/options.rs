@@ -16,7 +16,7 @@ use crate::{
     prune::{reach, seeds},
     resolve::nullable::or_null,
     schema::{Graph, SchemaId, Types},
-    shape::{Body, Defaults, Shapes, TypeDef},
+    shape::{Body, Defaults, Shapes, TypeDef, is_default},
     together::{Conj, Facts, finite, meaning},
 };
 
@@ -132,11 +132,6 @@ const EVERY: &str = "*";
 
 fn derive(paths: &[String]) -> String {
     format!("#[derive({})]", paths.join(", "))
-}
-
-/// Whether a path that is derived is the standard library's `Default`, which no enumeration can have.
-pub(crate) fn is_default(path: &str) -> bool {
-    matches!(path.trim_start_matches("::"), "Default" | "std::default::Default" | "core::default::Default")
 }
 
 /// Asked for by name, a `Default` of an enumeration is an error; asked for everywhere it is for the

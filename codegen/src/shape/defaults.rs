@@ -5,6 +5,11 @@ use crate::{
     shape::{Body, Shapes, TypeDef, TypeRef},
 };
 
+/// Whether a path that is derived is the standard library's `Default`, which no enumeration can have.
+pub(crate) fn is_default(path: &str) -> bool {
+    matches!(path.trim_start_matches("::"), "Default" | "std::default::Default" | "core::default::Default")
+}
+
 /// The answer for each type of a contract.
 #[derive(Debug)]
 pub(crate) struct Defaults {
