@@ -216,19 +216,4 @@ mod tests {
             ["a build script's generator", "a command without other generators"]
         );
     }
-
-    /// What is told of the schedules of faults is what is run.
-    #[test]
-    fn schedules_are_as_many_as_is_told() {
-        let root = crate::repository::root().expect("the tests run in the repository");
-        for (path, told) in [
-            (".ci/run", "\nSCHEDULES=10000 cargo test "),
-            (".github/workflows/ci.yml", "SCHEDULES: \"10000\""),
-            ("README.md", "\n10,000 random schedules of faults "),
-            ("CONTRIBUTING.md", " 10,000 in CI, "),
-        ] {
-            let text = std::fs::read_to_string(root.join(path)).expect("a text file");
-            assert!(text.contains(told), "{path} does not say {told:?}");
-        }
-    }
 }
