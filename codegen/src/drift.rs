@@ -23,6 +23,7 @@
 //! ```
 
 mod annotations;
+mod answers;
 mod arrays;
 mod conditions;
 mod discriminators;

@@ -9,6 +9,7 @@ use contract_runtime::Json;
 
 use super::{
     Change, Level, Options, Spot, Version,
+    answers::Answers,
     flat::Flat,
     identity::Identity,
     places::{Places, Spots},
@@ -121,12 +122,12 @@ impl Facet {
 }
 
 /// What a comparison within another one is to tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Question {
     /// Whether there is a difference, words aside.
     Differs,
-    /// Whether readers break.
-    Breaks,
+    /// Whether readers break, where proofs may show that they do not.
+    Breaks { proofs: bool },
 }
 
 /// A question, and whether its answer is known to be yes.
@@ -145,7 +146,8 @@ struct Found {
     proofs: (bool, bool),
 }
 
-type Ids = Vec<SchemaId>;
+/// Two lists of schemas, in order, and how and where their values are used.
+type Compared = (Vec<SchemaId>, Vec<SchemaId>, Use, Types);
 type Key = (&'static str, Option<Spot>, Option<Spot>, String);
 
 /// A comparison under way.
@@ -153,19 +155,16 @@ pub(super) struct Comparer<'g> {
     pub(super) old: &'g Version,
     pub(super) new: &'g Version,
     pub(super) options: Options,
-    /// Shared with the comparisons within this one: tables are built once.
-    pub(super) prover: Rc<Prover<'g>>,
-    pub(super) identity: Rc<Identity>,
+    pub(super) prover: Prover<'g>,
+    pub(super) identity: Identity,
     found: Vec<Found>,
     index: HashMap<Key, usize>,
     /// The pairs that were compared.
-    pairs: HashMap<(Ids, Ids, Use, Types), usize>,
+    pairs: HashMap<Compared, usize>,
     ways: Ways,
-    /// Pairs that were only asked about; equal until shown otherwise.
-    asked: HashMap<(Ids, Ids), bool>,
-    /// Those that were found equal, in the order in which that was found.
-    order: Vec<(Ids, Ids)>,
-    /// For a comparison that only asks.
+    /// What was only asked about pairs.
+    answers: Answers<(Question, Compared)>,
+    /// While a comparison only asks.
     asking: Option<Asking>,
     places: Places<'g>,
     /// Security schemes that only got another name.
@@ -179,30 +178,17 @@ impl<'g> Comparer<'g> {
         grounds: &'g Grounds<'g>,
         options: &Options,
     ) -> Self {
-        let prover = Rc::new(Prover::new(&old.graph, &new.graph, grounds));
-        let identity = Rc::new(Identity::of(&old.graph, &new.graph));
-        Self::with(old, new, prover, identity, options)
-    }
-
-    fn with(
-        old: &'g Version,
-        new: &'g Version,
-        prover: Rc<Prover<'g>>,
-        identity: Rc<Identity>,
-        options: &Options,
-    ) -> Self {
         Self {
             old,
             new,
             options: *options,
-            prover,
-            identity,
+            prover: Prover::new(&old.graph, &new.graph, grounds),
+            identity: Identity::of(&old.graph, &new.graph),
             found: Vec::new(),
             index: HashMap::new(),
             pairs: HashMap::new(),
             ways: Ways::default(),
-            asked: HashMap::new(),
-            order: Vec::new(),
+            answers: Answers::default(),
             asking: None,
             places: Places::new(old, new),
             schemes: BTreeMap::new(),
@@ -230,6 +216,21 @@ impl<'g> Comparer<'g> {
             return;
         }
         let key = (sorted(old), sorted(new), at.usage, at.within);
+        if let Some(Asking { question, .. }) = self.asking {
+            let key = (question, key);
+            let known = self.answers.begin(&key);
+            if known.is_none() {
+                // Whoever only asks reads no words.
+                self.each(old, new, &Subject { path: String::new(), ..at.clone() });
+            }
+            if let Some(asking) = &mut self.asking {
+                asking.yes |= known == Some(true);
+                if known.is_none() {
+                    self.answers.end(key, asking.yes);
+                }
+            }
+            return;
+        }
         let way = self.way(at);
         if let Some(node) = self.pairs.get(&key) {
             self.ways.step(*node, way);
@@ -238,7 +239,11 @@ impl<'g> Comparer<'g> {
         let node = self.ways.node();
         self.ways.step(node, way);
         self.pairs.insert(key, node);
-        let at = &Subject { node: Some(node), path: String::new(), ..at.clone() };
+        self.each(old, new, &Subject { node: Some(node), path: String::new(), ..at.clone() });
+    }
+
+    /// Compares a pair that was not compared before.
+    fn each(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject) {
         if let ([before], [after]) = (old, new)
             && at.within == Types::ALL
             && let Some(steps) = self.steps(*before, *after)
@@ -297,46 +302,23 @@ impl<'g> Comparer<'g> {
 
     /// Whether two lists of schemas say the same, words aside.
     pub(super) fn same(&mut self, old: &[SchemaId], new: &[SchemaId]) -> bool {
-        if self.identity.same(old, new) {
-            return true;
-        }
-        let key = (sorted(old), sorted(new));
-        if let Some(known) = self.asked.get(&key) {
-            return *known;
-        }
-        let before = self.order.len();
-        self.asked.insert(key.clone(), true);
         let options = Options { within_major: false, proofs: false };
-        let same = !self.ask(Question::Differs, old, new, &options);
-        if !same {
-            // What was the same only as long as these were has to be asked again.
-            for known in self.order.split_off(before) {
-                self.asked.remove(&known);
-            }
-        }
-        self.asked.insert(key.clone(), same);
-        if same {
-            self.order.push(key);
-        }
-        same
+        !self.ask(Question::Differs, old, new, options)
     }
 
     /// Whether who reads what the old schemas say can read what the new ones say.
     pub(super) fn reads(&mut self, old: &[SchemaId], new: &[SchemaId]) -> bool {
         let options = Options { within_major: false, ..self.options };
-        self.identity.same(old, new) || !self.ask(Question::Breaks, old, new, &options)
+        !self.ask(Question::Breaks { proofs: options.proofs }, old, new, options)
     }
 
     /// Compares within this comparison, as far as it takes to answer.
-    fn ask(&mut self, question: Question, old: &[SchemaId], new: &[SchemaId], options: &Options) -> bool {
-        let (prover, identity) = (Rc::clone(&self.prover), Rc::clone(&self.identity));
-        let mut inner = Self::with(self.old, self.new, prover, identity, options);
-        inner.asking = Some(Asking { question, yes: false });
-        inner.asked = std::mem::take(&mut self.asked);
-        inner.order = std::mem::take(&mut self.order);
-        inner.pair(old, new, &Subject::new("", Use::Read));
-        (self.asked, self.order) = (inner.asked, inner.order);
-        inner.asking.is_some_and(|asking| asking.yes)
+    fn ask(&mut self, question: Question, old: &[SchemaId], new: &[SchemaId], options: Options) -> bool {
+        let asking = self.asking.replace(Asking { question, yes: false });
+        let options = std::mem::replace(&mut self.options, options);
+        self.pair(old, new, &Subject::new("", Use::Read));
+        self.options = options;
+        std::mem::replace(&mut self.asking, asking).is_some_and(|asking| asking.yes)
     }
 
     /// A change that concerns whoever calls: both levels of the rule count.
@@ -484,7 +466,7 @@ impl<'g> Comparer<'g> {
         if let Some(asking) = &mut self.asking {
             asking.yes |= match asking.question {
                 Question::Differs => rule.readers.max(rule.writers) > Level::Same,
-                Question::Breaks => readers == Level::Breaking,
+                Question::Breaks { .. } => readers == Level::Breaking,
             };
             return;
         }
@@ -582,24 +564,4 @@ fn sorted(ids: &[SchemaId]) -> Vec<SchemaId> {
     ids.sort_unstable();
     ids.dedup();
     ids
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-    use super::*;
-
-    /// Comparisons within one, of which branches of unions give many, ask its tables.
-    #[test]
-    fn tables_are_built_once() {
-        let version = |text| Version::from_texts(&[("a.json", "", text)]).unwrap();
-        let (old, new) = (version(r#"{"enum": ["a", 1]}"#), version(r#"{"type": "string"}"#));
-        let grounds = Grounds::default();
-        let mut comparer = Comparer::new(&old, &new, &grounds, &Options::default());
-        let root = |version: &Version| version.graph.ids().take(1).collect::<Vec<_>>();
-        assert!(!comparer.prover.has_tables());
-        assert!(!comparer.same(&root(&old), &root(&new)));
-        assert!(comparer.prover.has_tables(), "built by a comparison for itself alone");
-    }
 }

@@ -4,7 +4,6 @@ use std::{
     cmp::Reverse,
     collections::{BTreeSet, HashMap},
     hash::Hash,
-    rc::Rc,
 };
 
 use super::{
@@ -64,7 +63,7 @@ impl<'g> Comparer<'g> {
             |after| Some(new.graph.schema(after).origin.clone()),
         );
         let pairs = names.pairs.len();
-        let identity = Rc::clone(&self.identity);
+        let identity = &self.identity;
         let telling = |graph: &'g Graph, id: SchemaId| Flat::of(graph, &[id]).says_something();
         names.pair(
             |before| identity.class(Side::Old, before).filter(|_| telling(&old.graph, before)),

@@ -114,12 +114,6 @@ impl<'g> Prover<'g> {
         }
     }
 
-    /// Whether somebody asked the tables of both sides.
-    #[cfg(test)]
-    pub(super) fn has_tables(&self) -> bool {
-        self.old_tables.tables.get().is_some() && self.new_tables.tables.get().is_some()
-    }
-
     const fn graph(&self, side: Side) -> &'g Graph {
         match side {
             Side::Old => self.old,

@@ -36,39 +36,36 @@ impl Writer<'_> {
     /// Whether a document of some schemas would hold so few that it is worth a proof. `large` has
     /// schemas that are known to reach too many.
     pub(crate) fn is_worth_it(&self, ids: &[SchemaId], large: &mut BTreeSet<SchemaId>) -> bool {
-        let mut waiting: Vec<SchemaId> = ids.to_vec();
-        let mut seen: BTreeSet<SchemaId> = waiting.iter().copied().collect();
-        while let Some(id) = waiting.pop() {
-            if seen.len() > LIMIT || large.contains(&id) {
-                if let [one] = ids {
-                    large.insert(*one);
-                }
-                return false;
-            }
-            waiting.extend(self.graph.schema(id).children().filter(|child| seen.insert(*child)));
+        let worth = self.reached(ids, |id| large.contains(&id)).is_some();
+        if let ([one], false) = (ids, worth) {
+            large.insert(*one);
         }
-        true
+        worth
     }
 
     fn finish(&self, mut root: Value, ids: &[SchemaId]) -> Option<Value> {
-        let mut definitions = Map::new();
-        let mut waiting: Vec<SchemaId> = ids.to_vec();
-        let mut seen: BTreeSet<SchemaId> = waiting.iter().copied().collect();
-        while let Some(id) = waiting.pop() {
-            if definitions.len() > LIMIT {
-                return None;
-            }
-            definitions.insert(self.name(id), self.schema(id)?);
-            for child in self.graph.schema(id).children() {
-                if seen.insert(child) {
-                    waiting.push(child);
-                }
-            }
-        }
+        // Counted before anything is written: what reaches too much is asked for often.
+        let reached = self.reached(ids, |_| false)?;
+        let written = |id: SchemaId| Some((self.name(id), self.schema(id)?));
+        let definitions: Map<String, Value> = reached.into_iter().map(written).collect::<Option<_>>()?;
         let members = root.as_object_mut()?;
         members.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
         members.insert("$defs".to_owned(), Value::Object(definitions));
         Some(root)
+    }
+
+    /// All that some schemas reach, and they; `None` when that is too much for a proof, or holds one
+    /// that is known to reach too much.
+    fn reached(&self, ids: &[SchemaId], large: impl Fn(SchemaId) -> bool) -> Option<BTreeSet<SchemaId>> {
+        let mut waiting: Vec<SchemaId> = ids.to_vec();
+        let mut seen: BTreeSet<SchemaId> = waiting.iter().copied().collect();
+        while let Some(id) = waiting.pop() {
+            if seen.len() > LIMIT || large(id) {
+                return None;
+            }
+            waiting.extend(self.graph.schema(id).children().filter(|child| seen.insert(*child)));
+        }
+        Some(seen)
     }
 
     fn name(&self, id: SchemaId) -> String {

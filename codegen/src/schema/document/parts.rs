@@ -20,7 +20,10 @@ impl Writer<'_> {
             written.retain(|key, _| keywords.iter().any(|keyword| keyword.name() == key));
             if !written.is_empty() {
                 all.push(Value::Object(written));
-                reached.insert(*id);
+                // What other keywords hold is not asked for, and may be too much for a proof.
+                let held =
+                    self.graph.schema(*id).keywords().filter(|(keyword, _)| keywords.contains(keyword));
+                reached.extend(held.flat_map(|(_, value)| value.schemas().collect::<Vec<_>>()));
             }
         }
         if all.is_empty() {
