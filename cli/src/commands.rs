@@ -189,6 +189,8 @@ impl App {
             return Ok(replica);
         }
         let replica = Replica::new(SqliteReplica::open(&self.config.folders.cache)?);
+        // What grows too old while the command runs is not shown either.
+        let replica = replica.with_clocks(&self.environment);
         replica.expire(self.now())?;
         Ok(self.replica.get_or_init(|| replica))
     }

@@ -24,9 +24,10 @@ use crate::{
     whose::{Belongs, Whose},
 };
 
-/// A wait is handed to the next process for no longer than this: the longest that the exchange asks for is until
-/// the next day begins (LIM-19). What somebody else in its place asks for beyond it ends with the process.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// A wait is handed to the next process for no longer than this: no connection lasts longer (LIM-08). The longest that
+/// the exchange asks for is until the next day begins (LIM-19), but nobody is asked earlier than they said (CLI-02); what
+/// is longer than this ends with the process.
+const LONGEST: Duration = Duration::from_secs(90 * 86_400);
 /// What other processes are told meanwhile is heard before a request leaves, unless it was no longer ago than this.
 const PAUSE: Duration = Duration::from_secs(1);
 /// So many waits are handed on: there are as many as codes that hold something back, and no server makes more.
@@ -409,15 +410,18 @@ mod tests {
         assert_eq!(held(&late, WRITE, at(0, earlier + 61)), 0);
     }
 
-    /// LIM-19: until the next day is the longest that is handed on; what nobody can have written holds nothing back.
+    /// CLI-02, LIM-08: days are waited for over processes too, up to as long as a connection lasts; what nobody can have
+    /// written holds nothing back.
     #[test]
-    fn nothing_is_handed_on_for_longer_than_a_day() {
+    fn nothing_is_handed_on_for_longer_than_a_connection_lasts() {
         let day = 24 * 3600;
-        assert_eq!(held(&saved(Scope::Writes, None, 400 * day), WRITE, at(0, NOW)), day);
-        assert_eq!(held(&saved(Scope::Writes, None, 400 * day), WRITE, at(0, NOW + day + 1)), 0);
+        let week = saved(Scope::Everything, None, 7 * day);
+        assert_eq!((held(&week, READ, at(0, NOW)), held(&week, READ, at(0, NOW + 6 * day))), (7 * day, day));
+        assert_eq!(held(&saved(Scope::Writes, None, 400 * day), WRITE, at(0, NOW)), 90 * day);
+        assert_eq!(held(&saved(Scope::Writes, None, 400 * day), WRITE, at(0, NOW + 90 * day + 1)), 0);
         let gates = Gates::default();
         gates.asked(Scope::Everything, None, None, Duration::MAX);
-        assert_eq!(held(&gates.save(at(1, NOW)), READ, at(0, NOW)), day);
+        assert_eq!(held(&gates.save(at(1, NOW)), READ, at(0, NOW)), 90 * day);
         for (noted, until) in
             [(0, u64::MAX), (NOW * 1000, u64::MAX), (u64::MAX, u64::MAX), (u64::MAX, 0), (0, NOW)]
         {

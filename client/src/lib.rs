@@ -71,7 +71,7 @@
 //!   `[secret]`, and errors, `Debug` and spans hold none of them, nor a query or a body.
 //! * It signs nobody in by itself, and asks for a code neither by a timer nor in a loop (CLI-03).
 //! * It sends no write again under another key unless somebody says so, and no proof twice (GW-12).
-//! * It asks no server earlier than that server said, not even from the next process (for up to a day, where there is
+//! * It asks no server earlier than that server said, not even from the next process (for up to 90 days, where there is
 //!   a [folder](SessionBuilder::state_folder) for its state), and follows no redirection.
 //! * It keeps no secret in a place that nobody chose, and nothing of the organisation's longer than 7 days (OST-14).
 

@@ -14,6 +14,7 @@ mod text;
 mod unions;
 mod values;
 
+pub(crate) use build::ENUM_LIMIT;
 pub use build::shape;
 pub(crate) use defaults::{Defaults, is_default};
 pub use text::text;

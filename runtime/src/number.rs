@@ -72,15 +72,21 @@ impl Number {
         Self(Repr::Small { digits, scale })
     }
 
-    /// A number of any length from a text in the program, for generated tables.
+    /// A number of any length from a text in the program, for generated tables. What is not in
+    /// the program goes through [`parse`](Self::parse).
     ///
-    /// The text must be a JSON number. This is not checked: another text is kept as it
-    /// is, its value is unspecified and it fails to serialise.
+    /// # Panics
+    /// When the text is no JSON number, which the compiler says of one in a constant:
+    ///
+    /// ```compile_fail,E0080
+    /// const LIMIT: contract_runtime::Number = contract_runtime::Number::literal("one");
+    /// ```
     #[must_use]
     pub const fn literal(text: &'static str) -> Self {
         match scan(text.as_bytes()) {
             Some(Scan::Small { digits, scale }) => Self(Repr::Small { digits, scale }),
-            _ => Self(Repr::Text(Cow::Borrowed(text))),
+            Some(Scan::Long) => Self(Repr::Text(Cow::Borrowed(text))),
+            None => panic!("a literal that is no JSON number"),
         }
     }
 

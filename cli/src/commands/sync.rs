@@ -290,6 +290,7 @@ mod tests {
     use exchange_client::{
         Identity, Patience, Place, Replica, Settings,
         outbox::{NewRow, OutboxStore as _},
+        replica::{Commit, check},
         testkit::{Reply, START, ScriptedServer, Seen, VirtualEnvironment, signed_in},
     };
     use expect_test::expect;
@@ -388,6 +389,24 @@ mod tests {
             assert!(ended.is_err(), "nothing ends it");
             assert_eq!(holds(state, "a note of the organisation"), is_kept, "after {minutes} minutes");
             assert_eq!(store.row(number).await.unwrap().is_some(), is_kept);
+        }
+    }
+
+    /// OST-14, LIM-38: what is of the organisation is not shown any more when it is seven days old, also by a command that
+    /// began before that.
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_shown_that_grew_too_old_meanwhile() {
+        let (home, machine) = (tempfile::tempdir().unwrap(), VirtualEnvironment::new(1));
+        let app = program(&home, &machine);
+        let replica = app.replica().unwrap();
+        let mut commit = Commit::of(Area::OrgStock, 0, check::kept(1, 1, "one"));
+        commit.kept.since = Some(START);
+        commit.upserts.push(check::row("1", Some("a"), None));
+        replica.store().commit(&commit).unwrap();
+        let (week, second) = (Duration::from_secs(7 * 86_400), Duration::from_secs(1));
+        for (passing, left) in [(week - second, 1), (second, 0)] {
+            machine.suspend(passing);
+            assert_eq!(replica.count(Area::OrgStock).unwrap(), left);
         }
     }
 

@@ -99,6 +99,20 @@ fn package(text: &str, formats: &[(&str, &str)]) -> std::collections::BTreeMap<S
     project.emit(contract).unwrap().files.0
 }
 
+/// A list that is too long for an enumeration is text.
+#[test]
+fn names_of_what_becomes_no_variants() {
+    let said = |count: usize| {
+        let list =
+            |letter: &str| (0..count).map(|at| format!("\"{letter}{at}\"")).collect::<Vec<_>>().join(",");
+        let text = format!("{{\"enum\":[{}],\"x-enum-varnames\":[{}]}}", list("v"), list("N"));
+        let sources = Sources::from_texts(&[("input.json", "", text.as_str())]).unwrap();
+        places(&Project::default().understand(sources).unwrap().diagnostics)
+    };
+    assert!(said(1000).is_empty());
+    assert_eq!(said(1001), ["ignored input.json:1:1"]);
+}
+
 /// A static that nobody uses would be a warning in everybody's build.
 #[test]
 fn schemas_are_published_where_there_are_types() {

@@ -9,6 +9,7 @@ use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, Schema, SchemaId, values::WORDS},
+    shape::ENUM_LIMIT,
 };
 
 /// Swagger's word for what OpenAPI 3.0 calls `nullable`.
@@ -81,9 +82,16 @@ fn fault(schema: &Schema, name: &str, words: &Json) -> Option<(String, &'static 
         Json::Object(_) => None,
         _ => return Some((format!("`{name}` must be a list of texts, and is passed over"), EACH)),
     };
-    if !values.iter().any(|value| value.as_str().is_some()) {
+    let texts = values.iter().filter(|value| value.as_str().is_some()).count();
+    if texts == 0 {
         let message = format!("`{name}` has no variants to name, and is passed over");
         return Some((message, "only texts become variants; say in `description` what the values mean"));
+    }
+    if texts > ENUM_LIMIT {
+        let message = format!(
+            "`{name}` is passed over: {texts} values are more than the {ENUM_LIMIT} that become variants"
+        );
+        return Some((message, "so long a list is checked text; say in `description` what the values mean"));
     }
     let list = list?;
     if schema.worded(list).is_none() {

@@ -325,8 +325,13 @@ fn framed(item: &Item, items: &[Json]) -> Bytes {
             },
             ItemForm::Json | ItemForm::Text => Outgoing { data: &text, ..Outgoing::default() },
         };
+        let has_data = item.form != ItemForm::Event || value.pointer("/data").is_some();
         // What has no place in an event is left out.
-        let _ = sequence::write(item.framing, &outgoing, &mut out);
+        let _ = if has_data || item.framing != Framing::Events {
+            sequence::write(item.framing, &outgoing, &mut out)
+        } else {
+            sequence::write_fields(&outgoing, &mut out)
+        };
     }
     Bytes::from(out)
 }

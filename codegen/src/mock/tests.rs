@@ -422,6 +422,7 @@ fn streams_are_some_items_and_end() {
 paths:
   /events: { get: { responses: { '200': { description: '', content: { text/event-stream: { itemSchema: { type: object, required: [data], properties: { event: { const: tick }, data: { type: string }, id: { type: string } } } } } } } } }
   /told: { get: { responses: { '200': { description: '', content: { text/event-stream: { schema: { type: string }, example: 'data: hi' } } } } } }
+  /pings: { get: { responses: { '200': { description: '', content: { text/event-stream: { itemSchema: { type: object, properties: { event: { type: string }, data: { type: string }, id: { type: string } } }, example: [{ event: ping, id: '7' }, { data: '' }] } } } } } }
   /lines: { get: { responses: { '200': { description: '', content: { application/x-ndjson: { itemSchema: { type: integer, minimum: 5 } } } } } } }
   /listed: { get: { responses: { '200': { description: '', content: { application/jsonl: { itemSchema: { type: integer }, example: [1, 2] } } } } } }
   /records: { get: { responses: { '200': { description: '', content: { application/json-seq: { itemSchema: { type: boolean } } } } } } }
@@ -435,6 +436,8 @@ paths:
     assert_eq!(events.matches("event: tick\n").count(), 3, "{events}");
     assert!(events.contains("data: ") && events.ends_with("\n\n"), "{events}");
     assert_eq!(text("/told"), "data: hi\n\n");
+    // WHATWG HTML, 9.2.6: with an empty `data` it is an event, and without `data` none.
+    assert_eq!(text("/pings"), "event: ping\nid: 7\n\ndata: \n\n");
     let lines = text("/lines");
     assert_eq!(lines.lines().count(), 3);
     assert!(lines.lines().all(|line| line.parse::<i64>().is_ok_and(|each| each >= 5)), "{lines}");

@@ -78,7 +78,7 @@ pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shape
 
 /// The most variants of an enumeration; a longer list is text that is checked. The compiler compares
 /// every arm of a `match`, derived ones too, with every other: 10,000 take it 2.7 GB.
-const ENUM_LIMIT: usize = 1000;
+pub(crate) const ENUM_LIMIT: usize = 1000;
 
 pub(super) struct Shaper<'a> {
     pub(super) graph: &'a Graph,

@@ -1,7 +1,9 @@
 //! What a server answers, as it comes: items one by one, documents in lines, bytes where they may go.
 
 use std::{
-    fs, io,
+    fs,
+    hash::{BuildHasher as _, RandomState},
+    io,
     io::Write,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -236,21 +238,92 @@ async fn copy(mut body: ByteStream, output: &mut dyn Write) -> Result<(), Failur
     Ok(print::whole(output, b"")?)
 }
 
-/// Bytes as they come into a file, which is there when all of them are.
+/// Bytes as they come into a file, which is there when all of them are: those of one answer, whoever else writes it
+/// meanwhile.
 async fn keep(body: ByteStream, file: &Path) -> Result<(), Failure> {
     let of_file = |error: io::Error| Failure::failed(format!("{}: {error}", file.display()));
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    let part = file.with_file_name(name);
-    let mut output = fs::File::create(&part).map_err(of_file)?;
-    let kept = copy(body, &mut output).await;
+    let path = beside(file);
+    let mut output = fs::File::create_new(&path).map_err(of_file)?;
+    let part = Part(path);
+    copy(body, &mut output).await?;
     drop(output);
-    match kept {
-        Ok(()) => fs::rename(&part, file).map_err(of_file),
-        Err(failure) => {
-            // What is left of it is no answer.
-            let _ = fs::remove_file(&part);
-            Err(failure)
+    fs::rename(&part.0, file).map_err(of_file)
+}
+
+/// A name that nobody else has at the moment.
+fn beside(file: &Path) -> PathBuf {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{:016x}.part", RandomState::new().hash_one(file)));
+    file.with_file_name(name)
+}
+
+/// What was written so far. It goes, unless it took its place: what is left of it is no answer.
+struct Part(PathBuf);
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::VecDeque,
+        pin::{Pin, pin},
+        task::{Context, Poll, Waker},
+    };
+
+    use bytes::Bytes;
+    use futures_core::Stream;
+
+    use super::*;
+    use crate::transport::TransportError;
+
+    /// Pieces of a body; nothing is one that is waited for.
+    struct Pieces(VecDeque<Option<&'static str>>);
+
+    impl Stream for Pieces {
+        type Item = Result<Bytes, TransportError>;
+
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            match self.0.pop_front() {
+                Some(Some(piece)) => Poll::Ready(Some(Ok(Bytes::from(piece)))),
+                Some(None) => Poll::Pending,
+                None => Poll::Ready(None),
+            }
         }
+    }
+
+    fn body(pieces: &[Option<&'static str>]) -> ByteStream {
+        ByteStream::new(Pieces(pieces.iter().copied().collect()))
+    }
+
+    #[test]
+    fn a_file_is_one_answer_and_nothing_lies_beside_it() {
+        let folder = std::env::temp_dir().join(format!("contract-runtime-cli-keep-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let file = folder.join("answer");
+        let count = || fs::read_dir(&folder).unwrap().count();
+        let mut context = Context::from_waker(Waker::noop());
+        // Another process writes the same file from its beginning to its end meanwhile.
+        let mut slow = pin!(keep(body(&[Some("one, "), None, Some("whole")]), &file));
+        assert!(slow.as_mut().poll(&mut context).is_pending());
+        let quick = pin!(keep(body(&[Some("another")]), &file)).poll(&mut context);
+        assert!(matches!(quick, Poll::Ready(Ok(()))));
+        assert_eq!(fs::read(&file).unwrap(), b"another");
+        assert!(matches!(slow.as_mut().poll(&mut context), Poll::Ready(Ok(()))));
+        assert_eq!((fs::read(&file).unwrap(), count()), (b"one, whole".to_vec(), 1));
+        // One that is broken off, and one that cannot take its place.
+        let mut dropped = Box::pin(keep(body(&[Some("half"), None]), &file));
+        assert!(dropped.as_mut().poll(&mut context).is_pending());
+        assert_eq!(count(), 2);
+        drop(dropped);
+        let taken = folder.join("taken");
+        fs::create_dir(&taken).unwrap();
+        let refused = pin!(keep(body(&[Some("a")]), &taken)).poll(&mut context);
+        assert!(matches!(refused, Poll::Ready(Err(_))));
+        assert_eq!((fs::read(&file).unwrap(), count()), (b"one, whole".to_vec(), 2));
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
