@@ -12,8 +12,6 @@ pub(crate) mod structure;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
 use contract_runtime::Json;
 
 use self::accepted::accepted;
@@ -22,7 +20,7 @@ use crate::canonical::Engine;
 use crate::{
     held,
     reading::Reading,
-    schema::{SchemaId, Types},
+    schema::{SchemaId, Types, document::Writer},
     shape::{TypeDef, TypeId, TypeRef},
     stack::deep,
     tables::{Shelves, TableSet},
@@ -69,7 +67,8 @@ pub fn prove(contract: &Reading, mut seen: impl FnMut(usize) + Send) -> Vec<(Typ
     deep(|| {
         let shelves = Shelves::default();
         let tables = contract.tables(&shelves);
-        let (engine, mut seen_before) = (Engine::default(), Seen::default());
+        let engine = Engine::default();
+        let mut seen_before = Seen { writer: Writer::new(&contract.graph, 's'), known: Known::default() };
         let count = contract.shapes.types.len();
         // Of very many types each is tried with fewer instances.
         let places = u32::try_from(PLACES / count.max(1)).unwrap_or(u32::MAX);
@@ -83,10 +82,9 @@ pub fn prove(contract: &Reading, mut seen: impl FnMut(usize) + Send) -> Vec<(Typ
 }
 
 /// What was found out about types before.
-#[derive(Debug, Default)]
-struct Seen {
-    /// Schemas that are not worth a proof.
-    large: BTreeSet<SchemaId>,
+#[derive(Debug)]
+struct Seen<'g> {
+    writer: Writer<'g>,
     known: Known,
 }
 
@@ -114,15 +112,11 @@ fn judge(
     tables: &TableSet<'_>,
     engine: &Engine,
     (id, effort): (TypeId, Effort),
-    seen: &mut Seen,
+    seen: &mut Seen<'_>,
 ) -> Proof {
     let def = contract.shapes.get(id);
-    let worth = source::is_worth_it(contract, def, &mut seen.large);
     let written = |assumed: bool| {
-        if !worth {
-            return None;
-        }
-        let source = source::document(contract, def, assumed)?;
+        let source = source::document(contract, &seen.writer, def, assumed)?;
         Some((accepted(&contract.shapes, id, assumed), source))
     };
     if let Some((wide, narrow)) = written(false)

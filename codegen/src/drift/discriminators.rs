@@ -43,6 +43,35 @@ impl<'g> Comparer<'g> {
             }
             _ => {}
         }
+        self.other_values(pair, was, is);
+    }
+
+    /// Compares what any other value of a tag means, and none (`defaultMapping`, OpenAPI 3.2, 4.25).
+    fn other_values(&mut self, pair: &Pair<'g>, was: &str, is: &str) {
+        let said = |flat: &Flat<'g>| flat.first(|schema| schema.discriminator.as_ref());
+        // That one came or went as a whole, or is about another member, is said as that.
+        let (Some(old), Some(new), true) = (said(&pair.old), said(&pair.new), was == is) else { return };
+        let word = |graph, id| name(graph, id).unwrap_or_else(|| "a form without a name".to_owned());
+        let (rule, message) = match (old.default, new.default) {
+            (Some(before), Some(after)) if !self.is_branch(pair, before, after) => {
+                let (was, now) = (word(pair.old.graph, before), word(pair.new.graph, after));
+                let message = format!("any other value of `{is}`, and none, means {now}, meant {was}");
+                (rules::DISCRIMINATOR_CHANGED, message)
+            }
+            (None, Some(after)) => {
+                let message =
+                    format!("any other value of `{is}`, and none, means {}", word(pair.new.graph, after));
+                (rules::DISCRIMINATOR_VALUE_ADDED, message)
+            }
+            (Some(before), None) => {
+                let was = word(pair.old.graph, before);
+                let message =
+                    format!("any other value of `{is}`, and none, means nothing any more, meant {was}");
+                (rules::DISCRIMINATOR_VALUE_REMOVED, message)
+            }
+            _ => return,
+        };
+        self.note(rule, pair, message);
     }
 
     fn meanings(&mut self, pair: &Pair<'g>, old: &Meanings<'g>, new: &Meanings<'g>) {

@@ -60,6 +60,8 @@ pub(super) struct Prover<'g> {
     old: &'g Graph,
     new: &'g Graph,
     engine: Engine,
+    old_writer: Writer<'g>,
+    new_writer: Writer<'g>,
     wholes: Known<Normal>,
     validators: Known<Validator>,
     programs: Programs,
@@ -106,6 +108,8 @@ impl<'g> Prover<'g> {
             old,
             new,
             engine: Engine::default(),
+            old_writer: Writer::new(old, 'o'),
+            new_writer: Writer::new(new, 'n'),
             wholes: RefCell::default(),
             validators: RefCell::default(),
             programs: Programs::default(),
@@ -131,12 +135,11 @@ impl<'g> Prover<'g> {
         ids.iter().all(|id| tables.is_valid(*id, value))
     }
 
-    fn writer(&self, side: Side) -> Writer<'g> {
-        let prefix = match side {
-            Side::Old => 'o',
-            Side::New => 'n',
-        };
-        Writer { graph: self.graph(side), prefix }
+    const fn writer(&self, side: Side) -> &Writer<'g> {
+        match side {
+            Side::Old => &self.old_writer,
+            Side::New => &self.new_writer,
+        }
     }
 
     /// Whether the texts of one side pass the keywords about texts of the other.
@@ -186,7 +189,7 @@ impl<'g> Prover<'g> {
             return formats::holds(&flat(giving, given), &flat(refusing, refuser)).then_some(Ok(()));
         }
         // What is given has certain types only, and the engine decides a typed barrier more often.
-        let types = Flat::of(self.writer(giving).graph, given).types().and(within);
+        let types = Flat::of(self.graph(giving), given).types().and(within);
         let barrier = self.engine.read(document::typed(barrier, types))?;
         let whole = || self.engine.read(document::typed(self.writer(giving).whole(given)?, within));
         let wholes = &mut *self.wholes.borrow_mut();

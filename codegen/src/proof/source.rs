@@ -1,21 +1,24 @@
 //! The schemas that a type was made for, as one document.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
 use crate::{
     reading::Reading,
-    schema::{Graph, SchemaId, Types, document::Writer},
+    schema::{Graph, Types, document::Writer},
     shape::TypeDef,
     together::{Conj, Facts},
 };
 
-/// What the schemas of a type say together; `None` when an engine could misread it.
+/// What the schemas of a type say together; `None` when that is not worth a proof, or an engine could
+/// misread it.
 ///
 /// `assumed` writes out what `implied-objects` reads between the lines.
-pub(super) fn document(contract: &Reading, def: &TypeDef, assumed: bool) -> Option<Value> {
-    let writer = writer(contract);
+pub(super) fn document(
+    contract: &Reading,
+    writer: &Writer<'_>,
+    def: &TypeDef,
+    assumed: bool,
+) -> Option<Value> {
     let mut document = writer.whole(&def.conj.ids)?;
     if def.conj.within != Types::ALL {
         document["type"] = names(def.conj.within);
@@ -34,15 +37,6 @@ pub(super) fn document(contract: &Reading, def: &TypeDef, assumed: bool) -> Opti
         }
     }
     Some(document)
-}
-
-/// Whether a document of a type's schemas is worth a proof; `large` has what is known not to be.
-pub(super) fn is_worth_it(contract: &Reading, def: &TypeDef, large: &mut BTreeSet<SchemaId>) -> bool {
-    writer(contract).is_worth_it(&def.conj.ids, large)
-}
-
-fn writer(contract: &Reading) -> Writer<'_> {
-    Writer { graph: &contract.graph, prefix: 's' }
 }
 
 /// The types that keywords imply and no `type` states.

@@ -3,7 +3,7 @@
 #[cfg(feature = "proofs")]
 mod parts;
 
-use std::collections::BTreeSet;
+use std::{cell::RefCell, collections::BTreeSet};
 
 use contract_runtime::{Json, Number};
 use serde_json::{Map, Value, json};
@@ -18,14 +18,21 @@ use super::{
 /// More schemas than this are not worth a proof: the engines grow faster than their input.
 const LIMIT: usize = 300;
 
-/// Writes documents. `prefix` keeps the definitions of two graphs apart.
-#[derive(Clone, Copy, Debug)]
+/// Writes documents.
+#[derive(Debug)]
 pub(crate) struct Writer<'g> {
-    pub(crate) graph: &'g Graph,
-    pub(crate) prefix: char,
+    graph: &'g Graph,
+    prefix: char,
+    /// Schemas that are known to reach too many.
+    large: RefCell<BTreeSet<SchemaId>>,
 }
 
-impl Writer<'_> {
+impl<'g> Writer<'g> {
+    /// `prefix` keeps the definitions of two graphs apart.
+    pub(crate) const fn new(graph: &'g Graph, prefix: char) -> Self {
+        Self { graph, prefix, large: RefCell::new(BTreeSet::new()) }
+    }
+
     /// Everything that the schemas say together; `None` when the engines could misread it.
     pub(crate) fn whole(&self, ids: &[SchemaId]) -> Option<Value> {
         let all: Vec<Value> = ids.iter().map(|id| self.link(*id)).collect();
@@ -33,19 +40,9 @@ impl Writer<'_> {
         self.finish(if all.is_empty() { json!({}) } else { json!({ "allOf": all }) }, ids)
     }
 
-    /// Whether a document of some schemas would hold so few that it is worth a proof. `large` has
-    /// schemas that are known to reach too many.
-    pub(crate) fn is_worth_it(&self, ids: &[SchemaId], large: &mut BTreeSet<SchemaId>) -> bool {
-        let worth = self.reached(ids, |id| large.contains(&id)).is_some();
-        if let ([one], false) = (ids, worth) {
-            large.insert(*one);
-        }
-        worth
-    }
-
     fn finish(&self, mut root: Value, ids: &[SchemaId]) -> Option<Value> {
         // Counted before anything is written: what reaches too much is asked for often.
-        let reached = self.reached(ids, |_| false)?;
+        let reached = self.reached(ids)?;
         let written = |id: SchemaId| Some((self.name(id), self.schema(id)?));
         let definitions: Map<String, Value> = reached.into_iter().map(written).collect::<Option<_>>()?;
         let members = root.as_object_mut()?;
@@ -54,13 +51,19 @@ impl Writer<'_> {
         Some(root)
     }
 
-    /// All that some schemas reach, and they; `None` when that is too much for a proof, or holds one
-    /// that is known to reach too much.
-    fn reached(&self, ids: &[SchemaId], large: impl Fn(SchemaId) -> bool) -> Option<BTreeSet<SchemaId>> {
+    /// All that some schemas reach, and they; `None` when that is too much for a proof.
+    fn reached(&self, ids: &[SchemaId]) -> Option<BTreeSet<SchemaId>> {
+        if ids.len() > 1 {
+            // What one of them reaches is known to the next that asks.
+            ids.iter().try_for_each(|id| self.reached(&[*id]).map(drop))?;
+        }
         let mut waiting: Vec<SchemaId> = ids.to_vec();
         let mut seen: BTreeSet<SchemaId> = waiting.iter().copied().collect();
         while let Some(id) = waiting.pop() {
-            if seen.len() > LIMIT || large(id) {
+            if seen.len() > LIMIT || self.large.borrow().contains(&id) {
+                if let [one] = ids {
+                    self.large.borrow_mut().insert(*one);
+                }
                 return None;
             }
             waiting.extend(self.graph.schema(id).children().filter(|child| seen.insert(*child)));

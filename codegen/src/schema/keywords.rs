@@ -223,6 +223,18 @@ macro_rules! keywords {
                 match self { $(Self::$variant => None::<Value<'_>>$(.or(schema.$field.value()))?,)* }
             }
 
+            /// Those that a schema has, one bit each: most are absent from most, and asking for each of
+            /// them takes longer than what is done with the few that are there.
+            fn present(schema: &Schema) -> u128 {
+                let mut all = 0;
+                $($(
+                    if schema.$field.value().is_some() {
+                        all |= Self::$variant.bit();
+                    }
+                )?)*
+                all
+            }
+
             /// Copies its value from one schema to another.
             pub(crate) fn copy(self, from: &Schema, to: &mut Schema) {
                 match self { $(Self::$variant => { $(to.$field.clone_from(&from.$field);)? })* }
@@ -306,7 +318,23 @@ keywords! {
     "example" Example Nothing OpenApi CORE Annotation;
 }
 
+/// Those that apply schemas.
+const APPLYING: u128 = {
+    let (mut all, mut at) = (0, 0);
+    while at < Keyword::ALL.len() {
+        if Keyword::ALL[at].role().applies() {
+            all |= Keyword::ALL[at].bit();
+        }
+        at += 1;
+    }
+    all
+};
+
 impl Keyword {
+    const fn bit(self) -> u128 {
+        1 << self as u32
+    }
+
     /// Whether draft-04 did not have it. Annotations cost nobody anything.
     pub(crate) const fn is_late(self) -> bool {
         matches!(
@@ -335,7 +363,16 @@ impl Keyword {
 impl Schema {
     /// The keywords that are there, with their values.
     pub(crate) fn keywords(&self) -> impl Iterator<Item = (Keyword, Value<'_>)> {
-        Keyword::ALL.iter().filter_map(|keyword| Some((*keyword, keyword.value(self)?)))
+        self.among(u128::MAX)
+    }
+
+    fn among(&self, keywords: u128) -> impl Iterator<Item = (Keyword, Value<'_>)> {
+        let mut left = Keyword::present(self) & keywords;
+        std::iter::from_fn(move || {
+            let next = Keyword::ALL.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some((*next, next.value(self)?))
+        })
     }
 
     /// Whether nothing but these keywords can make a value invalid. `then` and `else` say
@@ -362,8 +399,7 @@ impl Schema {
 
     /// Every schema that it applies, in place or below.
     pub fn children(&self) -> impl Iterator<Item = SchemaId> {
-        let applied = self.keywords().filter(|(keyword, _)| keyword.role().applies());
-        applied.flat_map(|(_, value)| value.schemas())
+        self.among(APPLYING).flat_map(|(_, value)| value.schemas())
     }
 
     /// The same place with some of its keywords alone.

@@ -593,6 +593,17 @@ fn what_the_values_of_a_discriminator_mean_is_compared() {
     assert_eq!(words(&pets(&by("kind", "")), &pets(&by("kind", r#""Dog":"Dog","Cat":"Cat""#))), []);
     let renamed = words(&pets(&by("kind", "")), &text(["Hound", "Cat"], &by("kind", "")));
     assert!(renamed.contains(&removed), "{renamed:?}");
+    // What any other value means, and none (3.2).
+    let other = |default: &str| {
+        let by = by("kind", &format!("{dog}{cat}")).replace("}}", &format!("}}{default}}}"));
+        pets(&by).replace("3.1.0", "3.2.0")
+    };
+    let (none, to_dog, to_cat) =
+        (other(""), other(r#","defaultMapping":"Dog""#), other(r#","defaultMapping":"Cat""#));
+    assert_eq!(words(&none, &to_dog), [value]);
+    assert_eq!(words(&to_dog, &none), [removed]);
+    assert_eq!(words(&to_dog, &to_cat), [changed]);
+    assert_eq!(words(&to_dog, &other(r##","defaultMapping":"#/components/schemas/Dog""##)), []);
 }
 
 /// Where constants of the branches tell them apart, nobody asks the `discriminator`.
