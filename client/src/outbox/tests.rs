@@ -3,6 +3,7 @@
 mod kept;
 mod links;
 mod model;
+mod quota;
 mod whose;
 
 use std::time::Duration;
