@@ -362,7 +362,7 @@ impl App {
             };
             for number in gone.iter().filter(|_| own.as_ref() == Some(&owner)) {
                 output.warn(format!(
-                    "change {number} of org-stock was decided more than seven days ago, and nobody read what became of it: \
+                    "change {number} of org-stock was decided seven days ago, and nobody read what became of it: \
                      it is not kept any longer"
                 ));
             }

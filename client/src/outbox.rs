@@ -65,8 +65,8 @@ pub struct Policy {
     /// earlier says nothing.
     pub quiet: Duration,
     /// How long decided sets on org stock are kept that nobody forgot before, whether anybody was told of them or not:
-    /// they hold internal data of the organisation, which is kept 7 days at most (OST-14). Those of other areas are
-    /// kept until they are forgotten.
+    /// they hold internal data of the organisation, which is kept 7 days at most (OST-14). They are looked for every
+    /// hour, and so it is 7 days less two hours. Those of other areas are kept until they are forgotten.
     pub keep_decided: Duration,
     /// How long a process that does not say otherwise is believed to be sending.
     pub lease: Duration,
@@ -85,7 +85,7 @@ impl Default for Policy {
             resends: 3,
             key_memory: Duration::from_secs(23 * 3600),
             quiet: Duration::from_secs(60),
-            keep_decided: Duration::from_secs(7 * 86_400),
+            keep_decided: Duration::from_secs(7 * 86_400 - 2 * 3600),
             lease: Duration::from_secs(120),
             look: Duration::from_secs(60),
             backoff: Backoff::default(),

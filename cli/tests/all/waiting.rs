@@ -263,7 +263,7 @@ async fn what_nobody_read_waits_for_who_does() {
     // Whatever comes next, a list too.
     let told = desk.run(&["stock", "list", "rifle"]).await;
     assert_eq!(told.code, 0);
-    let gone = "note: change 3 of org-stock was decided more than seven days ago, and nobody read what became of it: it is not \
+    let gone = "note: change 3 of org-stock was decided seven days ago, and nobody read what became of it: it is not \
                 kept any longer";
     assert_eq!(told.err.lines().next(), Some(gone));
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));

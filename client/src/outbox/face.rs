@@ -39,7 +39,7 @@ pub struct Contents {
 
 /// Forgets what was decided about stock of the organisation and is kept for as long as it may be (OST-14), whether
 /// anybody was told of it or not, and says which sets that were. An [`Outbox`] does so by itself while it sends. A
-/// program that opened its store to look at it, or not to send, calls this: at start, and by timer while it stays.
+/// program that opened its store to look at it, or not to send, calls this: at start, and every hour while it stays.
 ///
 /// # Errors
 /// `Storage`: then it is to be called again.
