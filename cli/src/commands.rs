@@ -30,7 +30,7 @@ use exchange_client::{
         runtime::{moment, operation::Operation},
         types::{Blueprint, BlueprintOp, OrgStockLot, OrgStockOp, Ship, ShipOp, StockLot, StockOp},
     },
-    outbox::{self as outbox_client, Contents, Entry, Outbox, Policy, Unreadable},
+    outbox::{self as outbox_client, Contents, Entry, Outbox, Policy, State, Unreadable},
 };
 use exchange_client_keyring::PlatformStore;
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
@@ -313,11 +313,21 @@ impl App {
         Ok(Some(Outbox::new(core, self.outbox_store()?, environment, owner, policy)?))
     }
 
-    /// What is in it, and what of that this version cannot read.
-    async fn changes_here(&self) -> Result<(Vec<Entry>, Vec<Unreadable>), Failure> {
-        let Some(outbox) = self.outbox_here().await? else { return Ok((Vec::new(), Vec::new())) };
-        let Contents { entries, unreadable, .. } = outbox.contents().await?;
-        Ok((entries, unreadable))
+    /// What is in it, what of that this version cannot read, and how much of others is beside it.
+    async fn changes_here(&self) -> Result<Changes, Failure> {
+        let (mut own, mut cannot_be_read) = (Vec::new(), Vec::new());
+        if let Some(outbox) = self.outbox_here().await? {
+            let Contents { entries, unreadable, .. } = outbox.contents().await?;
+            (own, cannot_be_read) = (entries, unreadable);
+        }
+        let open = own.iter().filter(|entry| entry.state() != State::Done).count()
+            + cannot_be_read.iter().filter(|entry| !entry.done).count();
+        let all = match self.config.folders.state.exists() {
+            true => self.outbox_store()?.waiting().await?,
+            false => 0,
+        };
+        let earlier = all.saturating_sub(u64::try_from(open).unwrap_or(u64::MAX));
+        Ok(Changes { entries: own, unreadable: cannot_be_read, earlier })
     }
 
     /// The same; trouble keeps no command from what it is for.
@@ -362,12 +372,35 @@ impl App {
             };
             for number in gone.iter().filter(|_| own.as_ref() == Some(&owner)) {
                 output.warn(format!(
-                    "change {number} of org-stock was decided more than seven days ago, and nobody read what became of it: \
+                    "change {number} of org-stock was decided seven days ago, and nobody read what became of it: \
                      it is not kept any longer"
                 ));
             }
         }
         done
+    }
+}
+
+/// The changes that are kept here.
+struct Changes {
+    /// Of this connection.
+    entries: Vec<Entry>,
+    /// Of this connection too.
+    unreadable: Vec<Unreadable>,
+    /// How many were not decided that earlier connections left: another installation sends nothing of them (ERR-13).
+    earlier: u64,
+}
+
+impl Changes {
+    /// Tells of what no list has.
+    fn tell_of_earlier(&self, output: &mut Output) {
+        if self.earlier > 0 {
+            output.warn(format!(
+                "changes of an earlier connection are kept here and not sent ({}): `exchange logout` deletes them with \
+                 everything else",
+                self.earlier
+            ));
+        }
     }
 }
 

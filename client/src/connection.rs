@@ -24,6 +24,9 @@ use crate::{
     whose::Whose,
 };
 
+/// How many writes a day has where the service document does not say (LIM-19).
+pub(crate) const WRITES_PER_DAY: usize = 500;
+
 /// What the exchange says of this connection: the service document, read at the start of every session (SVC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
@@ -187,6 +190,14 @@ impl Connection {
         usize::try_from(self.document.limits.batch_max_ops).unwrap_or(1).clamp(1, 500)
     }
 
+    /// How many writes a day has for this client and member: the document's word, which it gives where the client has a
+    /// quota of its own (SVC-04), and else the usual 500 (LIM-19).
+    #[must_use]
+    pub fn writes_per_day(&self) -> usize {
+        let own = self.document.limits.writes_per_day;
+        own.map_or(WRITES_PER_DAY, |writes| usize::try_from(writes).unwrap_or(1).max(1))
+    }
+
     /// Set when the member has to update this program.
     #[must_use]
     pub const fn update_needed(&self) -> Option<&UpdateNeeded> {
@@ -324,6 +335,18 @@ mod tests {
             Connection::of(document, &identity("1.0.0"), None).most_ops()
         };
         assert_eq!((most("100"), most("500"), most("0"), most("-3"), most("9000")), (100, 500, 1, 1, 500));
+    }
+
+    /// SVC-04, LIM-19: the document says how many writes a day has where that is not the usual.
+    #[test]
+    fn the_writes_of_a_day_are_the_documents_or_the_usual() {
+        let writes = |limit: &str| {
+            let text = document("", "null").replace("\"later\": 1", limit);
+            let document = ServiceDocument::parse(text.as_bytes()).unwrap();
+            Connection::of(document, &identity("1.0.0"), None).writes_per_day()
+        };
+        assert_eq!((writes("\"later\": 1"), writes("\"writesPerDay\": 20")), (500, 20));
+        assert_eq!((writes("\"writesPerDay\": 0"), writes("\"writesPerDay\": 5000")), (1, 5000));
     }
 
     /// SVC-12: the label goes alone.

@@ -49,6 +49,8 @@ impl Scope {
     /// Whom a refusal of the exchange is for; `None`: for its own call alone.
     pub(crate) fn of(code: Option<&Code>, operation: &'static Operation) -> Option<Self> {
         match code {
+            // A set of org stock counts by its ops (OST-18): where it has no room, smaller writes may have.
+            Some(Code::QuotaExceeded) if operation.id == "org_stock_write" => Some(Self::only(operation)),
             Some(Code::QuotaExceeded | Code::ExchangeBudgetExhausted) => Some(Self::Writes),
             // ERR-36: of large change sets; ERR-25: of this key.
             Some(Code::RelayBusy | Code::IdempotencyInProgress) => None,
@@ -373,6 +375,18 @@ mod tests {
             |operation, now| gates.hold(operation, None, seconds(now)).map(|(until, _)| until.as_secs());
         assert_eq!((until(READ, 49), until(READ, 50)), (Some(50), None));
         assert_eq!((until(WRITE, 99), until(WRITE, 100)), (Some(100), None));
+    }
+
+    /// OST-18, ERR-34: org stock counts by its ops, so that a refusal of its set says nothing of other writes.
+    #[test]
+    fn a_quota_without_room_for_org_stock_is_a_gate_for_it_alone() {
+        let org_stock = OperationId::OrgStockWrite.operation();
+        let scope = |operation| Scope::of(Some(&Code::QuotaExceeded), operation);
+        assert_eq!((scope(org_stock), scope(WRITE)), (Some(Scope::only(org_stock)), Some(Scope::Writes)));
+        let gates = Gates::default();
+        gates.asked(Scope::only(org_stock), Some(Code::QuotaExceeded), None, seconds(60));
+        let held = |operation| gates.hold(operation, None, seconds(0)).is_some();
+        assert_eq!((held(org_stock), held(WRITE), held(READ)), (true, false, false));
     }
 
     /// CLI-02: a process waits for what is left of what an earlier one was told, by the code that it was told.

@@ -229,7 +229,8 @@ impl Provider {
     }
 
     /// Sends a request with proof: a new one for each transmission. It is sent again for a nonce, once (ERR-50),
-    /// and once for whatever else may have been wrong with the proof (ERR-48, ERR-49).
+    /// and once for whatever else may have been wrong with the proof (ERR-48, ERR-49); neither where the refusal asks to
+    /// wait before that.
     async fn signed(
         &self,
         operation: &'static Operation,
@@ -319,10 +320,10 @@ impl Provider {
 }
 
 impl Provider {
-    /// Remembers what an answer asks for: one that says that nothing works at the moment for all, any other for its
-    /// own endpoint, since each has limits of its own.
+    /// Remembers what a refusal asks for, whatever else it says (CLI-02): one that says that nothing works at the moment
+    /// for all, any other for its own endpoint, since each has limits of its own.
     fn gate(&self, operation: &'static Operation, status: StatusCode, asked: Duration) {
-        if !waits(status) && !status.is_server_error() {
+        if status.is_success() {
             return;
         }
         let scope = if status.is_server_error() { Scope::Everything } else { Scope::only(operation) };

@@ -35,7 +35,12 @@ pub use self::{
     face::{Contents, expire},
     store::{Keeping, MemoryOutbox, NewRow, OutboxStore, Row},
 };
-use crate::backoff::Backoff;
+use crate::{
+    backoff::Backoff,
+    changes::Lane,
+    connection::WRITES_PER_DAY,
+    error::{Error, ErrorKind},
+};
 
 /// The numbers of an outbox.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +48,12 @@ use crate::backoff::Backoff;
 pub struct Policy {
     /// The most ops of a set: `limits.batchMaxOps` of the service document.
     pub most_ops: usize,
+    /// How many writes the exchange takes in a day: `limits.writesPerDay` of the service document (LIM-19). Each op on
+    /// org stock is one of them (OST-18), and once more when its set is sent again, as a replay counts like any
+    /// request (A3); a set of another area is one. So sets of org stock are cut to two fifths of it: such a set and its
+    /// replay fit one day, and leave a fifth for other writes. What cannot be cut so small may be as large as the
+    /// whole; what is larger yet is never sent.
+    pub writes_per_day: usize,
     /// The most ops of sets enqueued within an hour of `RELAY_BUSY` (ERR-36), which concerns larger ones alone.
     pub most_ops_when_busy: usize,
     /// How often a set whose outcome is unknown is sent again before the feed has to tell.
@@ -54,8 +65,8 @@ pub struct Policy {
     /// earlier says nothing.
     pub quiet: Duration,
     /// How long decided sets on org stock are kept that nobody forgot before, whether anybody was told of them or not:
-    /// they hold internal data of the organisation, which is kept 7 days at most (OST-14). Those of other areas are
-    /// kept until they are forgotten.
+    /// they hold internal data of the organisation, which is kept 7 days at most (OST-14). They are looked for every
+    /// hour, and so it is 7 days less two hours. Those of other areas are kept until they are forgotten.
     pub keep_decided: Duration,
     /// How long a process that does not say otherwise is believed to be sending.
     pub lease: Duration,
@@ -69,14 +80,45 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             most_ops: 500,
+            writes_per_day: WRITES_PER_DAY,
             most_ops_when_busy: 100,
             resends: 3,
             key_memory: Duration::from_secs(23 * 3600),
             quiet: Duration::from_secs(60),
-            keep_decided: Duration::from_secs(7 * 86_400),
+            keep_decided: Duration::from_secs(7 * 86_400 - 2 * 3600),
             lease: Duration::from_secs(120),
             look: Duration::from_secs(60),
             backoff: Backoff::default(),
         }
+    }
+}
+
+impl Policy {
+    /// The most ops of a set of an area, where its ops can be cut so.
+    fn usual_ops(&self, lane: Lane) -> usize {
+        match lane {
+            Lane::OrgStock => self.most_ops.min(self.writes_per_day.saturating_mul(2) / 5).max(1),
+            Lane::Blueprints | Lane::Stock | Lane::Ships => self.most_ops,
+        }
+    }
+
+    /// The most ops of a set of an area at all.
+    fn ops_of_a_day(&self, lane: Lane) -> usize {
+        match lane {
+            Lane::OrgStock => self.most_ops.min(self.writes_per_day).max(1),
+            Lane::Blueprints | Lane::Stock | Lane::Ships => self.most_ops,
+        }
+    }
+
+    /// Why the exchange would take a set of so many ops on no day, if it would not.
+    fn over_quota(&self, lane: Lane, ops: usize) -> Option<Error> {
+        let day = self.writes_per_day.max(1);
+        (lane == Lane::OrgStock && ops > day).then(|| {
+            let what = format!(
+                "each op on org stock counts as a write, and {ops} in one set are more than the {day} of a day: make \
+                 several changes of them, one after the other"
+            );
+            Error::new(ErrorKind::TooLarge, what)
+        })
     }
 }

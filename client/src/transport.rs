@@ -192,7 +192,7 @@ impl Inner {
         }
     }
 
-    /// One request, and at once another for each thing that a proof was refused for.
+    /// One request, and another for each thing that a proof was refused for: at once, or when the exchange wants it.
     async fn attempt(&self, course: &mut Course) -> Result<(Came, Option<Grant>), TransportError> {
         let mut signing: Option<session::Call> = None;
         loop {
@@ -254,7 +254,10 @@ impl Inner {
                         let on_its_way = received.monotonic.saturating_sub(sent);
                         course.progress.maybe_done |= may_have_been_taken(iat, &clock, on_its_way);
                     }
-                    tracing::debug!(?why, "the proof was refused, and another is sent at once");
+                    if let Some(asked) = self.asked_to_wait(answer) {
+                        self.hold_back(course.operation, &came, asked, Some(&grant));
+                    }
+                    tracing::debug!(?why, "the proof was refused, and another is sent");
                     signing = Some(call);
                 }
                 session::Next::GiveUp(why) => {
@@ -389,11 +392,18 @@ impl Inner {
         asked: Option<Duration>,
         grant: Option<&Grant>,
     ) {
-        let code = came.said.code.as_ref();
         let is_down = came.answer.as_ref().is_ok_and(|answer| answer.status().is_server_error());
-        let concerns =
-            is_down || came.judged.verdict == Verdict::Wait || kind_of_said(came) == ErrorKind::QuotaExceeded;
-        let (Some(asked), true) = (asked, concerns) else { return };
+        let concerns = is_down
+            || matches!(came.judged.verdict, Verdict::Wait | Verdict::Renew)
+            || kind_of_said(came) == ErrorKind::QuotaExceeded;
+        if let (Some(asked), true) = (asked, concerns) {
+            self.hold_back(operation, came, asked, grant);
+        }
+    }
+
+    /// Holds back whom an answer that asks to wait so long is for.
+    fn hold_back(&self, operation: &'static Operation, came: &Came, asked: Duration, grant: Option<&Grant>) {
+        let code = came.said.code.as_ref();
         if let Some(scope) = Scope::of(code, operation) {
             let now = self.now();
             let whose = grant.map(|grant| &grant.whose);

@@ -20,7 +20,7 @@ use crate::pace::Health;
 pub(crate) enum Verdict {
     /// What came is what the caller gets.
     Done,
-    /// Another token, once, then the same again at once (ERR-05).
+    /// Another token, once, then the same again at once, or when the answer wants it (ERR-05).
     Renew,
     /// It was not carried out: wait, then the same again.
     Wait,

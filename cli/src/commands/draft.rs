@@ -13,6 +13,8 @@ use crate::{
     output::Output,
 };
 
+/// What nobody can be got to is not staged: it would cost one of the day's writes, and be one of ten live drafts, of which
+/// the oldest goes for the next (DRF-05, DRF-14).
 pub(super) async fn run(app: &App, command: Draft, output: &mut Output) -> Result<Exit, Failure> {
     let (handoff, args) = match command {
         Draft::Blueprints(args) => (blueprints(app, &args, output).await?, args),
@@ -28,12 +30,14 @@ async fn blueprints(app: &App, args: &DraftArgs, output: &mut Output) -> Result<
         .map_err(|fault| Failure::new(Exit::Failed, fault.to_string(), "see `exchange envelope check`"))?;
     let envelope = SealedEnvelope::of_checked(checked)
         .map_err(|what| Failure::new(Exit::Failed, what.to_string(), "see `exchange envelope check`"))?;
+    link::possible(&args.link, "draft", output)?;
     let exchange = app.begin(OperationId::DraftsBlueprints, output).await?;
     Ok(exchange.drafts().blueprints(envelope).stage().await?)
 }
 
 async fn refinery(app: &App, args: &DraftArgs, output: &mut Output) -> Result<Handoff, Failure> {
     let draft = RefineryDraft::parse(&input(&args.file).await?).map_err(Failure::usage)?;
+    link::possible(&args.link, "draft", output)?;
     let exchange = app.begin(OperationId::DraftsRefinery, output).await?;
     Ok(exchange.drafts().refinery(draft)?.stage().await?)
 }

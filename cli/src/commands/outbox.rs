@@ -12,7 +12,7 @@ use exchange_client::{
 use serde_json::{Value, json};
 
 use super::{
-    App,
+    App, Changes,
     change::{self, Turn},
     link, told, written,
 };
@@ -126,14 +126,18 @@ fn unreadable_json(entry: &Unreadable) -> Value {
 }
 
 async fn list(app: &App, output: &mut Output) -> Result<Exit, Failure> {
-    let (entries, unreadable) = app.changes_here().await?;
+    let changes = app.changes_here().await?;
+    changes.tell_of_earlier(output);
+    let Changes { entries, unreadable, earlier } = changes;
     if output.is_json() {
         let items = entries.iter().map(facts_json).chain(unreadable.iter().map(unreadable_json));
-        output.json(&json!({ "items": items.collect::<Vec<_>>() }));
+        output.json(&json!({ "items": items.collect::<Vec<_>>(), "ofEarlierConnections": earlier }));
         return Ok(Exit::Done);
     }
     if entries.is_empty() && unreadable.is_empty() {
-        output.note("nothing waits");
+        if earlier == 0 {
+            output.note("nothing waits");
+        }
         return Ok(Exit::Done);
     }
     let mut table = Table::new(&[">NUMBER", "AREA", ">OPS", "STATE", "CODE", "NEXT"]);

@@ -11,7 +11,7 @@ use exchange_client_keyring::PlatformStore;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{App, copies::Standing, link, written};
+use super::{App, Changes, copies::Standing, link, written};
 use crate::{
     args::{Login, Logout},
     config::Config,
@@ -299,13 +299,17 @@ struct Waiting {
     /// Decided, and nobody read what became of them.
     untold: usize,
     unreadable: usize,
+    /// Of earlier connections, whose changes nothing sends.
+    earlier: u64,
 }
 
 impl Waiting {
-    async fn of(app: &App) -> Result<Self, Failure> {
-        let (entries, unreadable) = app.changes_here().await?;
+    async fn of(app: &App, output: &mut Output) -> Result<Self, Failure> {
+        let changes = app.changes_here().await?;
+        changes.tell_of_earlier(output);
+        let Changes { entries, unreadable, earlier } = changes;
         let untold = entries.iter().filter(|entry| entry.state() == State::Done).count();
-        Ok(Self { waiting: entries.len() - untold, untold, unreadable: unreadable.len() })
+        Ok(Self { waiting: entries.len() - untold, untold, unreadable: unreadable.len(), earlier })
     }
 }
 
@@ -331,7 +335,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
     let exit = if session.state() == SessionState::Active { Exit::Done } else { Exit::SignIn };
     let read = |area: Area| -> Result<_, Failure> { Ok((area, copies.standing(area)?, copies.count(area)?)) };
     let areas = Area::ALL.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let changes = Waiting::of(app).await?;
+    let changes = Waiting::of(app, output).await?;
     let scopes = session.scopes();
     let granted: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
     if output.is_json() {
@@ -347,6 +351,7 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
             "profile": app.config.profile, "secretStore": session.secret_store(),
             "installationId": session.installation_id(), "label": session.label(), "scopes": granted,
             "areas": areas, "outbox": changes.waiting, "untold": changes.untold, "unreadable": changes.unreadable,
+            "ofEarlierConnections": changes.earlier,
         }));
         return Ok(exit);
     }

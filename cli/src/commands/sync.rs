@@ -367,7 +367,8 @@ mod tests {
         let app = program(&home, &machine);
         let (store, state) = (app.outbox_store().unwrap(), &app.config.folders.state);
         let week = Duration::from_secs(7 * 86_400);
-        let decided = (START.since_epoch() - week + Duration::from_secs(90 * 60)).as_millis();
+        // It is seven days old after three hours and a half.
+        let decided = (START.since_epoch() - week + Duration::from_secs(210 * 60)).as_millis();
         let row = NewRow {
             owner: "i-1".to_owned(),
             lane: Lane::OrgStock,

@@ -1,9 +1,11 @@
 //! What is asked of the exchange directly.
 
+use std::process::Stdio;
+
 use exchange_service::sandbox::Act;
 use expect_test::expect;
 
-use crate::kit::{Desk, MEMBER};
+use crate::kit::{Desk, MEMBER, ended};
 
 /// SVC-12, CLI-05: the label that the member chose, and no computer's name.
 #[tokio::test]
@@ -238,14 +240,26 @@ async fn a_suspended_client_says_so() {
     assert_eq!((ran.code, ran.error()["code"].as_str()), (5, Some("CLIENT_SUSPENDED")), "{}", ran.shown());
 }
 
-/// DRF-05, DRF-13: a refinery order is staged, and its link is printed only because the member says so.
+/// DRF-05, DRF-13, DRF-14: a refinery order is staged, and its link is printed only because the member says so. Where
+/// nobody could be got to that, nothing is sent, as a draft costs one of the day's writes.
 #[tokio::test]
 async fn a_refinery_order_is_staged() {
     let desk = Desk::connected().await;
     let order = include_str!("../../../schemas/fixtures/refinery-draft/valid/full.json");
     let file = desk.file("order.json", order);
-    let staged = desk.json(&["draft", "refinery", &file]).await;
-    assert!(staged.code == 7 && staged.out.is_empty() && !staged.err.contains("http"), "{}", staged.shown());
+    let blueprints = desk.home.path().join("blueprints.json");
+    let blueprints = blueprints.to_str().unwrap();
+    assert_eq!(desk.run(&["envelope", "write", blueprints, "Sandbox Knife"]).await.code, 0);
+    for draft in [["draft", "refinery", file.as_str()], ["draft", "blueprints", blueprints]] {
+        let mut nowhere = desk.command(&draft);
+        nowhere.env("http_proxy", "http://127.0.0.1:1");
+        let unsent = ended(nowhere.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).await;
+        assert!(
+            unsent.code == 7 && unsent.out.is_empty() && unsent.err.contains("--print-link"),
+            "{}",
+            unsent.shown()
+        );
+    }
     let printed = desk.json(&["draft", "refinery", &file, "--print-link"]).await;
     assert!(
         printed.json()["link"].as_str().unwrap().starts_with(&desk.sandbox.origin()),

@@ -72,7 +72,6 @@ async fn secrets_stand_in_no_output() {
     let home = desk.home.path().join("blueprints.json");
     let file = home.to_str().unwrap();
     assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
-    // Staged, and nobody is there to open it.
     let staged = desk.json(&["draft", "blueprints", file]).await;
     assert_eq!(staged.code, 7, "{}", staged.shown());
     assert!(staged.err.contains("--print-link") && !staged.err.contains("http"), "{}", staged.shown());

@@ -263,7 +263,7 @@ async fn what_nobody_read_waits_for_who_does() {
     // Whatever comes next, a list too.
     let told = desk.run(&["stock", "list", "rifle"]).await;
     assert_eq!(told.code, 0);
-    let gone = "note: change 3 of org-stock was decided more than seven days ago, and nobody read what became of it: it is not \
+    let gone = "note: change 3 of org-stock was decided seven days ago, and nobody read what became of it: it is not \
                 kept any longer";
     assert_eq!(told.err.lines().next(), Some(gone));
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
@@ -306,6 +306,42 @@ async fn what_cannot_be_read_hides_nothing_else() {
     assert_eq!(desk.run(&["outbox", "retry"]).await.code, 7);
     assert_eq!(desk.run(&["outbox", "drop", "1"]).await.code, 0);
     assert_eq!(desk.run(&["outbox", "retry"]).await.code, 0);
+}
+
+/// ERR-13, CLI-04: what an installation that is gone left is sent by no other, and not out of sight.
+#[tokio::test]
+async fn what_an_earlier_connection_left_is_told() {
+    let desk = Desk::synced().await;
+    assert_eq!(desk.json(&["status"]).await.json()["ofEarlierConnections"], 0);
+    let left = NewRow {
+        owner: "an-installation-that-is-gone".to_owned(),
+        lane: Lane::Stock,
+        head: "{}".to_owned(),
+        body: "{}".into(),
+    };
+    let state = desk.state();
+    SqliteOutbox::open(&state).unwrap().append(vec![left]).await.unwrap();
+    expect![[r#"
+        exit 0
+        err| note: changes of an earlier connection are kept here and not sent (1): `exchange logout` deletes them with everything else
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
+    let list = desk.json(&["outbox", "list"]).await.json();
+    assert_eq!((&list["items"], &list["ofEarlierConnections"]), (&json!([]), &json!(1)));
+    let status = desk.json(&["status"]).await;
+    assert_eq!(
+        (&status.json()["outbox"], &status.json()["ofEarlierConnections"]),
+        (&json!(0), &json!(1)),
+        "{}",
+        status.shown()
+    );
+    assert!(status.err.contains("an earlier connection"), "{}", status.shown());
+    // Own ones are counted apart from them.
+    held(&desk).await;
+    let list = desk.json(&["outbox", "list"]).await.json();
+    assert_eq!((list["items"].as_array().unwrap().len(), &list["ofEarlierConnections"]), (1, &json!(1)));
+    assert_eq!(desk.run(&["logout", "--yes"]).await.code, 0);
+    assert!(SqliteOutbox::open(&state).unwrap().owners().await.unwrap().is_empty());
 }
 
 /// CLI-04: where what became of a change cannot be told, it is said that it is kept, so that nobody sends it again.

@@ -38,8 +38,8 @@ static ORGANISATION: Plan = Plan {
 ///
 /// Every commit is one transaction that is on the disk when it returns. Several processes may share the folder. What
 /// [`ReplicaStore::forget`] deletes is in none of the files any more when it returned. What the organisation's pages
-/// take away is gone after the next [`ReplicaStore::settle`] if the member may not see it any more, and a day later if
-/// it just went; what a file system or a disk keeps of its own accord is beyond this.
+/// take away is gone after the next [`ReplicaStore::settle`] if the member may not see it any more, and a day later, or
+/// before it is 7 days old, if it just went; what a file system or a disk keeps of its own accord is beyond this.
 ///
 /// * A file of a newer program is left as it is, and opening it fails.
 /// * A damaged file is no loss, since the exchange has all of it: it is set aside as `replica.db.damaged`, or deleted

@@ -35,7 +35,9 @@ pub(crate) enum Fate {
     Late(Duration),
     /// An answer with these headers, which is no success.
     Headers(u16, Vec<(&'static str, String)>),
-    /// The same with a body that is larger than what is read.
+    /// This error, with as many seconds to wait.
+    Waits(&'static str, u64),
+    /// An answer with these headers and a body that is larger than what is read.
     Huge(u16, Vec<(&'static str, String)>),
 }
 
@@ -138,6 +140,11 @@ impl Fake {
                 return Err(TransportError::new(TransportFault::Connect, Delivery::NotSent));
             }
             Some(Fate::Page(status, page)) => return Ok(self.dress(status, page.into())),
+            Some(Fate::Waits(error, seconds)) => {
+                let mut answer = self.dress(400, json!({ "error": error }).to_string());
+                answer.headers_mut().insert("retry-after", seconds.into());
+                return Ok(answer);
+            }
             Some(Fate::Answer(status, body)) => return Ok(self.dress(status, body.to_string())),
             Some(Fate::Headers(status, ref headers) | Fate::Huge(status, ref headers)) => {
                 let is_huge = matches!(fate, Some(Fate::Huge(..)));

@@ -108,6 +108,11 @@ impl Polling {
         remark
     }
 
+    /// What came asks to wait so long, whatever else it said: the next poll is no earlier (CLI-02).
+    pub(crate) fn asked(&mut self, wait: Duration, now: Reading) {
+        self.due = self.due.max(now.monotonic.saturating_add(wait));
+    }
+
     /// How long the code still holds.
     ///
     /// By the clock of the two that went less far: one may have been set, the other may run fast, and after a
@@ -194,6 +199,22 @@ mod tests {
         assert_eq!(polling.step(even(0)), wait(24));
         polling.answered(Polled::Pending, even(0));
         assert_eq!(polling.step(even(0)), wait(6));
+    }
+
+    /// CLI-02: no earlier than it is told to, also by what is no failure, and no later for that than it would be.
+    #[test]
+    fn a_poll_waits_as_long_as_it_is_asked_to() {
+        for polled in [Polled::Pending, Polled::SlowDown, Polled::Failed(None)] {
+            let mut polling = polling(5);
+            polling.answered(polled, even(6));
+            polling.asked(Duration::from_secs(30), even(6));
+            polling.asked(Duration::from_secs(1), even(6));
+            assert_eq!((polling.step(even(6)), polling.step(even(36))), (wait(30), Step::Poll));
+        }
+        let mut polling = polling(5);
+        polling.answered(Polled::Pending, even(6));
+        polling.asked(Duration::from_secs(1), even(6));
+        assert_eq!(polling.step(even(6)), wait(6));
     }
 
     /// ERR-46: nothing is asked for after the end, and a wait never goes beyond it.

@@ -156,6 +156,27 @@ async fn what_is_no_answer_passes() {
     }
 }
 
+/// CLI-02: whatever a refusal says, nothing is sent before it wants that, be it the next poll or the same with another
+/// proof.
+#[tokio::test(start_paused = true)]
+async fn no_refusal_is_answered_before_it_wants() {
+    for error in
+        ["authorization_pending", "slow_down", "invalid_dpop_proof", "invalid_request", "use_dpop_nonce"]
+    {
+        let desk = desk();
+        desk.fake.state().nonce = (error == "use_dpop_nonce").then(|| "n-1".to_owned());
+        desk.fake.next("oauth.token", Fate::Waits(error, 30));
+        let failure = desk.failed().await;
+        assert_eq!(failure.error.retry_after(), Some(Duration::from_secs(30)), "{error}");
+        assert!(failure.of_poll().is_some(), "{error} ends no login");
+        tokio::time::sleep(Duration::from_secs(29)).await;
+        assert!(matches!(desk.failed().await.of_poll(), Some(Polled::Failed(Some(_)))), "{error}");
+        assert_eq!(desk.polls(), 1, "{error}");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!((desk.failed().await.of_poll(), desk.polls()), (Some(Polled::Pending), 2), "{error}");
+    }
+}
+
 /// ERR-50, DPP-17: the provider's nonce, once, and never anybody else's.
 #[tokio::test(start_paused = true)]
 async fn a_nonce_is_answered_once() {

@@ -73,9 +73,7 @@ pub(super) struct Inner {
     pub(super) holder: String,
     events: broadcast::Sender<OutboxEvent>,
     lanes: [OneLane; Lane::ALL.len()],
-    /// Writes of all areas wait until then, by the monotonic clock: the day's quota is used up.
-    quota: AtomicU64,
-    /// Sets are made smaller until then, by the same.
+    /// Sets are made smaller until then, by the monotonic clock.
     busy: AtomicU64,
     /// What is kept too long is looked for then.
     sweep: AtomicU64,
@@ -89,6 +87,8 @@ struct OneLane {
     sending: Mutex<()>,
     /// There may be something to send.
     woken: Notify,
+    /// Nothing is sent before then, by the monotonic clock: the day's quota has no room for it.
+    quota: AtomicU64,
 }
 
 impl Outbox {
@@ -135,7 +135,6 @@ impl Outbox {
             holder,
             events: broadcast::Sender::new(EVENTS),
             lanes: Default::default(),
-            quota: AtomicU64::new(0),
             busy: AtomicU64::new(0),
             sweep: AtomicU64::new(0),
             sent: std::sync::Mutex::default(),
@@ -213,12 +212,11 @@ impl Inner {
         self.lanes[lane as usize].sending.lock().await
     }
 
-    /// The most ops of a set that is enqueued now.
-    pub(super) fn most_ops(&self) -> usize {
-        let Policy { most_ops, most_ops_when_busy, .. } = self.policy;
+    /// The most ops of a set that is cut now, where so many are usual.
+    pub(super) fn most_ops(&self, usual: usize) -> usize {
         match self.busy.load(Ordering::Relaxed) > self.monotonic() {
-            true => most_ops.min(most_ops_when_busy),
-            false => most_ops,
+            true => usual.min(self.policy.most_ops_when_busy),
+            false => usual,
         }
     }
 
@@ -293,7 +291,7 @@ impl Inner {
                     }
                 }
                 Turn::Send => {
-                    let quota = self.quota_left();
+                    let quota = self.quota_left(lane);
                     if !quota.is_zero() {
                         return Ok(Some(quota));
                     }
@@ -319,7 +317,7 @@ impl Inner {
         if entry.set_back(clocks, &self.policy) && !self.keep(&mut entry).await? {
             return Ok(None);
         }
-        let held = match (entry.asked_to_wait(clocks.wall), self.quota_left()) {
+        let held = match (entry.asked_to_wait(clocks.wall), self.quota_left(entry.lane)) {
             (Some(wait), _) => Some((ErrorKind::Busy, wait)),
             (None, Duration::ZERO) => None,
             (None, wait) => Some((ErrorKind::QuotaExceeded, wait)),
@@ -343,11 +341,13 @@ impl Inner {
     /// took it over.
     async fn send(&self, mut entry: Entry) -> Result<Option<(OutboxEvent, State)>, Error> {
         let on_its_way = OnItsWay::begin(self, &entry);
-        let answer = match entry.lane {
-            Lane::Blueprints => self.call::<BlueprintsWriteCall>(&mut entry).await,
-            Lane::Stock => self.call::<StockWriteCall>(&mut entry).await,
-            Lane::Ships => self.call::<ShipsWriteCall>(&mut entry).await,
-            Lane::OrgStock => self.call::<OrgStockWriteCall>(&mut entry).await,
+        let answer = match (self.policy.over_quota(entry.lane, entry.ops), entry.lane) {
+            // It would be refused on each day anew.
+            (Some(error), _) => Ok(Some(Err(error))),
+            (None, Lane::Blueprints) => self.call::<BlueprintsWriteCall>(&mut entry).await,
+            (None, Lane::Stock) => self.call::<StockWriteCall>(&mut entry).await,
+            (None, Lane::Ships) => self.call::<ShipsWriteCall>(&mut entry).await,
+            (None, Lane::OrgStock) => self.call::<OrgStockWriteCall>(&mut entry).await,
         };
         drop(on_its_way);
         let Some(answer) = answer? else { return Ok(None) };
@@ -365,7 +365,7 @@ impl Inner {
             Err(error) => {
                 let now = self.now();
                 entry.failed(&error, now, self.environment.fraction(), &self.policy);
-                self.learn(&error, entry.not_before.map_or(0, |at| at.saturating_sub(now)));
+                self.learn(&error, entry.lane, entry.not_before.map_or(0, |at| at.saturating_sub(now)));
                 let event = OutboxEvent::of_failure(&entry, &error, now);
                 entry.hold_on();
                 event
@@ -442,16 +442,21 @@ impl Inner {
         Ok(kept)
     }
 
-    /// For how long nothing is written, as the day's quota is used up.
-    fn quota_left(&self) -> Duration {
-        Duration::from_millis(self.quota.load(Ordering::Relaxed).saturating_sub(self.monotonic()))
+    /// For how long nothing of an area is written, as the day's quota has no room for it.
+    fn quota_left(&self, lane: Lane) -> Duration {
+        let until = self.lanes[lane as usize].quota.load(Ordering::Relaxed);
+        Duration::from_millis(until.saturating_sub(self.monotonic()))
     }
 
-    /// What a refusal, after which its entry waits for so long, says about other entries.
-    fn learn(&self, error: &Error, wait: u64) {
+    /// What the refusal of an area's entry, which waits for so long now, says about other entries.
+    fn learn(&self, error: &Error, lane: Lane, wait: u64) {
         let now = self.monotonic();
         if error.kind() == ErrorKind::QuotaExceeded {
-            self.quota.store(now.saturating_add(wait), Ordering::Relaxed);
+            // Org stock counts by its ops (OST-18): where a set of it has no room, those of other areas may have.
+            let concerned: &[Lane] = if lane == Lane::OrgStock { &[Lane::OrgStock] } else { &Lane::ALL };
+            for lane in concerned {
+                self.lanes[*lane as usize].quota.fetch_max(now.saturating_add(wait), Ordering::Relaxed);
+            }
         }
         if error.code() == Some(&Code::RelayBusy) {
             self.busy.store(now.saturating_add(as_millis(BUSY)), Ordering::Relaxed);

@@ -39,7 +39,7 @@ pub struct Contents {
 
 /// Forgets what was decided about stock of the organisation and is kept for as long as it may be (OST-14), whether
 /// anybody was told of it or not, and says which sets that were. An [`Outbox`] does so by itself while it sends. A
-/// program that opened its store to look at it, or not to send, calls this: at start, and by timer while it stays.
+/// program that opened its store to look at it, or not to send, calls this: at start, and every hour while it stays.
 ///
 /// # Errors
 /// `Storage`: then it is to be called again.
@@ -75,7 +75,9 @@ impl Exchange {
         store: impl OutboxStore + 'static,
         connection: &Connection,
     ) -> Result<Outbox, Error> {
-        self.outbox_with(store, connection, Policy { most_ops: connection.most_ops(), ..Policy::default() })
+        let (most_ops, writes_per_day) = (connection.most_ops(), connection.writes_per_day());
+        let policy = Policy { most_ops, writes_per_day, ..Policy::default() };
+        self.outbox_with(store, connection, policy)
     }
 
     /// The same with numbers of your own.
@@ -109,15 +111,14 @@ impl Outbox {
     /// Keeps changes to be sent, in as many sets as they need, and gives their numbers. When this returns they
     /// are never lost; a program that ends meanwhile sends them when it is started again.
     ///
+    /// Sets of org stock are as small as the day's quota asks ([`Policy::writes_per_day`]).
+    ///
     /// # Errors
-    /// As [`Changes::batches`], and `Storage`: then nothing of them was kept, unless the store cannot tell.
+    /// As [`Changes::batches`], also when ops on org stock that belong together are more than the writes of a day, and
+    /// `Storage`: then nothing of them was kept, unless the store cannot tell.
     pub async fn enqueue<O: Op>(&self, changes: Changes<O>) -> Result<Vec<EntryNumber>, Error> {
         let inner = &self.0;
-        let fewer = changes.clone().batches(inner.most_ops());
-        let batches = match fewer {
-            Err(error) if error.kind() == ErrorKind::TooLarge => changes.batches(inner.policy.most_ops),
-            batches => batches,
-        }?;
+        let batches = cut(changes, inner.most_ops(inner.policy.usual_ops(O::LANE)), &inner.policy)?;
         let now = inner.now();
         let row = |batch: Batch<O>| {
             let stored = batch.stored(&inner.core, &inner.key()?)?;
@@ -136,7 +137,7 @@ impl Outbox {
     /// As [`Changes::batches`] and any call.
     pub async fn preview<O: Op>(&self, changes: Changes<O>) -> Result<Vec<Outcome<O>>, Error> {
         let mut outcomes = Vec::new();
-        for batch in changes.batches(self.0.most_ops())? {
+        for batch in changes.batches(self.0.most_ops(self.0.policy.most_ops))? {
             let batch = batch.as_dry_run();
             let stored = batch.stored(&self.0.core, &self.0.key()?)?;
             let mut call = self.0.core.repeat::<O::Call>(&stored).with(Patience::INTERACTIVE);
@@ -211,12 +212,16 @@ impl Outbox {
     ///
     /// # Errors
     /// `Invalid` for an entry that may have been carried out, or that the member may still confirm; `TooLarge`
-    /// when they need more than one set; as [`Outbox::entry`].
+    /// when they need more than one set, or more writes than a day has ([`Policy::writes_per_day`]); as
+    /// [`Outbox::entry`].
     pub async fn edit<O: Op>(&self, number: EntryNumber, changes: Changes<O>) -> Result<(), Error> {
         let mut batches = changes.batches(self.0.policy.most_ops)?;
         let (Some(batch), true) = (batches.pop(), batches.is_empty()) else {
             return Err(Error::new(ErrorKind::TooLarge, "the changes need more than one set"));
         };
+        if let Some(error) = self.0.policy.over_quota(O::LANE, batch.ops().len()) {
+            return Err(error);
+        }
         let stored = batch.stored(&self.0.core, &self.0.key()?)?;
         self.change(number, |entry| {
             of_lane::<O>(entry)?;
@@ -429,6 +434,25 @@ async fn delete(store: &dyn OutboxStore, owner: &str) -> Result<(), Error> {
         }
     }
     Err(contended())
+}
+
+/// As many sets as changes need: of at most so many ops, or larger ones that a day has room for, where ops that belong
+/// together leave no other way.
+fn cut<O: Op>(changes: Changes<O>, most: usize, policy: &Policy) -> Result<Vec<Batch<O>>, Error> {
+    let too_large = |error: &Error| error.kind() == ErrorKind::TooLarge;
+    match changes.clone().batches(most) {
+        Err(error) if too_large(&error) => {}
+        batches => return batches,
+    }
+    match changes.clone().batches(policy.ops_of_a_day(O::LANE)) {
+        Err(error) if too_large(&error) => {
+            // It may be the quota alone that they are too many for.
+            let sets = changes.batches(policy.most_ops).unwrap_or_default();
+            let largest = sets.iter().map(|set| set.ops().len()).max().unwrap_or_default();
+            Err(policy.over_quota(O::LANE, largest).unwrap_or(error))
+        }
+        batches => batches,
+    }
 }
 
 fn of_lane<O: Op>(entry: &Entry) -> Result<(), Error> {

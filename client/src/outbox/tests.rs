@@ -3,6 +3,7 @@
 mod kept;
 mod links;
 mod model;
+mod quota;
 mod whose;
 
 use std::time::Duration;
@@ -639,7 +640,7 @@ async fn decided_sets_are_forgotten() {
     bench.outbox.enqueue(org_stock()).await.unwrap();
     bench.run_for(seconds(6 * 86_400)).await;
     assert_eq!(bench.outbox.entries().await.unwrap().len(), 2);
-    bench.run_for(seconds(86_400 + 7200)).await;
+    bench.run_for(seconds(86_400)).await;
     let left = bench.outbox.entries().await.unwrap();
     assert_eq!(left.iter().map(Entry::state).collect::<Vec<_>>(), [State::NeedsRebase]);
 }

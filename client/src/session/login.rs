@@ -145,7 +145,11 @@ impl DeviceLogin {
                 Err(failure) => failure,
             };
             let Some(polled) = failure.of_poll() else { return Err(of_login(failure.error)) };
-            if let Some(Remark::ClockRunsFast) = self.polling.answered(polled, now()) {
+            let remark = self.polling.answered(polled, now());
+            if let Some(asked) = failure.error.retry_after() {
+                self.polling.asked(asked, now());
+            }
+            if let Some(Remark::ClockRunsFast) = remark {
                 told(LoginProgress::ClockRunsFast);
             }
             let (next, left) = (self.polling.next(now()), self.polling.left(now()));

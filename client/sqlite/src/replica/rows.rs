@@ -6,11 +6,14 @@ use exchange_client::{
     Area, UnixTime,
     api::{Contract, Json, types::InstallationId},
     feed::{Kept, Position, Reader},
-    replica::{CURSOR_FOR, Commit, Document, Outcome, OwnerNote, Removal, Row, Tally},
+    replica::{CURSOR_FOR, Commit, Document, ORGANISATION_FOR, Outcome, OwnerNote, Removal, Row, Tally},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Transaction, named_params, params};
 
-use crate::database::leave;
+use crate::database::{REMNANTS_FOR, leave};
+
+/// What looks for remnants does so at least this often, in milliseconds.
+const LOOK: i64 = 3_600_000;
 
 /// A table of rows.
 #[derive(Clone, Copy)]
@@ -139,10 +142,17 @@ pub(super) fn commit(transaction: &Transaction<'_>, commit: &Commit) -> Result<O
         if !gone.is_empty() || !stripped.is_empty() {
             leave(transaction, 0)?;
         } else if !commit.upserts.is_empty() || !commit.removals.is_empty() {
-            leave(transaction, millis(commit.kept.read_at.unwrap_or_default()))?;
+            leave_behind(transaction, before.since, commit.kept.read_at.unwrap_or_default())?;
         }
     }
     Ok(Outcome::Done(Tally::new(gone.into_iter().collect(), stripped)))
+}
+
+/// Notes that what was read then was replaced now. It may lie in the file for a day, and for less where it would be seven
+/// days old before that is over (OST-14, LIM-38).
+fn leave_behind(transaction: &Transaction<'_>, read: Option<UnixTime>, now: UnixTime) -> Result<()> {
+    let last = read.map_or(i64::MAX, |read| millis(read + ORGANISATION_FOR) - REMNANTS_FOR - LOOK);
+    leave(transaction, millis(now).min(last))
 }
 
 fn upsert(transaction: &Transaction<'_>, commit: &Commit) -> Result<()> {
@@ -257,9 +267,11 @@ pub(super) fn keep_demand(
     if kept(transaction, Area::OrgStock)?.reader.installation.as_ref() != Some(of) {
         return Ok(false);
     }
+    let read = "SELECT at FROM demand";
+    let before = transaction.query_row(read, [], |row| row.get(0)).optional()?.map(time);
     let put = "INSERT OR REPLACE INTO demand (one, at, body) VALUES (1, ?1, ?2)";
     transaction.execute(put, params![millis(demand.at), demand.body])?;
-    leave(transaction, millis(demand.at))?;
+    leave_behind(transaction, before, demand.at)?;
     Ok(true)
 }
 

@@ -224,6 +224,51 @@ fn no_copy_stays_behind_of_what_pages_took_away() {
     assert_eq!(found(), BTreeSet::new());
 }
 
+/// OST-14, DEM-10, LIM-38: what is replaced when it is nearly seven days old leaves its copies for less than a day.
+#[test]
+fn no_copy_of_what_is_replaced_late_outlives_seven_days() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    for of_demand in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        let found = || {
+            let mut files = fs::read_dir(folder.path()).unwrap();
+            files.any(|file| fs::read(file.unwrap().path()).unwrap().windows(6).any(|part| part == b"geheim"))
+        };
+        let reader: InstallationId = "i-1".parse().unwrap();
+        let mut first = Commit::of(Area::OrgStock, 0, check::kept(1, 1, "one"));
+        first.upserts.push(check::row("1", Some("a"), None));
+        first.kept.reader.installation = Some(reader.clone());
+        store.commit(&first).unwrap();
+        let read = first.kept.since.unwrap();
+        let demand = |at| Document { at, body: (*b"{}").into() };
+        assert!(store.keep_demand(&demand(read), &reader).unwrap());
+        store.settle(read + 48 * HOUR).unwrap();
+
+        let late = read + (ORGANISATION_FOR - 3 * HOUR);
+        if of_demand {
+            assert!(store.keep_demand(&demand(late), &reader).unwrap());
+        } else {
+            let mut second = Commit::of(Area::OrgStock, 1, check::kept(2, 1, "two"));
+            (second.kept.as_of, second.kept.read_at, second.kept.since) =
+                (Some(late), Some(late), Some(late));
+            second.upserts.push(check::row("1", Some("a"), None));
+            assert!(matches!(store.commit(&second), Ok(Outcome::Done(_))));
+        }
+        // As SQLite leaves it behind when it moves a row.
+        let copies = rusqlite::Connection::open(folder.path().join("organisation.db")).unwrap();
+        copies.pragma_update(None, "secure_delete", "OFF").unwrap();
+        copies
+            .execute_batch("CREATE TABLE copy (text); INSERT INTO copy VALUES ('geheim'); DROP TABLE copy")
+            .unwrap();
+        drop(copies);
+        store.settle(read + (ORGANISATION_FOR - 2 * HOUR)).unwrap();
+        assert!(found(), "nothing stayed behind, and nothing is shown here");
+        store.settle(read + (ORGANISATION_FOR - HOUR)).unwrap();
+        assert!(!found(), "of demand: {of_demand}");
+    }
+}
+
 /// DEM-10: a folder that backups leave out, and nobody else reads.
 #[test]
 fn the_folder_is_marked_as_a_cache() {

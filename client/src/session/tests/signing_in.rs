@@ -101,6 +101,22 @@ async fn a_login_slows_down() {
     assert_eq!(polls(&machine), [6, 20, 41, 69, 97, 125]);
 }
 
+/// CLI-02: a poll is no earlier than the answer before it asked for, which is no trouble to tell of.
+#[tokio::test(start_paused = true)]
+async fn a_login_waits_as_long_as_it_is_asked_to() {
+    let machine = Machine::new();
+    let session = machine.process().await;
+    let login = session.sign_in(&[]).await.unwrap();
+    machine.fake.next("oauth.token", Fate::Waits("authorization_pending", 30));
+    let waiting = tokio::spawn(
+        login.finish_with(|progress| assert!(matches!(progress, LoginProgress::Waiting { .. }))),
+    );
+    machine.pass(60).await;
+    machine.fake.state().decision = Some(true);
+    waiting.await.unwrap().unwrap();
+    assert_eq!(polls(&machine)[..2], [6, 36]);
+}
+
 /// A proxy's page, a cut connection and silence do not end a login, nor does a machine that sleeps.
 #[tokio::test(start_paused = true)]
 async fn a_login_outlives_faults() {

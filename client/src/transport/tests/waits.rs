@@ -51,6 +51,24 @@ async fn what_is_asked_for_is_waited_without_the_body_too() {
     }
 }
 
+/// CLI-02, ERR-05, DPP-14: what is sent again with another token or proof is not sent before the exchange wants it.
+#[tokio::test(start_paused = true)]
+async fn another_token_or_proof_is_sent_no_earlier() {
+    let challenge = Reply::challenge("DPoP error=use_dpop_nonce", Some("n-1"));
+    for refusal in [Reply::problem(Code::Unauthenticated), challenge] {
+        let rig = Rig::new();
+        rig.gateway.then(refusal.clone().retry_after("47"));
+        assert_eq!(rig.write(KEY, LONG).await.unwrap().requests, 2);
+        assert_gaps(&rig.gaps(), &[47.0]);
+
+        let rig = Rig::new();
+        rig.gateway.then(refusal.retry_after("600"));
+        let error = rig.read(Patience::INTERACTIVE).await.unwrap_err();
+        assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(seconds(600))));
+        assert_eq!(rig.gateway.count(), 1);
+    }
+}
+
 /// CON-12, CLI-02: a refusal whose code did not come says nothing but its status: it is asked for again, no earlier than
 /// it wants, and what cannot be sent twice is not.
 #[tokio::test(start_paused = true)]
