@@ -185,6 +185,12 @@ impl Pace {
                 self.unreachable = unreachable;
             }
             Health::Unsent => self.left = (self.left + 1.0).min(f64::from(self.budget.burst)),
+            // A probe that found nothing out: the same step once more, or a server that stalls would be asked as often as
+            // callers lose patience.
+            Health::Unknown if going.probe => {
+                self.closed_until = now.saturating_add(self.backoff.after(self.failures, None, fraction));
+                self.failed = self.failed.max(now);
+            }
             Health::Unknown => {}
         }
         changed
@@ -353,7 +359,33 @@ mod tests {
         ));
     }
 
-    /// A probe that was given up lets another try.
+    /// LIM-16: a probe that its caller gave up is no reason for the next one to go at once, nor one to wait for longer.
+    #[test]
+    fn a_probe_that_was_given_up_begins_its_step_anew() {
+        let mut pace = pace();
+        for now in [0, 10] {
+            let going = go(&mut pace, at(now));
+            pace.came_back(going, DOWN, at(now), 0.0);
+        }
+        for probed in [20, 32] {
+            let probe = go(&mut pace, at(probed));
+            assert!(pace.came_back(probe, Health::Unknown, at(probed + 2), 0.0));
+            assert_eq!(until(&mut pace, READ, probed + 2), Some(probed + 12));
+            let by_member = pace.pass(READ, None, Asked::ByMember, at(probed + 2));
+            assert_eq!(by_member, Pass::Wait(at(probed + 7), Held::Down { unreachable: true }));
+        }
+        let probe = go(&mut pace, at(44));
+        pace.came_back(probe, Health::Up, at(45), 0.0);
+        // What is no probe tells nothing by that.
+        let going = go(&mut pace, at(46));
+        pace.came_back(going, Health::Unknown, at(47), 0.0);
+        assert!(matches!(
+            pace.pass(READ, None, Asked::ByProgram, at(47)),
+            Pass::Go(Going { probe: false, .. })
+        ));
+    }
+
+    /// A probe that was not sent lets another try.
     #[test]
     fn a_probe_that_was_not_sent_costs_nothing() {
         let mut pace = pace();

@@ -131,8 +131,8 @@ impl Ticket<'_> {
     fn give_back(&mut self, health: Health) {
         let Some(going) = self.going.take() else { return };
         // Random numbers cost a call of the system.
-        let fraction =
-            if matches!(health, Health::Down { .. }) { self.inner.environment.fraction() } else { 0.0 };
+        let waits = matches!(health, Health::Down { .. } | Health::Unknown);
+        let fraction = if waits { self.inner.environment.fraction() } else { 0.0 };
         let now = self.inner.now();
         if self.inner.road.pace().came_back(going, health, now, fraction) {
             self.inner.road.changed().notify_waiters();

@@ -102,7 +102,7 @@ pub enum TransportFault {
     Timeout,
     /// The connection ended before the answer did.
     Interrupted,
-    /// The answer is a success, and larger than this side accepts.
+    /// The answer is a success, and larger than this side accepts; or the head of one of any kind is.
     TooLarge,
     /// This side does not send: signed out, halted, shut down.
     Declined,

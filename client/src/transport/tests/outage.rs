@@ -48,6 +48,23 @@ async fn a_member_who_asks_is_served_at_once() {
     assert!(served <= HOUR + seconds(5), "{served:?}");
 }
 
+/// LIM-16: a server that stalls is not asked as often as callers lose patience.
+#[tokio::test(start_paused = true)]
+async fn callers_without_patience_storm_no_server_that_stalls() {
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::refused());
+    for _ in 0..2 {
+        rig.read(Patience::new(1, seconds(1), Asked::ByProgram)).await.unwrap_err();
+    }
+    rig.gateway.answer(|_| Reply::stalled());
+    let before = rig.gateway.count();
+    for _ in 0..60 {
+        let _ = tokio::time::timeout(seconds(1), rig.read(LONG)).await;
+    }
+    let asked = rig.gateway.count() - before;
+    assert!((3..=6).contains(&asked), "{asked}");
+}
+
 /// One connection that had grown old is no outage: others go on.
 #[tokio::test(start_paused = true)]
 async fn one_lost_connection_holds_up_nobody() {

@@ -69,7 +69,7 @@ async fn a_refusal_is_heard_without_its_body() {
     }
 }
 
-/// What is larger than a client takes costs no more than that.
+/// What is larger than a client takes, its body or its head, costs no more than that, and is not asked for again.
 #[tokio::test]
 async fn what_is_too_large_is_not_read_on() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
@@ -88,7 +88,7 @@ async fn what_is_too_large_is_not_read_on() {
             Step::Close,
         ]
     };
-    assert_eq!(check(headers).await, (Err(LOST), 1));
+    assert_eq!(check(headers).await, (Err((TransportFault::TooLarge, Delivery::Unknown)), 1));
 }
 
 /// A compressed answer was not asked for, and is not unpacked.
