@@ -238,14 +238,17 @@ async fn a_suspended_client_says_so() {
     assert_eq!((ran.code, ran.error()["code"].as_str()), (5, Some("CLIENT_SUSPENDED")), "{}", ran.shown());
 }
 
-/// DRF-05, DRF-13: a refinery order is staged, and its link is printed only because the member says so.
+/// DRF-05, DRF-13: a refinery order is staged where its link can be shown, and the link is printed only because the
+/// member says so.
 #[tokio::test]
 async fn a_refinery_order_is_staged() {
     let desk = Desk::connected().await;
     let order = include_str!("../../../schemas/fixtures/refinery-draft/valid/full.json");
     let file = desk.file("order.json", order);
-    let staged = desk.json(&["draft", "refinery", &file]).await;
-    assert!(staged.code == 7 && staged.out.is_empty() && !staged.err.contains("http"), "{}", staged.shown());
+    let mut nowhere = desk.command(&["--json", "draft", "refinery", &file]);
+    nowhere.env("http_proxy", "http://127.0.0.1:1");
+    let waits = crate::kit::finish(nowhere).await;
+    assert!(waits.code == 7 && waits.out.is_empty() && !waits.err.contains("http"), "{}", waits.shown());
     let printed = desk.json(&["draft", "refinery", &file, "--print-link"]).await;
     assert!(
         printed.json()["link"].as_str().unwrap().starts_with(&desk.sandbox.origin()),
