@@ -87,7 +87,8 @@ Examples:
     /// Run the tests of everything that can happen to a client.
     ///
     /// client/e2e/faults.md lists the faults, what is expected of each, and the tests that show it;
-    /// `cargo xtask tidy` sees to it that they are there. Builds what `cargo xtask test` builds.
+    /// `cargo xtask tidy` sees to it that they are there. Builds what `cargo xtask test` builds. Says how long the tests
+    /// took, and when that was more than a minute.
     #[command(after_help = "Exit codes:
   0  tests ran, and none failed
   1  a test failed, or none ran

@@ -1,7 +1,7 @@
 //! `faults`: what can happen to a client, and the tests that show what becomes of it, by the table of
 //! client/e2e/faults.md.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use crate::{
     Verdict,
@@ -12,6 +12,9 @@ use crate::{
 
 /// Where the table is.
 pub(crate) const TABLE: &str = "client/e2e/faults.md";
+
+/// As long as all of them may take, on a machine that does nothing else: in virtual time nobody waits.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// One row of it.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,7 +50,20 @@ pub(crate) fn run(root: &Path) -> Verdict {
     let faults = rows(&text);
     let names = names(&faults);
     progress("faults", &format!("{} faults, {} tests", faults.len(), names.len()));
-    test::run(&TestArgs { args: arguments(&names) }, root)
+    let (verdict, took) = test::timed(&TestArgs { args: arguments(&names) }, root);
+    progress("faults", &told(took));
+    verdict
+}
+
+/// What is said of tests that took so long; how fast a machine is decides no verdict.
+fn told(took: Duration) -> String {
+    let seconds = took.as_secs_f64();
+    match took > LONGEST {
+        true => format!(
+            "the tests took {seconds:.1} s, more than a minute: unless this machine is busy, one of them waits"
+        ),
+        false => format!("the tests took {seconds:.1} s"),
+    }
 }
 
 fn names<'t>(faults: &[Fault<'t>]) -> BTreeSet<&'t str> {
@@ -62,6 +78,12 @@ fn arguments(names: &BTreeSet<&str>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_than_a_minute_is_said() {
+        assert_eq!(told(LONGEST), "the tests took 60.0 s");
+        assert!(told(Duration::from_millis(60_100)).contains("60.1 s, more than a minute"));
+    }
 
     #[test]
     fn rows_have_numbers_and_tests() {

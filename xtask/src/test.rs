@@ -8,7 +8,7 @@ use std::{
     path::Path,
     process::{Child, Command, Stdio},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -31,16 +31,23 @@ enum Runner {
     Documentation,
 }
 
-/// How many tests there were, as the closing lines say.
+/// How many tests there were, and how long they took, as the closing lines say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
     passed: usize,
     failed: usize,
     skipped: usize,
+    /// Of the tests alone, without what was built for them.
+    took: Duration,
 }
 
 /// Carries the command out.
 pub(crate) fn run(args: &TestArgs, root: &Path) -> Verdict {
+    timed(args, root).0
+}
+
+/// The same; and how long the tests took, once they were built.
+pub(crate) fn timed(args: &TestArgs, root: &Path) -> (Verdict, Duration) {
     let start = Instant::now();
     let mut runs = vec![if has_nextest(root) { Runner::Nextest } else { Runner::Cargo }];
     if runs == [Runner::Nextest] && args.args.is_empty() {
@@ -57,13 +64,13 @@ pub(crate) fn run(args: &TestArgs, root: &Path) -> Verdict {
             }
             Err(error) => {
                 complain(&format!("cannot run cargo: {error}"));
-                return Verdict::NotRun;
+                return (Verdict::NotRun, total.took);
             }
         }
     }
     let verdict = total.verdict(failed);
     let (style, word) = if verdict == Verdict::InOrder { (GOOD, "passed") } else { (BAD, "failed") };
-    let Count { passed, failed, skipped } = total;
+    let Count { passed, failed, skipped, took } = total;
     let ran = count(passed + failed, "test");
     anstream::println!(
         "{style}{word}{style:#}: {ran} ran, {passed} passed, {failed} failed, {skipped} skipped, in {:.1} s",
@@ -72,7 +79,7 @@ pub(crate) fn run(args: &TestArgs, root: &Path) -> Verdict {
     if passed + failed == 0 {
         complain(&"no test ran; look at the lines above, or at the filter that was given");
     }
-    verdict
+    (verdict, took)
 }
 
 /// cargo as the toolchain runs it, in the terms of the environment.
@@ -144,11 +151,20 @@ impl Count {
     /// `Summary [0.1s] 3 tests run: 3 passed, 0 skipped` of nextest, which repeats what failing
     /// tests printed, closing lines of cargo's kind included.
     fn read(runner: Runner, line: &str) -> Option<Self> {
-        let parts = match runner {
-            Runner::Nextest => line.trim().strip_prefix("Summary [")?.split_once(" run: ")?.1,
-            Runner::Cargo | Runner::Documentation => line.strip_prefix("test result: ")?.split_once(". ")?.1,
+        let (parts, took) = match runner {
+            Runner::Nextest => {
+                let (head, parts) = line.trim().strip_prefix("Summary [")?.split_once(" run: ")?;
+                (parts, head.split_once("s]").map(|(took, _)| took))
+            }
+            Runner::Cargo | Runner::Documentation => {
+                let parts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
+                let took =
+                    parts.rsplit_once("finished in ").and_then(|(_, took)| took.trim().strip_suffix('s'));
+                (parts, took)
+            }
         };
-        let mut count = Self::default();
+        let took = took.and_then(|took| Duration::try_from_secs_f64(took.trim().parse().ok()?).ok());
+        let mut count = Self { took: took.unwrap_or_default(), ..Self::default() };
         for part in parts.split([';', ',']) {
             let mut words = part.split_whitespace();
             let (Some(number), Some(word)) = (words.next(), words.next()) else { continue };
@@ -167,6 +183,7 @@ impl Count {
         self.passed += more.passed;
         self.failed += more.failed;
         self.skipped += more.skipped;
+        self.took += more.took;
     }
 
     /// What it comes to when the runner itself succeeded or `failed`.
@@ -204,6 +221,18 @@ mod tests {
         );
         nextest("Summary [1s] 12/14 tests run: 12 passed (1 flaky), 3 skipped", Some([12, 0, 3]));
         nextest("    test result: FAILED. 0 passed; 1 failed; 0 ignored", None);
+    }
+
+    #[test]
+    fn what_was_built_takes_no_part_in_the_time() {
+        let took = |runner, line| Count::read(runner, line).unwrap().took;
+        let cargo =
+            "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 2 filtered out; finished in 1.05s\n";
+        let nextest = "     Summary [  61.250s] 12 tests run: 12 passed, 3 skipped";
+        assert_eq!(took(Runner::Cargo, cargo), Duration::from_millis(1050));
+        assert_eq!(took(Runner::Nextest, nextest), Duration::from_millis(61_250));
+        // One binary after the other.
+        assert_eq!(pass(Runner::Cargo, cargo.repeat(3).as_bytes(), |_| ()).took, Duration::from_millis(3150));
     }
 
     #[test]

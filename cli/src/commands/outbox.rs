@@ -28,18 +28,7 @@ pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -
         args::Outbox::List => list(app, output).await,
         args::Outbox::Show(args) => show(app, EntryNumber(args.id), output).await,
         args::Outbox::Retry(args) => retry(app, args.id.map(EntryNumber), output).await,
-        args::Outbox::Drop(args) => {
-            let outbox = known(app).await?;
-            // A run that is sending it tells what became of it.
-            let _turn = Turn::wait(app, output).await?;
-            outbox.discard(EntryNumber(args.id)).await?;
-            if output.is_json() {
-                output.json(&json!({ "dropped": args.id }));
-            } else {
-                output.note(format!("change {} is given up", args.id));
-            }
-            Ok(Exit::Done)
-        }
+        args::Outbox::Drop(args) => give_up(app, EntryNumber(args.id), output).await,
         args::Outbox::Resolve(args) => resolve(app, &args, output).await,
         args::Outbox::Confirm(args) => {
             // Each link ends the one before, which may be open.
@@ -241,6 +230,34 @@ async fn ops<O: Op>(
         Some((id, asks))
     };
     Ok(changes.ops().iter().filter_map(op).collect())
+}
+
+/// Takes a change out, and says what may become of it all the same.
+async fn give_up(app: &App, number: EntryNumber, output: &mut Output) -> Result<Exit, Failure> {
+    let outbox = known(app).await?;
+    // A run that is sending it tells what became of it.
+    let _turn = Turn::wait(app, output).await?;
+    // What cannot be read here can be given up, too.
+    let entry = outbox.entry(number).await.ok();
+    outbox.discard(number).await?;
+    if output.is_json() {
+        let state = entry.as_ref().map_or("unreadable", |entry| words(entry.state()).1);
+        let may_be_applied = entry.as_ref().map(Entry::may_be_applied);
+        output.json(&json!({ "dropped": number.0, "state": state, "mayBeApplied": may_be_applied }));
+    } else {
+        output.note(format!("change {number} is given up"));
+    }
+    match entry {
+        // WRT-13: what is held there is not taken back from here.
+        Some(entry) if entry.state() == State::Held => output.warn(format!(
+            "the exchange holds change {number} a while longer: with its link it can be confirmed all the same"
+        )),
+        Some(entry) if entry.may_be_applied() => output.warn(format!(
+            "the exchange may have carried out change {number} all the same: `exchange sync`, then look"
+        )),
+        _ => {}
+    }
+    Ok(Exit::Done)
 }
 
 /// What somebody found who compared; what is missing is sent as a new change.

@@ -127,7 +127,7 @@ async fn signed_in<'a>(app: &'a App, args: &Login, output: &mut Output) -> Resul
 }
 
 /// What follows a sign-in: reads what the exchange says of the connection, forgets what is not its to see (OST-14), and
-/// gives it its label.
+/// gives it its label, or says that it has none.
 async fn begun(app: &App, name: Option<&Label>, output: &mut Output) -> Result<Exit, Failure> {
     let (exchange, session) = (app.exchange().await?, app.session().await?);
     let connection = app.connection(&exchange, output).await?;
@@ -135,7 +135,12 @@ async fn begun(app: &App, name: Option<&Label>, output: &mut Output) -> Result<E
     if let Some(name) = name {
         exchange.label(name).await?;
     }
-    tell(connection, session, output)
+    let exit = tell(connection, session, output)?;
+    // SVC-12: the member chooses it, and has to know of the choice. Programs see that there is none.
+    if session.label().is_none() && !output.is_json() {
+        output.footnote("no label was chosen for this connection yet: exchange label TEXT")?;
+    }
+    Ok(exit)
 }
 
 /// Waits for the member, with something to look at.

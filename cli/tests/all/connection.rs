@@ -75,7 +75,8 @@ async fn a_login_shows_the_code_and_the_bare_address() {
     assert!(desk.json(&["status"]).await.error()["message"].as_str().unwrap().contains("secret store"));
 }
 
-/// The text of a login is for a person, on the standard error; the standard output has the result alone.
+/// The text of a login is for a person, on the standard error; the standard output has the result alone. SVC-12: that a
+/// connection can be named is said where it was not.
 #[tokio::test]
 async fn a_login_tells_a_person_what_to_do() {
     let desk = Desk::signed_out().await;
@@ -110,6 +111,7 @@ async fn a_login_tells_a_person_what_to_do() {
         out| may              blueprints.read, connect, hangar.read, orgunits.read, stock.read
         out| ops in a change  500
         out| documentation    https://docs.exchange.example/
+        err| no label was chosen for this connection yet: exchange label TEXT
     "#]]
     .assert_eq(&ran.shown());
 }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use expect_test::expect;
 
 use crate::{
-    kit::{Desk, LOGIN, MEMBER, begun, ended},
+    kit::{Desk, LOGIN, MEMBER, begun, ended, finish},
     way::Way,
 };
 
@@ -65,16 +65,21 @@ async fn any_operation_can_be_called() {
     assert_eq!((gone.code, gone.error()["code"].as_str()), (7, Some("CURSOR_EXPIRED")));
 }
 
-/// DRF-13, CLI-05: a link and an id that are secrets stand in no output, unless the member says so.
+/// DRF-13, CLI-05: a link and an id that are secrets stand in no output, unless the member says so. DRF-05, DRF-14:
+/// where nobody can be shown the link no draft is staged.
 #[tokio::test]
 async fn secrets_stand_in_no_output() {
     let desk = Desk::connected().await;
     let home = desk.home.path().join("blueprints.json");
     let file = home.to_str().unwrap();
     assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
-    let staged = desk.json(&["draft", "blueprints", file]).await;
-    assert_eq!(staged.code, 7, "{}", staged.shown());
-    assert!(staged.err.contains("--print-link") && !staged.err.contains("http"), "{}", staged.shown());
+    // Nobody is there to open it: the exchange is not even asked.
+    let mut nowhere = desk.command(&["--json", "draft", "blueprints", file]);
+    nowhere.env("http_proxy", "http://127.0.0.1:1");
+    let waits = finish(nowhere).await;
+    assert_eq!(waits.code, 7, "{}", waits.shown());
+    assert!(waits.err.contains("--print-link") && !waits.err.contains("http"), "{}", waits.shown());
+    assert!(!waits.err.contains("staged"), "{}", waits.shown());
     let printed = desk.json(&["draft", "blueprints", file, "--print-link"]).await;
     let link = printed.json()["link"].as_str().unwrap().to_owned();
     assert!(link.starts_with(&desk.sandbox.origin()) && !printed.err.contains(&link));

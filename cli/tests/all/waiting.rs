@@ -121,6 +121,41 @@ async fn a_held_change_is_told_to_programs() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
+/// CLI-04, WRT-13: who gives up what may be carried out all the same is told so, and nobody else is.
+#[tokio::test]
+async fn what_is_given_up_may_be_carried_out() {
+    let desk = Desk::synced().await;
+    held(&desk).await;
+    expect![[r#"
+        exit 0
+        out| {"dropped":1,"mayBeApplied":false,"state":"held"}
+        err| note: the exchange holds change 1 a while longer: with its link it can be confirmed all the same
+    "#]]
+    .assert_eq(&desk.json(&["outbox", "drop", "1"]).await.shown());
+    desk.sandbox.act("sandbox-admin", Act::Switch { on: false }).await.unwrap();
+    assert_eq!(desk.run(&rifles("3pc")).await.code, 6);
+    expect![[r#"
+        exit 0
+        err| change 2 is given up
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "drop", "2"]).await.shown());
+    // The next one's first answer was lost.
+    desk.pass(30);
+    assert_eq!(desk.run(&rifles("3pc")).await.code, 6);
+    let lost = |row: &mut Row| {
+        let mut head: Value = serde_json::from_str(&row.head).unwrap();
+        head["uncertain"] = true.into();
+        row.head = head.to_string();
+    };
+    left(&desk, lost).await;
+    expect![[r#"
+        exit 0
+        err| change 3 is given up
+        err| note: the exchange may have carried out change 3 all the same: `exchange sync`, then look
+    "#]]
+    .assert_eq(&desk.run(&["outbox", "drop", "3"]).await.shown());
+}
+
 /// CLI-04: what was applied is told although the rest of the same command has to wait.
 #[tokio::test]
 async fn what_was_applied_is_told_when_the_rest_waits() {

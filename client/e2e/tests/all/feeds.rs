@@ -5,17 +5,19 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use exchange_client::{
-    Area, Connection, Exchange, InMemory, Replica, Session,
+    Area, BlueprintChanges, Connection, Exchange, InMemory, Replica, Session,
     api::{
         Contract, Json,
         scopes::Scope,
         types::{Blueprint, BlueprintChangeSet, OrgStockLot, Ship, StockLot},
     },
+    changes::known::Known,
     feed::{Entry, PageEvent, Phase},
+    outbox::State,
     sync::Sync,
 };
 use exchange_client_e2e::{MEMBER, SandboxClock, Waiting, identity, place};
-use exchange_client_sqlite::SqliteReplica;
+use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 use exchange_service::sandbox::{Act, Sandbox};
 
 const OTHER: &str = "sandbox-member-2";
@@ -236,22 +238,38 @@ async fn own_removals_are_known_as_own() {
     assert_eq!(contents(desk.sync.replica()), desk.fresh().await);
 }
 
-/// FED-09, FED-11: after 91 days every cursor is refused, and a snapshot brings what is, without what went meanwhile.
+/// FED-09, FED-11: after 91 days every cursor is refused, and a snapshot brings what is, without what went meanwhile. A
+/// change that was kept before is none of it: it waits on, and is carried out.
 #[tokio::test]
 async fn after_ninety_days_a_snapshot_is_read() {
-    let desk = Desk::with(&READ).await;
+    let scopes = [READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat();
+    let desk = Desk::with(&scopes).await;
     desk.pull_and_check().await;
+    let store = SqliteOutbox::open(desk.folder.path()).unwrap();
+    let outbox = desk.exchange.outbox(store, &desk.connection().await).unwrap();
+    desk.session.keeps(outbox.clone());
+    let mut changes = BlueprintChanges::new();
+    let knife = Known { name: Some("Sandbox Knife".to_owned()), ..Known::default() };
+    changes.add(knife.item_ref().unwrap()).unwrap();
+    let kept = outbox.enqueue(changes).await.unwrap()[0];
+    let state = async || outbox.entry(kept).await.unwrap().state();
     let due = desk.sync.replica().due_by().unwrap().unwrap();
     desk.act(MEMBER, r#"{"act": "blueprints", "remove": ["bp-sandbox-rifle"]}"#).await;
     desk.sandbox.advance(Duration::from_secs(91 * 86_400));
     assert!(due < desk.exchange.environment().now().wall);
     // OST-14: what is the organisation's went before anything was read.
-    desk.sign_in(&READ).await;
+    desk.sign_in(&scopes).await;
     assert_eq!(desk.sync.replica().count(Area::OrgStock).unwrap(), 0);
     assert!(desk.sync.replica().count(Area::Blueprints).unwrap() > 0);
     let events = desk.pull_and_check().await;
     let blueprints = events.iter().find(|event| event.area == Area::Blueprints).unwrap();
     assert!(blueprints.restarted && blueprints.gone.contains(&"bp-sandbox-rifle".into()));
+    assert_eq!(state().await, State::Pending);
+    outbox.flush().await.unwrap();
+    assert_eq!(state().await, State::Done);
+    let events = desk.pull_and_check().await;
+    let blueprints = events.iter().find(|event| event.area == Area::Blueprints).unwrap();
+    assert!(!blueprints.restarted && blueprints.changed.len() == 1);
 }
 
 /// FED-09: another data set answers under the same address: nothing of the old one stays, and as it is another

@@ -35,6 +35,14 @@ pub(super) const MEMBER: &str = "sandbox-member";
 const OTHER: &str = "sandbox-member-2";
 pub(super) const UNIT: &str = "unit-squadron";
 
+/// What the member takes back now and then: one of these.
+static OPTIONAL: [Scope; 4] = [
+    Scope::ExchangeOrgstockDetails,
+    Scope::ExchangeOrgstockRead,
+    Scope::ExchangeOrgstockWrite,
+    Scope::ExchangeStockWrite,
+];
+
 /// Where an installation keeps its things.
 enum Stores {
     Memory { outbox: MemoryOutbox, replica: Replica },
@@ -63,6 +71,8 @@ pub(super) struct Installation {
     connection: Connection,
     /// Who is signed in.
     pub(super) signed_in: &'static str,
+    /// What the last sign-in did not allow.
+    lacks: Option<&'static Scope>,
     pub(super) planted: Vec<Planted>,
     /// What was shown or could have been logged.
     pub(super) shown: String,
@@ -97,7 +107,7 @@ impl Installation {
         let watch = Watch { time: time.clone(), wrong_by: Arc::clone(&wrong_by) };
         let (session, exchange) =
             opened(name, sandbox, &wire, watch, dice.roll(), &credentials, &stores).await;
-        sign_in(&session, exchange.environment(), sandbox, &wire, MEMBER).await;
+        sign_in(&session, exchange.environment(), sandbox, &wire, MEMBER, Scope::ALL).await;
         let connection = patiently(exchange.environment(), || exchange.connection()).await;
         let program = Program::begin(session, exchange, &connection, &stores);
         Self {
@@ -112,6 +122,7 @@ impl Installation {
             program,
             connection,
             signed_in: MEMBER,
+            lacks: None,
             planted: Vec::new(),
             shown: String::new(),
         }
@@ -136,10 +147,11 @@ impl Installation {
 
     /// Somebody signs in, while nothing comes in between. A program may be slow to hear of it: it may have been another
     /// one of this profile.
-    async fn sign_in(&mut self, who: &'static str) {
+    async fn sign_in(&mut self, who: &'static str, lacks: Option<&'static Scope>) {
+        let scopes: Vec<Scope> = Scope::ALL.iter().filter(|scope| Some(*scope) != lacks).cloned().collect();
         let Program { session, exchange, .. } = &self.program;
-        sign_in(session, exchange.environment(), &self.sandbox, &self.wire, who).await;
-        self.signed_in = who;
+        sign_in(session, exchange.environment(), &self.sandbox, &self.wire, who, &scopes).await;
+        (self.signed_in, self.lacks) = (who, lacks);
         if who == MEMBER || self.dice.happens(50) {
             self.program.knows_session = false;
         }
@@ -147,13 +159,19 @@ impl Installation {
 
     /// Somebody else sits down at this machine, or the member comes back. What the member's outbox holds, stays there.
     pub(super) async fn change_places(&mut self) {
-        self.sign_in(if self.signed_in == MEMBER { OTHER } else { MEMBER }).await;
+        self.sign_in(if self.signed_in == MEMBER { OTHER } else { MEMBER }, None).await;
     }
 
-    /// The member is there.
+    /// The member signs in anew, and takes one capability back.
+    pub(super) async fn allow_less(&mut self) {
+        let which = usize::try_from(self.dice.below(OPTIONAL.len() as u64)).unwrap();
+        self.sign_in(MEMBER, Some(&OPTIONAL[which])).await;
+    }
+
+    /// The member is there, and allows everything.
     pub(super) async fn come_back(&mut self) {
-        if self.signed_in != MEMBER {
-            self.sign_in(MEMBER).await;
+        if self.signed_in != MEMBER || self.lacks.is_some() {
+            self.sign_in(MEMBER, None).await;
         }
     }
 
@@ -229,6 +247,7 @@ impl Installation {
             self.shown.push_str(&format!("{event:?} {error}\n"));
         }
         self.shown.push_str(&format!("{session:?} {exchange:?} {:?}\n", *sync.status().borrow()));
+        self.has_what_it_may_read();
         self.decide().await;
         self.is_nothing_too_old();
     }
@@ -236,7 +255,7 @@ impl Installation {
     /// What only a person can do.
     async fn decide(&mut self) {
         if matches!(self.program.session.state(), SessionState::Ended(_)) {
-            self.sign_in(self.signed_in).await;
+            self.sign_in(self.signed_in, None).await;
         }
         let Program { outbox, sync, .. } = &self.program;
         outbox.resume().await.unwrap();
@@ -294,6 +313,20 @@ impl Installation {
         }
     }
 
+    /// OST-10, OST-14: what a capability showed went with it, once the program knows of the sign-in.
+    fn has_what_it_may_read(&self) {
+        if !self.program.knows_session {
+            return;
+        }
+        if self.lacks == Some(&Scope::ExchangeOrgstockRead) {
+            assert_eq!(self.pool(), 0, "{}: pools outlived the word of the member", self.name);
+        }
+        if self.lacks == Some(&Scope::ExchangeOrgstockDetails) {
+            let mut lots = self.replica().org_stock().map(Result::unwrap);
+            assert!(lots.all(|lot| lot.entries.is_none()), "{}: holders outlived it", self.name);
+        }
+    }
+
     /// Whether any byte of its files is this text.
     pub(super) fn has_in_files(&self, text: &str) -> bool {
         let Stores::Files(folder) = &self.stores else { return false };
@@ -301,6 +334,14 @@ impl Installation {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             bytes.windows(text.len()).any(|window| window == text.as_bytes())
         })
+    }
+
+    /// All that its files say, as far as it is text.
+    pub(super) fn files(&self) -> String {
+        let Stores::Files(folder) = &self.stores else { return String::new() };
+        let files = std::fs::read_dir(folder.path()).unwrap();
+        let bytes: Vec<u8> = files.flat_map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Whether it is known of every change of a pool what became of it.
@@ -370,10 +411,17 @@ async fn patiently<T, F: Future<Output = Result<T, exchange_client::Error>>>(
     panic!("it is asked to wait again and again");
 }
 
-async fn sign_in(session: &Session, clock: &Environment, sandbox: &Sandbox, wire: &Wire, who: &str) {
+async fn sign_in(
+    session: &Session,
+    clock: &Environment,
+    sandbox: &Sandbox,
+    wire: &Wire,
+    who: &str,
+    scopes: &[Scope],
+) {
     let weather = std::mem::take(&mut wire.seen().weather);
     // The provider may have asked to wait.
-    let login = patiently(clock, || session.sign_in(Scope::ALL)).await;
+    let login = patiently(clock, || session.sign_in(scopes)).await;
     held(sandbox.approve(login.user_code(), who)).await.unwrap();
     login.finish().await.unwrap();
     wire.seen().weather = weather;

@@ -195,6 +195,8 @@ pub(super) struct Seen {
     pub(super) set_forward: bool,
     pub(super) secrets: HashSet<String>,
     pub(super) requests: u64,
+    /// Cursors that the service refused (FED-09).
+    pub(super) refused_cursors: u64,
     pub(super) faults: BTreeMap<Fault, u64>,
     /// Rules that the client broke.
     pub(super) breaks: Vec<String>,
@@ -210,6 +212,7 @@ impl Wire {
             set_forward: false,
             secrets: HashSet::new(),
             requests: 0,
+            refused_cursors: 0,
             faults: BTreeMap::new(),
             breaks: Vec::new(),
         };
@@ -314,6 +317,7 @@ impl Wire {
             self.asked(whom, Duration::from_secs(wait));
         }
         let mut seen = self.seen();
+        seen.refused_cursors += u64::from(answer.status() == 410);
         if operation.id.starts_with("oauth.")
             && let Ok(body) = serde_json::from_slice::<serde_json::Value>(answer.body())
         {
