@@ -8,7 +8,10 @@ use super::{
     proof::Side,
     rules,
 };
-use crate::schema::{SchemaId, keywords::Keyword};
+use crate::{
+    schema::{SchemaId, keywords::Keyword},
+    together::type_of,
+};
 
 /// What a comparison of lists settled, so that nothing is reported twice.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +49,8 @@ impl<'g> Comparer<'g> {
     /// Compares lists of values.
     pub(super) fn listing(&mut self, pair: &Pair<'g>) -> Listed {
         if self.constants(pair) {
+            let values = |flat: &Flat<'g>| flat.values().unwrap_or_default();
+            self.beside(pair, &shared(&values(&pair.old), &values(&pair.new)));
             return Listed { whole: true, ..Listed::default() };
         }
         let id = |holder: Option<Union<'g>>| holder.map(|union| union.holder);
@@ -70,6 +75,7 @@ impl<'g> Comparer<'g> {
                         facet,
                     );
                 }
+                self.beside(pair, &shared(&old, &new));
                 Listed { whole: true, old: id(holder), new: id(other) }
             }
             (Listing::Closed { values, holder }, Listing::None) => {
@@ -103,6 +109,11 @@ impl<'g> Comparer<'g> {
                 Listing::Open { values: new, rest: more, holder: other },
             ) => {
                 self.renamed(pair, &old, &new);
+                // One that is listed and fits another branch too is refused by `oneOf`.
+                let added = new.iter().filter(|value| !old.contains(value));
+                let known: Vec<&'g Json> = old.iter().chain(added).copied().collect();
+                self.beside(pair, &known);
+                self.one_of(pair, &holder, &other);
                 if let ([one], [another]) = (others.as_slice(), more.as_slice()) {
                     self.pair(&[*one], &[*another], &pair.at);
                 } else {
@@ -117,9 +128,15 @@ impl<'g> Comparer<'g> {
         }
     }
 
+    /// Listed values are judged by all that stands beside the lists, and by how many branches take them.
+    fn beside(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
+        self.lost(pair, listed);
+        self.gained(pair, listed);
+    }
+
     /// Values of a list that went, or was opened, which what stands in its place refuses.
     fn lost(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
-        for value in listed {
+        for value in listed.iter().filter(|value| pair.at.within.contains(type_of(value))) {
             let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
             if self.prover.accepts(old.0, old.1, value) && !self.prover.accepts(new.0, new.1, value) {
                 self.note(rules::ENUM_VALUE_REMOVED, pair, format!("{} is no longer valid", short(value)));
@@ -129,7 +146,7 @@ impl<'g> Comparer<'g> {
 
     /// Values of a list that came, or was closed, which what stood in its place refused.
     fn gained(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
-        for value in listed {
+        for value in listed.iter().filter(|value| pair.at.within.contains(type_of(value))) {
             let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
             if self.prover.accepts(new.0, new.1, value) && !self.prover.accepts(old.0, old.1, value) {
                 self.note(rules::ENUM_VALUE_ADDED, pair, format!("{} was not valid", short(value)));
@@ -150,6 +167,11 @@ impl<'g> Comparer<'g> {
             );
         }
     }
+}
+
+/// The values that both lists hold.
+fn shared<'g>(old: &[&'g Json], new: &[&'g Json]) -> Vec<&'g Json> {
+    old.iter().filter(|value| new.contains(value)).copied().collect()
 }
 
 /// A value in a message.

@@ -130,15 +130,7 @@ impl<'g> Comparer<'g> {
         for at in 0..old.len().max(new.len()) {
             match (old.get(at), new.get(at)) {
                 (Some(before), Some(after)) => {
-                    if before.one != after.one
-                        && before.branches.len() + after.branches.len() > 2
-                        && !self.alike(pair)
-                    {
-                        let word = |union: &Union<'g>| if union.one { "oneOf" } else { "anyOf" };
-                        let message = format!("`{}` was `{}`", word(after), word(before));
-                        let rule = if after.one { rules::UNION_NARROWED } else { rules::UNION_WIDENED };
-                        self.set(rule, pair, message, Facet::of(UNIONS));
-                    }
+                    self.one_of(pair, before, after);
                     self.branches(pair, (*before, before.branches), (*after, after.branches));
                 }
                 (None, Some(_)) => {
@@ -160,6 +152,17 @@ impl<'g> Comparer<'g> {
                 (None, None) => {}
             }
         }
+    }
+
+    /// Whether one form alone may fit.
+    pub(super) fn one_of(&mut self, pair: &Pair<'g>, before: &Union<'g>, after: &Union<'g>) {
+        if before.one == after.one || before.branches.len() + after.branches.len() <= 2 || self.alike(pair) {
+            return;
+        }
+        let word = |union: &Union<'g>| if union.one { "oneOf" } else { "anyOf" };
+        let message = format!("`{}` was `{}`", word(after), word(before));
+        let rule = if after.one { rules::UNION_NARROWED } else { rules::UNION_WIDENED };
+        self.set(rule, pair, message, Facet::of(UNIONS));
     }
 
     /// Whether an `anyOf` was added of which one form is whatever has no member that the old version
