@@ -176,12 +176,43 @@ fn shared<'g>(old: &[&'g Json], new: &[&'g Json]) -> Vec<&'g Json> {
 
 /// A value in a message.
 pub(super) fn short(value: &Json) -> String {
-    let text = value.to_string();
+    let text = visible(&value.to_string());
     if text.chars().count() <= 60 {
         return format!("`{text}`");
     }
     let start: String = text.chars().take(57).collect();
     format!("`{start}…`")
+}
+
+/// JSON or a pattern with what nobody sees, or what moves what stands beside it, written as JSON and
+/// patterns escape it.
+pub(super) fn visible(text: &str) -> String {
+    let is_hidden = |letter: char| {
+        letter.is_control()
+            || letter.is_whitespace() && letter != ' '
+            // Letters of no width, marks of direction, tags (Unicode, `Default_Ignorable_Code_Point`).
+            || matches!(
+                letter,
+                '\u{ad}'
+                    | '\u{61c}'
+                    | '\u{180e}'
+                    | '\u{200b}'..='\u{200f}'
+                    | '\u{202a}'..='\u{202e}'
+                    | '\u{2060}'..='\u{206f}'
+                    | '\u{fe00}'..='\u{fe0f}'
+                    | '\u{feff}'
+                    | '\u{e0000}'..='\u{e0fff}'
+            )
+    };
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_hidden(letter) {
+            out.extend(letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(letter);
+        }
+    }
+    out
 }
 
 fn list(values: &[&Json]) -> String {
@@ -190,4 +221,20 @@ fn list(values: &[&Json]) -> String {
         words.push(format!("{} more", values.len() - 4));
     }
     words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_escaped() {
+        for (text, shown) in [
+            ("a\u{2028}b\u{a0}c d", "`\"a\\u2028b\\u00a0c d\"`"),
+            ("\u{7f}\u{200b}\u{202e}", "`\"\\u007f\\u200b\\u202e\"`"),
+            ("\u{e0001}\u{e9}\u{1f600}", "`\"\\udb40\\udc01\u{e9}\u{1f600}\"`"),
+        ] {
+            assert_eq!(short(&Json::String(text.to_owned())), shown);
+        }
+    }
 }
