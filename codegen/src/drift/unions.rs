@@ -215,9 +215,14 @@ impl<'g> Comparer<'g> {
         for (before, after, label) in &matched {
             self.pair(&[*before], &[*after], &pair.at.step(label));
         }
-        // What is gone is judged by the union as a whole.
-        if holder.one && gone.is_empty() && tags.is_none() {
-            self.overlap_more(pair, other, &matched, &more);
+        // What is gone, or new, is judged by the union as a whole.
+        if holder.one && other.one && tags.is_none() {
+            if gone.is_empty() {
+                self.overlap_more(pair, (Side::New, other), &matched, &more);
+            }
+            if more.is_empty() {
+                self.overlap_more(pair, (Side::Old, holder), &matched, &gone);
+            }
         }
         if gone.is_empty() && more.is_empty() || (tags.is_none() && self.alike(pair)) {
             return;

@@ -1,7 +1,7 @@
 //! What is valid as a whole, where no keyword alone says it: counts, unions, members that only some
 //! forms have, and who closes an object.
 
-use crate::rules::{A, B, Case, changes, check, schema};
+use crate::rules::{A, B, Case, S, changes, check, schema};
 
 pub(crate) const CASES: &[Case] = &[
     (
@@ -38,6 +38,21 @@ pub(crate) const CASES: &[Case] = &[
         r#"{"type":"array","contains":{"type":"integer"},"minContains":2}"#,
         B,
         B,
+    ),
+    // What fitted two forms was refused, and fits one alone.
+    (
+        "union-widened",
+        r#"{"oneOf":[{"type":"string"},{"type":"string","pattern":"^a"}]}"#,
+        r#"{"oneOf":[{"enum":["a"]},{"type":"string","pattern":"^a"}]}"#,
+        B,
+        S,
+    ),
+    (
+        "union-widened",
+        r#"{"oneOf":[{"type":"string","maxLength":3},{"type":"string","minLength":2},{"type":"integer"}]}"#,
+        r#"{"oneOf":[{"type":"string","maxLength":3},{"type":"integer"}]}"#,
+        B,
+        S,
     ),
 ];
 
