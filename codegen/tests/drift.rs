@@ -5,6 +5,10 @@
 mod command;
 #[path = "drift/formats.rs"]
 mod formats;
+#[path = "drift/forms.rs"]
+mod forms;
+#[path = "drift/impossible.rs"]
+mod impossible;
 #[path = "drift/large.rs"]
 mod large;
 #[path = "drift/lists.rs"]

@@ -1,11 +1,20 @@
 //! Elements: by position, behind them, counted.
 
+use contract_runtime::Json;
+
 use super::{
-    finding::{Comparer, Facet, Pair},
+    finding::{Comparer, Facet, Pair, Use},
     flat::Flat,
+    proof::Side,
     rules,
 };
-use crate::schema::{SchemaId, keywords::Keyword};
+use crate::{
+    schema::{Contains, SchemaId, keywords::Keyword},
+    together::Conj,
+};
+
+/// Longer arrays are not tried.
+const MOST: u64 = 20;
 
 impl<'g> Comparer<'g> {
     /// Compares two arrays.
@@ -40,8 +49,12 @@ impl<'g> Comparer<'g> {
     }
 
     fn contains(&mut self, pair: &Pair<'g>) {
+        // Of no least and no most nothing is asked, but such an element counts as looked at.
+        let looks = pair.old.any(|schema| schema.unevaluated_items.is_some())
+            || pair.new.any(|schema| schema.unevaluated_items.is_some());
         let all = |flat: &Flat<'g>| {
-            flat.schemas().filter_map(|schema| schema.contains.as_ref()).collect::<Vec<_>>()
+            let all = flat.schemas().filter_map(|schema| schema.contains.as_ref());
+            all.filter(|contains| looks || counts(contains) != (0, u64::MAX)).collect::<Vec<_>>()
         };
         let (old, new) = (all(&pair.old), all(&pair.new));
         let facet = || Facet::of(&[Keyword::Contains, Keyword::MinContains, Keyword::MaxContains]);
@@ -63,16 +76,61 @@ impl<'g> Comparer<'g> {
                         facet(),
                     );
                 }
-                (Some(old), Some(new)) => {
-                    let counts = (old.min, old.max) == (new.min, new.max);
-                    if !counts || !self.same(&[old.schema], &[new.schema]) {
-                        let message =
-                            "which or how many elements must have a certain form is different".to_owned();
-                        self.set(rules::CONTAINS_CHANGED, pair, message, facet());
-                    }
-                }
+                (Some(old), Some(new)) => self.counted(pair, old, new, facet()),
                 (None, None) => {}
             }
         }
     }
+
+    /// Compares which and how many elements must have a certain form.
+    fn counted(&mut self, pair: &Pair<'g>, old: &Contains, new: &Contains, facet: Facet) {
+        let ((least, most), (fewest, greatest)) = (counts(old), counts(new));
+        let (rule, message) = if !self.same(&[old.schema], &[new.schema]) {
+            let message = "which or how many elements must have a certain form is different";
+            (rules::CONTAINS_CHANGED, message.to_owned())
+        } else if (least, most) == (fewest, greatest) {
+            return;
+        } else {
+            let rule = match (fewest >= least && greatest <= most, fewest <= least && greatest >= most) {
+                (true, _) => rules::CONTAINS_NARROWED,
+                (_, true) => rules::CONTAINS_WIDENED,
+                _ => rules::CONTAINS_CHANGED,
+            };
+            let words = |least: u64, most: u64| match most {
+                u64::MAX => format!("{least} or more"),
+                _ => format!("{least} to {most}"),
+            };
+            let message = format!(
+                "{} elements must have a certain form, {} had to",
+                words(fewest, greatest),
+                words(least, most)
+            );
+            (rule, message)
+        };
+        let tries = self.fitting(pair, old, new);
+        self.set(rule, pair, message, facet.tries(tries));
+    }
+
+    /// Arrays of elements that have the form, from none to more than is spoken of.
+    fn fitting(&self, pair: &Pair<'g>, old: &Contains, new: &Contains) -> Vec<Json> {
+        if !self.options.proofs {
+            return Vec::new();
+        }
+        let (side, flat, own) = match pair.at.usage {
+            Use::Read => (Side::New, &pair.new, new),
+            Use::Write => (Side::Old, &pair.old, old),
+        };
+        let ids: Vec<SchemaId> = flat.element(None).into_iter().chain([own.schema]).collect();
+        let mut elements = self.prover.samples(side, &Conj::all(ids.iter().copied()));
+        elements.retain(|value| self.prover.accepts(side, &ids, value));
+        let most = [old.min, old.max, new.min, new.max].into_iter().flatten().max().unwrap_or(1).min(MOST);
+        (0..=usize::try_from(most).unwrap_or(1) + 1)
+            .map(|count| Json::Array(elements.iter().cycle().take(count).cloned().collect()))
+            .collect()
+    }
+}
+
+/// How many elements must have the form, at least and at most (Validation 6.4.4 and 6.4.5).
+fn counts(contains: &Contains) -> (u64, u64) {
+    (contains.min.unwrap_or(1), contains.max.unwrap_or(u64::MAX))
 }

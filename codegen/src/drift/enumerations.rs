@@ -8,7 +8,10 @@ use super::{
     proof::Side,
     rules,
 };
-use crate::schema::{SchemaId, keywords::Keyword};
+use crate::{
+    schema::{SchemaId, keywords::Keyword},
+    together::type_of,
+};
 
 /// What a comparison of lists settled, so that nothing is reported twice.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +49,8 @@ impl<'g> Comparer<'g> {
     /// Compares lists of values.
     pub(super) fn listing(&mut self, pair: &Pair<'g>) -> Listed {
         if self.constants(pair) {
+            let values = |flat: &Flat<'g>| flat.values().unwrap_or_default();
+            self.beside(pair, &shared(&values(&pair.old), &values(&pair.new)));
             return Listed { whole: true, ..Listed::default() };
         }
         let id = |holder: Option<Union<'g>>| holder.map(|union| union.holder);
@@ -70,6 +75,7 @@ impl<'g> Comparer<'g> {
                         facet,
                     );
                 }
+                self.beside(pair, &shared(&old, &new));
                 Listed { whole: true, old: id(holder), new: id(other) }
             }
             (Listing::Closed { values, holder }, Listing::None) => {
@@ -103,6 +109,11 @@ impl<'g> Comparer<'g> {
                 Listing::Open { values: new, rest: more, holder: other },
             ) => {
                 self.renamed(pair, &old, &new);
+                // One that is listed and fits another branch too is refused by `oneOf`.
+                let added = new.iter().filter(|value| !old.contains(value));
+                let known: Vec<&'g Json> = old.iter().chain(added).copied().collect();
+                self.beside(pair, &known);
+                self.one_of(pair, &holder, &other);
                 if let ([one], [another]) = (others.as_slice(), more.as_slice()) {
                     self.pair(&[*one], &[*another], &pair.at);
                 } else {
@@ -117,9 +128,15 @@ impl<'g> Comparer<'g> {
         }
     }
 
+    /// Listed values are judged by all that stands beside the lists, and by how many branches take them.
+    fn beside(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
+        self.lost(pair, listed);
+        self.gained(pair, listed);
+    }
+
     /// Values of a list that went, or was opened, which what stands in its place refuses.
     fn lost(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
-        for value in listed {
+        for value in listed.iter().filter(|value| pair.at.within.contains(type_of(value))) {
             let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
             if self.prover.accepts(old.0, old.1, value) && !self.prover.accepts(new.0, new.1, value) {
                 self.note(rules::ENUM_VALUE_REMOVED, pair, format!("{} is no longer valid", short(value)));
@@ -129,7 +146,7 @@ impl<'g> Comparer<'g> {
 
     /// Values of a list that came, or was closed, which what stood in its place refused.
     fn gained(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
-        for value in listed {
+        for value in listed.iter().filter(|value| pair.at.within.contains(type_of(value))) {
             let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
             if self.prover.accepts(new.0, new.1, value) && !self.prover.accepts(old.0, old.1, value) {
                 self.note(rules::ENUM_VALUE_ADDED, pair, format!("{} was not valid", short(value)));
@@ -152,14 +169,50 @@ impl<'g> Comparer<'g> {
     }
 }
 
+/// The values that both lists hold.
+fn shared<'g>(old: &[&'g Json], new: &[&'g Json]) -> Vec<&'g Json> {
+    old.iter().filter(|value| new.contains(value)).copied().collect()
+}
+
 /// A value in a message.
 pub(super) fn short(value: &Json) -> String {
-    let text = value.to_string();
+    let text = visible(&value.to_string());
     if text.chars().count() <= 60 {
         return format!("`{text}`");
     }
     let start: String = text.chars().take(57).collect();
     format!("`{start}…`")
+}
+
+/// JSON or a pattern with what nobody sees, or what moves what stands beside it, written as JSON and
+/// patterns escape it.
+pub(super) fn visible(text: &str) -> String {
+    let is_hidden = |letter: char| {
+        letter.is_control()
+            || letter.is_whitespace() && letter != ' '
+            // Letters of no width, marks of direction, tags (Unicode, `Default_Ignorable_Code_Point`).
+            || matches!(
+                letter,
+                '\u{ad}'
+                    | '\u{61c}'
+                    | '\u{180e}'
+                    | '\u{200b}'..='\u{200f}'
+                    | '\u{202a}'..='\u{202e}'
+                    | '\u{2060}'..='\u{206f}'
+                    | '\u{fe00}'..='\u{fe0f}'
+                    | '\u{feff}'
+                    | '\u{e0000}'..='\u{e0fff}'
+            )
+    };
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_hidden(letter) {
+            out.extend(letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(letter);
+        }
+    }
+    out
 }
 
 fn list(values: &[&Json]) -> String {
@@ -168,4 +221,20 @@ fn list(values: &[&Json]) -> String {
         words.push(format!("{} more", values.len() - 4));
     }
     words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_escaped() {
+        for (text, shown) in [
+            ("a\u{2028}b\u{a0}c d", "`\"a\\u2028b\\u00a0c d\"`"),
+            ("\u{7f}\u{200b}\u{202e}", "`\"\\u007f\\u200b\\u202e\"`"),
+            ("\u{e0001}\u{e9}\u{1f600}", "`\"\\udb40\\udc01\u{e9}\u{1f600}\"`"),
+        ] {
+            assert_eq!(short(&Json::String(text.to_owned())), shown);
+        }
+    }
 }

@@ -27,39 +27,52 @@ impl<'g> Comparer<'g> {
         }
     }
 
-    /// Forms of a `oneOf` that take more than they did, or are new, take from the others what fitted one
-    /// of them alone.
+    /// Forms of a `oneOf` of one side that take more than those of the other, or that it does not have,
+    /// refuse what fits one form alone there.
     pub(super) fn overlap_more(
         &mut self,
         pair: &Pair<'g>,
-        union: Union<'g>,
+        (side, union): (Side, Union<'g>),
         matched: &[(SchemaId, SchemaId, String)],
         more: &[SchemaId],
     ) {
-        if !union.one || pair.at.usage != Use::Write {
+        let (rule, usage, message) = match side {
+            Side::New => (
+                rules::UNION_NARROWED,
+                Use::Write,
+                "what fits two forms of `oneOf` is not valid, and more fits two",
+            ),
+            Side::Old => (
+                rules::UNION_WIDENED,
+                Use::Read,
+                "what fits two forms of `oneOf` is not valid, and less fits two",
+            ),
+        };
+        if !union.one || pair.at.usage != usage {
             return;
         }
-        let mut grown = more.to_vec();
+        let mut wider = more.to_vec();
         for (before, after, _) in matched {
-            if self.grows(*before, *after) {
-                grown.push(*after);
+            if self.is_wider(side, *before, *after) {
+                wider.push(if side == Side::New { *after } else { *before });
             }
         }
-        let message = "what fits two forms of `oneOf` is not valid, and more fits two";
-        self.overlapping(rules::UNION_NARROWED, pair, Side::New, (union, &grown), message);
+        self.overlapping(rule, pair, side, (union, &wider), message);
     }
 
-    /// Whether a form may take what it refused.
-    fn grows(&mut self, before: SchemaId, after: SchemaId) -> bool {
+    /// Whether the form of a side may take what that of the other refuses.
+    fn is_wider(&mut self, side: Side, before: SchemaId, after: SchemaId) -> bool {
         if self.identity.same(&[before], &[after]) {
             return false;
         }
-        let (new, old) = ((Side::New, &[after][..]), (Side::Old, &[before][..]));
-        let judge = || self.prover.judge(new, old, Types::ALL, &Facet::of(Keyword::ALL));
-        match self.options.proofs.then(judge).flatten() {
-            Some(verdict) => verdict.is_err(),
+        let (old, new) = ((Side::Old, &[before][..]), (Side::New, &[after][..]));
+        let (wide, narrow) = if side == Side::New { (new, old) } else { (old, new) };
+        let judge = || self.prover.judge(wide, narrow, Types::ALL, &Facet::of(Keyword::ALL));
+        match (self.options.proofs.then(judge).flatten(), side) {
+            (Some(verdict), _) => verdict.is_err(),
             // Whoever reads it would meet what was refused.
-            None => !self.reads(&[before], &[after]),
+            (None, Side::New) => !self.reads(&[before], &[after]),
+            (None, Side::Old) => !self.same(&[before], &[after]),
         }
     }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 pub use self::sarif::sarif;
 use super::{
     Bump, Change, Drift, Level, Spot,
+    enumerations::visible,
     rules::{RULES, Rule, find},
 };
 
@@ -419,6 +420,7 @@ fn split(subject: &str) -> (&str, &str) {
 }
 
 fn shorten(text: &str) -> String {
+    let text = &visible(text);
     if text.chars().count() <= 100 {
         return text.to_owned();
     }

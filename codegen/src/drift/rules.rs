@@ -448,6 +448,8 @@ rules! {
     ITEMS_OPENED = rule("items-opened", "further elements allowed", B, A, WIDENED);
     CONTAINS_ADDED = rule("contains-added", "`contains` added", A, B, NARROWED);
     CONTAINS_REMOVED = gone(rule("contains-removed", "`contains` removed", B, A, WIDENED));
+    CONTAINS_NARROWED = rule("contains-narrowed", "`minContains` or `maxContains` narrowed", A, B, NARROWED);
+    CONTAINS_WIDENED = rule("contains-widened", "`minContains` or `maxContains` widened", B, A, WIDENED);
     CONTAINS_CHANGED = rule("contains-changed", "`contains` changed", B, B, UNDECIDED);
     // Combinations.
     BRANCH_ADDED = rule("branch-added", "branch added to a union", B, A, "Readers were promised a complete list of forms.");

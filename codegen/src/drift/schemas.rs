@@ -57,7 +57,9 @@ impl<'g> Comparer<'g> {
         let disjoint = old.and(new).is_empty();
         if old.is_empty() || new.is_empty() {
             let rule = if old.is_empty() { rules::TYPE_WIDENED } else { rules::TYPE_NARROWED };
-            self.set(rule, pair, format!("{is} is valid, was {was}"), Facet::of(&[Keyword::Type]));
+            // Nothing is of any type where keywords contradict each other, whichever they are.
+            let facet = Facet::of(Keyword::ALL).changed(Keyword::Type);
+            self.set(rule, pair, format!("{is} is valid, was {was}"), facet);
         } else if new == old.or(Types::NULL) {
             self.set(
                 rules::NULL_ADDED,

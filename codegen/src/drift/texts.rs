@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::HashMap, rc::Rc};
 use contract_runtime::Json;
 
 use super::{
-    enumerations::short,
+    enumerations::{short, visible},
     finding::{Comparer, Facet, Pair},
     flat::Flat,
     proof::Side,
@@ -179,5 +179,5 @@ impl<'g> Comparer<'g> {
 }
 
 fn quoted(pattern: &str) -> String {
-    format!("`{pattern}`")
+    format!("`{}`", visible(pattern))
 }

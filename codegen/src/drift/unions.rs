@@ -130,15 +130,7 @@ impl<'g> Comparer<'g> {
         for at in 0..old.len().max(new.len()) {
             match (old.get(at), new.get(at)) {
                 (Some(before), Some(after)) => {
-                    if before.one != after.one
-                        && before.branches.len() + after.branches.len() > 2
-                        && !self.alike(pair)
-                    {
-                        let word = |union: &Union<'g>| if union.one { "oneOf" } else { "anyOf" };
-                        let message = format!("`{}` was `{}`", word(after), word(before));
-                        let rule = if after.one { rules::UNION_NARROWED } else { rules::UNION_WIDENED };
-                        self.set(rule, pair, message, Facet::of(UNIONS));
-                    }
+                    self.one_of(pair, before, after);
                     self.branches(pair, (*before, before.branches), (*after, after.branches));
                 }
                 (None, Some(_)) => {
@@ -160,6 +152,17 @@ impl<'g> Comparer<'g> {
                 (None, None) => {}
             }
         }
+    }
+
+    /// Whether one form alone may fit.
+    pub(super) fn one_of(&mut self, pair: &Pair<'g>, before: &Union<'g>, after: &Union<'g>) {
+        if before.one == after.one || before.branches.len() + after.branches.len() <= 2 || self.alike(pair) {
+            return;
+        }
+        let word = |union: &Union<'g>| if union.one { "oneOf" } else { "anyOf" };
+        let message = format!("`{}` was `{}`", word(after), word(before));
+        let rule = if after.one { rules::UNION_NARROWED } else { rules::UNION_WIDENED };
+        self.set(rule, pair, message, Facet::of(UNIONS));
     }
 
     /// Whether an `anyOf` was added of which one form is whatever has no member that the old version
@@ -212,9 +215,14 @@ impl<'g> Comparer<'g> {
         for (before, after, label) in &matched {
             self.pair(&[*before], &[*after], &pair.at.step(label));
         }
-        // What is gone is judged by the union as a whole.
-        if holder.one && gone.is_empty() && tags.is_none() {
-            self.overlap_more(pair, other, &matched, &more);
+        // What is gone, or new, is judged by the union as a whole.
+        if holder.one && other.one && tags.is_none() {
+            if gone.is_empty() {
+                self.overlap_more(pair, (Side::New, other), &matched, &more);
+            }
+            if more.is_empty() {
+                self.overlap_more(pair, (Side::Old, holder), &matched, &gone);
+            }
         }
         if gone.is_empty() && more.is_empty() || (tags.is_none() && self.alike(pair)) {
             return;

@@ -1,6 +1,8 @@
 //! Lists of values that come or go: each value is compared with what stands in their place.
 
-use crate::rules::{A, B, Case, check, schema};
+use contract_codegen::drift::Level;
+
+use crate::rules::{A, B, Case, changes, check, schema};
 
 const CASES: &[Case] = &[
     ("enum-value-added", r#"{"type":"integer"}"#, r#"{"enum":["auto",1]}"#, B, A),
@@ -20,7 +22,97 @@ const CASES: &[Case] = &[
         A,
         B,
     ),
+    // What stands beside a list that stays.
+    ("enum-value-removed", r#"{"enum":["ab","a"]}"#, r#"{"enum":["ab","a"],"maxLength":1}"#, A, B),
+    ("enum-value-added", r#"{"enum":["ab","a"],"maxLength":1}"#, r#"{"enum":["ab","a"]}"#, B, A),
+    (
+        "enum-value-removed",
+        r#"{"enum":["ab","a"]}"#,
+        r#"{"allOf":[{"enum":["ab","a"]},{"pattern":"b$"}]}"#,
+        A,
+        B,
+    ),
+    ("enum-value-removed", r#"{"const":"ab"}"#, r#"{"const":"ab","maxLength":1}"#, A, B),
+    ("enum-value-removed", r#"{"enum":[true,"a"]}"#, r#"{"enum":[true,"a"],"type":["string","null"]}"#, A, B),
+    // Lists of which one value is in two.
+    (
+        "enum-value-removed",
+        r#"{"anyOf":[{"enum":["a","b"]},{"enum":["b","c"]}]}"#,
+        r#"{"oneOf":[{"enum":["a","b"]},{"enum":["b","c"]}]}"#,
+        A,
+        B,
+    ),
+    ("enum-value-removed", r#"{"enum":["a","b"]}"#, r#"{"oneOf":[{"enum":["a","b"]},{"enum":["b"]}]}"#, A, B),
+    ("enum-value-added", r#"{"oneOf":[{"enum":["a","b"]},{"enum":["b"]}]}"#, r#"{"enum":["a","b"]}"#, B, A),
 ];
+
+/// Lists beside branches that take other values.
+const OPEN: &[Case] = &[
+    (
+        "enum-value-removed",
+        r#"{"anyOf":[{"enum":["a","b"]},{"type":"string"}]}"#,
+        r#"{"oneOf":[{"enum":["a","b"]},{"type":"string"}]}"#,
+        A,
+        B,
+    ),
+    (
+        "union-narrowed",
+        r#"{"anyOf":[{"enum":["a","b"]},{"type":"string"}]}"#,
+        r#"{"oneOf":[{"enum":["a","b"]},{"type":"string"}]}"#,
+        A,
+        B,
+    ),
+    (
+        "union-widened",
+        r#"{"oneOf":[{"enum":["a","b"]},{"type":"string"}]}"#,
+        r#"{"anyOf":[{"enum":["a","b"]},{"type":"string"}]}"#,
+        B,
+        A,
+    ),
+    // The other branch takes what only the list took.
+    (
+        "enum-value-removed",
+        r#"{"oneOf":[{"enum":["a"]},{"type":"string","minLength":2}]}"#,
+        r#"{"oneOf":[{"enum":["a"]},{"type":"string"}]}"#,
+        A,
+        B,
+    ),
+    // And the list what only the other branch took.
+    (
+        "enum-value-removed",
+        r#"{"oneOf":[{"enum":["a"]},{"type":"string","minLength":2}]}"#,
+        r#"{"oneOf":[{"enum":["a","bc"]},{"type":"string","minLength":2}]}"#,
+        A,
+        B,
+    ),
+    // A new value that the other branch never took.
+    (
+        "enum-value-added",
+        r#"{"anyOf":[{"enum":["a"]},{"type":"string","pattern":"^x-"}]}"#,
+        r#"{"anyOf":[{"enum":["a","b"]},{"type":"string","pattern":"^x-"}]}"#,
+        B,
+        A,
+    ),
+];
+
+#[test]
+fn listed_values_are_judged_with_the_branches_beside_them() {
+    check(schema, OPEN);
+}
+
+/// The same list in other words is no difference.
+#[test]
+fn equal_lists_are_equal() {
+    for (old, new) in [
+        (r#"{"enum":["ab","a"]}"#, r#"{"enum":["a","ab"],"maxLength":2}"#),
+        (r#"{"const":"a"}"#, r#"{"const":"a","type":"string"}"#),
+        (r#"{"enum":["a","b"]}"#, r#"{"oneOf":[{"const":"a"},{"const":"b"}]}"#),
+        (r#"{"anyOf":[{"const":"a"},{"const":"b"}]}"#, r#"{"oneOf":[{"const":"a"},{"const":"b"}]}"#),
+    ] {
+        let found = changes(&schema(old), &schema(new), true);
+        assert!(found.iter().all(|change| change.level() == Level::Same), "{new}: {found:#?}");
+    }
+}
 
 #[test]
 fn listed_values_are_compared_with_what_takes_their_place() {

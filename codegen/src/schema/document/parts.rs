@@ -16,7 +16,15 @@ impl Writer<'_> {
         let mut all = Vec::new();
         let mut reached = BTreeSet::new();
         for id in members {
-            let Value::Object(mut written) = self.schema(*id)? else { continue };
+            let mut written = match self.schema(*id)? {
+                Value::Object(written) => written,
+                // Whatever is asked for, nothing passes `false`.
+                Value::Bool(false) => {
+                    all.push(Value::Bool(false));
+                    continue;
+                }
+                _ => continue,
+            };
             written.retain(|key, _| keywords.iter().any(|keyword| keyword.name() == key));
             if !written.is_empty() {
                 all.push(Value::Object(written));

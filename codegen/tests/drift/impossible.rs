@@ -1,0 +1,55 @@
+//! Places where nothing is valid any more, or nothing was.
+
+use crate::rules::{A, B, Case, check, schema};
+
+/// Members that become impossible, and what makes them so.
+const CASES: &[Case] = &[
+    (
+        "type-narrowed",
+        r#"{"type":"object","properties":{"a":{"type":"string"}}}"#,
+        r#"{"type":"object","properties":{"a":false}}"#,
+        A,
+        B,
+    ),
+    (
+        "type-widened",
+        r#"{"type":"object","properties":{"a":false}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string"}}}"#,
+        B,
+        A,
+    ),
+    (
+        "type-narrowed",
+        r#"{"type":"object","properties":{"a":{"type":"string"}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string","enum":[1]}}}"#,
+        A,
+        B,
+    ),
+    (
+        "type-narrowed",
+        r#"{"type":"string"}"#,
+        r#"{"type":"string","oneOf":[{"type":"object","required":["k"]},{"type":"integer"}]}"#,
+        A,
+        B,
+    ),
+    // `additionalProperties` sees the members beside it alone (Core 10.3.2.3).
+    (
+        "type-narrowed",
+        r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"additionalProperties":false}"#,
+        r#"{"type":"object","allOf":[{"properties":{"a":{"type":"string"}},"additionalProperties":false}],"properties":{"b":{"type":"string"}}}"#,
+        A,
+        B,
+    ),
+    (
+        "type-narrowed",
+        r#"{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}],"properties":{"b":{"type":"string"}},"unevaluatedProperties":false}"#,
+        r#"{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}],"properties":{"b":{"type":"string"}},"additionalProperties":false}"#,
+        A,
+        B,
+    ),
+];
+
+#[test]
+fn what_becomes_impossible_breaks_those_who_sent_it() {
+    check(schema, CASES);
+}
