@@ -5,6 +5,8 @@
 mod command;
 #[path = "drift/formats.rs"]
 mod formats;
+#[path = "drift/hooks.rs"]
+mod hooks;
 #[path = "drift/large.rs"]
 mod large;
 #[path = "drift/lists.rs"]

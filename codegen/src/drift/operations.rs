@@ -132,6 +132,7 @@ impl<'g> Comparer<'g> {
 
     fn operation(&mut self, calls: &Calls<'g>) {
         let Calls { old, new, answers } = *calls;
+        self.requests = answers.reversed();
         let subject = calls.name();
         let places = calls.places();
         if old.method != new.method || template(&old.path) != template(&new.path) {
@@ -167,6 +168,7 @@ impl<'g> Comparer<'g> {
         self.parameters(calls);
         self.request(calls, answers.reversed());
         self.answers(calls);
+        self.requests = Use::Write;
     }
 
     fn request(&mut self, calls: &Calls<'g>, usage: Use) {
@@ -378,7 +380,10 @@ impl<'g> Comparer<'g> {
                         rules::RESPONSE_HEADER_REQUIRED,
                         places,
                         &at.base,
-                        "the header is always there".to_owned(),
+                        match usage {
+                            Use::Read => "the header is always there".to_owned(),
+                            Use::Write => "the header is required".to_owned(),
+                        },
                     );
                 }
                 (true, false) => {
@@ -404,12 +409,13 @@ impl<'g> Comparer<'g> {
         for after in new {
             if !old.iter().any(|before| before.name.eq_ignore_ascii_case(&after.name)) {
                 let subject = format!("{base} header {}", after.name);
-                self.both(
-                    rules::RESPONSE_HEADER_ADDED,
-                    places,
-                    &subject,
-                    format!("the header `{}` is new", after.name),
-                );
+                // Answers of receivers do not have it yet.
+                let (rule, more) = if usage == Use::Write && after.required {
+                    (rules::RESPONSE_HEADER_REQUIRED, " and required")
+                } else {
+                    (rules::RESPONSE_HEADER_ADDED, "")
+                };
+                self.both(rule, places, &subject, format!("the header `{}` is new{more}", after.name));
             }
         }
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub use self::sarif::sarif;
 use super::{
     Bump, Change, Drift, Level, Spot,
-    rules::{RULES, Rule, find},
+    rules::{RULES, Rule, find, hook},
 };
 
 /// Whose view decides.
@@ -406,7 +406,18 @@ pub fn explain(id: Option<&str>) -> Result<String, String> {
     if rule.forever {
         let _ = writeln!(out, "{FOREVER}");
     }
+    if let Some(text) = hooked(rule) {
+        let _ = writeln!(out, "{text}");
+    }
     Ok(out)
+}
+
+/// What a rule means where the service calls and clients answer, if that is something else.
+fn hooked(rule: &Rule) -> Option<String> {
+    let hook = hook(rule.id)?;
+    let (readers, writers) = (hook.readers, hook.writers);
+    let says = format!("For readers: {readers}. For writers: {writers}. {}", hook.why);
+    Some(format!("In webhooks and callbacks, where the service calls and clients answer: {says}"))
 }
 
 /// `GET /me/ships` and `200 body /items`; or a schema and the path in it.

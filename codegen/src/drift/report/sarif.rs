@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{FOREVER, View, spoken};
+use super::{FOREVER, View, hooked, spoken};
 use crate::drift::{
     Change, Drift, Level, Spot,
     rules::{RULES, Rule},
@@ -52,6 +52,10 @@ fn descriptor(rule: &Rule) -> Value {
     if rule.forever {
         help.push(' ');
         help.push_str(FOREVER);
+    }
+    if let Some(text) = hooked(rule) {
+        help.push(' ');
+        help.push_str(&text);
     }
     json!({
         "id": rule.id,
