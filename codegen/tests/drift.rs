@@ -23,5 +23,7 @@ mod places;
 mod revisions;
 #[path = "drift/rules.rs"]
 mod rules;
+#[path = "drift/schemes.rs"]
+mod schemes;
 #[path = "drift/whole.rs"]
 mod whole;
