@@ -25,5 +25,7 @@ mod revisions;
 mod rules;
 #[path = "drift/schemes.rs"]
 mod schemes;
+#[path = "drift/unread.rs"]
+mod unread;
 #[path = "drift/whole.rs"]
 mod whole;
