@@ -33,6 +33,7 @@ mod finding;
 mod flat;
 mod formats;
 mod identity;
+mod media;
 mod named;
 mod objects;
 mod operations;

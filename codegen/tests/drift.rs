@@ -25,6 +25,8 @@ mod revisions;
 mod rules;
 #[path = "drift/schemes.rs"]
 mod schemes;
+#[path = "drift/spelling.rs"]
+mod spelling;
 #[path = "drift/unread.rs"]
 mod unread;
 #[path = "drift/whole.rs"]

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use super::{
     Version,
     finding::{Comparer, Subject, Use},
+    media,
     places::in_document,
     rules::{self, Rule},
     security,
 };
 use crate::{
     api::{Api, Header, MediaType, Operation, RequestBody, Response, Status},
+    resolve::openapi::make_id,
     schema::SchemaId,
     tree::Place,
 };
@@ -140,7 +142,12 @@ impl<'g> Comparer<'g> {
             self.both(rules::OPERATION_MOVED, places, &subject, message);
         }
         if old.id != new.id {
-            let message = format!("the operation is called `{}`, was `{}`", new.id, old.id);
+            // Without an `operationId` nobody but generated code calls it anything.
+            let called = match is_made(old) && is_made(new) {
+                true => "has no `operationId`: generated code calls it",
+                false => "is called",
+            };
+            let message = format!("the operation {called} `{}`, was `{}`", new.id, old.id);
             self.both(rules::OPERATION_RENAMED, places, &subject, message);
         }
         if old.deprecated != new.deprecated {
@@ -233,7 +240,7 @@ impl<'g> Comparer<'g> {
         at: &Subject,
     ) {
         for before in old {
-            let Some(after) = new.iter().find(|after| after.name.eq_ignore_ascii_case(&before.name)) else {
+            let Some(after) = media::find(new, &before.name) else {
                 self.both(removed, places, &at.base, format!("`{}` is gone", before.name));
                 continue;
             };
@@ -255,7 +262,7 @@ impl<'g> Comparer<'g> {
             self.pair(&list(before.item_schema), &list(after.item_schema), &at);
         }
         for after in new {
-            if !old.iter().any(|before| before.name.eq_ignore_ascii_case(&after.name)) {
+            if media::find(old, &after.name).is_none() {
                 self.both(added, places, &at.base, format!("`{}` is new", after.name));
             }
         }
@@ -328,7 +335,7 @@ impl<'g> Comparer<'g> {
     /// Whether who expects one success can read another: in the media types that both have.
     fn reads_as(&mut self, known: &'g Response, other: &'g Response) -> bool {
         let shared = |media: &'g MediaType| {
-            let same = known.content.iter().find(|known| known.name.eq_ignore_ascii_case(&media.name));
+            let same = media::find(&known.content, &media.name);
             same.map(|same| (list(same.schema), list(media.schema)))
         };
         let shared: Vec<_> = other.content.iter().filter_map(shared).collect();
@@ -419,6 +426,11 @@ impl<'g> Comparer<'g> {
             }
         }
     }
+}
+
+/// Whether an operation is called by its method and path alone.
+fn is_made(operation: &Operation) -> bool {
+    operation.id == make_id(&operation.method.to_ascii_lowercase(), &operation.path)
 }
 
 /// The servers of an operation: its own, or else those of the document that it stands in.

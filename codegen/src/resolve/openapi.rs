@@ -531,7 +531,7 @@ pub(crate) fn status(key: &str) -> Option<Status> {
 }
 
 /// `GET /ships/{shipId}/crew` → `getShipsByShipIdCrew`
-fn make_id(method: &str, path: &str) -> String {
+pub(crate) fn make_id(method: &str, path: &str) -> String {
     let mut id = method.to_owned();
     for part in path.split('/') {
         let mut upper = true;
