@@ -340,10 +340,7 @@ impl<'t> Reader<'_, 't> {
         };
         let mut out: Vec<MediaType> = Vec::new();
         for (name, media) in content.media() {
-            if !name.contains('/') {
-                let message = format!("`{name}` is no media type: write `type/subtype`");
-                let problem = Diagnostic::error("invalid-openapi", message).at(media.place());
-                self.problems.push(problem.mended("it is left out"));
+            if !is_media_type(name) {
                 continue;
             }
             let same = out.iter().any(|other| other.name.eq_ignore_ascii_case(name));
@@ -528,6 +525,11 @@ pub(crate) fn status(key: &str) -> Option<Status> {
         [b'1'..=b'5', b'0'..=b'9', b'0'..=b'9'] => key.parse().ok().map(Status::Code),
         _ => None,
     }
+}
+
+/// What is no media type was said where fields are checked, and is left out.
+fn is_media_type(name: &str) -> bool {
+    name.contains('/')
 }
 
 /// `GET /ships/{shipId}/crew` → `getShipsByShipIdCrew`
