@@ -28,10 +28,12 @@ mod arrays;
 mod conditions;
 mod discriminators;
 mod enumerations;
+mod faults;
 mod finding;
 mod flat;
 mod formats;
 mod identity;
+mod media;
 mod named;
 mod objects;
 mod operations;
@@ -54,6 +56,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use self::faults::Fault;
 use crate::{
     api::Api,
     config::{Config, Input},
@@ -80,6 +83,8 @@ pub struct Version {
     /// How they were read.
     options: ResolveOptions,
     faults: Faults,
+    /// What was read as it is meant, or left out.
+    left: Vec<Diagnostic>,
     /// Per source: the file as it is found from where the version was given.
     files: Vec<String>,
 }
@@ -170,7 +175,8 @@ impl Version {
             return Err(problems);
         }
         let files = sources.sources.iter().map(|source| source.name.clone()).collect();
-        Ok(Self { graph, apis, sources, options, faults, files })
+        let left = problems.into_iter().filter(|each| each.mend.is_some()).collect();
+        Ok(Self { graph, apis, sources, options, faults, left, files })
     }
 
     /// The file of a source, as in [`Spot::file`].
@@ -406,6 +412,11 @@ pub struct Drift {
     pub old_version: String,
     /// `info.version` of the new contract.
     pub new_version: String,
+    /// Faults that only the new version has. They were read as they are meant, or left out, and compared
+    /// as that.
+    pub faults: Vec<Fault>,
+    /// How many faults the old version has.
+    pub old_faults: usize,
 }
 
 impl Drift {
@@ -440,7 +451,13 @@ impl Drift {
 #[must_use]
 pub fn compare(old: &Version, new: &Version, options: &Options) -> Drift {
     let changes = if old.is_reread(new) { Vec::new() } else { compared(old, new, options) };
-    Drift { changes, old_version: old.version().to_owned(), new_version: new.version().to_owned() }
+    Drift {
+        changes,
+        old_version: old.version().to_owned(),
+        new_version: new.version().to_owned(),
+        faults: faults::fresh(old, new),
+        old_faults: old.left.len(),
+    }
 }
 
 fn compared(old: &Version, new: &Version, options: &Options) -> Vec<Change> {

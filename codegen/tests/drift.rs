@@ -7,6 +7,8 @@ mod command;
 mod formats;
 #[path = "drift/forms.rs"]
 mod forms;
+#[path = "drift/hooks.rs"]
+mod hooks;
 #[path = "drift/impossible.rs"]
 mod impossible;
 #[path = "drift/large.rs"]
@@ -25,5 +27,11 @@ mod places;
 mod revisions;
 #[path = "drift/rules.rs"]
 mod rules;
+#[path = "drift/schemes.rs"]
+mod schemes;
+#[path = "drift/spelling.rs"]
+mod spelling;
+#[path = "drift/unread.rs"]
+mod unread;
 #[path = "drift/whole.rs"]
 mod whole;

@@ -169,6 +169,9 @@ pub(super) struct Comparer<'g> {
     places: Places<'g>,
     /// Security schemes that only got another name.
     pub(super) schemes: BTreeMap<&'g str, &'g str>,
+    /// Who sends the request of the operation that is compared: `Write` for clients, `Read` for the
+    /// service, which calls webhooks and callbacks.
+    pub(super) requests: Use,
 }
 
 impl<'g> Comparer<'g> {
@@ -192,6 +195,7 @@ impl<'g> Comparer<'g> {
             asking: None,
             places: Places::new(old, new),
             schemes: BTreeMap::new(),
+            requests: Use::Write,
         }
     }
 
@@ -321,7 +325,7 @@ impl<'g> Comparer<'g> {
         std::mem::replace(&mut self.asking, asking).is_some_and(|asking| asking.yes)
     }
 
-    /// A change that concerns whoever calls: both levels of the rule count.
+    /// A change that concerns whoever calls, or is called: both levels of the rule count.
     pub(super) fn both(
         &mut self,
         rule: &'static Rule,
@@ -329,7 +333,10 @@ impl<'g> Comparer<'g> {
         subject: &str,
         message: String,
     ) {
-        let levels = (self.raised(rule, rule.readers), self.raised(rule, rule.writers));
+        let hook = (self.requests == Use::Read).then(|| rules::hook(rule.id)).flatten();
+        let (readers, writers) =
+            hook.map_or((rule.readers, rule.writers), |hook| (hook.readers, hook.writers));
+        let levels = (self.raised(rule, readers), self.raised(rule, writers));
         let spots = self.spots(places, (None, None));
         self.push(rule, levels, spots, &Subject::new(subject, Use::Read), message, None);
     }
@@ -538,8 +545,9 @@ const fn level_of(rule: &Rule, usage: Use) -> Level {
 /// The second half of a message: what follows for whom.
 fn consequence(rule: &Rule, change: &Change) -> String {
     use Level::Breaking;
-    let expected = rule.readers.max(rule.writers);
-    if expected != Breaking {
+    let expected = rule.readers.max(rule.writers) == Breaking;
+    let hooked = rules::hook(rule.id).is_some_and(|hook| hook.readers.max(hook.writers) == Breaking);
+    if !(expected || hooked && change.level() == Breaking) {
         return String::new();
     }
     let text = match (change.readers, change.writers) {

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use super::{
     Version,
     finding::{Comparer, Subject, Use},
+    media,
     places::in_document,
     rules::{self, Rule},
     security,
 };
 use crate::{
     api::{Api, Header, MediaType, Operation, RequestBody, Response, Status},
+    resolve::openapi::make_id,
     schema::SchemaId,
     tree::Place,
 };
@@ -132,6 +134,7 @@ impl<'g> Comparer<'g> {
 
     fn operation(&mut self, calls: &Calls<'g>) {
         let Calls { old, new, answers } = *calls;
+        self.requests = answers.reversed();
         let subject = calls.name();
         let places = calls.places();
         if old.method != new.method || template(&old.path) != template(&new.path) {
@@ -139,7 +142,12 @@ impl<'g> Comparer<'g> {
             self.both(rules::OPERATION_MOVED, places, &subject, message);
         }
         if old.id != new.id {
-            let message = format!("the operation is called `{}`, was `{}`", new.id, old.id);
+            // Without an `operationId` nobody but generated code calls it anything.
+            let called = match is_made(old) && is_made(new) {
+                true => "has no `operationId`: generated code calls it",
+                false => "is called",
+            };
+            let message = format!("the operation {called} `{}`, was `{}`", new.id, old.id);
             self.both(rules::OPERATION_RENAMED, places, &subject, message);
         }
         if old.deprecated != new.deprecated {
@@ -167,6 +175,7 @@ impl<'g> Comparer<'g> {
         self.parameters(calls);
         self.request(calls, answers.reversed());
         self.answers(calls);
+        self.requests = Use::Write;
     }
 
     fn request(&mut self, calls: &Calls<'g>, usage: Use) {
@@ -231,7 +240,7 @@ impl<'g> Comparer<'g> {
         at: &Subject,
     ) {
         for before in old {
-            let Some(after) = new.iter().find(|after| after.name.eq_ignore_ascii_case(&before.name)) else {
+            let Some(after) = media::find(new, &before.name) else {
                 self.both(removed, places, &at.base, format!("`{}` is gone", before.name));
                 continue;
             };
@@ -253,7 +262,7 @@ impl<'g> Comparer<'g> {
             self.pair(&list(before.item_schema), &list(after.item_schema), &at);
         }
         for after in new {
-            if !old.iter().any(|before| before.name.eq_ignore_ascii_case(&after.name)) {
+            if media::find(old, &after.name).is_none() {
                 self.both(added, places, &at.base, format!("`{}` is new", after.name));
             }
         }
@@ -326,7 +335,7 @@ impl<'g> Comparer<'g> {
     /// Whether who expects one success can read another: in the media types that both have.
     fn reads_as(&mut self, known: &'g Response, other: &'g Response) -> bool {
         let shared = |media: &'g MediaType| {
-            let same = known.content.iter().find(|known| known.name.eq_ignore_ascii_case(&media.name));
+            let same = media::find(&known.content, &media.name);
             same.map(|same| (list(same.schema), list(media.schema)))
         };
         let shared: Vec<_> = other.content.iter().filter_map(shared).collect();
@@ -378,7 +387,10 @@ impl<'g> Comparer<'g> {
                         rules::RESPONSE_HEADER_REQUIRED,
                         places,
                         &at.base,
-                        "the header is always there".to_owned(),
+                        match usage {
+                            Use::Read => "the header is always there".to_owned(),
+                            Use::Write => "the header is required".to_owned(),
+                        },
                     );
                 }
                 (true, false) => {
@@ -404,15 +416,21 @@ impl<'g> Comparer<'g> {
         for after in new {
             if !old.iter().any(|before| before.name.eq_ignore_ascii_case(&after.name)) {
                 let subject = format!("{base} header {}", after.name);
-                self.both(
-                    rules::RESPONSE_HEADER_ADDED,
-                    places,
-                    &subject,
-                    format!("the header `{}` is new", after.name),
-                );
+                // Answers of receivers do not have it yet.
+                let (rule, more) = if usage == Use::Write && after.required {
+                    (rules::RESPONSE_HEADER_REQUIRED, " and required")
+                } else {
+                    (rules::RESPONSE_HEADER_ADDED, "")
+                };
+                self.both(rule, places, &subject, format!("the header `{}` is new{more}", after.name));
             }
         }
     }
+}
+
+/// Whether an operation is called by its method and path alone.
+fn is_made(operation: &Operation) -> bool {
+    operation.id == make_id(&operation.method.to_ascii_lowercase(), &operation.path)
 }
 
 /// The servers of an operation: its own, or else those of the document that it stands in.

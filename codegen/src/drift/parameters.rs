@@ -1,7 +1,7 @@
 //! Parameters, matched by place and name; placeholders of a path by their order.
 
 use super::{
-    finding::{Comparer, Subject},
+    finding::{Comparer, Subject, Use},
     operations::{Calls, list, template},
     rules,
 };
@@ -12,6 +12,10 @@ impl<'g> Comparer<'g> {
     pub(super) fn parameters(&mut self, calls: &Calls<'g>) {
         let Calls { old, new, answers } = *calls;
         let usage = answers.reversed();
+        let (done, preposition) = match usage {
+            Use::Write => ("read", "from"),
+            Use::Read => ("sent", "in"),
+        };
         let placeholders = placeholders(old, new);
         let mut left: Vec<&Parameter> = new.parameters.iter().collect();
         let mut gone = Vec::new();
@@ -39,7 +43,7 @@ impl<'g> Comparer<'g> {
             {
                 let after = left.remove(at);
                 let message = format!(
-                    "`{}` is read from the {}, was from the {}",
+                    "`{}` is {done} {preposition} the {}, was {preposition} the {}",
                     before.name,
                     word(after.location),
                     word(before.location)
@@ -51,7 +55,7 @@ impl<'g> Comparer<'g> {
                     &Subject::new(subject(calls, after), usage),
                 );
             } else {
-                let message = format!("`{}` is no longer read", before.name);
+                let message = format!("`{}` is no longer {done}", before.name);
                 self.both(rules::PARAMETER_REMOVED, (Some(&before.place), Some(&new.place)), &base, message);
             }
         }

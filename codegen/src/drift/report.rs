@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 pub use self::sarif::sarif;
 use super::{
-    Bump, Change, Drift, Level, Spot,
+    Bump, Change, Drift, Fault, Level, Spot,
     enumerations::visible,
-    rules::{RULES, Rule, find},
+    rules::{RULES, Rule, find, hook},
 };
 
 /// Whose view decides.
@@ -204,8 +204,40 @@ pub fn human(drift: &Drift, view: &View) -> String {
         }
         out.push('\n');
     }
+    for line in faults(drift, view) {
+        let _ = writeln!(out, "{line}");
+    }
     out.push_str(&totals(drift, view));
     out
+}
+
+/// Faults that a report names; the others are counted.
+const FAULTS: usize = 20;
+
+/// What was not compared as it is written, a line each.
+fn faults(drift: &Drift, view: &View) -> Vec<String> {
+    let shown = if view.all { drift.faults.len() } else { FAULTS };
+    let mut lines = Vec::new();
+    if !drift.faults.is_empty() {
+        lines.push("Faults of the new version, compared as what was taken in their place:".to_owned());
+    }
+    for fault in drift.faults.iter().take(shown) {
+        let place =
+            fault.new.as_ref().map_or_else(String::new, |spot| format!(" ({})", view.new_place(spot)));
+        lines.push(format!("  {}  {}{place}", fault.code, fault.message));
+    }
+    if drift.faults.len() > shown {
+        lines.push(format!("  {} more (shown with --all)", drift.faults.len() - shown));
+    }
+    match drift.old_faults {
+        0 => {}
+        1 => lines.push("1 fault of the old version was compared so too.".to_owned()),
+        many => lines.push(format!("{many} faults of the old version were compared so too.")),
+    }
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
 }
 
 fn totals(drift: &Drift, view: &View) -> String {
@@ -257,7 +289,8 @@ fn meaning(drift: &Drift, view: &View) -> String {
 /// `minor`, `major`), `oldVersion`, `newVersion`, `declaredBump` (a bump or `null`), `oldRevision`
 /// (what the files of `old` are of in git, or `null`) and `changes`, each with `rule`, `readers`, `writers`, `subject`, `uses` (array), `message`,
 /// `proven`, `witness` (JSON text or `null`), `old` and `new` (`null`, or `file`, `pointer`,
-/// `line`). Members may be added.
+/// `line`). `faults` are those that only the new version has, each with `code`, `message` and `new`;
+/// `oldFaults` is how many the old one has. Members may be added.
 #[must_use]
 pub fn json(drift: &Drift, view: &View) -> String {
     let spot = |spot: &Option<Spot>, prefix: &str| {
@@ -281,6 +314,8 @@ pub fn json(drift: &Drift, view: &View) -> String {
         })
     };
     let changes: Vec<Value> = view.shown(drift).into_iter().map(change).collect();
+    let fault = |fault: &Fault| json!({ "code": fault.code, "message": fault.message, "new": spot(&fault.new, &view.prefix) });
+    let faults: Vec<Value> = drift.faults.iter().map(fault).collect();
     let report = json!({
         "result": view.result(drift).word(),
         "readers": drift.readers().word(),
@@ -291,6 +326,8 @@ pub fn json(drift: &Drift, view: &View) -> String {
         "declaredBump": declared(drift).map(Bump::word),
         "oldRevision": view.revision,
         "changes": changes,
+        "faults": faults,
+        "oldFaults": drift.old_faults,
     });
     format!("{report:#}\n")
 }
@@ -326,6 +363,17 @@ pub fn markdown(drift: &Drift, view: &View) -> String {
             cell(&change.message),
             witness.unwrap_or_default()
         );
+    }
+    let faults = faults(drift, view);
+    if !faults.is_empty() {
+        out.push('\n');
+    }
+    for line in faults {
+        let line = match line.strip_prefix("  ") {
+            Some(fault) => format!("* {}", cell(fault)),
+            None => line,
+        };
+        let _ = writeln!(out, "{line}");
     }
     out.push('\n');
     out.push_str(&totals(drift, view));
@@ -368,6 +416,12 @@ pub fn annotations(drift: &Drift, view: &View) -> String {
         let message = data(&spoken(change));
         let _ = writeln!(out, "::{command} {place}title={}::{message}", property(change.rule));
     }
+    for fault in &drift.faults {
+        let place = fault.new.as_ref().map_or_else(String::new, |spot| {
+            format!("file={},line={},", property(&joined(&view.prefix, &spot.file)), spot.line)
+        });
+        let _ = writeln!(out, "::warning {place}title={}::{}", property(fault.code), data(&fault.message));
+    }
     out
 }
 
@@ -407,7 +461,18 @@ pub fn explain(id: Option<&str>) -> Result<String, String> {
     if rule.forever {
         let _ = writeln!(out, "{FOREVER}");
     }
+    if let Some(text) = hooked(rule) {
+        let _ = writeln!(out, "{text}");
+    }
     Ok(out)
+}
+
+/// What a rule means where the service calls and clients answer, if that is something else.
+fn hooked(rule: &Rule) -> Option<String> {
+    let hook = hook(rule.id)?;
+    let (readers, writers) = (hook.readers, hook.writers);
+    let says = format!("For readers: {readers}. For writers: {writers}. {}", hook.why);
+    Some(format!("In webhooks and callbacks, where the service calls and clients answer: {says}"))
 }
 
 /// `GET /me/ships` and `200 body /items`; or a schema and the path in it.

@@ -1,5 +1,8 @@
 //! The rules: what each kind of change means for readers and for writers, and why.
 
+mod hooks;
+
+pub(crate) use self::hooks::hook;
 use super::Level;
 
 /// One kind of change.

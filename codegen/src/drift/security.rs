@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::Json;
+use contract_runtime::{Json, json::Object};
 
 use super::{Version, enumerations::short, finding::Comparer, operations::Calls, places::in_document, rules};
-use crate::tree::escape;
+use crate::tree::{Place, escape};
 
 /// What one alternative asks for: scheme and scope; no scope stands for the scheme itself.
 type Needs<'g> = BTreeSet<(&'g str, Option<&'g str>)>;
@@ -82,48 +82,135 @@ impl<'g> Comparer<'g> {
 
     /// Compares all schemes and scopes of both contracts.
     pub(super) fn scopes(&mut self) {
-        let all = |contract: &'g Version| {
-            let operations = contract.apis.iter().flat_map(|api| api.operations.iter().chain(&api.webhooks));
-            let needs = operations.flat_map(|operation| operation.security.iter().flatten());
-            needs.flat_map(|(_, scopes)| scopes.iter().map(String::as_str)).collect::<BTreeSet<_>>()
-        };
-        let (old, new) = (all(self.old), all(self.new));
-        let spot = |contract: &Version, scheme: &str| {
-            let api = contract.apis.first()?;
-            in_document(contract, api.source, &format!("/components/securitySchemes/{}", escape(scheme)))
-        };
-        let (before, after) = (spot(self.old, ""), spot(self.new, ""));
+        let (used, is_used) = (asked(self.old), asked(self.new));
+        let (old, new) = (known(self.old, &used), known(self.new, &is_used));
+        let (before, after) = self.schemes_at("", "");
         let places = (before.as_ref(), after.as_ref());
         for scope in new.difference(&old) {
             self.both(rules::SCOPE_NEW, places, &format!("scope {scope}"), format!("`{scope}` is new"));
         }
         for scope in old.difference(&new) {
-            let message = format!("no operation asks for `{scope}` any more");
+            let message = match used.contains(scope) {
+                true => format!("no operation asks for `{scope}` any more"),
+                false => format!("`{scope}` is no longer declared"),
+            };
             self.both(rules::SCOPE_GONE, places, &format!("scope {scope}"), message);
         }
         for (was, is) in self.schemes.clone() {
-            let (before, after) = (spot(self.old, was), spot(self.new, is));
+            let (before, after) = self.schemes_at(was, is);
             let message = format!("the security scheme is called `{is}`, was `{was}`");
             let subject = format!("security scheme {is}");
             self.both(rules::SECURITY_SCHEME_RENAMED, (before.as_ref(), after.as_ref()), &subject, message);
         }
-        let new = declared(self.new);
+        let schemes = declared(self.new);
         for (name, before) in declared(self.old) {
-            let Some((_, after)) = new.iter().find(|(other, _)| other == name) else { continue };
+            let Some((_, after)) = schemes.iter().find(|(other, _)| other == name) else { continue };
             if wordless(before) != wordless(after) {
-                let message =
-                    format!("credentials of `{name}` may stop working: {}", differences(before, after));
-                let (before, after) = (spot(self.old, name), spot(self.new, name));
-                let places = (before.as_ref(), after.as_ref());
-                self.both(
-                    rules::SECURITY_SCHEME_CHANGED,
-                    places,
-                    &format!("security scheme {name}"),
-                    message,
-                );
+                self.scheme(name, (before, after), (&old, &new));
             }
         }
     }
+
+    /// Compares a scheme by its members, and each of its flows by itself; scopes that are new or gone in
+    /// the whole contract were said.
+    fn scheme(
+        &mut self,
+        name: &str,
+        (before, after): (&Json, &Json),
+        (old, new): (&BTreeSet<&str>, &BTreeSet<&str>),
+    ) {
+        let (old_place, new_place) = self.schemes_at(name, name);
+        let places = (old_place.as_ref(), new_place.as_ref());
+        let subject = format!("security scheme {name}");
+        let (was, is) = (flows(before), flows(after));
+        let mut changed = differences(&without_flows(before), &without_flows(after), "");
+        for (flow, before) in &was {
+            let Some(after) = is.get(flow) else {
+                changed.push(format!("`{flow}` of `flows` is gone"));
+                continue;
+            };
+            let of = format!(" of `{flow}`");
+            changed.extend(differences(&without_scopes(before), &without_scopes(after), &of));
+            let (had, has) = (scopes(before), scopes(after));
+            for scope in had.difference(&has).filter(|scope| new.contains(**scope)) {
+                let message = format!("`{flow}` of `{name}` does not give `{scope}` any more");
+                self.both(rules::SCOPE_GONE, places, &format!("scope {scope}"), message);
+            }
+            for scope in has.difference(&had).filter(|scope| old.contains(**scope)) {
+                let message = format!("`{flow}` of `{name}` gives `{scope}` too");
+                self.both(rules::SCOPE_NEW, places, &format!("scope {scope}"), message);
+            }
+        }
+        for flow in is.keys().filter(|flow| !was.contains_key(*flow)) {
+            // Of a scheme that had none it is said what it is now.
+            if !was.is_empty() {
+                let message = format!("tokens by `{flow}` suffice too");
+                self.both(rules::SECURITY_ALTERNATIVE_ADDED, places, &subject, message);
+            }
+        }
+        if !changed.is_empty() {
+            let message = format!("credentials of `{name}` may stop working: {}", changed.join("; "));
+            self.both(rules::SECURITY_SCHEME_CHANGED, places, &subject, message);
+        }
+    }
+
+    /// Where schemes are declared, by their names in both contracts.
+    fn schemes_at(&self, old: &str, new: &str) -> (Option<Place>, Option<Place>) {
+        let spot = |contract: &Version, scheme: &str| {
+            let api = contract.apis.first()?;
+            in_document(contract, api.source, &format!("/components/securitySchemes/{}", escape(scheme)))
+        };
+        (spot(self.old, old), spot(self.new, new))
+    }
+}
+
+/// The scopes that operations ask for.
+fn asked(contract: &Version) -> BTreeSet<&str> {
+    let operations = contract.apis.iter().flat_map(|api| api.operations.iter().chain(&api.webhooks));
+    let needs = operations.flat_map(|operation| operation.security.iter().flatten());
+    needs.flat_map(|(_, scopes)| scopes.iter().map(String::as_str)).collect()
+}
+
+/// Those, and all that the schemes declare, which anybody may ask for.
+fn known<'g>(contract: &'g Version, asked: &BTreeSet<&'g str>) -> BTreeSet<&'g str> {
+    let declared = declared(contract).into_iter().flat_map(|(_, scheme)| flows(scheme).into_values());
+    declared.flat_map(scopes).chain(asked.iter().copied()).collect()
+}
+
+/// The flows of OAuth 2 that a scheme has.
+fn flows(scheme: &Json) -> BTreeMap<&str, &Json> {
+    let flows = scheme.as_object().and_then(|members| members.get("flows")).and_then(Json::as_object);
+    flows.into_iter().flat_map(Object::iter).filter(|(_, flow)| flow.as_object().is_some()).collect()
+}
+
+/// The scopes that a flow gives.
+fn scopes(flow: &Json) -> BTreeSet<&str> {
+    let scopes = flow.as_object().and_then(|members| members.get("scopes")).and_then(Json::as_object);
+    scopes.into_iter().flat_map(Object::keys).collect()
+}
+
+fn without_flows(scheme: &Json) -> Json {
+    let mut scheme = wordless(scheme);
+    let flows: Vec<String> = flows(&scheme).into_keys().map(str::to_owned).collect();
+    if let Json::Object(members) = &mut scheme
+        && let Some(Json::Object(held)) = members.get_mut("flows")
+    {
+        for flow in flows {
+            held.remove(&flow);
+        }
+        if held.is_empty() {
+            members.remove("flows");
+        }
+    }
+    scheme
+}
+
+fn without_scopes(flow: &Json) -> Json {
+    let mut flow = wordless(flow);
+    if let Json::Object(members) = &mut flow {
+        members.remove("scopes");
+    }
+    flow
 }
 
 /// The schemes of all documents.
@@ -164,17 +251,32 @@ fn wordless(scheme: &Json) -> Json {
     Json::Object(members.map(|(name, value)| (name.to_owned(), without(name, value))).collect())
 }
 
-/// The members that are different.
-fn differences(old: &Json, new: &Json) -> String {
-    let (old, new) = (wordless(old), wordless(new));
-    let (Json::Object(old), Json::Object(new)) = (&old, &new) else { return "it is another one".to_owned() };
+/// The members that are different, in words.
+fn differences(old: &Json, new: &Json, of: &str) -> Vec<String> {
+    let (Json::Object(old), Json::Object(new)) = (old, new) else {
+        return if old == new { Vec::new() } else { vec!["it is another one".to_owned()] };
+    };
     let mut names: Vec<&str> = old.keys().chain(new.keys()).collect();
     names.sort_unstable();
     names.dedup();
-    let said = |value: Option<&Json>| value.map_or_else(|| "missing".to_owned(), short);
     let changed = names.into_iter().filter(|name| old.get(name) != new.get(name));
-    let each = |name: &str| format!("`{name}` is {}, was {}", said(new.get(name)), said(old.get(name)));
-    changed.map(each).collect::<Vec<_>>().join("; ")
+    let each = |name: &str| {
+        let (is, was) = (new.get(name), old.get(name));
+        let said = |value: Option<&Json>, words: fn(&Json) -> String| {
+            value.map_or_else(|| "missing".to_owned(), words)
+        };
+        let (mut after, mut before) = (said(is, short), said(was, short));
+        // What differs may stand behind where a long text is cut.
+        if after == before {
+            (after, before) = (said(is, whole), said(was, whole));
+        }
+        format!("`{name}`{of} is {after}, was {before}")
+    };
+    changed.map(each).collect()
+}
+
+fn whole(value: &Json) -> String {
+    format!("`{value}`")
 }
 
 /// The schemes without their scopes.

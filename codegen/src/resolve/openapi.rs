@@ -340,10 +340,7 @@ impl<'t> Reader<'_, 't> {
         };
         let mut out: Vec<MediaType> = Vec::new();
         for (name, media) in content.media() {
-            if !name.contains('/') {
-                let message = format!("`{name}` is no media type: write `type/subtype`");
-                let problem = Diagnostic::error("invalid-openapi", message).at(media.place());
-                self.problems.push(problem.mended("it is left out"));
+            if !is_media_type(name) {
                 continue;
             }
             let same = out.iter().any(|other| other.name.eq_ignore_ascii_case(name));
@@ -530,8 +527,13 @@ pub(crate) fn status(key: &str) -> Option<Status> {
     }
 }
 
+/// What is no media type was said where fields are checked, and is left out.
+fn is_media_type(name: &str) -> bool {
+    name.contains('/')
+}
+
 /// `GET /ships/{shipId}/crew` → `getShipsByShipIdCrew`
-fn make_id(method: &str, path: &str) -> String {
+pub(crate) fn make_id(method: &str, path: &str) -> String {
     let mut id = method.to_owned();
     for part in path.split('/') {
         let mut upper = true;

@@ -427,8 +427,8 @@ const OPERATIONS: &[Case] = &[
     ("sign-in-dropped", r#""security":[{"s":["a"]}]"#, r#""security":[{"s":["a"]},{}]"#, A, A),
     ("scope-required", r#""security":[{"s":["a"]}]"#, r#""security":[{"s":["a","b"]}]"#, B, B),
     ("scope-released", r#""security":[{"s":["a","b"]}]"#, r#""security":[{"s":["a"]}]"#, A, A),
-    ("scope-new", r#""security":[{"s":["a"]}]"#, r#""security":[{"s":["a"]},{"s":["b"]}]"#, A, A),
-    ("scope-gone", r#""security":[{"s":["a","b"]}]"#, r#""security":[{"s":["a"]}]"#, B, B),
+    ("scope-new", r#""security":[{"s":["a"]}]"#, r#""security":[{"s":["a"]},{"s":["c"]}]"#, A, A),
+    ("scope-gone", r#""security":[{"s":["a","c"]}]"#, r#""security":[{"s":["a"]}]"#, B, B),
     ("security-changed", r#""security":[{"s":["a"]}]"#, r#""security":[{"k":[]}]"#, B, B),
     (
         "security-alternative-added",

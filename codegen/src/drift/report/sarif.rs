@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{FOREVER, View, spoken};
+use super::{FOREVER, View, hooked, spoken};
 use crate::drift::{
-    Change, Drift, Level, Spot,
+    Change, Drift, Fault, Level, Spot,
     rules::{RULES, Rule},
 };
 
@@ -22,7 +22,7 @@ pub fn sarif(drift: &Drift, view: &View) -> String {
         RULES.iter().filter(|rule| shown.iter().any(|each| each.rule == rule.id)).collect();
     let results: Vec<Value> = shown.iter().map(|change| result(change, view, &rules)).collect();
     let descriptors: Vec<Value> = rules.iter().map(|rule| descriptor(rule)).collect();
-    let log = json!({
+    let mut log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
@@ -35,7 +35,30 @@ pub fn sarif(drift: &Drift, view: &View) -> String {
             "results": results,
         }],
     });
+    if !drift.faults.is_empty() {
+        let told: Vec<Value> = drift.faults.iter().map(|fault| notification(fault, view)).collect();
+        log["runs"][0]["invocations"] =
+            json!([{ "executionSuccessful": true, "toolExecutionNotifications": told }]);
+    }
     format!("{log:#}\n")
+}
+
+/// What was not compared as it is written is no finding.
+fn notification(fault: &Fault, view: &View) -> Value {
+    let at = |spot: &Spot| {
+        json!({
+            "physicalLocation": {
+                "artifactLocation": { "uri": address(&super::joined(&view.prefix, &spot.file)) },
+                "region": { "startLine": spot.line },
+            },
+        })
+    };
+    json!({
+        "descriptor": { "id": fault.code },
+        "level": "warning",
+        "message": { "text": fault.message },
+        "locations": fault.new.iter().map(at).collect::<Vec<_>>(),
+    })
 }
 
 const fn level(level: Level) -> &'static str {
@@ -52,6 +75,10 @@ fn descriptor(rule: &Rule) -> Value {
     if rule.forever {
         help.push(' ');
         help.push_str(FOREVER);
+    }
+    if let Some(text) = hooked(rule) {
+        help.push(' ');
+        help.push_str(&text);
     }
     json!({
         "id": rule.id,

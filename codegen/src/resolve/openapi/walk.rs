@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::{
-    METHODS,
+    METHODS, is_media_type,
     object::{Field, Form, Kind, Need, Version, is_extension},
 };
 
@@ -51,6 +51,11 @@ impl<'t> Discovery<'t> {
         let mut children = Vec::new();
         for member in job.tree.members() {
             if is_extension(kind, &member.key) {
+                continue;
+            }
+            if kind == Kind::Content && !is_media_type(&member.key) {
+                let message = format!("`{}` is no media type: write `type/subtype`", member.key);
+                self.invalid(place(&job, member), message, "it is left out");
                 continue;
             }
             let field = kind.fields().iter().find(|field| field.name == member.key);

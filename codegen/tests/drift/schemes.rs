@@ -1,0 +1,92 @@
+//! Schemes and their scopes: what is declared, what is asked for, which flow gives it.
+
+use contract_codegen::drift::Level;
+
+use crate::rules::{A, B, changes};
+
+/// One operation that asks for scopes of a scheme, which has flows.
+fn text(asked: &str, flows: &str) -> String {
+    format!(
+        r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1.0.0"}},
+            "paths":{{"/x":{{"get":{{"security":[{{"s":[{asked}]}}],"responses":{{}}}}}}}},
+            "components":{{"securitySchemes":{{"s":{{"type":"oauth2","flows":{{{flows}}}}}}}}}}}"#
+    )
+}
+
+/// A flow by its name, the path of its `tokenUrl` and its scopes.
+fn flow(name: &str, path: &str, scopes: &[&str]) -> String {
+    let scopes: Vec<String> = scopes.iter().map(|scope| format!(r#""{scope}":"what it allows""#)).collect();
+    let page = match name {
+        "authorizationCode" => r#""authorizationUrl":"https://x.example/a","#,
+        _ => "",
+    };
+    format!(r#""{name}":{{{page}"tokenUrl":"https://x.example/{path}","scopes":{{{}}}}}"#, scopes.join(","))
+}
+
+fn words(old: &str, new: &str) -> Vec<(&'static str, Level, String)> {
+    let all = changes(old, new, true).into_iter();
+    all.map(|change| (change.rule, change.level(), change.message)).collect()
+}
+
+fn said(rule: &'static str, level: Level, message: &str) -> (&'static str, Level, String) {
+    (rule, level, message.to_owned())
+}
+
+#[test]
+fn a_scope_that_is_declared_costs_nobody_anything() {
+    let (one, two) = (flow("clientCredentials", "t", &["r"]), flow("clientCredentials", "t", &["r", "w"]));
+    let (before, after) = (text(r#""r""#, &one), text(r#""r""#, &two));
+    assert_eq!(words(&before, &after), [said("scope-new", A, "`w` is new")]);
+    assert_eq!(words(&after, &before), [said("scope-gone", B, "`w` is no longer declared")]);
+}
+
+/// Sign-in goes on to give what is still declared.
+#[test]
+fn a_scope_that_no_operation_needs_any_more_may_still_be_asked_for() {
+    let flow = flow("clientCredentials", "t", &["r", "w"]);
+    let found = words(&text(r#""r","w""#, &flow), &text(r#""r""#, &flow));
+    assert_eq!(found, [said("scope-released", A, "the scope `w` of `s` is no longer needed")]);
+}
+
+#[test]
+fn each_flow_is_compared_by_itself() {
+    let both = ["r", "w"];
+    let of = |client: &[&str], code: &[&str]| {
+        let flows = [flow("clientCredentials", "t", client), flow("authorizationCode", "t", code)];
+        text(r#""r""#, &flows.join(","))
+    };
+    assert_eq!(
+        words(&of(&both, &both), &of(&["r"], &both)),
+        [said("scope-gone", B, "`clientCredentials` of `s` does not give `w` any more")]
+    );
+    assert_eq!(
+        words(&of(&["r"], &both), &of(&both, &both)),
+        [said("scope-new", A, "`clientCredentials` of `s` gives `w` too")]
+    );
+    let one = text(r#""r""#, &flow("authorizationCode", "t", &both));
+    assert_eq!(
+        words(&one, &of(&both, &both)),
+        [said("security-alternative-added", A, "tokens by `clientCredentials` suffice too")]
+    );
+    assert_eq!(
+        words(&of(&both, &both), &one),
+        [said(
+            "security-scheme-changed",
+            B,
+            "credentials of `s` may stop working: `clientCredentials` of `flows` is gone; readers and writers of the old version may fail"
+        )]
+    );
+}
+
+/// Where two texts are cut they look the same.
+#[test]
+fn long_texts_are_told_apart() {
+    let path = "a/very/long/path/that/goes/on/and/on/and/on/and/on/and/on";
+    let of = |last: &str| text(r#""r""#, &flow("clientCredentials", &format!("{path}/{last}"), &["r"]));
+    let found = words(&of("t"), &of("u"));
+    let [(rule, level, message)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((*rule, *level), ("security-scheme-changed", B));
+    assert!(
+        message.contains(&format!("`tokenUrl` of `clientCredentials` is `\"https://x.example/{path}/u\"`"))
+    );
+}
