@@ -426,6 +426,7 @@ paths:
   /lines: { get: { responses: { '200': { description: '', content: { application/x-ndjson: { itemSchema: { type: integer, minimum: 5 } } } } } } }
   /listed: { get: { responses: { '200': { description: '', content: { application/jsonl: { itemSchema: { type: integer }, example: [1, 2] } } } } } }
   /records: { get: { responses: { '200': { description: '', content: { application/json-seq: { itemSchema: { type: boolean } } } } } } }
+  /named: { get: { responses: { '200': { description: '', content: { text/event-stream: { itemSchema: { type: object, required: [data, retry], properties: { event: { const: tick }, data: { type: string }, retry: { type: integer } } } } } } } } }
 "));
     let text = |path: &str| {
         let response = asked(&mock, &format!("GET {path}"), &[], "");
@@ -443,6 +444,8 @@ paths:
     assert!(lines.lines().all(|line| line.parse::<i64>().is_ok_and(|each| each >= 5)), "{lines}");
     assert_eq!(text("/listed"), "1\n2\n");
     assert_eq!(text("/records").matches('\u{1e}').count(), 3);
+    // A time to wait that is valid and below nothing has no place in an event.
+    assert_eq!(text("/named").matches("retry: ").count(), 3);
 }
 
 #[test]

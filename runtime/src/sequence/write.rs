@@ -24,13 +24,14 @@ impl fmt::Debug for Outgoing<'_> {
     }
 }
 
-/// An item that its framing has no place for: a line break or NUL in the name or id of an event.
+/// An item that its framing has no place for: a line break or NUL in the name or id of an event, or a
+/// field that is no text, or no whole number of milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inexpressible;
 
 impl fmt::Display for Inexpressible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name or the id of an event has a line break or NUL")
+        f.write_str("a field of an event is not of its kind, or its name or id has a line break or NUL")
     }
 }
 

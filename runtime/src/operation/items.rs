@@ -1,0 +1,95 @@
+//! How a body consists of items, and how a document becomes one of them: the same for clients,
+//! servers and whoever stands in for them.
+
+use crate::{
+    Json, Map,
+    sequence::{Framing, Inexpressible, Outgoing, write, write_fields},
+};
+
+/// How a body consists of items.
+#[derive(Clone, Copy, Debug)]
+pub struct Items {
+    /// How they follow one another.
+    pub framing: Framing,
+    /// What each is.
+    pub form: ItemForm,
+    /// Texts of events behind which nothing comes, and which are no items themselves: `[DONE]`.
+    pub ends: &'static [&'static str],
+    /// Names of events behind which nothing comes: `message_stop`.
+    pub last: &'static [&'static str],
+}
+
+impl Items {
+    /// JSON documents, of which any may be the last.
+    #[must_use]
+    pub const fn new(framing: Framing) -> Self {
+        Self { framing, form: ItemForm::Json, ends: &[], last: &[] }
+    }
+}
+
+/// What the bytes of an item stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemForm {
+    /// A JSON document.
+    Json,
+    /// Text, as it is.
+    Text,
+    /// The fields of an event as members of an object: `data`, `event`, `id`, `retry`
+    /// (OpenAPI 3.2, 4.14.4).
+    Event,
+}
+
+impl ItemForm {
+    /// Writes a document as an item behind what is there. What an event has beside its data is said by
+    /// the document, where that has such a member, and by `beside` otherwise, whose data is not looked at.
+    ///
+    /// # Errors
+    /// When the item has no place for the document: a text or an object is asked for and it is another,
+    /// a field of an event is of another kind than that field, or cannot be written. Nothing is written
+    /// then.
+    pub fn write(
+        self,
+        framing: Framing,
+        document: &Json,
+        beside: &Outgoing<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Inexpressible> {
+        let beside = *beside;
+        match (self, document) {
+            (Self::Json, _) => write(framing, &Outgoing { data: &document.to_string(), ..beside }, out),
+            (Self::Text, Json::String(text)) => write(framing, &Outgoing { data: text, ..beside }, out),
+            (Self::Event, Json::Object(members)) => {
+                let data = match members.get("data") {
+                    Some(data) => Some(data.as_str().ok_or(Inexpressible)?),
+                    None => None,
+                };
+                let item = fields(members, data.unwrap_or_default(), beside)?;
+                // WHATWG HTML, 9.2.6: an event whose `data` is empty is one, and one without is none.
+                if data.is_none() && framing == Framing::Events {
+                    write_fields(&item, out)
+                } else {
+                    write(framing, &item, out)
+                }
+            }
+            (Self::Text | Self::Event, _) => Err(Inexpressible),
+        }
+    }
+}
+
+/// The fields of an event that its document says, else those beside it.
+fn fields<'a>(
+    members: &'a Map<Json>,
+    data: &'a str,
+    beside: Outgoing<'a>,
+) -> Result<Outgoing<'a>, Inexpressible> {
+    let text = |name: &str, otherwise: Option<&'a str>| match members.get(name) {
+        None | Some(Json::Null) => Ok(otherwise),
+        Some(own) => own.as_str().map(Some).ok_or(Inexpressible),
+    };
+    let retry = match members.get("retry") {
+        None | Some(Json::Null) => beside.retry,
+        Some(own) => Some(own.as_number().and_then(|own| own.as_u64()).ok_or(Inexpressible)?),
+    };
+    let event = text("event", Some(beside.event))?.unwrap_or_default();
+    Ok(Outgoing { data, event, id: text("id", beside.id)?, retry })
+}
