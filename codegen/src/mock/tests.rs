@@ -444,7 +444,7 @@ paths:
     assert!(lines.lines().all(|line| line.parse::<i64>().is_ok_and(|each| each >= 5)), "{lines}");
     assert_eq!(text("/listed"), "1\n2\n");
     assert_eq!(text("/records").matches('\u{1e}').count(), 3);
-    // A time to wait that is valid and below nothing has no place in an event.
+    // A time to wait that is valid and below zero has no place in an event.
     assert_eq!(text("/named").matches("retry: ").count(), 3);
 }
 

@@ -104,7 +104,6 @@ impl Reader {
                 return Poll::Ready(None);
             }
             if let Some(item) = self.decoder.pop() {
-                self.idle = 0;
                 match item {
                     Ok(item) if self.is_end(&item) => self.complete(),
                     Ok(item) => {
@@ -162,6 +161,10 @@ impl Reader {
         match self.left.checked_sub(piece.len() as u64) {
             Some(left) => {
                 self.left = left;
+                // A comment is a sign of life, too (WHATWG HTML, 9.2.7).
+                if !piece.is_empty() {
+                    self.idle = 0;
+                }
                 self.decoder.push(piece);
                 None
             }
@@ -169,19 +172,22 @@ impl Reader {
         }
     }
 
-    /// The connection is gone: another one after a while, or the end, which only a lost
-    /// connection makes an error.
+    /// The connection is gone: another one after a while, or the end. That is an error where the
+    /// connection was lost, or where too many in a row gave nothing.
     fn lost(&mut self, error: Option<TransportError>) -> Option<StreamError> {
         let passing = error.as_ref().is_none_or(|error| {
             let fault = error.fault();
             matches!(fault, TransportFault::Connect | TransportFault::Timeout | TransportFault::Interrupted)
         });
         let again = self.timer.as_ref().filter(|_| passing && self.reopen.is_some());
-        let again = again.filter(|(_, how)| self.idle < how.attempts);
-        let Some((timer, how)) = again else {
+        let Some((timer, how)) = again.filter(|(_, how)| how.attempts > 0) else {
             self.state = State::Over;
             return error.map(StreamError::Transport);
         };
+        if self.idle >= how.attempts {
+            self.state = State::Over;
+            return Some(error.map_or(StreamError::Silent(how.attempts), StreamError::Transport));
+        }
         let wait = wait(self.decoder.retry(), how, self.idle);
         self.idle += 1;
         self.state = State::Waiting(timer.sleep(wait));

@@ -322,8 +322,26 @@ async fn connections_that_give_nothing_come_to_an_end() {
     let fake = Fake::new([sse(&["data: 1\n\n"]), sse(&[]), sse(&[])]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
     let how = Reconnection { attempts: 2, ..Reconnection::default() };
-    assert_eq!(all(events.reconnecting(fake.clone(), how)).await, ["1"]);
+    let silent = "! the stream ended: 2 more connections in a row gave nothing";
+    assert_eq!(all(events.reconnecting(fake.clone(), how)).await, ["1", silent]);
     assert_eq!(fake.slept(), [3000, 6000]);
+    // What went wrong at the last of them is the error.
+    let fake = Fake::new([sse(&[]), sse(&[]), Err(TransportFault::Connect)]);
+    let events = open(&fake.core(), &Watch).await.unwrap().into_body();
+    let said = all(events.reconnecting(fake.clone(), how)).await;
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("! the stream ended: ") && !said[0].contains("in a row"), "{said:?}");
+}
+
+/// WHATWG HTML, 9.2.3 and 9.2.7: a quiet stream says no more than comments, and whoever stands before
+/// the server closes it now and then.
+#[tokio::test]
+async fn a_quiet_stream_goes_on_however_often_it_is_closed() {
+    let quiet = (0..30).map(|_| sse(&[":\n", ":\n"]));
+    let fake = Fake::new(quiet.chain([sse(&["data: 1\n\ndata: [DONE]\n\n"])]));
+    let events = open(&fake.core(), &Watch).await.unwrap().into_body();
+    assert_eq!(all(events.reconnecting(fake.clone(), Reconnection::default())).await, ["1"]);
+    assert_eq!(fake.slept(), [3000; 30]);
 }
 
 /// WHATWG HTML, 9.2.3, has no least wait; a server that says none is not asked without an end.
