@@ -168,7 +168,8 @@ impl Mock {
         if kind.is_json() || (kind.is_text() && text) { checked(media.schema, value) } else { Ok(()) }
     }
 
-    fn item(&self, media: &'static api::MediaType) -> Option<Item> {
+    /// What the items of a media type are; `None` for one that is a single document.
+    pub(super) fn item(&self, media: &api::MediaType) -> Option<Item> {
         self.project.given(self.contract).item(media)
     }
 

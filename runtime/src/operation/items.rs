@@ -1,9 +1,11 @@
-//! How a body consists of items, and how a document becomes one of them: the same for clients,
-//! servers and whoever stands in for them.
+//! How a body consists of items, and how documents become items and items documents: the same for
+//! clients, servers and whoever stands in for them.
+
+use std::borrow::Cow;
 
 use crate::{
-    Json, Map,
-    sequence::{Framing, Inexpressible, Outgoing, write, write_fields},
+    Json, Map, Number,
+    sequence::{Framing, Inexpressible, Item, Outgoing, write, write_fields},
 };
 
 /// How a body consists of items.
@@ -40,6 +42,17 @@ pub enum ItemForm {
 }
 
 impl ItemForm {
+    /// The document that an item stands for, as JSON text; of [`Json`](Self::Json) its bytes, whatever
+    /// they are.
+    #[must_use]
+    pub fn document(self, item: &Item) -> Cow<'_, [u8]> {
+        match self {
+            Self::Json => Cow::Borrowed(&item.data),
+            Self::Text => Cow::Owned(text(item).to_string().into_bytes()),
+            Self::Event => Cow::Owned(object(item, text(item)).to_string().into_bytes()),
+        }
+    }
+
     /// Writes a document as an item behind what is there. What an event has beside its data is said by
     /// the document, where that has such a member, and by `beside` otherwise, whose data is not looked at.
     ///
@@ -74,6 +87,25 @@ impl ItemForm {
             (Self::Text | Self::Event, _) => Err(Inexpressible),
         }
     }
+}
+
+fn text(item: &Item) -> Json {
+    Json::String(String::from_utf8_lossy(&item.data).into_owned())
+}
+
+/// The event as the schema of OpenAPI 3.2 sees it: an object of its fields.
+fn object(item: &Item, data: Json) -> Json {
+    let mut members = Map::new();
+    members.insert("data".to_owned(), data);
+    for (name, value) in [("event", &item.event), ("id", &item.id)] {
+        if let Some(value) = value {
+            members.insert(name.to_owned(), Json::String(value.clone()));
+        }
+    }
+    if let Some(retry) = item.retry {
+        members.insert("retry".to_owned(), Json::Number(Number::from(retry)));
+    }
+    Json::Object(members)
 }
 
 /// The fields of an event that its document says, else those beside it.

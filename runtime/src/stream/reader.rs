@@ -13,10 +13,10 @@ use http::StatusCode;
 
 use super::{Checks, ItemFault, Reconnection, Source, StreamError};
 use crate::{
-    Json, Map, Number,
+    Json,
     contract::Rejected,
     depth,
-    operation::{Content, Format, Framing, ItemForm, Items},
+    operation::{Content, Format, Framing, Items},
     read::{self, Read},
     schema::Validator,
     sequence::{Decoder, Item, Place},
@@ -226,19 +226,7 @@ fn wait(retry: Option<Duration>, how: &Reconnection, idle: u32) -> Duration {
 
 /// Reads an item as its type.
 pub(super) fn read<T: for<'de> Read<'de> + Send>(reader: &Reader, item: &Item) -> Result<T, StreamError> {
-    let made;
-    let bytes = match reader.items.form {
-        ItemForm::Json => item.data.as_slice(),
-        ItemForm::Text => {
-            made = text(item).to_string();
-            made.as_bytes()
-        }
-        ItemForm::Event => {
-            made = object(item).to_string();
-            made.as_bytes()
-        }
-    };
-    document(bytes, reader.validator, reader.checks)
+    document(&reader.items.form.document(item), reader.validator, reader.checks)
         .map_err(|rejected| StreamError::Item { place: item.place, fault: ItemFault::Rejected(rejected) })
 }
 
@@ -253,25 +241,6 @@ fn document<T: for<'de> Read<'de> + Send>(
     }
     read::document(bytes, depth::DEFAULT)
         .map_err(|error| Rejected::of(bytes, depth::DEFAULT, validator, &error))
-}
-
-fn text(item: &Item) -> Json {
-    Json::String(String::from_utf8_lossy(&item.data).into_owned())
-}
-
-/// The event as the schema of OpenAPI 3.2 sees it: an object of its fields.
-fn object(item: &Item) -> Json {
-    let mut members = Map::new();
-    members.insert("data".to_owned(), text(item));
-    for (name, value) in [("event", &item.event), ("id", &item.id)] {
-        if let Some(value) = value {
-            members.insert(name.to_owned(), Json::String(value.clone()));
-        }
-    }
-    if let Some(retry) = item.retry {
-        members.insert("retry".to_owned(), Json::Number(Number::from(retry)));
-    }
-    Json::Object(members)
 }
 
 /// The format of a content that is handed on as it comes.
