@@ -327,10 +327,8 @@ fn framed(item: &Item, items: &[Json]) -> Bytes {
 
 /// An item behind what is there. JSON is a text, too.
 fn one_more(item: &Item, value: &Json, out: &mut Vec<u8>) -> Result<(), Inexpressible> {
-    let text = match (item.form, value) {
-        (ItemForm::Text, Json::String(_)) | (ItemForm::Json | ItemForm::Event, _) => None,
-        (ItemForm::Text, value) => Some(Json::from(value.to_string().as_str())),
-    };
+    let is_text = item.form == ItemForm::Text && value.as_str().is_none();
+    let text = is_text.then(|| Json::from(value.to_string()));
     item.form.write(item.framing, text.as_ref().unwrap_or(value), &Outgoing::default(), out)
 }
 

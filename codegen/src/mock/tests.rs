@@ -457,6 +457,7 @@ paths:
   /lines: { get: { responses: { '200': { description: '', content: { application/x-ndjson: { itemSchema: { type: integer, minimum: 5 } } } } } } }
   /listed: { get: { responses: { '200': { description: '', content: { application/jsonl: { itemSchema: { type: integer }, example: [1, 2] } } } } } }
   /records: { get: { responses: { '200': { description: '', content: { application/json-seq: { itemSchema: { type: boolean } } } } } } }
+  /typed: { get: { responses: { '200': { description: '', content: { text/event-stream: { itemSchema: { oneOf: [{ type: object, required: [event, data], properties: { event: { const: up }, data: { type: integer } } }, { type: object, required: [event, data], properties: { event: { const: done }, data: { const: [1] } } }] } } } } } } }
   /named: { get: { responses: { '200': { description: '', content: { text/event-stream: { itemSchema: { type: object, required: [data, retry], properties: { event: { const: tick }, data: { type: string }, retry: { type: integer } } } } } } } } }
 "));
     let text = |path: &str| {
@@ -475,6 +476,15 @@ paths:
     assert!(lines.lines().all(|line| line.parse::<i64>().is_ok_and(|each| each >= 5)), "{lines}");
     assert_eq!(text("/listed"), "1\n2\n");
     assert_eq!(text("/records").matches('\u{1e}').count(), 3);
+    let typed = text("/typed");
+    assert_eq!(typed.matches("data: ").count(), 3, "{typed}");
+    assert!(
+        typed.split_terminator("\n\n").all(|event| match event.split_once('\n').unwrap() {
+            ("event: up", data) => data.strip_prefix("data: ").unwrap().parse::<i64>().is_ok(),
+            (name, data) => (name, data) == ("event: done", "data: [1]"),
+        }),
+        "{typed}"
+    );
     // A time to wait that is valid and below zero has no place in an event.
     assert_eq!(text("/named").matches("retry: ").count(), 3);
 }

@@ -39,6 +39,9 @@ pub enum ItemForm {
     /// The fields of an event as members of an object: `data`, `event`, `id`, `retry`
     /// (OpenAPI 3.2, 4.14.4).
     Event,
+    /// The same, with `data` as the JSON that it is the text of; a text where it is none. So a schema
+    /// tells events apart by their names, each with JSON of its own.
+    EventJson,
 }
 
 impl ItemForm {
@@ -50,6 +53,10 @@ impl ItemForm {
             Self::Json => Cow::Borrowed(&item.data),
             Self::Text => Cow::Owned(text(item).to_string().into_bytes()),
             Self::Event => Cow::Owned(object(item, text(item)).to_string().into_bytes()),
+            Self::EventJson => {
+                let data = Json::parse(&item.data).unwrap_or_else(|_| text(item));
+                Cow::Owned(object(item, data).to_string().into_bytes())
+            }
         }
     }
 
@@ -71,12 +78,9 @@ impl ItemForm {
         match (self, document) {
             (Self::Json, _) => write(framing, &Outgoing { data: &document.to_string(), ..beside }, out),
             (Self::Text, Json::String(text)) => write(framing, &Outgoing { data: text, ..beside }, out),
-            (Self::Event, Json::Object(members)) => {
-                let data = match members.get("data") {
-                    Some(data) => Some(data.as_str().ok_or(Inexpressible)?),
-                    None => None,
-                };
-                let item = fields(members, data.unwrap_or_default(), beside)?;
+            (Self::Event | Self::EventJson, Json::Object(members)) => {
+                let data = members.get("data").map(|data| self.data(data)).transpose()?;
+                let item = fields(members, data.as_deref().unwrap_or_default(), beside)?;
                 // WHATWG HTML, 9.2.6: an event whose `data` is empty is one, and one without is none.
                 if data.is_none() && framing == Framing::Events {
                     write_fields(&item, out)
@@ -84,9 +88,26 @@ impl ItemForm {
                     write(framing, &item, out)
                 }
             }
-            (Self::Text | Self::Event, _) => Err(Inexpressible),
+            (Self::Text | Self::Event | Self::EventJson, _) => Err(Inexpressible),
         }
     }
+
+    /// The text of `data`.
+    fn data(self, data: &Json) -> Result<Cow<'_, str>, Inexpressible> {
+        match (self, data) {
+            // `[DONE]` stands without quotes; `5` and a CR would come back as something else.
+            (Self::EventJson, Json::String(text)) if is_json(text) || text.contains('\r') => {
+                Ok(Cow::Owned(data.to_string()))
+            }
+            (_, Json::String(text)) => Ok(Cow::Borrowed(text)),
+            (Self::EventJson, _) => Ok(Cow::Owned(data.to_string())),
+            _ => Err(Inexpressible),
+        }
+    }
+}
+
+fn is_json(text: &str) -> bool {
+    Json::parse(text.as_bytes()).is_ok()
 }
 
 fn text(item: &Item) -> Json {

@@ -9,7 +9,7 @@ use super::{Framing, lines::RECORD_SEPARATOR};
 pub struct Outgoing<'a> {
     /// The document, or the text of an event.
     pub data: &'a str,
-    /// `event`; empty for `message`.
+    /// `event`; empty for none, which means `message`.
     pub event: &'a str,
     /// `id`; `None` leaves the reader's as it is.
     pub id: Option<&'a str>,
@@ -78,7 +78,7 @@ fn fields(item: &Outgoing<'_>, out: &mut Vec<u8>) -> Result<(), Inexpressible> {
     if broken(item.event) || item.id.is_some_and(broken) {
         return Err(Inexpressible);
     }
-    if !matches!(item.event, "" | "message") {
+    if !item.event.is_empty() {
         line(out, "event", item.event);
     }
     if let Some(id) = item.id {

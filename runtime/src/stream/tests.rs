@@ -93,6 +93,18 @@ static WHOLE: Operation = Operation {
     ..operation(Repeat::Safe)
 };
 
+static TYPED: Operation = Operation {
+    responses: &[crate::operation::Response {
+        statuses: Statuses::Code(200),
+        outcome: Outcome::Success,
+        content: &[content(
+            "text/event-stream",
+            Format::Items(Row { form: ItemForm::EventJson, ..Row::new(Framing::Events) }),
+        )],
+    }],
+    ..operation(Repeat::Safe)
+};
+
 macro_rules! calls {
     ($($name:ident $operation:ident $stream:ty;)*) => {$(
         struct $name;
@@ -128,6 +140,7 @@ calls! {
     File FILE ByteStream;
     Text TEXT Events<String>;
     Whole WHOLE Events<Json>;
+    Typed TYPED Events<Json>;
 }
 
 type Pieces = Vec<Result<&'static str, TransportFault>>;
@@ -446,6 +459,16 @@ async fn lines_bytes_and_texts() {
     assert_eq!(event.data.to_string(), r#"{"data":"x","event":"e","id":"7","retry":5}"#);
     assert_eq!((event.event.as_str(), event.id.as_deref()), ("e", Some("7")));
     assert_eq!(event.retry, Some(Duration::from_millis(5)));
+
+    let fake = Fake::new([sse(&["event: e\ndata: {\"a\":\ndata: 1.0}\n\ndata: [DONE]\n\n"])]);
+    let mut events = open(&fake.core(), &Typed).await.unwrap().into_body();
+    let event = events.next().await.unwrap().unwrap();
+    assert_eq!(
+        (event.event.as_str(), event.data.to_string().as_str()),
+        ("e", r#"{"data":{"a":1.0},"event":"e"}"#)
+    );
+    let event = events.next().await.unwrap().unwrap();
+    assert_eq!((event.event.as_str(), event.data.to_string().as_str()), ("message", r#"{"data":"[DONE]"}"#));
 }
 
 /// WHATWG HTML, 9.2.3: whoever begins behind an event stays behind it until there is another, and

@@ -157,7 +157,8 @@ fn bytes<T: Serialize>(
     let mut out = Vec::new();
     let beside = Outgoing {
         data: "",
-        event: &event.event,
+        // What an event is called that does not say it.
+        event: if event.event == "message" { "" } else { &event.event },
         id: event.id.as_deref(),
         retry: event.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX)),
     };
@@ -179,7 +180,7 @@ impl<T, S: Stream<Item = T>> Stream for Plain<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Json, operation::ItemForm};
+    use crate::{Json, operation::ItemForm, sequence::Decoder};
 
     const ITEMS: Items = Items { form: ItemForm::Event, ..Items::new(Framing::Events) };
 
@@ -215,6 +216,31 @@ mod tests {
             let written = bytes(&event, ITEMS, None).unwrap();
             assert_eq!(String::from_utf8_lossy(&written), expected);
         }
+    }
+
+    /// JSON as its text, other texts as they are, unless they would come back as something else. A name
+    /// that the type says is written, also the one that means none.
+    #[test]
+    fn the_data_of_an_event_is_json() {
+        let items = Items { form: ItemForm::EventJson, ..ITEMS };
+        for (item, expected) in [
+            (r#"{"event": "message", "data": {"a": [1.50]}}"#, "event: message\ndata: {\"a\":[1.50]}\n\n"),
+            (r#"{"event": "done", "data": "[DONE]"}"#, "event: done\ndata: [DONE]\n\n"),
+            (r#"{"data": "a\nb"}"#, "data: a\ndata: b\n\n"),
+            (r#"{"data": "a\rb"}"#, "data: \"a\\rb\"\n\n"),
+            (r#"{"data": "5"}"#, "data: \"5\"\n\n"),
+            (r#"{"data": null}"#, "data: null\n\n"),
+            (r#"{"id": "7"}"#, "id: 7\n\n"),
+        ] {
+            let written = bytes(&of(item), items, None).unwrap();
+            assert_eq!(String::from_utf8_lossy(&written), expected);
+            let mut decoder = Decoder::new(Framing::Events, 100);
+            decoder.push(&written);
+            let Some(read) = decoder.pop() else { continue };
+            let read = Json::parse(&items.form.document(&read.unwrap())).unwrap();
+            assert_eq!(read, Json::parse(item.as_bytes()).unwrap());
+        }
+        assert!(matches!(bytes(&of("[]"), items, None), Err(None)));
     }
 
     #[test]
