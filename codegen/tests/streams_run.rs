@@ -1,5 +1,6 @@
 //! Typed streams of the case `streams`: its client against a server that says byte for byte what it
-//! was told to, over a connection, and against its own server in one process.
+//! was told to, over a connection, and against its own server in one process; and that of the case
+//! `streams_typed`, whose events differ by name.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
@@ -9,6 +10,8 @@
 mod both_sides;
 #[path = "streams_run/over_tcp.rs"]
 mod over_tcp;
+#[path = "streams_run/typed.rs"]
+mod typed;
 
 #[rustfmt::skip]
 #[path = "cases/streams/expected/answers.rs"]

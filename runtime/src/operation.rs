@@ -12,7 +12,10 @@ use crate::schema::Validator;
 pub use crate::sequence::Framing;
 use crate::template;
 
+mod items;
 mod search;
+
+pub use self::items::{ItemForm, Items};
 
 /// One method of one path.
 #[derive(Clone, Copy)]
@@ -183,39 +186,6 @@ pub enum Format {
     Pieces,
     /// Items one after another, handed on as they come; the validator is that of each.
     Items(Items),
-}
-
-/// How a body consists of items.
-#[derive(Clone, Copy, Debug)]
-pub struct Items {
-    /// How they follow one another.
-    pub framing: Framing,
-    /// What each is.
-    pub form: ItemForm,
-    /// Texts of events behind which nothing comes, and which are no items themselves: `[DONE]`.
-    pub ends: &'static [&'static str],
-    /// Names of events behind which nothing comes: `message_stop`.
-    pub last: &'static [&'static str],
-}
-
-impl Items {
-    /// JSON documents, of which any may be the last.
-    #[must_use]
-    pub const fn new(framing: Framing) -> Self {
-        Self { framing, form: ItemForm::Json, ends: &[], last: &[] }
-    }
-}
-
-/// What the bytes of an item stand for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ItemForm {
-    /// A JSON document.
-    Json,
-    /// Text, as it is.
-    Text,
-    /// The fields of an event as members of an object: `data`, `event`, `id`, `retry`
-    /// (OpenAPI 3.2, 4.14.4).
-    Event,
 }
 
 /// How a member of a multipart body becomes parts.

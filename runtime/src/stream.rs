@@ -67,7 +67,9 @@ pub struct Reconnection {
     /// The longest wait. It doubles with each connection that gave nothing. Default one minute;
     /// what the server says is waited for, however long it is.
     pub longest: Duration,
-    /// How many connections in a row may give nothing before the stream ends. Default ten.
+    /// How many more connections in a row may give nothing, not even a comment, before the stream ends
+    /// with an error: that of the last of them, or [`StreamError::Silent`]. The standard has no such bound;
+    /// `u32::MAX` is none. Default ten.
     pub attempts: u32,
 }
 
@@ -195,9 +197,10 @@ impl<T> Events<T> {
     /// The same, that connects again when a connection ends without one of the ends that the
     /// contract's owner declares, and continues behind the last event id.
     ///
-    /// As the standard says it: after the wait, with `Last-Event-ID`; an answer that is no event
-    /// stream ends it with [`StreamError::Answer`], `204` without an error. Operations whose
-    /// repetition may act a second time are never repeated
+    /// As the standard says it: after the wait, with `Last-Event-ID`, however the connection ended; an
+    /// answer that is no event stream ends it with [`StreamError::Answer`], `204` without an error.
+    /// As many connections in a row as [`Reconnection::attempts`] says that give nothing end it with an
+    /// error. Operations whose repetition may act a second time are never repeated
     /// ([`Repeat`](crate::operation::Repeat)): their streams end with their connection.
     #[must_use]
     pub fn reconnecting(mut self, timer: impl Timer + 'static, how: Reconnection) -> Self {

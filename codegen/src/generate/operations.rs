@@ -55,7 +55,7 @@ pub(super) fn modules(
         Side::Webhooks => "The webhooks and callbacks of the contract.",
     };
     if side == Side::Paths {
-        check_streams(plan, config, diagnostics);
+        check_streams(plan, config, graph, diagnostics);
         check_pages(plan, config, diagnostics);
     }
     let table = operations::operations(plan, graph, types);

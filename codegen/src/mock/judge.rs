@@ -6,8 +6,9 @@ use std::{collections::HashMap, sync::Arc};
 use contract_runtime::{
     Json,
     multipart::Field,
-    operation::{Format, Operation},
+    operation::{Format, Framing, Operation},
     parameters::Query,
+    sequence::Decoder,
     server::{self, Bytes, Context, Rejection, media},
     violation::Violations,
 };
@@ -20,7 +21,7 @@ use super::{
 use crate::{
     credentials::Kind,
     explain::{Whereabouts, constraint},
-    plan::Call,
+    plan::{Call, Item},
     schema::{SchemaId, Types},
     together::{Conj, Facts},
 };
@@ -125,29 +126,44 @@ impl Mock {
 
     fn of_body(&self, call: &Call<'_>, operation: &'static Operation, context: Context) -> Vec<Broken> {
         let (Some(expected), Some(body)) = (&operation.body, &call.body) else { return Vec::new() };
-        let here = &body.body.place;
-        let one = |keyword: &str, message: String| {
-            vec![Broken {
-                place: "body",
-                pointer: String::new(),
-                keyword: keyword.to_owned(),
-                message,
-                origin: Whereabouts::new(self.contract).of(here),
-            }]
+        let at = |pointer: String, keyword: &str, message: String| Broken {
+            place: "body",
+            pointer,
+            keyword: keyword.to_owned(),
+            message,
+            origin: Whereabouts::new(self.contract).of(&body.body.place),
         };
+        let one = |keyword: &str, message: String| vec![at(String::new(), keyword, message)];
         if context.body().is_empty() {
             return if expected.required { one("required", message("required", None)) } else { Vec::new() };
         }
         let named = context.header(header::CONTENT_TYPE.as_str()).and_then(|line| expected.of(line));
         let Some(content) = named.or(expected.content.first()) else { return Vec::new() };
+        let own = expected.content.iter().position(|each| each.media_type == content.media_type);
+        let media = own.and_then(|own| Some(body.contents.get(own)?.media));
+        if let Some(item) = media.and_then(|media| self.item(media)) {
+            let mut broken = Vec::new();
+            for (index, read) in self.items(&item, context.body()) {
+                match read {
+                    Ok(value) => {
+                        let valid = item.schema.map_or(Ok(()), |schema| self.tables.validate(schema, &value));
+                        let violations = valid.err().into_iter();
+                        broken.extend(
+                            violations.flat_map(|all| self.of_violations(&format!("/{index}"), &all)),
+                        );
+                    }
+                    Err(why) => broken.push(at(format!("/{index}"), "contentMediaType", why)),
+                }
+            }
+            return broken;
+        }
         let text = context.body().clone();
         let Ok(read) = server::Call::new(operation, context) else { return Vec::new() };
         let judged = match content.format {
             Format::Json | Format::Form(..) => read.value::<Json>().map(drop),
             Format::Multipart(_) => read.multipart::<Vec<Field>>().map(drop),
             Format::Text => read.text().and_then(|text| {
-                let at = expected.content.iter().position(|each| each.media_type == content.media_type);
-                let schema = at.and_then(|at| body.contents.get(at)?.media.schema);
+                let schema = media.and_then(|media| media.schema);
                 let validator = content.validator.filter(|_| schema.is_some_and(|id| self.is_text(id)));
                 let valid = validator.map_or(Ok(()), |validator| validator.validate(&Json::from(text)));
                 valid.map_err(Rejection::Invalid)
@@ -156,7 +172,7 @@ impl Mock {
         };
         match judged {
             Ok(()) => Vec::new(),
-            Err(Rejection::Invalid(violations)) => self.of_violations(&violations),
+            Err(Rejection::Invalid(violations)) => self.of_violations("", &violations),
             Err(Rejection::NotJson) if matches!(content.format, Format::Json) => {
                 let why = Json::parse(&text).err().map(|error| format!(": {error}")).unwrap_or_default();
                 one("contentMediaType", format!("is no JSON document{why}"))
@@ -165,7 +181,41 @@ impl Mock {
         }
     }
 
-    fn of_violations(&self, violations: &Violations) -> Vec<Broken> {
+    /// The items of a body, each as what it stands for or with why it cannot be read, and with how
+    /// many stand before it.
+    pub(super) fn items(&self, own: &Item, body: &[u8]) -> Vec<(u64, Result<Json, String>)> {
+        let streams = self.project.config.streams.as_ref().filter(|_| own.framing == Framing::Events);
+        let is = |names: Option<&Vec<String>>, name: &[u8]| {
+            names.is_some_and(|names| names.iter().any(|own| own.as_bytes() == name))
+        };
+        // A byte that is no UTF-8 becomes three.
+        let mut decoder = Decoder::new(own.framing, body.len().saturating_mul(3));
+        decoder.push(body);
+        decoder.finish();
+        let mut items = Vec::new();
+        while let Some(item) = decoder.pop() {
+            let item = match item {
+                Ok(item) => item,
+                Err(fault) => {
+                    items.push((fault.place().index, Err(fault.to_string())));
+                    continue;
+                }
+            };
+            if is(streams.map(|streams| &streams.ends), &item.data) {
+                break;
+            }
+            let read = Json::parse(&own.form.document(&item));
+            items.push((item.place.index, read.map_err(|error| format!("is no JSON document: {error}"))));
+            let name = item.event.as_deref().unwrap_or("message");
+            if is(streams.map(|streams| &streams.last_events), name.as_bytes()) {
+                break;
+            }
+        }
+        items
+    }
+
+    /// What is broken of a body, or of what stands in it at a place.
+    fn of_violations(&self, within: &str, violations: &Violations) -> Vec<Broken> {
         let places = Whereabouts::new(self.contract);
         let graph = &self.contract.graph;
         let located = self.located.get_or_init(|| {
@@ -176,7 +226,7 @@ impl Mock {
             let said = schema.and_then(|schema| constraint::said(schema, violation.keyword));
             Broken {
                 place: "body",
-                pointer: violation.pointer.clone(),
+                pointer: format!("{within}{}", violation.pointer),
                 keyword: violation.keyword.to_owned(),
                 message: message(violation.keyword, said.as_deref()),
                 origin: schema

@@ -7,7 +7,7 @@ use contract_runtime::{
     Json, Map,
     media::MediaType,
     operation::{Framing, ItemForm},
-    sequence::{self, Outgoing},
+    sequence::{Inexpressible, Outgoing},
     server::Bytes,
     violation::Violations,
 };
@@ -30,7 +30,7 @@ use crate::{
 const ITEMS: u64 = 3;
 /// Bytes of a file of which nothing is known.
 const BYTES: u64 = 64;
-/// Values of a header that are tried, of which some have no text.
+/// Values of a header or an item that are tried, of which some cannot be written.
 const TRIES: u64 = 8;
 
 /// Headers of which the connection or the body decides.
@@ -168,7 +168,8 @@ impl Mock {
         if kind.is_json() || (kind.is_text() && text) { checked(media.schema, value) } else { Ok(()) }
     }
 
-    fn item(&self, media: &'static api::MediaType) -> Option<Item> {
+    /// What the items of a media type are; `None` for one that is a single document.
+    pub(super) fn item(&self, media: &api::MediaType) -> Option<Item> {
         self.project.given(self.contract).item(media)
     }
 
@@ -205,11 +206,18 @@ impl Mock {
         let kind = MediaType::of(name);
         if let Some(item) = self.item(media) {
             let items = (0..ITEMS).map(|at| {
-                let wish = Wish { seed: mixed(wish.seed, &[&at.to_be_bytes()]), ..wish };
-                match item.schema {
-                    Some(schema) => self.draw(&Conj::one(schema), wish).ok_or(Lack::Value(schema)),
-                    None => Ok(word(wish.seed)),
-                }
+                let seed = mixed(wish.seed, &[&at.to_be_bytes()]);
+                let Some(schema) = item.schema else { return Ok(word(seed)) };
+                let mut values = (0..TRIES).map_while(|again| {
+                    let wish = match again {
+                        0 => Wish { seed, ..wish },
+                        _ => Wish { seed: mixed(seed, &[&again.to_be_bytes()]), examples: false },
+                    };
+                    self.draw(&Conj::one(schema), wish)
+                });
+                values
+                    .find(|value| one_more(&item, value, &mut Vec::new()).is_ok())
+                    .ok_or(Lack::Value(schema))
             });
             return Ok(framed(&item, &items.collect::<Result<Vec<Json>, Lack>>()?));
         }
@@ -311,29 +319,17 @@ fn ended(item: &Item, text: &str) -> String {
 fn framed(item: &Item, items: &[Json]) -> Bytes {
     let mut out = Vec::new();
     for value in items {
-        let text = match (item.form, value) {
-            (ItemForm::Text, Json::String(text)) => text.clone(),
-            _ => value.to_string(),
-        };
-        let member = |name: &str| value.pointer(&format!("/{name}")).and_then(Json::as_str);
-        let outgoing = match item.form {
-            ItemForm::Event => Outgoing {
-                data: member("data").unwrap_or_default(),
-                event: member("event").unwrap_or_default(),
-                id: member("id"),
-                retry: value.pointer("/retry").and_then(Json::as_number).and_then(|number| number.as_u64()),
-            },
-            ItemForm::Json | ItemForm::Text => Outgoing { data: &text, ..Outgoing::default() },
-        };
-        let has_data = item.form != ItemForm::Event || value.pointer("/data").is_some();
         // What has no place in an event is left out.
-        let _ = if has_data || item.framing != Framing::Events {
-            sequence::write(item.framing, &outgoing, &mut out)
-        } else {
-            sequence::write_fields(&outgoing, &mut out)
-        };
+        let _ = one_more(item, value, &mut out);
     }
     Bytes::from(out)
+}
+
+/// An item behind what is there. JSON is a text, too.
+fn one_more(item: &Item, value: &Json, out: &mut Vec<u8>) -> Result<(), Inexpressible> {
+    let is_text = item.form == ItemForm::Text && value.as_str().is_none();
+    let text = is_text.then(|| Json::from(value.to_string()));
+    item.form.write(item.framing, text.as_ref().unwrap_or(value), &Outgoing::default(), out)
 }
 
 /// A value as the style `simple` writes it into a header; `None` for one without a text there.

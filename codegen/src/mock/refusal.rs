@@ -10,7 +10,8 @@ use contract_runtime::server::Bytes;
 pub struct Broken {
     /// `path`, `query`, `header`, `cookie` or `body`.
     pub place: &'static str,
-    /// JSON Pointer into the body, or one that begins with the name of the parameter.
+    /// JSON Pointer into the body, or one that begins with the name of the parameter. That of a body of
+    /// items begins with how many stand before the item.
     pub pointer: String,
     /// The keyword that says so.
     pub keyword: String,

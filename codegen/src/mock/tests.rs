@@ -416,6 +416,37 @@ paths:
     refused(&mock, "PUT /;a=x/.1", &[json], "\"x\"", 400, &["path /a type", "body  type"]);
 }
 
+/// As a generated server and a command line judge them, with streams or without.
+#[test]
+fn each_item_of_a_body_is_judged() {
+    let mock = mock_of(&api(r"
+paths:
+  /batches:
+    post:
+      requestBody:
+        required: true
+        content:
+          application/jsonl: { itemSchema: { type: object, required: [x], properties: { x: { type: integer } } } }
+          application/json-seq: { schema: { type: array, items: { type: integer } } }
+          text/event-stream: { itemSchema: { type: object, required: [event, data], properties: { event: { enum: [a, b] }, data: { type: string, maxLength: 2 } } } }
+      responses: { '204': { description: '' } }
+"));
+    let lines = &["content-type: application/jsonl"][..];
+    assert_eq!(asked(&mock, "POST /batches", lines, "{\"x\":1}\n{\"x\":2}\n").status(), 204);
+    let broken = "{\"x\":1}\n{\"x\":\"no\"}\nnonsense\n{}\n";
+    let expect = &["body /1/x type", "body /2 contentMediaType", "body /3/x required"];
+    let verdict = refused(&mock, "POST /batches", lines, broken, 400, expect);
+    assert!(verdict.broken[1].message.starts_with("is no JSON document: "), "{verdict:?}");
+    let records = &["content-type: application/json-seq"][..];
+    assert_eq!(asked(&mock, "POST /batches", records, "\u{1e}1\n\u{1e}2\n").status(), 204);
+    let expect = &["body /1 type", "body /2 contentMediaType"];
+    refused(&mock, "POST /batches", records, "\u{1e}1\n\u{1e}[]\n\u{1e}12", 400, expect);
+    let events = &["content-type: text/event-stream"][..];
+    assert_eq!(asked(&mock, "POST /batches", events, "event: a\ndata: hi\n\n").status(), 204);
+    let expect = &["body /0/event enum", "body /1/data maxLength"];
+    refused(&mock, "POST /batches", events, "event: c\ndata: hi\n\nevent: b\ndata: high\n\n", 400, expect);
+}
+
 #[test]
 fn streams_are_some_items_and_end() {
     let mock = mock_of(&api(r"
@@ -426,6 +457,8 @@ paths:
   /lines: { get: { responses: { '200': { description: '', content: { application/x-ndjson: { itemSchema: { type: integer, minimum: 5 } } } } } } }
   /listed: { get: { responses: { '200': { description: '', content: { application/jsonl: { itemSchema: { type: integer }, example: [1, 2] } } } } } }
   /records: { get: { responses: { '200': { description: '', content: { application/json-seq: { itemSchema: { type: boolean } } } } } } }
+  /typed: { get: { responses: { '200': { description: '', content: { text/event-stream: { itemSchema: { oneOf: [{ type: object, required: [event, data], properties: { event: { const: up }, data: { type: integer } } }, { type: object, required: [event, data], properties: { event: { const: done }, data: { const: [1] } } }] } } } } } } }
+  /named: { get: { responses: { '200': { description: '', content: { text/event-stream: { itemSchema: { type: object, required: [data, retry], properties: { event: { const: tick }, data: { type: string }, retry: { type: integer } } } } } } } } }
 "));
     let text = |path: &str| {
         let response = asked(&mock, &format!("GET {path}"), &[], "");
@@ -443,6 +476,17 @@ paths:
     assert!(lines.lines().all(|line| line.parse::<i64>().is_ok_and(|each| each >= 5)), "{lines}");
     assert_eq!(text("/listed"), "1\n2\n");
     assert_eq!(text("/records").matches('\u{1e}').count(), 3);
+    let typed = text("/typed");
+    assert_eq!(typed.matches("data: ").count(), 3, "{typed}");
+    assert!(
+        typed.split_terminator("\n\n").all(|event| match event.split_once('\n').unwrap() {
+            ("event: up", data) => data.strip_prefix("data: ").unwrap().parse::<i64>().is_ok(),
+            (name, data) => (name, data) == ("event: done", "data: [1]"),
+        }),
+        "{typed}"
+    );
+    // A time to wait that is valid and below zero has no place in an event.
+    assert_eq!(text("/named").matches("retry: ").count(), 3);
 }
 
 #[test]

@@ -5,7 +5,9 @@
 //! The item of a media type is what its `itemSchema` says (OpenAPI 3.2, 4.14), else the element of
 //! its `schema` where that is an array, else its `schema`. Of an event it is what `data` holds: JSON,
 //! unless that is a string. Where a schema declares the fields of an event and nothing else, it is
-//! what its `data` says; where that is text beside other fields, it is the event as an object.
+//! what its `data` says; where that is text beside other fields, it is the event as an object. Where
+//! branches say several things of `data`, it is the event as an object with JSON in `data`, so that
+//! branches are told apart by `event`, as unions are by any tag.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +21,7 @@ use crate::{
     api::{self, Status},
     config::{Config, StreamConfig},
     diagnostics::{Diagnostic, Diagnostics},
-    schema::{SchemaId, Types},
+    schema::{Graph, SchemaId, Types},
     shape::TypeRef,
     together::Conj,
 };
@@ -79,6 +81,8 @@ pub struct Item {
     pub ty: TypeRef,
     /// The schema that checks it.
     pub schema: Option<SchemaId>,
+    /// A `contentSchema` that says what JSON the text of its `data` is, and that nobody asks.
+    pub unread: Option<SchemaId>,
 }
 
 /// The fields of an event (HTML, 9.2.6).
@@ -86,8 +90,8 @@ const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 
 /// What the `data` of events holds whose fields a schema describes.
 enum Data {
-    /// Text.
-    Text,
+    /// Text, perhaps of JSON of this schema.
+    Text(Option<SchemaId>),
     /// JSON of a schema.
     Json(SchemaId),
     /// JSON of several schemas, by the event.
@@ -171,7 +175,7 @@ impl Given<'_> {
     pub(crate) fn item(&self, media: &api::MediaType) -> Option<Item> {
         let framing = Framing::of(&MediaType::of(&media.name))?;
         let of = |schema: SchemaId| (self.shapes.of(schema).clone(), Some(schema));
-        let json = |(ty, schema)| Item { framing, form: ItemForm::Json, ty, schema };
+        let json = |(ty, schema)| Item { framing, form: ItemForm::Json, ty, schema, unread: None };
         if let Some(data) = media.data_schema {
             return Some(json(of(data)));
         }
@@ -180,9 +184,9 @@ impl Given<'_> {
             && let Some(data) = self.data_of_fields(schema)
         {
             return Some(match data {
-                Data::Text => Item { form: ItemForm::Event, ..json(of(schema)) },
+                Data::Text(unread) => Item { form: ItemForm::Event, unread, ..json(of(schema)) },
                 Data::Json(data) => json(of(data)),
-                Data::Several => json((TypeRef::Json, None)),
+                Data::Several => Item { form: ItemForm::EventJson, ..json(of(schema)) },
             });
         }
         if let Some(item) = media.item_schema {
@@ -192,7 +196,7 @@ impl Given<'_> {
         let Some(schema) = media.schema else {
             let form = if framing == Framing::Events { ItemForm::Text } else { ItemForm::Json };
             let ty = if form == ItemForm::Text { TypeRef::String } else { TypeRef::Json };
-            return Some(Item { framing, form, ty, schema: None });
+            return Some(Item { form, ..json((ty, None)) });
         };
         let facts = self.facts(&Conj::one(schema));
         if let (TypeRef::Vec(ty), Types::ARRAY) = (self.shapes.of(schema), facts.types) {
@@ -221,7 +225,8 @@ impl Given<'_> {
         });
         let of_events: Vec<_> = of_events.collect();
         if of_events.iter().all(|(_, facts)| facts.types.contains(Types::STRING)) {
-            return Some(Data::Text);
+            let mut schemas = of_events.iter().flat_map(|(_, facts)| facts.schemas(self.graph));
+            return Some(Data::Text(schemas.find_map(|schema| schema.content_schema)));
         }
         let [(place, _)] = of_events.as_slice() else { return Some(Data::Several) };
         Some(match place.ids.as_slice() {
@@ -257,9 +262,25 @@ pub(super) fn name(calls: &mut [Call<'_>]) {
     }
 }
 
-/// Reports operations that are named for streams and have nothing to hand on.
-pub fn check(plan: &Plan<'_>, options: &Config, diagnostics: &mut Diagnostics) {
+/// Reports operations that are named for streams and have nothing to hand on, and what is said of
+/// events that nobody asks.
+pub fn check(plan: &Plan<'_>, options: &Config, graph: &Graph, diagnostics: &mut Diagnostics) {
     let Some(config) = &options.streams else { return };
+    for call in &plan.calls {
+        let answer = call.streams.answer.as_ref().map(|answer| &answer.content);
+        let body = call.streams.body.as_ref().map(|body| &body.content);
+        for content in answer.into_iter().chain(body) {
+            let Streamed::Items(Item { unread: Some(schema), .. }) = content else { continue };
+            let id = &call.operation.id;
+            let message =
+                format!("`contentSchema` is passed over: the `data` of these events of `{id}` is a text");
+            diagnostics.push(
+                Diagnostic::warning("ignored", message).at(graph.schema(*schema).place.clone()).help(
+                    "give `data` the schema of its JSON in each branch, by an overlay say, or read its text",
+                ),
+            );
+        }
+    }
     let lists = [("streams.downloads", &config.downloads), ("streams.uploads", &config.uploads)];
     for (option, list) in lists {
         for id in list {

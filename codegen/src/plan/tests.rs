@@ -447,6 +447,8 @@ fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
             other => format!("{other:?}"),
         };
         assert_eq!((item.form, shown.as_str()), (form, ty), "{schema}");
+        // What is said of the JSON in a text, and not asked by anybody.
+        assert_eq!(item.unread.is_some(), schema.contains("contentSchema"), "{schema}");
     };
     let ended =
         format!(r#"{{"oneOf": [{}, {}]}}"#, data(chunk), data(r#"{"type": "string", "enum": ["[DONE]"]}"#));
@@ -454,11 +456,15 @@ fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
         r#"{{"properties": {{"event": {text}, "id": {text}, "retry": {{"type": "integer"}}, "data": {chunk}}}}}"#
     );
     let several = format!(r#"{{"oneOf": [{}, {}]}}"#, data(chunk), data(r#"{"type": "integer"}"#));
+    let of_chunk = format!(r#"{{"type": "string", "contentSchema": {chunk}}}"#);
+    let described = format!(r#"{{"oneOf": [{}, {}]}}"#, data(&of_chunk), data(text));
     for key in ["schema", "itemSchema"] {
         check(key, &data(chunk), ItemForm::Json, "Chunk");
         check(key, &ended, ItemForm::Json, "Chunk");
         check(key, &named, ItemForm::Json, "Chunk");
-        check(key, &several, ItemForm::Json, "Json");
+        let event = if key == "schema" { "AAnswer200" } else { "AAnswer200Item" };
+        check(key, &several, ItemForm::EventJson, event);
+        check(key, &described, ItemForm::Event, event);
         check(key, chunk, ItemForm::Json, "Chunk");
     }
     let fields = format!(r#"{{"type": "object", "properties": {{"event": {text}, "data": {text}}}}}"#);

@@ -221,6 +221,17 @@ pub mod streams {
     pub mod types;
 }
 
+#[path = "../cases/streams_typed/expected"]
+pub mod streams_typed {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/views/expected"]
 pub mod views {
     pub mod call_views;

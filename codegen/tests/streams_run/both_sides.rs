@@ -105,7 +105,8 @@ impl Service for Parley {
         _: Context,
     ) -> Result<EventStream<Move>, runtime::Refusal<()>> {
         Ok(EventStream::new(list([
-            Event::new(moved(MoveEvent::Joined, "ann")),
+            // What its type has no member for, and a name that its type says otherwise.
+            Event::new(moved(MoveEvent::Joined, "ann")).named("left").with_id("41"),
             Event::new(moved(MoveEvent::Left, "bob")),
         ])))
     }
@@ -270,8 +271,10 @@ async fn texts_events_as_objects_and_sequences() {
 
     let mut moves = client.watch_moves_stream().await.unwrap().into_body();
     let first = moves.next().await.unwrap().unwrap();
-    assert_eq!((first.event.as_str(), first.data), ("joined", moved(MoveEvent::Joined, "ann")));
+    assert_eq!((first.event.as_str(), first.id.as_deref()), ("joined", Some("41")));
+    assert_eq!((first.data.event, first.data.data.as_str()), (MoveEvent::Joined, "ann"));
     assert_eq!(moves.next().await.unwrap().unwrap().data, moved(MoveEvent::Left, "bob"));
+    assert_eq!(moves.last_event_id(), "41");
 
     let mut days = client.journal_stream().await.unwrap().into_body();
     assert_eq!(days.next().await.unwrap().unwrap(), day("mon", 1));

@@ -55,7 +55,7 @@ async fn serve(scripts: Vec<Script>) -> (Client, JoinHandle<Vec<String>>) {
     (Client::new(&format!("http://{address}"), transport), task)
 }
 
-fn is_whole(request: &[u8]) -> bool {
+pub(crate) fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
@@ -64,7 +64,7 @@ fn is_whole(request: &[u8]) -> bool {
 
 /// Waits for nothing, and remembers for how long.
 #[derive(Clone, Default)]
-struct Impatient(Arc<Mutex<Vec<Duration>>>);
+pub(crate) struct Impatient(Arc<Mutex<Vec<Duration>>>);
 
 impl Timer for Impatient {
     fn sleep(&self, time: Duration) -> Sleeping {
@@ -73,7 +73,7 @@ impl Timer for Impatient {
     }
 }
 
-const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n";
+pub(crate) const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n";
 const CHUNKED: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 

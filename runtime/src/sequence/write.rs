@@ -9,7 +9,7 @@ use super::{Framing, lines::RECORD_SEPARATOR};
 pub struct Outgoing<'a> {
     /// The document, or the text of an event.
     pub data: &'a str,
-    /// `event`; empty for `message`.
+    /// `event`; empty for none, which means `message`.
     pub event: &'a str,
     /// `id`; `None` leaves the reader's as it is.
     pub id: Option<&'a str>,
@@ -24,13 +24,14 @@ impl fmt::Debug for Outgoing<'_> {
     }
 }
 
-/// An item that its framing has no place for: a line break or NUL in the name or id of an event.
+/// An item that its framing has no place for: a line break or NUL in the name or id of an event, or a
+/// field that is no text, or no whole number of milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inexpressible;
 
 impl fmt::Display for Inexpressible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name or the id of an event has a line break or NUL")
+        f.write_str("a field of an event is not of its kind, or its name or id has a line break or NUL")
     }
 }
 
@@ -77,7 +78,7 @@ fn fields(item: &Outgoing<'_>, out: &mut Vec<u8>) -> Result<(), Inexpressible> {
     if broken(item.event) || item.id.is_some_and(broken) {
         return Err(Inexpressible);
     }
-    if !matches!(item.event, "" | "message") {
+    if !item.event.is_empty() {
         line(out, "event", item.event);
     }
     if let Some(id) = item.id {

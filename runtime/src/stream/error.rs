@@ -25,6 +25,9 @@ pub enum StreamError {
     Transport(TransportError),
     /// The server answered this when it was connected to again. The stream is over.
     Answer(StatusCode),
+    /// So many connections in a row ended in order without a byte, as many as
+    /// [`Reconnection::attempts`](super::Reconnection::attempts) allows. The stream is over.
+    Silent(u32),
 }
 
 /// What is wrong with an item.
@@ -51,7 +54,7 @@ impl StreamError {
     pub const fn place(&self) -> Option<Place> {
         match self {
             Self::Item { place, .. } => Some(*place),
-            Self::Transport(_) | Self::Answer(_) => None,
+            Self::Transport(_) | Self::Answer(_) | Self::Silent(_) => None,
         }
     }
 }
@@ -81,6 +84,9 @@ impl fmt::Display for StreamError {
             Self::Answer(status) => {
                 write!(f, "the stream ended: the server answered {status} to another connection")
             }
+            Self::Silent(connections) => {
+                write!(f, "the stream ended: {connections} more connections in a row gave nothing")
+            }
         }
     }
 }
@@ -90,7 +96,7 @@ impl StdError for StreamError {
         match self {
             // Its text is this error's text already.
             Self::Transport(error) => error.source(),
-            Self::Item { .. } | Self::Answer(_) => None,
+            Self::Item { .. } | Self::Answer(_) | Self::Silent(_) => None,
         }
     }
 }

@@ -13,10 +13,10 @@ use http::StatusCode;
 
 use super::{Checks, ItemFault, Reconnection, Source, StreamError};
 use crate::{
-    Json, Map, Number,
+    Json,
     contract::Rejected,
     depth,
-    operation::{Content, Format, Framing, ItemForm, Items},
+    operation::{Content, Format, Framing, Items},
     read::{self, Read},
     schema::Validator,
     sequence::{Decoder, Item, Place},
@@ -104,7 +104,6 @@ impl Reader {
                 return Poll::Ready(None);
             }
             if let Some(item) = self.decoder.pop() {
-                self.idle = 0;
                 match item {
                     Ok(item) if self.is_end(&item) => self.complete(),
                     Ok(item) => {
@@ -162,6 +161,10 @@ impl Reader {
         match self.left.checked_sub(piece.len() as u64) {
             Some(left) => {
                 self.left = left;
+                // A comment is a sign of life, too (WHATWG HTML, 9.2.7).
+                if !piece.is_empty() {
+                    self.idle = 0;
+                }
                 self.decoder.push(piece);
                 None
             }
@@ -169,19 +172,22 @@ impl Reader {
         }
     }
 
-    /// The connection is gone: another one after a while, or the end, which only a lost
-    /// connection makes an error.
+    /// The connection is gone: another one after a while, or the end. That is an error where the
+    /// connection was lost, or where too many in a row gave nothing.
     fn lost(&mut self, error: Option<TransportError>) -> Option<StreamError> {
         let passing = error.as_ref().is_none_or(|error| {
             let fault = error.fault();
             matches!(fault, TransportFault::Connect | TransportFault::Timeout | TransportFault::Interrupted)
         });
         let again = self.timer.as_ref().filter(|_| passing && self.reopen.is_some());
-        let again = again.filter(|(_, how)| self.idle < how.attempts);
-        let Some((timer, how)) = again else {
+        let Some((timer, how)) = again.filter(|(_, how)| how.attempts > 0) else {
             self.state = State::Over;
             return error.map(StreamError::Transport);
         };
+        if self.idle >= how.attempts {
+            self.state = State::Over;
+            return Some(error.map_or(StreamError::Silent(how.attempts), StreamError::Transport));
+        }
         let wait = wait(self.decoder.retry(), how, self.idle);
         self.idle += 1;
         self.state = State::Waiting(timer.sleep(wait));
@@ -220,19 +226,7 @@ fn wait(retry: Option<Duration>, how: &Reconnection, idle: u32) -> Duration {
 
 /// Reads an item as its type.
 pub(super) fn read<T: for<'de> Read<'de> + Send>(reader: &Reader, item: &Item) -> Result<T, StreamError> {
-    let made;
-    let bytes = match reader.items.form {
-        ItemForm::Json => item.data.as_slice(),
-        ItemForm::Text => {
-            made = text(item).to_string();
-            made.as_bytes()
-        }
-        ItemForm::Event => {
-            made = object(item).to_string();
-            made.as_bytes()
-        }
-    };
-    document(bytes, reader.validator, reader.checks)
+    document(&reader.items.form.document(item), reader.validator, reader.checks)
         .map_err(|rejected| StreamError::Item { place: item.place, fault: ItemFault::Rejected(rejected) })
 }
 
@@ -247,25 +241,6 @@ fn document<T: for<'de> Read<'de> + Send>(
     }
     read::document(bytes, depth::DEFAULT)
         .map_err(|error| Rejected::of(bytes, depth::DEFAULT, validator, &error))
-}
-
-fn text(item: &Item) -> Json {
-    Json::String(String::from_utf8_lossy(&item.data).into_owned())
-}
-
-/// The event as the schema of OpenAPI 3.2 sees it: an object of its fields.
-fn object(item: &Item) -> Json {
-    let mut members = Map::new();
-    members.insert("data".to_owned(), text(item));
-    for (name, value) in [("event", &item.event), ("id", &item.id)] {
-        if let Some(value) = value {
-            members.insert(name.to_owned(), Json::String(value.clone()));
-        }
-    }
-    if let Some(retry) = item.retry {
-        members.insert("retry".to_owned(), Json::Number(Number::from(retry)));
-    }
-    Json::Object(members)
 }
 
 /// The format of a content that is handed on as it comes.

@@ -93,6 +93,18 @@ static WHOLE: Operation = Operation {
     ..operation(Repeat::Safe)
 };
 
+static TYPED: Operation = Operation {
+    responses: &[crate::operation::Response {
+        statuses: Statuses::Code(200),
+        outcome: Outcome::Success,
+        content: &[content(
+            "text/event-stream",
+            Format::Items(Row { form: ItemForm::EventJson, ..Row::new(Framing::Events) }),
+        )],
+    }],
+    ..operation(Repeat::Safe)
+};
+
 macro_rules! calls {
     ($($name:ident $operation:ident $stream:ty;)*) => {$(
         struct $name;
@@ -128,6 +140,7 @@ calls! {
     File FILE ByteStream;
     Text TEXT Events<String>;
     Whole WHOLE Events<Json>;
+    Typed TYPED Events<Json>;
 }
 
 type Pieces = Vec<Result<&'static str, TransportFault>>;
@@ -322,8 +335,26 @@ async fn connections_that_give_nothing_come_to_an_end() {
     let fake = Fake::new([sse(&["data: 1\n\n"]), sse(&[]), sse(&[])]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
     let how = Reconnection { attempts: 2, ..Reconnection::default() };
-    assert_eq!(all(events.reconnecting(fake.clone(), how)).await, ["1"]);
+    let silent = "! the stream ended: 2 more connections in a row gave nothing";
+    assert_eq!(all(events.reconnecting(fake.clone(), how)).await, ["1", silent]);
     assert_eq!(fake.slept(), [3000, 6000]);
+    // What went wrong at the last of them is the error.
+    let fake = Fake::new([sse(&[]), sse(&[]), Err(TransportFault::Connect)]);
+    let events = open(&fake.core(), &Watch).await.unwrap().into_body();
+    let said = all(events.reconnecting(fake.clone(), how)).await;
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("! the stream ended: ") && !said[0].contains("in a row"), "{said:?}");
+}
+
+/// WHATWG HTML, 9.2.3 and 9.2.7: a quiet stream says no more than comments, and whoever stands before
+/// the server closes it now and then.
+#[tokio::test]
+async fn a_quiet_stream_goes_on_however_often_it_is_closed() {
+    let quiet = (0..30).map(|_| sse(&[":\n", ":\n"]));
+    let fake = Fake::new(quiet.chain([sse(&["data: 1\n\ndata: [DONE]\n\n"])]));
+    let events = open(&fake.core(), &Watch).await.unwrap().into_body();
+    assert_eq!(all(events.reconnecting(fake.clone(), Reconnection::default())).await, ["1"]);
+    assert_eq!(fake.slept(), [3000; 30]);
 }
 
 /// WHATWG HTML, 9.2.3, has no least wait; a server that says none is not asked without an end.
@@ -428,6 +459,16 @@ async fn lines_bytes_and_texts() {
     assert_eq!(event.data.to_string(), r#"{"data":"x","event":"e","id":"7","retry":5}"#);
     assert_eq!((event.event.as_str(), event.id.as_deref()), ("e", Some("7")));
     assert_eq!(event.retry, Some(Duration::from_millis(5)));
+
+    let fake = Fake::new([sse(&["event: e\ndata: {\"a\":\ndata: 1.0}\n\ndata: [DONE]\n\n"])]);
+    let mut events = open(&fake.core(), &Typed).await.unwrap().into_body();
+    let event = events.next().await.unwrap().unwrap();
+    assert_eq!(
+        (event.event.as_str(), event.data.to_string().as_str()),
+        ("e", r#"{"data":{"a":1.0},"event":"e"}"#)
+    );
+    let event = events.next().await.unwrap().unwrap();
+    assert_eq!((event.event.as_str(), event.data.to_string().as_str()), ("message", r#"{"data":"[DONE]"}"#));
 }
 
 /// WHATWG HTML, 9.2.3: whoever begins behind an event stays behind it until there is another, and

@@ -14,11 +14,10 @@ use serde::Serialize;
 
 use super::Event;
 use crate::{
-    Json,
     contract::to_json,
-    operation::{Framing, ItemForm, Items},
+    operation::{Framing, Items},
     schema::Validator,
-    sequence::{Outgoing, write, write_fields},
+    sequence::Outgoing,
     transport::{ByteStream, Delivery, Sleeping, Timer, TransportError, TransportFault},
     violation::Violations,
 };
@@ -156,35 +155,15 @@ fn bytes<T: Serialize>(
         validator.validate(&json).map_err(Some)?;
     }
     let mut out = Vec::new();
-    let own = Outgoing {
+    let beside = Outgoing {
         data: "",
-        event: &event.event,
+        // What an event is called that does not say it.
+        event: if event.event == "message" { "" } else { &event.event },
         id: event.id.as_deref(),
         retry: event.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX)),
     };
-    let result = match (items.form, &json) {
-        (ItemForm::Json, _) => write(items.framing, &Outgoing { data: &json.to_string(), ..own }, &mut out),
-        (ItemForm::Text, Json::String(text)) => {
-            write(items.framing, &Outgoing { data: text, ..own }, &mut out)
-        }
-        (ItemForm::Event, Json::Object(members)) => {
-            let member = |name: &str| members.get(name).and_then(Json::as_str);
-            let retry = members.get("retry").and_then(Json::as_number).and_then(|number| number.as_u64());
-            let item = Outgoing {
-                data: member("data").unwrap_or(""),
-                event: member("event").unwrap_or(""),
-                id: member("id"),
-                retry,
-            };
-            if !members.contains_key("data") && items.framing == Framing::Events {
-                write_fields(&item, &mut out)
-            } else {
-                write(items.framing, &item, &mut out)
-            }
-        }
-        (ItemForm::Text | ItemForm::Event, _) => return Err(None),
-    };
-    result.map(|()| out).map_err(|_| None)
+    let written = items.form.write(items.framing, &json, &beside, &mut out);
+    written.map(|()| out).map_err(|_| None)
 }
 
 /// Documents as events that have nothing else.
@@ -201,18 +180,80 @@ impl<T, S: Stream<Item = T>> Stream for Plain<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Json, operation::ItemForm, sequence::Decoder};
+
+    const ITEMS: Items = Items { form: ItemForm::Event, ..Items::new(Framing::Events) };
+
+    fn of(item: &str) -> Event<Json> {
+        Event::new(Json::parse(item.as_bytes()).unwrap())
+    }
 
     /// WHATWG HTML, 9.2.6: an event whose `data` is empty is one, and one without `data` is none.
     #[test]
     fn an_event_has_the_data_that_it_is_given() {
-        let items = Items { form: ItemForm::Event, ..Items::new(Framing::Events) };
-        for (item, expected) in [
-            (r#"{"event": "ping", "retry": 5}"#, "event: ping\nretry: 5\n\n"),
-            (r#"{"id": "7", "data": ""}"#, "id: 7\ndata: \n\n"),
+        for (event, expected) in [
+            (of(r#"{"event": "ping", "retry": 5}"#), "event: ping\nretry: 5\n\n"),
+            (of(r#"{"id": "7", "data": ""}"#), "id: 7\ndata: \n\n"),
         ] {
-            let event = Event::new(Json::parse(item.as_bytes()).unwrap());
-            let written = bytes(&event, items, None).unwrap();
+            let written = bytes(&event, ITEMS, None).unwrap();
             assert_eq!(String::from_utf8_lossy(&written), expected);
+        }
+    }
+
+    /// What a type has no member for, its event says; what both say, the type, which is what is checked.
+    #[test]
+    fn nothing_that_an_event_says_beside_its_type_is_lost() {
+        let retry = Duration::from_millis(5);
+        for (item, expected) in [
+            (r#"{"data": "a"}"#, "event: left\nid: 41\nretry: 5\ndata: a\n\n"),
+            (r#"{"data": "a", "id": null}"#, "event: left\nid: 41\nretry: 5\ndata: a\n\n"),
+            (
+                r#"{"data": "a", "event": "joined", "id": "7", "retry": 9}"#,
+                "event: joined\nid: 7\nretry: 9\ndata: a\n\n",
+            ),
+        ] {
+            let event = of(item).named("left").with_id("41").with_retry(retry);
+            let written = bytes(&event, ITEMS, None).unwrap();
+            assert_eq!(String::from_utf8_lossy(&written), expected);
+        }
+    }
+
+    /// JSON as its text, other texts as they are, unless they would come back as something else. A name
+    /// that the type says is written, also the one that means none.
+    #[test]
+    fn the_data_of_an_event_is_json() {
+        let items = Items { form: ItemForm::EventJson, ..ITEMS };
+        for (item, expected) in [
+            (r#"{"event": "message", "data": {"a": [1.50]}}"#, "event: message\ndata: {\"a\":[1.50]}\n\n"),
+            (r#"{"event": "done", "data": "[DONE]"}"#, "event: done\ndata: [DONE]\n\n"),
+            (r#"{"data": "a\nb"}"#, "data: a\ndata: b\n\n"),
+            (r#"{"data": "a\rb"}"#, "data: \"a\\rb\"\n\n"),
+            (r#"{"data": "5"}"#, "data: \"5\"\n\n"),
+            (r#"{"data": null}"#, "data: null\n\n"),
+            (r#"{"id": "7"}"#, "id: 7\n\n"),
+        ] {
+            let written = bytes(&of(item), items, None).unwrap();
+            assert_eq!(String::from_utf8_lossy(&written), expected);
+            let mut decoder = Decoder::new(Framing::Events, 100);
+            decoder.push(&written);
+            let Some(read) = decoder.pop() else { continue };
+            let read = Json::parse(&items.form.document(&read.unwrap())).unwrap();
+            assert_eq!(read, Json::parse(item.as_bytes()).unwrap());
+        }
+        assert!(matches!(bytes(&of("[]"), items, None), Err(None)));
+    }
+
+    #[test]
+    fn a_field_of_another_kind_is_not_written() {
+        for item in [
+            r#"{"data": {"a": 1}}"#,
+            r#"{"data": null}"#,
+            r#"{"data": "a", "id": 7}"#,
+            r#"{"data": "a", "event": true}"#,
+            r#"{"data": "a", "retry": "5"}"#,
+            r#""a""#,
+        ] {
+            assert!(matches!(bytes(&of(item), ITEMS, None), Err(None)), "{item}");
         }
     }
 }

@@ -14,7 +14,8 @@ use contract_runtime::{
     Json,
     client::{Core, Request as Written},
     multipart::Field,
-    operation::{Format, Part, PartForm},
+    operation::{Format, ItemForm, Part, PartForm},
+    sequence::Outgoing,
     strategies::nearly_valid_documents,
     transport::{Delivery, Sending, Transport, TransportError, TransportFault},
 };
@@ -30,7 +31,8 @@ use crate::{
     credentials::Kind,
     diagnostics::{Diagnostics, Faults},
     held,
-    plan::Payload,
+    plan::{Item, Payload},
+    shape::TypeRef,
     together::{
         Conj,
         sample::draw::{self, Wish},
@@ -82,8 +84,14 @@ impl Mock {
         {
             let content = &body.content[0];
             let media = if content.media_type.contains('*') { "image/png" } else { content.media_type };
-            let mut values = (0..TRIES).filter_map(|seed| self.drawn_for(own.contents[0].media.schema, seed));
+            let item = self.item(own.contents[0].media);
+            let schema = item.as_ref().map_or(own.contents[0].media.schema, |item| item.schema);
+            let mut values = (0..TRIES).filter_map(|seed| self.drawn_for(schema, seed));
             written = match content.format {
+                _ if item.is_some() => {
+                    let bytes = values.find_map(|value| one(item.as_ref()?, &value));
+                    written.bytes(media, bytes?)
+                }
                 Format::Json => written.json_value(content.media_type, &values.next()?),
                 Format::Form(..) => {
                     let fits = |value: &Json| writable(&|empty| empty.form(content.media_type, value));
@@ -109,6 +117,28 @@ impl Mock {
         Some(request)
     }
 
+    /// Whether a value is one that a type of this contract holds and gives back, and its schema accepts.
+    fn check_value(
+        &self,
+        ty: &TypeRef,
+        schema: Option<SchemaId>,
+        value: &Json,
+        judge: &Judge,
+    ) -> Result<(), String> {
+        let held = held::read(&self.contract.shapes, ty, value);
+        let held = held.ok_or_else(|| format!("{ty:?} cannot hold {value}"))?;
+        let written = held::write(&self.contract.shapes, &held);
+        if written != *value {
+            return Err(format!("{value} comes back as {written}"));
+        }
+        let Some(schema) = schema else { return Ok(()) };
+        self.tables.validate(schema, value).map_err(|broken| format!("{value}\n{broken}"))?;
+        match judge.is_valid(&self.contract.graph.location(schema), value) {
+            Some(false) => Err(format!("jsonschema refuses {value}")),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether an answer is one that a client of this contract reads.
     fn check_answer(&self, at: usize, response: &Response<Bytes>, judge: &Judge) -> Result<(), String> {
         let call = &self.plan.calls[at];
@@ -122,23 +152,21 @@ impl Mock {
             .iter()
             .find(|each| each.status == case.status && each.names().any(|own| own == media));
         let case = named.unwrap_or(case);
-        let (Payload::Json(ty), false) = (&case.payload, response.body().is_empty()) else { return Ok(()) };
-        let value = Json::parse(response.body()).map_err(|error| error.to_string())?;
-        let held = held::read(&self.contract.shapes, ty, &value);
-        let held = held.ok_or_else(|| format!("{ty:?} cannot hold {value}"))?;
-        let written = held::write(&self.contract.shapes, &held);
-        if written != value {
-            return Err(format!("{value} comes back as {written}"));
-        }
         let mut answers = call.operation.responses.iter().filter(|each| each.status == case.status);
         let media = answers
             .find_map(|each| each.content.iter().find(|each| case.names().any(|own| own == each.name)));
-        let Some(schema) = media.and_then(|media| media.schema) else { return Ok(()) };
-        self.tables.validate(schema, &value).map_err(|broken| format!("{value}\n{broken}"))?;
-        match judge.is_valid(&self.contract.graph.location(schema), &value) {
-            Some(false) => Err(format!("jsonschema refuses {value}")),
-            _ => Ok(()),
+        if let Some(item) = media.and_then(|media| self.item(media)) {
+            let items = self.items(&item, response.body());
+            if items.is_empty() {
+                return Err(format!("{:?} has no item", response.body()));
+            }
+            return items
+                .into_iter()
+                .try_for_each(|(_, value)| self.check_value(&item.ty, item.schema, &value?, judge));
         }
+        let (Payload::Json(ty), false) = (&case.payload, response.body().is_empty()) else { return Ok(()) };
+        let value = Json::parse(response.body()).map_err(|error| error.to_string())?;
+        self.check_value(ty, media.and_then(|media| media.schema), &value, judge)
     }
 
     /// Whether what is wrong with requests is said, each by its rule.
@@ -178,16 +206,18 @@ impl Mock {
                 refused(shown(without), 400, &[format!("header {pointer} required")])?;
             }
         }
-        let content = operation.body.as_ref().map(|body| &body.content[0]);
-        let Some((content, validator)) = content.and_then(|content| Some((content, content.validator?)))
-        else {
-            return Ok(asked);
+        let (Some(body), Some(own)) = (&operation.body, &call.body) else { return Ok(asked) };
+        let (content, media) = (&body.content[0], own.contents[0].media);
+        let item = self.item(media);
+        let schema = match &item {
+            Some(item) => item.schema.filter(|_| item.form == ItemForm::Json),
+            None => media.schema.filter(|_| matches!(content.format, Format::Json)),
         };
-        if !matches!(content.format, Format::Json) {
-            return Ok(asked);
-        }
-        let location = call.body.as_ref().and_then(|body| body.contents[0].media.schema);
-        let location = location.map(|schema| self.contract.graph.location(schema)).unwrap_or_default();
+        let validator = schema.and_then(|schema| self.tables.validator(schema));
+        let (Some(schema), Some(validator)) = (schema, validator) else { return Ok(asked) };
+        let location = self.contract.graph.location(schema);
+        // Which item it is stands before what is wrong with it.
+        let within = if item.is_some() { "/0" } else { "" };
         let mut runner = TestRunner::deterministic();
         for _ in 0..BROKEN {
             let Ok(tree) = nearly_valid_documents(validator).new_tree(&mut runner) else { break };
@@ -196,10 +226,12 @@ impl Mock {
                 return Err(format!("jsonschema accepts {document}, which breaks {broken}"));
             }
             let mut request = valid.clone();
-            *request.body_mut() = Bytes::from(document.to_string());
+            let written = item.as_ref().and_then(|item| one(item, &document));
+            *request.body_mut() = written.unwrap_or_else(|| document.to_string()).into();
             let media = HeaderValue::from_static(content.media_type);
             request.headers_mut().insert(header::CONTENT_TYPE, media);
-            refused(shown(request), 400, &[format!("body {} {}", broken.pointer, broken.keyword)])?;
+            let expect = format!("body {within}{} {}", broken.pointer, broken.keyword);
+            refused(shown(request), 400, &[expect])?;
         }
         Ok(asked)
     }
@@ -227,6 +259,13 @@ impl Mock {
             request.headers_mut().append(http::HeaderName::try_from(name).unwrap(), value.parse().unwrap());
         }
     }
+}
+
+/// A body of one item.
+fn one(item: &Item, value: &Json) -> Option<String> {
+    let mut out = Vec::new();
+    item.form.write(item.framing, value, &Outgoing::default(), &mut out).ok()?;
+    String::from_utf8(out).ok()
 }
 
 /// An object as parts.

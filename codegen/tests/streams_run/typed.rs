@@ -1,0 +1,130 @@
+//! An assistant's events, typed by their names, over connections that are cut at every byte.
+
+#[rustfmt::skip]
+#[path = "../cases/streams_typed/expected/calls.rs"]
+pub mod calls;
+#[rustfmt::skip]
+#[path = "../cases/streams_typed/expected/client.rs"]
+pub mod client;
+#[rustfmt::skip]
+#[path = "../cases/streams_typed/expected/models.rs"]
+pub mod models;
+#[rustfmt::skip]
+#[path = "../cases/streams_typed/expected/operations.rs"]
+pub mod operations;
+#[rustfmt::skip]
+#[path = "../cases/streams_typed/expected/schemas.rs"]
+pub mod schemas;
+#[rustfmt::skip]
+#[path = "../cases/streams_typed/expected/types.rs"]
+pub mod types;
+
+use std::sync::{Arc, Mutex};
+
+use contract_runtime::{
+    client::ReqwestTransport,
+    stream::{Event, Reconnection, StreamError},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+use self::{client::Client, types::RunEvent};
+use crate::over_tcp::{HEAD, Impatient, is_whole};
+
+/// A run, by the ids of its events: one of a name that the contract does not have, one that is not what
+/// its name says, and the end.
+const EVENTS: [&str; 7] = [
+    "event: run.started\nid: 1\ndata: {\"run\":\"r1\",\"model\":\"loom-1\"}\n\n",
+    ": a moment\n\nevent: message.delta\r\nid: 2\r\ndata: {\"index\":0,\r\ndata: \"text\":\"café\"}\r\n\r\n",
+    "id: 3\ndata: {\"tool\":\"clock\",\"arguments\":{\"zone\":\"UTC\"}}\nevent: tool.called\n\n",
+    "event: run.paused\nid: 4\ndata: {\"for\":1.50}\n\n",
+    "event: message.delta\nid: 5\ndata: {\"index\":\"no\",\"text\":\"?\"}\n\n",
+    "event: run.failed\nid: 6\ndata: {\"code\":\"late\"}\n\n",
+    "event: done\ndata: [DONE]\n\n",
+];
+
+const SEEN: [&str; 6] = [
+    "run.started: r1 by loom-1",
+    "message.delta: café",
+    "tool.called: clock Some(\"UTC\")",
+    "run.paused: {\"data\":{\"for\":1.50},\"event\":\"run.paused\",\"id\":\"4\"}",
+    "item 4 is lost",
+    "run.failed: late",
+];
+
+/// How many bytes of events the next connection has before it is closed; all, without a number.
+type Cut = Arc<Mutex<Option<usize>>>;
+
+/// A client of a server that tells the events behind `Last-Event-ID`.
+async fn serve(cut: Cut) -> (Client, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        loop {
+            let (connection, _) = listener.accept().await.unwrap();
+            let length = cut.lock().unwrap().take();
+            tell(connection, length).await;
+        }
+    });
+    (Client::new(&format!("http://{address}"), ReqwestTransport::new().unwrap()), server)
+}
+
+async fn tell(mut connection: TcpStream, length: Option<usize>) {
+    connection.set_nodelay(true).unwrap();
+    let mut request = Vec::new();
+    while !is_whole(&request) {
+        let mut piece = [0; 4096];
+        let read = connection.read(&mut piece).await.unwrap();
+        request.extend_from_slice(&piece[..read]);
+    }
+    let request = String::from_utf8(request).unwrap();
+    assert!(request.starts_with("GET /runs/r1/events HTTP/1.1\r\n"), "{request}");
+    let id = request.lines().find_map(|line| line.strip_prefix("last-event-id: "));
+    let events = EVENTS[id.map_or(0, |id| id.parse().unwrap())..].concat();
+    let events = &events.as_bytes()[..length.unwrap_or(events.len())];
+    for piece in [HEAD].into_iter().chain(events.chunks(7)) {
+        // A reader that saw the end does not wait for more.
+        if connection.write_all(piece).await.is_err() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn told(event: &Event<RunEvent>) -> String {
+    let said = match &event.data {
+        RunEvent::RunStarted(own) => format!("{} by {}", own.data.run, own.data.model),
+        RunEvent::MessageDelta(own) => own.data.text.clone(),
+        RunEvent::ToolCalled(own) => format!("{} {:?}", own.data.tool, own.data.arguments.get("zone")),
+        RunEvent::RunFailed(own) => own.data.code.clone(),
+        RunEvent::Done(own) => format!("{:?}", own.data),
+        RunEvent::Unknown(own) => own.to_string(),
+    };
+    format!("{}: {said}", event.event)
+}
+
+/// WHATWG HTML, 9.2.3 and 9.2.6: what was cut off is dropped, and comes again behind the last event id.
+#[tokio::test]
+async fn each_typed_event_comes_once_wherever_the_connection_is_cut() {
+    let cut = Cut::default();
+    let (client, server) = serve(Arc::clone(&cut)).await;
+    for length in 0..=EVENTS.concat().len() {
+        *cut.lock().unwrap() = Some(length);
+        let events = client.watch_run_stream("r1").await.unwrap().into_body();
+        let mut events = events.reconnecting(Impatient::default(), Reconnection::default());
+        let mut seen = Vec::new();
+        while let Some(event) = events.next().await {
+            seen.push(match event {
+                Ok(event) => told(&event),
+                Err(StreamError::Item { place, .. }) => format!("item {} is lost", place.index),
+                Err(error) => panic!("cut behind {length} bytes: {error}"),
+            });
+        }
+        assert_eq!(seen, SEEN, "cut behind {length} bytes");
+        assert!(events.is_complete() && events.last_event_id() == "6");
+    }
+    server.abort();
+}
