@@ -29,6 +29,7 @@ static MAYBE: Operation = Operation { id: "maybe", ..Operation::NONE };
 static BOTH: Operation = Operation { id: "both", ..Operation::NONE };
 static EITHER: Operation = Operation { id: "either", ..Operation::NONE };
 static OAUTH: Operation = Operation { id: "oauth", ..Operation::NONE };
+static SCOPED: Operation = Operation { id: "scoped", ..Operation::NONE };
 static HOBA: Operation = Operation { id: "hoba", ..Operation::NONE };
 
 fn of(operation: &Operation) -> &'static [Requirement] {
@@ -38,11 +39,22 @@ fn of(operation: &Operation) -> &'static [Requirement] {
         "either" => &[&[0, 2], &[3]],
         "oauth" => &[&[4]],
         "hoba" => &[&[6]],
+        "scoped" => &[&[], &[0, 4], &[4]],
         _ => &[],
     }
 }
 
-const SECURITY: Security = Security { schemes: SCHEMES, of };
+fn scopes(operation: &Operation) -> &'static [Scopes] {
+    match operation.id {
+        "scoped" => &[
+            Scopes { alternative: 1, scheme: 4, names: &["read", "list"] },
+            Scopes { alternative: 2, scheme: 4, names: &["all"] },
+        ],
+        _ => &[],
+    }
+}
+
+const SECURITY: Security = Security { schemes: SCHEMES, of, scopes };
 
 type Answer = Arc<dyn Fn(&Request<Bytes>) -> (u16, String) + Send + Sync>;
 
@@ -166,6 +178,17 @@ async fn the_first_alternative_that_is_met_is_shown() {
     let sent = sends(basic(), &EITHER, "http://a/").await.unwrap();
     assert_eq!(sent, "GET http://a/ authorization=Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
     assert_eq!(sends(Keyring::new(SECURITY), &MAYBE, "http://a/").await.unwrap(), "GET http://a/");
+}
+
+/// Another alternative of the same operation may ask for others, or for none.
+#[test]
+fn scopes_are_those_of_the_alternative_that_is_shown() {
+    let one = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b"));
+    let both = one.clone().secret(0, "k");
+    assert_eq!(one.scopes(&SCOPED, 4), ["all"]);
+    assert_eq!(both.scopes(&SCOPED, 4), ["read", "list"]);
+    assert!(both.scopes(&SCOPED, 0).is_empty() && both.scopes(&OAUTH, 4).is_empty());
+    assert!(Keyring::new(SECURITY).scopes(&SCOPED, 4).is_empty());
 }
 
 #[tokio::test]
