@@ -8,8 +8,9 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use crate::{
-    api::Operation,
+    api::{Api, Operation},
     emit::{ident, markdown},
+    load::uri,
     names,
     operations::doc,
     plan::Plan,
@@ -163,6 +164,31 @@ pub(crate) fn asked<'a>(plan: &Plan<'a>) -> Vec<Scheme<'a>> {
         }));
     }
     asked
+}
+
+/// Makes the addresses at which clients get tokens absolute: relative ones stand beside the document's
+/// server (OpenAPI 3.1, 4.6), and what has none is nobody's to guess.
+pub(crate) fn locate_tokens(api: &mut Api) {
+    let server = api.servers.iter().find(|server| uri::is_absolute(server));
+    for (_, scheme) in &mut api.security_schemes {
+        let Some(Json::String(address)) = member(scheme, "flows")
+            .and_then(|flows| member(flows, "clientCredentials"))
+            .and_then(|flow| member(flow, "tokenUrl"))
+        else {
+            continue;
+        };
+        if !address.is_empty() && !uri::is_absolute(address) {
+            let found = server.and_then(|server| uri::resolve(server, address).ok());
+            *address = found.map(|found| found.uri).unwrap_or_default();
+        }
+    }
+}
+
+fn member<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
+    match value {
+        Json::Object(members) => members.get_mut(name),
+        _ => None,
+    }
 }
 
 /// What one of `securitySchemes` comes to.
@@ -346,6 +372,36 @@ mod tests {
             r#"Scopes{alternative:3,scheme:1,names:&["all"]}"#,
         );
         assert_eq!(asking, [expected, ""]);
+    }
+
+    /// OpenAPI 3.1, 4.6: beside the document's server, whatever other documents say.
+    #[test]
+    fn a_relative_address_of_tokens_stands_beside_the_server() {
+        let located = |servers: &[&str], address: &str| {
+            let flow = format!(
+                r#"{{"type": "oauth2", "flows": {{"clientCredentials": {{"tokenUrl": "{address}"}}}}}}"#
+            );
+            let mut api = Api {
+                servers: servers.iter().map(|&server| server.to_owned()).collect(),
+                security_schemes: vec![("oauth".to_owned(), Json::parse(flow.as_bytes()).unwrap())],
+                ..Api::default()
+            };
+            locate_tokens(&mut api);
+            scheme("oauth", &api.security_schemes[0].1).kind
+        };
+        let check = |servers: &[&str], address: &str, expected: &str| {
+            assert_eq!(
+                located(servers, address),
+                Kind::Token { token_url: expected.to_owned() },
+                "{address}"
+            );
+        };
+        let servers = ["/v1", "https://api.example/v1"];
+        check(&servers, "/token", "https://api.example/token");
+        check(&servers, "oauth/token", "https://api.example/oauth/token");
+        check(&servers, "https://id.example/token", "https://id.example/token");
+        check(&["/v1"], "/token", "");
+        check(&[], "https://id.example/token", "https://id.example/token");
     }
 
     /// Two setters of one name do not compile, and nor would a lint let `type__client` pass.

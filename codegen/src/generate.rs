@@ -22,6 +22,7 @@ use crate::{
     api::Api,
     command_line,
     config::{Config, ConfigFile},
+    credentials::locate_tokens,
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     formats::Mapped,
@@ -336,7 +337,8 @@ fn only(diagnostic: Diagnostic) -> Diagnostics {
 }
 
 /// All documents' operations as one.
-fn merged(apis: Vec<Api>) -> Api {
+fn merged(mut apis: Vec<Api>) -> Api {
+    apis.iter_mut().for_each(locate_tokens);
     let mut apis = apis.into_iter();
     let mut all = apis.next().unwrap_or_default();
     for api in apis {

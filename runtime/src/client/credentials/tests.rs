@@ -328,6 +328,25 @@ async fn a_token_lasts_from_when_it_was_asked_for() {
     assert_eq!(fake.sent().len(), 4);
 }
 
+/// Seconds are a number (RFC 6749, 5.1), and some servers write it as text.
+#[tokio::test]
+async fn a_lifetime_may_be_text() {
+    let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    let clock = Arc::clone(&passed);
+    let client = ClientCredentials::new("a", "b")
+        .with_clock(move || start + Duration::from_secs(clock.load(Ordering::SeqCst)));
+    let fake =
+        Fake::new(|_| (200, r#"{"access_token":"t","token_type":"Bearer","expires_in":"100"}"#.to_owned()));
+    let transport = Keyring::new(SECURITY).client(4, client).over(fake.clone());
+    transport.send(&OAUTH, request("http://a/")).await.unwrap();
+    passed.store(69, Ordering::SeqCst);
+    transport.send(&OAUTH, request("http://a/")).await.unwrap();
+    assert_eq!(fake.sent().len(), 3);
+    passed.store(70, Ordering::SeqCst);
+    transport.send(&OAUTH, request("http://a/")).await.unwrap();
+    assert_eq!(fake.sent().len(), 5);
+}
+
 /// What was sent was sent, whatever the token endpoint says later.
 #[tokio::test]
 async fn a_refusal_without_another_token_is_the_answer() {
