@@ -461,6 +461,16 @@ fn exit_codes_say_what_happened() {
     );
     check(
         || {
+            let mut answer = status(503, "text/plain", "")?;
+            answer.headers_mut().insert("date", "Sun, 06 Nov 1994 08:49:17 GMT".parse().unwrap());
+            answer.headers_mut().insert("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
+            Ok(answer)
+        },
+        Exit::Wait,
+        "asks to wait 20 s",
+    );
+    check(
+        || {
             let mut answer = status(302, "text/plain", "")?;
             answer.headers_mut().insert("location", "/other".parse().unwrap());
             Ok(answer)
