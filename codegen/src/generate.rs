@@ -195,6 +195,7 @@ impl Project {
         unchecked::loosen(&mut graph, &options, &unchecked, &mut diagnostics);
         let named_rows = names.rows.clone();
         let shapes = shape(&graph, &api, &options, names);
+        vendor::enumerations(&graph, &shapes, options.implied_objects, &mut diagnostics);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
         options::idle(&self.config, &graph, &shapes, &mut diagnostics);
         let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows, &options.formats);
