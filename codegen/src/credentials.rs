@@ -8,8 +8,9 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use crate::{
-    api::Operation,
+    api::{Api, Operation},
     emit::{ident, markdown},
+    load::uri,
     names,
     operations::doc,
     plan::Plan,
@@ -37,6 +38,9 @@ pub(crate) struct Scheme<'a> {
     pub(crate) description: Option<&'a str>,
     /// Whether the document says anything of it.
     pub(crate) is_declared: bool,
+    /// Whether the words beside it in a `security` are scopes of tokens, and not roles that only the
+    /// server knows (OpenAPI 3.1, 4.8.30).
+    pub(crate) has_scopes: bool,
 }
 
 /// Methods that the struct has beside its setters.
@@ -57,6 +61,7 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
     let mut taken: BTreeSet<String> = setters.iter().cloned().collect();
     let rows = schemes.iter().map(row);
     let security = plan.calls.iter().map(|call| requirements(call.operation, &schemes));
+    let scopes: Vec<TokenStream> = plan.calls.iter().map(|call| scopes(call.operation, &schemes)).collect();
     let setters = schemes
         .iter()
         .zip(&setters)
@@ -64,8 +69,23 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
         .map(|(at, (scheme, name))| setter(at, scheme, name, &mut taken));
     let (table, id) = plan.side.table();
     let (table, id) = (ident(table), ident(id));
+    let asks = scopes.iter().any(|rows| !rows.is_empty());
+    let import = asks.then(|| quote!(Scopes,));
+    let scopes_of = if asks { quote!(scopes) } else { quote!(scopes: |_| &[]) };
+    let scopes = asks.then(|| {
+        quote! {
+            fn scopes(operation: &Operation) -> &'static [Scopes] {
+                #id::of(operation).and_then(|id| SCOPES.get(id as usize).copied()).unwrap_or_default()
+            }
+
+            /// The scopes that alternatives ask for, in the order of the table.
+            static SCOPES: &[&[Scopes]] = &[#(&[#scopes]),*];
+        }
+    });
     Some(quote! {
-        use ::contract_runtime::client::credentials::{Authorized, Keyring, Requirement, Scheme, SchemeKind, Security};
+        use ::contract_runtime::client::credentials::{
+            Authorized, Keyring, Requirement, Scheme, SchemeKind, #import Security,
+        };
         use ::contract_runtime::operation::Operation;
         use ::contract_runtime::transport::Transport;
 
@@ -103,7 +123,7 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
         }
 
         /// What the contract says of credentials.
-        pub const SECURITY: Security = Security { schemes: SCHEMES, of };
+        pub const SECURITY: Security = Security { schemes: SCHEMES, of, #scopes_of };
 
         const SCHEMES: &[Scheme] = &[#(#rows),*];
 
@@ -113,6 +133,8 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
 
         /// Alternatives for each operation, in the order of the table.
         static REQUIREMENTS: &[&[Requirement]] = &[#(#security),*];
+
+        #scopes
     })
 }
 
@@ -133,10 +155,40 @@ pub(crate) fn asked<'a>(plan: &Plan<'a>) -> Vec<Scheme<'a>> {
     let asked = declared.filter(|(name, _)| names.remove(name.as_str()));
     let mut asked: Vec<Scheme<'a>> = asked.map(|(name, raw)| scheme(name, raw)).collect();
     if !asked.is_empty() {
-        let shown = |name| Scheme { name, kind: Kind::Connection, description: None, is_declared: false };
-        asked.extend(names.into_iter().map(shown));
+        asked.extend(names.into_iter().map(|name| Scheme {
+            name,
+            kind: Kind::Connection,
+            description: None,
+            is_declared: false,
+            has_scopes: false,
+        }));
     }
     asked
+}
+
+/// Makes the addresses at which clients get tokens absolute: relative ones stand beside the document's
+/// server (OpenAPI 3.1, 4.6), and what has none is nobody's to guess.
+pub(crate) fn locate_tokens(api: &mut Api) {
+    let server = api.servers.iter().find(|server| uri::is_absolute(server));
+    for (_, scheme) in &mut api.security_schemes {
+        let Some(Json::String(address)) = member(scheme, "flows")
+            .and_then(|flows| member(flows, "clientCredentials"))
+            .and_then(|flow| member(flow, "tokenUrl"))
+        else {
+            continue;
+        };
+        if !address.is_empty() && !uri::is_absolute(address) {
+            let found = server.and_then(|server| uri::resolve(server, address).ok());
+            *address = found.map(|found| found.uri).unwrap_or_default();
+        }
+    }
+}
+
+fn member<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
+    match value {
+        Json::Object(members) => members.get_mut(name),
+        _ => None,
+    }
 }
 
 /// What one of `securitySchemes` comes to.
@@ -154,7 +206,8 @@ pub(crate) fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {
         _ => Kind::Token { token_url: text("/flows/clientCredentials/tokenUrl").to_owned() },
     };
     let description = raw.pointer("/description").and_then(Json::as_str);
-    Scheme { name, kind, description, is_declared: true }
+    let has_scopes = matches!(text("/type"), "oauth2" | "openIdConnect");
+    Scheme { name, kind, description, is_declared: true, has_scopes }
 }
 
 fn row(scheme: &Scheme<'_>) -> TokenStream {
@@ -171,13 +224,18 @@ fn row(scheme: &Scheme<'_>) -> TokenStream {
     quote!(Scheme { name: #name, kind: SchemeKind::#kind })
 }
 
-/// Alternatives as lists of indices. What is not declared is taken to be shown, so that an alternative
-/// that asks for it comes behind those whose schemes are known.
-fn requirements(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
+/// The alternatives of an operation in the order in which they are tried. What is not declared is taken
+/// to be shown, so that an alternative that asks for it comes behind those whose schemes are known.
+fn alternatives<'o>(operation: &'o Operation, schemes: &[Scheme<'_>]) -> Vec<&'o Vec<(String, Vec<String>)>> {
     let is_unknown = |name: &str| !schemes.iter().any(|scheme| scheme.name == name && scheme.is_declared);
     let mut alternatives: Vec<_> = operation.security.iter().collect();
     alternatives.sort_by_key(|alternative| alternative.iter().any(|(name, _)| is_unknown(name)));
-    let alternatives = alternatives.into_iter().map(|alternative| {
+    alternatives
+}
+
+/// Alternatives as lists of indices.
+fn requirements(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
+    let alternatives = alternatives(operation, schemes).into_iter().map(|alternative| {
         let indices = alternative.iter().map(|(name, _)| {
             let at = schemes.iter().position(|scheme| scheme.name == name);
             Literal::usize_unsuffixed(at.unwrap_or(schemes.len()))
@@ -185,6 +243,19 @@ fn requirements(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
         quote!(&[#(#indices),*])
     });
     quote!(&[#(#alternatives),*])
+}
+
+/// What alternatives ask of tokens.
+fn scopes(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
+    let asked = alternatives(operation, schemes).into_iter().enumerate();
+    let rows = asked.flat_map(|(at, alternative)| alternative.iter().map(move |asked| (at, asked)));
+    let rows = rows.filter_map(|(at, (name, scopes))| {
+        let scheme = schemes.iter().position(|scheme| scheme.name == name && scheme.has_scopes)?;
+        let (at, scheme) = (Literal::usize_unsuffixed(at), Literal::usize_unsuffixed(scheme));
+        let row = || quote!(Scopes { alternative: #at, scheme: #scheme, names: &[#(#scopes),*] });
+        (!scopes.is_empty()).then(row)
+    });
+    quote!(#(#rows),*)
 }
 
 fn setter(at: usize, scheme: &Scheme<'_>, setter: &str, taken: &mut BTreeSet<String>) -> Option<TokenStream> {
@@ -275,6 +346,62 @@ mod tests {
         let asking =
             plan.calls.iter().map(|call| requirements(call.operation, &schemes).to_string().replace(' ', ""));
         assert_eq!(asking.collect::<Vec<_>>(), ["&[&[1]]", "&[&[0],&[1]]"]);
+    }
+
+    /// Roles are the server's affair (OpenAPI 3.1, 4.8.30), and an alternative without scopes hides
+    /// none of another.
+    #[test]
+    fn scopes_belong_to_a_scheme_of_an_alternative() {
+        let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"},
+            "security": [{"key": ["clerk"]}, {"oauth": ["read", "list"]}, {"nowhere": ["x"], "oauth": ["all"]}, {"oauth": []}],
+            "components": {"securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer"}, "oauth": {"type": "oauth2", "flows": {}}}},
+            "paths": {"/a": {
+                "get": {"operationId": "a", "responses": {"204": {"description": ""}}},
+                "put": {"operationId": "b", "security": [{"key": ["clerk"]}], "responses": {"204": {"description": ""}}}}}}"#;
+        let contract =
+            Project::default().understand(Sources::from_texts(&[("a.json", "", document)]).unwrap());
+        let contract = contract.unwrap();
+        let project = Project::default();
+        let plan = project.plan(&contract, Side::Paths);
+        let schemes = asked(&plan);
+        let asking = plan.calls.iter().map(|call| scopes(call.operation, &schemes).to_string());
+        let asking: Vec<String> = asking.map(|rows| rows.replace(' ', "")).collect();
+        let expected = concat!(
+            r#"Scopes{alternative:1,scheme:1,names:&["read","list"]},"#,
+            r#"Scopes{alternative:3,scheme:1,names:&["all"]}"#,
+        );
+        assert_eq!(asking, [expected, ""]);
+    }
+
+    /// OpenAPI 3.1, 4.6: beside the document's server, whatever other documents say.
+    #[test]
+    fn a_relative_address_of_tokens_stands_beside_the_server() {
+        let located = |servers: &[&str], address: &str| {
+            let flow = format!(
+                r#"{{"type": "oauth2", "flows": {{"clientCredentials": {{"tokenUrl": "{address}"}}}}}}"#
+            );
+            let mut api = Api {
+                servers: servers.iter().map(|&server| server.to_owned()).collect(),
+                security_schemes: vec![("oauth".to_owned(), Json::parse(flow.as_bytes()).unwrap())],
+                ..Api::default()
+            };
+            locate_tokens(&mut api);
+            scheme("oauth", &api.security_schemes[0].1).kind
+        };
+        let check = |servers: &[&str], address: &str, expected: &str| {
+            assert_eq!(
+                located(servers, address),
+                Kind::Token { token_url: expected.to_owned() },
+                "{address}"
+            );
+        };
+        let servers = ["/v1", "https://api.example/v1"];
+        check(&servers, "/token", "https://api.example/token");
+        check(&servers, "oauth/token", "https://api.example/oauth/token");
+        check(&servers, "https://id.example/token", "https://id.example/token");
+        check(&["/v1"], "/token", "");
+        check(&[], "https://id.example/token", "https://id.example/token");
     }
 
     /// Two setters of one name do not compile, and nor would a lint let `type__client` pass.

@@ -22,6 +22,7 @@ use crate::{
     api::Api,
     command_line,
     config::{Config, ConfigFile},
+    credentials::locate_tokens,
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     formats::Mapped,
@@ -194,6 +195,7 @@ impl Project {
         unchecked::loosen(&mut graph, &options, &unchecked, &mut diagnostics);
         let named_rows = names.rows.clone();
         let shapes = shape(&graph, &api, &options, names);
+        vendor::enumerations(&graph, &shapes, options.implied_objects, &mut diagnostics);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
         options::idle(&self.config, &graph, &shapes, &mut diagnostics);
         let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows, &options.formats);
@@ -336,7 +338,8 @@ fn only(diagnostic: Diagnostic) -> Diagnostics {
 }
 
 /// All documents' operations as one.
-fn merged(apis: Vec<Api>) -> Api {
+fn merged(mut apis: Vec<Api>) -> Api {
+    apis.iter_mut().for_each(locate_tokens);
     let mut apis = apis.into_iter();
     let mut all = apis.next().unwrap_or_default();
     for api in apis {

@@ -19,6 +19,7 @@ pub use build::shape;
 pub(crate) use defaults::{Defaults, is_default};
 pub use text::text;
 pub use unions::is_tagged;
+pub(crate) use values::constants;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -258,14 +258,18 @@ impl Program {
             if option.is_empty() { None } else { typed().or_else(|| self.variable(option, process)) }
         };
         let mut keyring = Keyring::new(security);
+        let mut clients = Vec::new();
         for (at, (scheme, credential)) in security.schemes.iter().zip(self.credentials).enumerate() {
+            let token = said(credential.name);
             if let Some(text) = said(credential.client) {
                 let (id, secret) = both(&text, credential.client, "ID:SECRET")?;
-                let scopes = operation.scopes.first().copied().unwrap_or_default();
-                let client = ClientCredentials::new(id, secret).with_scopes(scopes.iter().copied());
-                keyring = keyring.client(at, client);
+                let client = ClientCredentials::new(id, secret);
+                keyring = keyring.client(at, client.clone());
+                if token.is_none() {
+                    clients.push((at, client));
+                }
             }
-            let Some(text) = said(credential.name) else { continue };
+            let Some(text) = token else { continue };
             keyring = match scheme.kind {
                 SchemeKind::Basic => {
                     let (name, password) = both(&text, credential.name, "NAME:PASSWORD")?;
@@ -273,6 +277,11 @@ impl Program {
                 }
                 _ => keyring.secret(at, text),
             };
+        }
+        // Which alternative is shown, and with it which scopes are asked for, all of them together say.
+        for (at, client) in clients {
+            let scopes = keyring.scopes(operation, at);
+            keyring = keyring.client(at, client.with_scopes(scopes.iter().copied()));
         }
         Ok(Some(keyring))
     }

@@ -1,13 +1,13 @@
 //! Enumerations of strings, and single values with rules of their own.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::{Emitter, docs::doc_lines, ident};
 use crate::{
     checks::{Order, bounds, whole_limit},
     schema::Schema,
-    shape::{Body, IntKind, StringEnum, TypeDef, TypeId, TypeRef},
+    shape::{Body, IntKind, StringEnum, TypeDef, TypeId, TypeRef, constants},
 };
 
 impl Emitter<'_> {
@@ -23,7 +23,7 @@ impl Emitter<'_> {
     pub(super) fn newtype(&self, id: TypeId, def: &TypeDef, inner: &TypeRef) -> TokenStream {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
-        let limits = self.limit_constants(def, inner);
+        let constants = self.constants(def, inner);
         let mut derives = self.derives(id);
         let (ordered, field, implementation) = match inner {
             TypeRef::String if def.secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
@@ -56,7 +56,7 @@ impl Emitter<'_> {
             #docs
             #[derive(#derives #copy #order)]
             pub struct #name(#visibility #field);
-            #limits
+            #constants
             ::contract_runtime::#implementation;
             #wider
         }
@@ -82,8 +82,9 @@ impl Emitter<'_> {
         facts.members.iter().any(|&member| self.graph.schema(member).format.as_deref() == Some("date-time"))
     }
 
-    /// The limits of a newtype as constants, for who lays out a form or cuts a text.
-    fn limit_constants(&self, def: &TypeDef, inner: &TypeRef) -> TokenStream {
+    /// The limits of a newtype as constants, for who lays out a form or cuts a text, and the values
+    /// of a list of numbers that other tools name.
+    fn constants(&self, def: &TypeDef, inner: &TypeRef) -> TokenStream {
         let facts = self.facts(&def.conj);
         let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
         let mut constants = Vec::new();
@@ -94,7 +95,7 @@ impl Emitter<'_> {
             }
         };
         let size = |n: u64| {
-            let n = proc_macro2::Literal::u64_unsuffixed(n);
+            let n = Literal::u64_unsuffixed(n);
             quote!(#n)
         };
         match inner {
@@ -106,7 +107,7 @@ impl Emitter<'_> {
             }
             TypeRef::Int(IntKind::I64) => {
                 let whole = |n: i128| {
-                    let n = proc_macro2::Literal::i64_unsuffixed(i64::try_from(n).ok()?);
+                    let n = Literal::i64_unsuffixed(i64::try_from(n).ok()?);
                     Some(quote!(#n))
                 };
                 let limits = |wanted: [Order; 2]| {
@@ -120,6 +121,19 @@ impl Emitter<'_> {
                 constant("MAX", quote!(i64), max.and_then(whole), " The greatest value.");
             }
             _ => {}
+        }
+        if matches!(inner, TypeRef::Int(_)) {
+            constants.extend(self::constants(self.graph, &facts).into_iter().filter_map(|constant| {
+                let number = constant.value.as_number()?;
+                let literal = match inner {
+                    TypeRef::Int(IntKind::U64) => Literal::u64_unsuffixed(number.as_u64()?),
+                    _ => Literal::i64_unsuffixed(number.as_i64()?),
+                };
+                let paragraphs: Vec<String> =
+                    constant.description.into_iter().chain([format!("`{number}`")]).collect();
+                let (docs, name) = (doc_lines(&paragraphs), ident(&constant.name));
+                Some(quote!(#docs pub const #name: Self = Self(#literal);))
+            }));
         }
         if constants.is_empty() {
             return TokenStream::new();

@@ -92,7 +92,6 @@ impl Project {
         }
         attributes(config, &mut problems.borrow_mut());
         vendor::types(config, graph, &mut options.replace, &mut problems.borrow_mut());
-        vendor::enumerations(graph, &mut problems.borrow_mut());
         options.formats = formats(config, graph, &mut problems.borrow_mut());
         for view in &config.views {
             let found = view.types.iter().flat_map(|selector| find(selector, "view.types"));

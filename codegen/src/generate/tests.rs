@@ -113,6 +113,61 @@ fn names_of_what_becomes_no_variants() {
     assert_eq!(said(1001), ["ignored input.json:1:1"]);
 }
 
+/// Names for numbers are constants of a type of their own; without one they are warned of.
+#[test]
+fn names_of_numbers_are_constants() {
+    let text = r##"{"type": "object", "properties": {
+            "inline": {"type": "integer", "enum": [1], "x-enum-varnames": ["One"]}, "sky": {"$ref": "#/$defs/sky"}},
+        "$defs": {
+            "sky": {"type": "integer", "enum": [42, 18], "x-enum-varnames": ["Sunny", "HeavyRain"],
+                "x-enum-descriptions": ["Blue sky.", ""]},
+            "odd": {"type": "integer", "enum": [1, -1], "x-enum-varnames": {"1": "Max", "-1": "max"}},
+            "few": {"type": "integer", "enum": [1, 2], "x-enum-varnames": ["One"]},
+            "untold": {"type": "integer", "enum": [1], "x-enum-descriptions": ["One."]}}}"##;
+    let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+    let project = Project::default();
+    let contract = project.understand(sources).unwrap();
+    let warned = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
+    let mut warned: Vec<&str> = warned.map(|place| place.pointer.as_str()).collect();
+    warned.sort_unstable();
+    assert_eq!(warned, ["/$defs/few", "/$defs/untold", "/properties/inline"]);
+    let files = project.emit(contract).unwrap().files.0;
+    let models = &files["src/models.rs"];
+    for line in [
+        "    /// Blue sky.\n    ///\n    /// `42`\n    pub const SUNNY: Self = Self(42);",
+        "    /// `18`\n    pub const HEAVY_RAIN: Self = Self(18);",
+        "pub const MAX_VALUE: Self = Self(-1);",
+        "pub const MAX_VALUE2: Self = Self(1);",
+    ] {
+        assert!(models.contains(line), "{line}: {models}");
+    }
+    assert!(!models.contains("ONE"), "{models}");
+}
+
+/// They are about the texts that are known as well as about those of `enum`.
+#[test]
+fn names_of_texts_that_are_known() {
+    let text = r#"{"type": "object", "properties": {
+        "kind": {"type": "string", "x-extensible-enum": ["a", "b"], "x-enum-varnames": ["First", "Second"],
+            "x-enum-descriptions": ["One.", "Two."]},
+        "few": {"type": "string", "x-extensible-enum": ["a", "b"], "x-enum-varnames": ["First"]},
+        "told": {"type": "string", "x-extensible-enum": [{"value": "a", "description": "One."}]},
+        "whole": {"type": "integer", "x-extensible-enum": [1, 2]},
+        "text": {"type": "string", "x-extensible-enum": "a"}}}"#;
+    let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+    let project = Project::default();
+    let contract = project.understand(sources).unwrap();
+    let warned = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
+    let mut warned: Vec<&str> = warned.map(|place| place.pointer.as_str()).collect();
+    warned.sort_unstable();
+    assert_eq!(warned, ["few", "text", "told", "whole"].map(|name| format!("/properties/{name}")));
+    let files = project.emit(contract).unwrap().files.0;
+    let models = &files["src/models.rs"];
+    for line in ["/// One.\n        First = \"a\",", "/// Two.\n        Second = \"b\","] {
+        assert!(models.contains(line), "{line}: {models}");
+    }
+}
+
 /// A static that nobody uses would be a warning in everybody's build.
 #[test]
 fn schemas_are_published_where_there_are_types() {

@@ -1,15 +1,19 @@
 //! What other tools write into contracts as `x-` members and everybody means alike: `x-nullable`,
 //! `x-enum-varnames`, `x-enum-descriptions`, `x-extensible-enum`, `x-rust-type`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::Json;
 
 use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
-    schema::{Graph, Schema, SchemaId, values::WORDS},
-    shape::ENUM_LIMIT,
+    schema::{
+        Graph, Schema, SchemaId,
+        values::{KNOWN, WORDS},
+    },
+    shape::{Body, ENUM_LIMIT, Shapes, TypeRef, constants},
+    together::Facts,
 };
 
 /// Swagger's word for what OpenAPI 3.0 calls `nullable`.
@@ -60,32 +64,63 @@ fn named(value: &Json) -> Option<&str> {
     value.as_str().or_else(|| value.as_object()?.get("path")?.as_str())
 }
 
-/// Says of names and descriptions of values what becomes of none of them.
-pub(super) fn enumerations(graph: &Graph, diagnostics: &mut Diagnostics) {
+/// Says of names and descriptions of values, and of lists of known ones, what becomes of none of them.
+pub(super) fn enumerations(graph: &Graph, shapes: &Shapes, implied: bool, diagnostics: &mut Diagnostics) {
+    let named = numbers(graph, shapes, implied);
     for id in graph.ids() {
         let schema = graph.schema(id);
-        for name in WORDS {
-            if let Some((message, help)) = schema.extensions.get(name).and_then(|w| fault(schema, name, w)) {
-                let problem = Diagnostic::warning("ignored", message).at(schema.place.clone());
-                diagnostics.push(problem.help(help));
-            }
+        let is_named = named.contains(&id);
+        let list = schema.extensions.get(KNOWN).and_then(|list| stray(schema, list, is_named));
+        let words = WORDS.into_iter().filter_map(|name| {
+            let words = schema.extensions.get(name)?;
+            fault(schema, name, words, is_named)
+        });
+        for (message, help) in list.into_iter().chain(words) {
+            let problem = Diagnostic::warning("ignored", message).at(schema.place.clone());
+            diagnostics.push(problem.help(help));
         }
     }
 }
 
+/// Schemas whose numbers are constants of a type.
+fn numbers(graph: &Graph, shapes: &Shapes, implied: bool) -> BTreeSet<SchemaId> {
+    let whole = shapes.types.iter().filter(|def| matches!(def.body, Body::Newtype(TypeRef::Int(_))));
+    let facts = whole.map(|def| Facts::of(graph, &def.conj, implied));
+    facts.filter(|facts| !constants(graph, facts).is_empty()).flat_map(|facts| facts.members).collect()
+}
+
+/// What is wrong with a list of known texts, and what to do about it.
+fn stray(schema: &Schema, list: &Json, is_named: bool) -> Option<(String, &'static str)> {
+    const TEXTS: &str = "list the texts that are known: `[\"first\", \"second\"]`";
+    // The list of those that may come says as much.
+    if schema.enumeration.is_some() || is_named {
+        return None;
+    }
+    let Some(values) = list.as_array() else {
+        return Some((format!("`{KNOWN}` must be a list of texts, and is passed over"), TEXTS));
+    };
+    let others = values.iter().filter(|value| value.as_str().is_none() && **value != Json::Null).count();
+    let said = || format!("`{KNOWN}` has {others} entries that are no texts, and are passed over");
+    (others > 0).then(|| (said(), TEXTS))
+}
+
 /// What is wrong with one of [`WORDS`], and what to do about it.
-fn fault(schema: &Schema, name: &str, words: &Json) -> Option<(String, &'static str)> {
-    const EACH: &str = "give each value of `enum` its entry, in the same order";
-    let values = schema.enumeration.as_ref()?;
+fn fault(schema: &Schema, name: &str, words: &Json, is_named: bool) -> Option<(String, &'static str)> {
+    const EACH: &str = "give each value of the list its entry, in the same order";
+    let values = schema.listed()?;
     let list = match words {
         Json::Array(words) => Some(words.as_slice()),
         Json::Object(_) => None,
         _ => return Some((format!("`{name}` must be a list of texts, and is passed over"), EACH)),
     };
     let texts = values.iter().filter(|value| value.as_str().is_some()).count();
-    if texts == 0 {
+    if texts == 0 && !is_named {
         let message = format!("`{name}` has no variants to name, and is passed over");
-        return Some((message, "only texts become variants; say in `description` what the values mean"));
+        return Some((
+            message,
+            "texts become variants, and whole numbers constants where they have names and their list is a schema \
+             with a name; say in `description` what other values mean",
+        ));
     }
     if texts > ENUM_LIMIT {
         let message = format!(

@@ -10,16 +10,24 @@ pub(crate) const WORDS: [&str; 4] =
     ["x-enum-varnames", "x-enumNames", "x-enum-descriptions", "x-enumDescriptions"];
 
 /// The member that lists values which are known of any text.
-const KNOWN: &str = "x-extensible-enum";
+pub(crate) const KNOWN: &str = "x-extensible-enum";
 
 impl Schema {
-    /// What one of [`WORDS`] says of a value: by the value itself, or by its position in `enum`.
-    pub(crate) fn word(&self, name: &str, wire: &str) -> Option<&str> {
+    /// The values that words are about: those of `enum`, or else those that are known of any.
+    pub(crate) fn listed(&self) -> Option<&[Json]> {
+        let known = || self.extensions.get(KNOWN).and_then(Json::as_array);
+        self.enumeration.as_deref().or_else(known)
+    }
+
+    /// What one of [`WORDS`] says of a value: by the value itself, or by its position in the list.
+    pub(crate) fn word(&self, name: &str, value: &Json) -> Option<&str> {
         let text = match self.extensions.get(name)? {
-            Json::Object(words) => words.get(wire)?.as_str()?,
+            Json::Object(words) => match value {
+                Json::String(key) => words.get(key)?.as_str()?,
+                other => words.get(&other.to_string())?.as_str()?,
+            },
             Json::Array(words) => {
-                let mut values = self.worded(words)?.into_iter();
-                let at = values.position(|value| value.as_str() == Some(wire))?;
+                let at = self.worded(words)?.into_iter().position(|listed| listed == value)?;
                 words.get(at)?.as_str()?
             }
             _ => return None,
@@ -30,7 +38,7 @@ impl Schema {
     /// The values that a list of words is about, when there is one for each; `null`, which is there
     /// because the schema is nullable, needs none.
     pub(crate) fn worded(&self, words: &[Json]) -> Option<Vec<&Json>> {
-        let mut values: Vec<&Json> = self.enumeration.as_ref()?.iter().collect();
+        let mut values: Vec<&Json> = self.listed()?.iter().collect();
         if values.len() != words.len() {
             values.retain(|value| **value != Json::Null);
         }

@@ -70,7 +70,7 @@ pub(super) async fn show(
         None => status.is_success(),
     };
     if !is_success {
-        let wait = RetryAfter::of(&parts.headers).map(|wait| wait.from((outlet.now)()));
+        let wait = RetryAfter::wait(&parts.headers, (outlet.now)());
         let wait = wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
         let said = said(media_type, &body.collect(WHOLE).await?);
         let failure = Failure::answered(status, wait, said);

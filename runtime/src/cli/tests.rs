@@ -13,7 +13,7 @@ use super::*;
 use crate::{
     client::{
         Bytes,
-        credentials::{Requirement, Scheme},
+        credentials::{Requirement, Scheme, Scopes},
     },
     operation::{
         Body, Content, Format, Framing, ItemForm, Items, Outcome, Part, PartForm, Parts, Repeat, Statuses,
@@ -131,6 +131,17 @@ static PICTURE: Operation = Operation {
 fn security(operation: &Operation) -> &'static [Requirement] {
     match operation.id {
         "write" => &[&[0], &[1]],
+        "picture" => &[&[], &[2], &[3]],
+        _ => &[],
+    }
+}
+
+fn scopes(operation: &Operation) -> &'static [Scopes] {
+    match operation.id {
+        "picture" => &[
+            Scopes { alternative: 1, scheme: 2, names: &["x"] },
+            Scopes { alternative: 2, scheme: 3, names: &["y", "z"] },
+        ],
         _ => &[],
     }
 }
@@ -169,12 +180,17 @@ static PROGRAM: Program = Program {
         schemes: &[
             Scheme { name: "key", kind: SchemeKind::Header("X-Key") },
             Scheme { name: "person", kind: SchemeKind::Basic },
+            Scheme { name: "own", kind: SchemeKind::Bearer { token_url: "https://own.example/token" } },
+            Scheme { name: "other", kind: SchemeKind::Bearer { token_url: "https://other.example/token" } },
         ],
         of: security,
+        scopes,
     }),
     credentials: &[
         Credential { name: "key", client: "", about: "From the settings." },
         Credential { name: "person", client: "", about: "" },
+        Credential { name: "own", client: "own-client", about: "" },
+        Credential { name: "other", client: "other-client", about: "" },
     ],
 };
 
@@ -185,7 +201,10 @@ type Reply = fn() -> Result<Response<&'static [u8]>, TransportError>;
 struct Fake(Reply, Arc<Mutex<Vec<String>>>);
 
 impl Transport for Fake {
-    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> Sending<'a> {
+    /// What is sent whole is asked of a token endpoint, which has none.
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+        let text = format!("{} {}", request.uri(), String::from_utf8_lossy(request.body()));
+        self.1.lock().unwrap().push(text);
         Box::pin(async { Err(TransportError::new(TransportFault::Other, Delivery::NotSent)) })
     }
 
@@ -400,6 +419,22 @@ fn credentials_are_shown_to_the_server_alone() {
     run.run("write abc --body - --person hush").ended(Exit::Usage).said(&["--person is NAME:PASSWORD"]);
 }
 
+/// Those of the scheme that is shown, though another alternative asks for others or for none.
+#[test]
+fn tokens_are_asked_for_with_the_scopes_of_their_scheme() {
+    let asked = |words: &str| Run::new(seats).run(words).sent.remove(0);
+    assert_eq!(
+        asked("picture --own-client a:b"),
+        "https://own.example/token grant_type=client_credentials&scope=x"
+    );
+    assert_eq!(
+        asked("picture --other-client a:b"),
+        "https://other.example/token grant_type=client_credentials&scope=y%20z"
+    );
+    // A token that is there is shown, and none fetched.
+    assert!(asked("picture --own-client a:b --own hush").contains("authorization: Bearer hush"));
+}
+
 #[test]
 fn exit_codes_say_what_happened() {
     let check = |reply: Reply, exit: Exit, said: &str| {
@@ -423,6 +458,16 @@ fn exit_codes_say_what_happened() {
         },
         Exit::Wait,
         "asks to wait 7 s",
+    );
+    check(
+        || {
+            let mut answer = status(503, "text/plain", "")?;
+            answer.headers_mut().insert("date", "Sun, 06 Nov 1994 08:49:17 GMT".parse().unwrap());
+            answer.headers_mut().insert("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
+            Ok(answer)
+        },
+        Exit::Wait,
+        "asks to wait 20 s",
     );
     check(
         || {

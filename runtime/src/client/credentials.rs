@@ -64,6 +64,19 @@ pub struct Security {
     pub schemes: &'static [Scheme],
     /// Alternatives for an operation; none when it asks for nothing.
     pub of: fn(&Operation) -> &'static [Requirement],
+    /// The scopes that they name, where they name any.
+    pub scopes: fn(&Operation) -> &'static [Scopes],
+}
+
+/// What one alternative of an operation asks of the tokens of one scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scopes {
+    /// Which of the alternatives of [`Security::of`].
+    pub alternative: usize,
+    /// The scheme, by its index in the table.
+    pub scheme: usize,
+    /// All of them are needed.
+    pub names: &'static [&'static str],
 }
 
 /// What is known for a scheme.
@@ -138,12 +151,25 @@ impl Keyring {
         connection || self.held.get(scheme).is_some_and(Option::is_some)
     }
 
+    /// The scopes that an operation asks for, of a scheme's tokens, in the alternative that is shown.
+    #[must_use]
+    pub fn scopes(&self, operation: &Operation, scheme: usize) -> &'static [&'static str] {
+        let shown = self.first_met((self.security.of)(operation));
+        let mut rows = (self.security.scopes)(operation).iter();
+        let row = rows.find(|row| Some(row.alternative) == shown && row.scheme == scheme);
+        row.map(|row| row.names).unwrap_or_default()
+    }
+
+    /// The first alternative that asks for something and is met.
+    fn first_met(&self, alternatives: &[Requirement]) -> Option<usize> {
+        let met = |requirement: &Requirement| requirement.iter().all(|scheme| self.meets(*scheme));
+        alternatives.iter().position(|requirement| !requirement.is_empty() && met(requirement))
+    }
+
     /// The first alternative that is met, one that asks for something before one that does not.
     fn choose(&self, operation: &Operation) -> Result<Requirement, Missing> {
         let alternatives = (self.security.of)(operation);
-        let met = |requirement: &&Requirement| requirement.iter().all(|scheme| self.meets(*scheme));
-        let some = alternatives.iter().filter(|requirement| !requirement.is_empty()).find(met);
-        match some {
+        match self.first_met(alternatives).and_then(|at| alternatives.get(at)) {
             Some(requirement) => Ok(requirement),
             None if alternatives.is_empty() || alternatives.iter().any(|all| all.is_empty()) => Ok(&[]),
             None => Err(self.missing(operation, alternatives)),

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::{HeaderMap, header::RETRY_AFTER};
+use http::{
+    HeaderMap, HeaderName,
+    header::{DATE, RETRY_AFTER},
+};
 
 use crate::moment::{days_of, days_since_1970};
 
@@ -19,9 +22,17 @@ impl RetryAfter {
     /// What the headers of an answer say; nothing when they say it twice or in another form.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Option<Self> {
-        let mut lines = headers.get_all(RETRY_AFTER).iter();
-        let (Some(line), None) = (lines.next(), lines.next()) else { return None };
-        Self::parse(line.to_str().ok()?)
+        Self::parse(only(headers, &RETRY_AFTER)?)
+    }
+
+    /// How long the headers of an answer that came just now ask to wait. A date is of the server's
+    /// clock: it is understood by the answer's `Date`, and by the clock of this side, `now`, where
+    /// there is none.
+    #[must_use]
+    pub fn wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+        let after = Self::of(headers)?;
+        let theirs = only(headers, &DATE).and_then(|text| date(text.trim()));
+        Some(after.from(theirs.unwrap_or(now)))
     }
 
     /// Reads the value of the header.
@@ -43,6 +54,13 @@ impl RetryAfter {
             Self::At(time) => time.duration_since(now).unwrap_or(Duration::ZERO),
         }
     }
+}
+
+/// The value of a header that is there once.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut lines = headers.get_all(name).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else { return None };
+    line.to_str().ok()
 }
 
 /// RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`,
@@ -123,5 +141,23 @@ mod tests {
         assert!(RetryAfter::of(&headers).is_some());
         headers.append(RETRY_AFTER, http::HeaderValue::from_static("8"));
         assert_eq!(RetryAfter::of(&headers), None);
+    }
+
+    /// Whatever the clock of this side says, which may be hours off.
+    #[test]
+    fn a_date_is_of_the_servers_clock() {
+        let wait = |date: &'static str, after: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(DATE, http::HeaderValue::from_static(date));
+            headers.insert(RETRY_AFTER, http::HeaderValue::from_static(after));
+            let wait = RetryAfter::wait(&headers, SystemTime::UNIX_EPOCH + Duration::from_secs(100));
+            wait.map(|wait| wait.as_secs())
+        };
+        let at = "Sun, 06 Nov 1994 08:49:37 GMT";
+        assert_eq!(wait("Sun, 06 Nov 1994 08:49:17 GMT", at), Some(20));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:50:00 GMT", at), Some(0));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:49:17 GMT", "7"), Some(7));
+        assert_eq!(wait("yesterday", "Thu, 01 Jan 1970 00:02:00 GMT"), Some(20));
+        assert_eq!(RetryAfter::wait(&HeaderMap::new(), SystemTime::UNIX_EPOCH), None);
     }
 }

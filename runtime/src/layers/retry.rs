@@ -80,7 +80,7 @@ impl<T> Retry<T> {
         }
     }
 
-    /// Reads another clock, by which a date in `Retry-After` is understood.
+    /// Reads another clock, by which a date in `Retry-After` is understood where the answer has no `Date`.
     #[must_use]
     pub fn with_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.now = Arc::new(now);
@@ -165,7 +165,7 @@ impl Hope {
         if !matches!(status.as_u16(), 408 | 425 | 429 | 502..=504) || !operation.repeat.is_harmless() {
             return Self::None;
         }
-        RetryAfter::of(headers).map_or(Self::Soon, |after| Self::After(after.from(now)))
+        RetryAfter::wait(headers, now).map_or(Self::Soon, Self::After)
     }
 }
 

@@ -22,15 +22,16 @@ static READ: Operation = Operation { id: "read", repeat: Repeat::Safe, ..Operati
 static KEYED: Operation = Operation { id: "keyed", repeat: Repeat::Keyed, ..Operation::NONE };
 static ONCE: Operation = Operation { id: "once", repeat: Repeat::Once, ..Operation::NONE };
 
-/// A status with its `Retry-After`, or a fault, or nothing ever.
+/// A status with its `Retry-After`, a 503 with `Date` and `Retry-After`, or a fault, or nothing ever.
 #[derive(Clone, Copy)]
 enum Told {
     Status(u16, &'static str),
+    Dated(&'static str, &'static str),
     Fault(TransportFault, Delivery),
     Never,
 }
 
-use Told::{Fault, Never, Status};
+use Told::{Dated, Fault, Never, Status};
 
 #[derive(Clone, Default)]
 struct Fake(Arc<Mutex<Inner>>);
@@ -70,6 +71,10 @@ impl Transport for Fake {
                     let answer = Response::builder().status(status);
                     let answer = if after.is_empty() { answer } else { answer.header("retry-after", after) };
                     Ok(answer.body(Bytes::new()).unwrap())
+                }
+                Dated(date, after) => {
+                    let answer = Response::builder().status(503).header("date", date);
+                    Ok(answer.header("retry-after", after).body(Bytes::new()).unwrap())
                 }
                 Fault(fault, delivery) => Err(TransportError::new(fault, delivery)),
                 Never => std::future::pending().await,
@@ -132,6 +137,9 @@ async fn the_server_says_when_to_come_back() {
     let date = Status(503, "Thu, 01 Jan 1970 00:00:05 GMT");
     assert_eq!(retried(&READ, &[date, ok]).await, ("200".into(), 2, vec![5000]));
     assert_eq!(retried(&READ, &[Status(503, ""), ok]).await, ("200".into(), 2, vec![150]));
+    // By the server's clock, which is not this side's.
+    let served = Dated("Sun, 06 Nov 1994 08:49:17 GMT", "Sun, 06 Nov 1994 08:49:37 GMT");
+    assert_eq!(retried(&READ, &[served, ok]).await, ("200".into(), 2, vec![20_000]));
     // Longer than anybody here waits: the answer is the caller's.
     assert_eq!(retried(&READ, &[Status(429, "31")]).await, ("429".into(), 1, vec![]));
 }

@@ -245,7 +245,11 @@ impl Tokens {
         if !kind.eq_ignore_ascii_case("bearer") {
             return Err("no token: the token endpoint gives none of the type `bearer`".to_owned());
         }
-        let lifetime = body.pointer("/expires_in").and_then(Json::as_number).and_then(|n| n.as_u64());
+        // A number (RFC 6749, 5.1), which some servers write as text.
+        let lifetime = body.pointer("/expires_in").and_then(|time| match time {
+            Json::String(digits) => digits.parse().ok(),
+            time => time.as_number().and_then(|n| n.as_u64()),
+        });
         let until = lifetime.and_then(|seconds| {
             let lifetime = Duration::from_secs(seconds);
             // One that lasts for less than that is used for half of its time.

@@ -29,6 +29,7 @@ static MAYBE: Operation = Operation { id: "maybe", ..Operation::NONE };
 static BOTH: Operation = Operation { id: "both", ..Operation::NONE };
 static EITHER: Operation = Operation { id: "either", ..Operation::NONE };
 static OAUTH: Operation = Operation { id: "oauth", ..Operation::NONE };
+static SCOPED: Operation = Operation { id: "scoped", ..Operation::NONE };
 static HOBA: Operation = Operation { id: "hoba", ..Operation::NONE };
 
 fn of(operation: &Operation) -> &'static [Requirement] {
@@ -38,11 +39,22 @@ fn of(operation: &Operation) -> &'static [Requirement] {
         "either" => &[&[0, 2], &[3]],
         "oauth" => &[&[4]],
         "hoba" => &[&[6]],
+        "scoped" => &[&[], &[0, 4], &[4]],
         _ => &[],
     }
 }
 
-const SECURITY: Security = Security { schemes: SCHEMES, of };
+fn scopes(operation: &Operation) -> &'static [Scopes] {
+    match operation.id {
+        "scoped" => &[
+            Scopes { alternative: 1, scheme: 4, names: &["read", "list"] },
+            Scopes { alternative: 2, scheme: 4, names: &["all"] },
+        ],
+        _ => &[],
+    }
+}
+
+const SECURITY: Security = Security { schemes: SCHEMES, of, scopes };
 
 type Answer = Arc<dyn Fn(&Request<Bytes>) -> (u16, String) + Send + Sync>;
 
@@ -166,6 +178,17 @@ async fn the_first_alternative_that_is_met_is_shown() {
     let sent = sends(basic(), &EITHER, "http://a/").await.unwrap();
     assert_eq!(sent, "GET http://a/ authorization=Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
     assert_eq!(sends(Keyring::new(SECURITY), &MAYBE, "http://a/").await.unwrap(), "GET http://a/");
+}
+
+/// Another alternative of the same operation may ask for others, or for none.
+#[test]
+fn scopes_are_those_of_the_alternative_that_is_shown() {
+    let one = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b"));
+    let both = one.clone().secret(0, "k");
+    assert_eq!(one.scopes(&SCOPED, 4), ["all"]);
+    assert_eq!(both.scopes(&SCOPED, 4), ["read", "list"]);
+    assert!(both.scopes(&SCOPED, 0).is_empty() && both.scopes(&OAUTH, 4).is_empty());
+    assert!(Keyring::new(SECURITY).scopes(&SCOPED, 4).is_empty());
 }
 
 #[tokio::test]
@@ -303,6 +326,25 @@ async fn a_token_lasts_from_when_it_was_asked_for() {
     passed.store(70, Ordering::SeqCst);
     transport.send(&OAUTH, request("http://a/")).await.unwrap();
     assert_eq!(fake.sent().len(), 4);
+}
+
+/// Seconds are a number (RFC 6749, 5.1), and some servers write it as text.
+#[tokio::test]
+async fn a_lifetime_may_be_text() {
+    let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    let clock = Arc::clone(&passed);
+    let client = ClientCredentials::new("a", "b")
+        .with_clock(move || start + Duration::from_secs(clock.load(Ordering::SeqCst)));
+    let fake =
+        Fake::new(|_| (200, r#"{"access_token":"t","token_type":"Bearer","expires_in":"100"}"#.to_owned()));
+    let transport = Keyring::new(SECURITY).client(4, client).over(fake.clone());
+    transport.send(&OAUTH, request("http://a/")).await.unwrap();
+    passed.store(69, Ordering::SeqCst);
+    transport.send(&OAUTH, request("http://a/")).await.unwrap();
+    assert_eq!(fake.sent().len(), 3);
+    passed.store(70, Ordering::SeqCst);
+    transport.send(&OAUTH, request("http://a/")).await.unwrap();
+    assert_eq!(fake.sent().len(), 5);
 }
 
 /// What was sent was sent, whatever the token endpoint says later.

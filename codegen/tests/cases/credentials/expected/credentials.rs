@@ -3,7 +3,7 @@
 //! Credentials: what operations ask a caller for, and a transport that shows it.
 
 use ::contract_runtime::client::credentials::{
-    Authorized, Keyring, Requirement, Scheme, SchemeKind, Security,
+    Authorized, Keyring, Requirement, Scheme, SchemeKind, Scopes, Security,
 };
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::transport::Transport;
@@ -90,7 +90,7 @@ impl Default for Credentials {
 }
 
 /// What the contract says of credentials.
-pub const SECURITY: Security = Security { schemes: SCHEMES, of };
+pub const SECURITY: Security = Security { schemes: SCHEMES, of, scopes };
 
 const SCHEMES: &[Scheme] = &[
     Scheme {
@@ -137,4 +137,26 @@ static REQUIREMENTS: &[&[Requirement]] = &[
     &[&[1, 2]],
     &[&[4]],
     &[&[5]],
+];
+
+fn scopes(operation: &Operation) -> &'static [Scopes] {
+    OperationId::of(operation)
+        .and_then(|id| SCOPES.get(id as usize).copied())
+        .unwrap_or_default()
+}
+
+/// The scopes that alternatives ask for, in the order of the table.
+static SCOPES: &[&[Scopes]] = &[
+    &[],
+    &[],
+    &[],
+    &[],
+    &[
+        Scopes {
+            alternative: 0,
+            scheme: 4,
+            names: &["read"],
+        },
+    ],
+    &[],
 ];
