@@ -409,17 +409,22 @@ impl<'g> Comparer<'g> {
         message: String,
         facet: &Facet,
     ) {
-        let usage = at.usage;
-        let mut verdict = None;
-        if level_of(rule, usage) == Level::Breaking && self.options.proofs {
-            // Readers break when the new version lets through what the old one refuses.
-            let ((giving, given), (refusing, refuser)) = match usage {
-                Use::Read => ((Side::New, &pair.new_ids), (Side::Old, &pair.old.members)),
-                Use::Write => ((Side::Old, &pair.old_ids), (Side::New, &pair.new.members)),
-            };
-            verdict = self.prover.judge((giving, given), (refusing, refuser), pair.at.within, facet);
-        }
+        let asks = level_of(rule, at.usage) == Level::Breaking;
+        let verdict = if asks { self.verdict(pair, at.usage, facet) } else { None };
         self.decided(rule, at, spots, message, verdict);
+    }
+
+    /// Whether those who use a pair lose something by a facet; `None` when nobody knows, or is asked.
+    pub(super) fn verdict(&self, pair: &Pair<'g>, usage: Use, facet: &Facet) -> Option<Verdict> {
+        if !self.options.proofs {
+            return None;
+        }
+        // Readers break when the new version lets through what the old one refuses.
+        let ((giving, given), (refusing, refuser)) = match usage {
+            Use::Read => ((Side::New, &pair.new_ids), (Side::Old, &pair.old.members)),
+            Use::Write => ((Side::Old, &pair.old_ids), (Side::New, &pair.new.members)),
+        };
+        self.prover.judge((giving, given), (refusing, refuser), pair.at.within, facet)
     }
 
     /// A change of what is valid, which was judged.

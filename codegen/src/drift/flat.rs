@@ -37,6 +37,29 @@ pub(super) struct Bound<'g> {
     pub(super) exclusive: bool,
 }
 
+/// What a schema that forbids undeclared names sees.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Closing<'g> {
+    pub(super) names: BTreeSet<&'g str>,
+    patterns: BTreeSet<&'g str>,
+    /// Whether anything goes by a schema of its own.
+    others: bool,
+    /// Whether some of them are seen only where a branch or a condition holds.
+    at_times: bool,
+}
+
+impl<'g> Closing<'g> {
+    fn of(graph: &'g Graph, seen: impl IntoIterator<Item = &'g Schema>, at_times: bool) -> Self {
+        let (mut names, mut patterns, mut others) = (BTreeSet::new(), BTreeSet::new(), false);
+        for schema in seen {
+            names.extend(schema.properties.iter().map(|(name, _)| name.as_str()));
+            patterns.extend(schema.pattern_properties.iter().map(|(pattern, _)| pattern.as_str()));
+            others |= schema.additional_properties.is_some_and(|id| graph.schema(id).boolean != Some(false));
+        }
+        Self { names, patterns, others, at_times }
+    }
+}
+
 /// A list of valid values.
 #[derive(Clone, Debug)]
 pub(super) enum Listing<'g> {
@@ -278,6 +301,26 @@ impl<'g> Flat<'g> {
         let forbids =
             |id: Option<SchemaId>| id.is_some_and(|id| self.graph.schema(id).boolean == Some(false));
         self.any(|schema| forbids(schema.additional_properties) || forbids(schema.unevaluated_properties))
+    }
+
+    /// What each schema that forbids undeclared names sees: names and patterns, and whether some of them
+    /// only at times. `additionalProperties` sees those beside it (Core 10.3.2.3), `unevaluatedProperties`
+    /// those below it too (Core 11.3).
+    pub(super) fn closings(&self) -> BTreeSet<Closing<'g>> {
+        let graph = self.graph;
+        let forbids = |id: Option<SchemaId>| id.is_some_and(|id| graph.schema(id).boolean == Some(false));
+        let mut all = BTreeSet::new();
+        for (id, schema) in self.members.iter().zip(self.schemas()) {
+            if forbids(schema.additional_properties) {
+                all.insert(Closing::of(graph, [schema], false));
+            }
+            if forbids(schema.unevaluated_properties) {
+                let below = Facts::of(graph, &Conj::one(*id), false);
+                let seen = below.members.iter().chain(&below.conditional).map(|id| graph.schema(*id));
+                all.insert(Closing::of(graph, seen, !below.conditional.is_empty()));
+            }
+        }
+        all
     }
 
     /// Every schema that the element at an index must satisfy; `None` asks for those behind all

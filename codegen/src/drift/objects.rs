@@ -2,7 +2,7 @@
 
 use super::{
     finding::{Comparer, Facet, Pair, Use, place},
-    flat::Flat,
+    flat::{Closing, Flat},
     rules,
 };
 use crate::{
@@ -16,6 +16,8 @@ const CLOSING: &[Keyword] = &[
     Keyword::Properties,
     Keyword::PatternProperties,
 ];
+
+const MEMBERS: &[Keyword] = &[Keyword::Properties, Keyword::PatternProperties, Keyword::AdditionalProperties];
 
 impl<'g> Comparer<'g> {
     /// Compares two objects.
@@ -94,6 +96,8 @@ impl<'g> Comparer<'g> {
         let at = pair.at.step(&escape(name));
         let places = (place(&pair.old), own(&pair.new, name));
         let asked = self.needed(&pair.old, name, at.usage);
+        // Some forms may take other values of it.
+        let sometimes = pair.old.knows_sometimes(name) && demanded(&pair.new, name);
         if self.needed(&pair.new, name, at.usage) && !asked {
             let message = format!("`{name}` is new and required");
             self.set_at(
@@ -109,8 +113,13 @@ impl<'g> Comparer<'g> {
         } else if pair.old.closed() {
             let message = format!("`{name}` is new where nothing undeclared was allowed");
             self.set_at(rules::PROPERTY_ADDED_CLOSED, pair, &at, places, message, Facet::of(CLOSING));
-        } else {
+        } else if !sometimes {
             self.note_at(rules::PROPERTY_ADDED, &at, places, format!("`{name}` is new and optional"));
+        }
+        if sometimes {
+            let message = format!("`{name}` is declared for all forms, was for some");
+            let facet = Facet::of(MEMBERS);
+            self.set_at(rules::PROPERTY_DECLARED_ALWAYS, pair, &at, places, message, facet);
         }
         // Names that were undeclared may have had a schema all the same.
         let before = self.described(&pair.old, name);
@@ -130,6 +139,11 @@ impl<'g> Comparer<'g> {
             return;
         }
         let places = (own(&pair.old, name), place(&pair.new));
+        if pair.new.knows_sometimes(name) && demanded(&pair.old, name) {
+            let message = format!("`{name}` is declared for some forms, was for all");
+            let facet = Facet::of(MEMBERS);
+            self.set_at(rules::PROPERTY_DECLARED_SOMETIMES, pair, &at, places, message, facet);
+        }
         let before = Flat::of(pair.old.graph, &pair.old.applicable(name));
         if before.any(|schema| schema.deprecated) {
             self.note_at(
@@ -244,7 +258,7 @@ impl<'g> Comparer<'g> {
                     Facet::of(CLOSING),
                 );
             }
-            (true, true) => {}
+            (true, true) => self.reclosed(pair),
             (false, false) => {
                 let (old, new) = (pair.old.additional(), pair.new.additional());
                 if !old.is_empty() || !new.is_empty() {
@@ -253,10 +267,45 @@ impl<'g> Comparer<'g> {
             }
         }
     }
+
+    /// Who closes an object, and what they see: names that are declared elsewhere are none that they know.
+    fn reclosed(&mut self, pair: &Pair<'g>) {
+        let closings = |flat: &Flat<'g>, other: &Flat<'g>| {
+            let mut all: Vec<Closing<'g>> = flat.closings().into_iter().collect();
+            // A member that is always declared, and only here, came or went.
+            let is_own = |name: &str| flat.declares(name) && !other.offers(name);
+            for closing in &mut all {
+                closing.names.retain(|name| !is_own(name));
+            }
+            all.sort();
+            all.dedup();
+            all
+        };
+        if closings(&pair.old, &pair.new) == closings(&pair.new, &pair.old) {
+            return;
+        }
+        let facet = Facet::of(CLOSING);
+        let verdict = self.verdict(pair, pair.at.usage, &facet);
+        if verdict == Some(Ok(())) || verdict.is_none() && self.alike(pair) {
+            return;
+        }
+        let (rule, message) = match pair.at.usage {
+            Use::Read => {
+                (rules::OBJECT_OPENED, "properties are valid that were undeclared where it is closed")
+            }
+            Use::Write => (rules::OBJECT_CLOSED, "properties are refused as undeclared where it is closed"),
+        };
+        self.set_by(rule, pair, message.to_owned(), &facet, verdict);
+    }
 }
 
 /// Where a property stands.
 fn own<'g>(flat: &Flat<'g>, name: &str) -> Option<&'g Place> {
     let declared = flat.schemas().flat_map(|schema| &schema.properties).find(|(other, _)| other == name);
     declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| place(flat))
+}
+
+/// Whether something is asked of a property, wherever it is declared.
+fn demanded(flat: &Flat<'_>, name: &str) -> bool {
+    flat.applicable(name).iter().any(|id| flat.demands(*id))
 }

@@ -367,6 +367,20 @@ rules! {
         A,
         "Readers relied on it, writers may leave it out.",
     );
+    PROPERTY_DECLARED_ALWAYS = rule(
+        "property-declared-always",
+        "property of some forms declared for all",
+        A,
+        B,
+        "In other forms, or by their own rules, writers may have sent another value in it.",
+    );
+    PROPERTY_DECLARED_SOMETIMES = rule(
+        "property-declared-sometimes",
+        "property of all forms declared for some",
+        B,
+        A,
+        "In other forms, or by their own rules, readers may meet another value in it.",
+    );
     OBJECT_CLOSED = rule("object-closed", "other properties forbidden", A, B, "Writers that sent others are refused.");
     OBJECT_OPENED = rule(
         "object-opened",

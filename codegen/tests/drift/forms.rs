@@ -54,7 +54,62 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
+    // `unevaluatedProperties` sees what is below it, `additionalProperties` what is beside it.
+    (
+        "object-closed",
+        r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"unevaluatedProperties":false}"#,
+        r#"{"type":"object","allOf":[{"properties":{"a":{"type":"string"}},"unevaluatedProperties":false}],"properties":{"b":{"type":"string"}}}"#,
+        S,
+        B,
+    ),
+    (
+        "object-closed",
+        r#"{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}}},{"required":["b"]}],"properties":{"b":{"type":"string"}},"unevaluatedProperties":false}"#,
+        r#"{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}}},{"required":["b"]}],"properties":{"b":{"type":"string"}},"additionalProperties":false}"#,
+        S,
+        B,
+    ),
+    (
+        "object-opened",
+        r#"{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}}},{"required":["b"]}],"properties":{"b":{"type":"string"}},"additionalProperties":false}"#,
+        r#"{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}}},{"required":["b"]}],"properties":{"b":{"type":"string"}},"unevaluatedProperties":false}"#,
+        B,
+        S,
+    ),
+    // A member that a branch declares is none that nobody knew.
+    (
+        "property-declared-always",
+        r#"{"anyOf":[{"type":"object","properties":{"k":{"const":"b"},"a":{"type":"number"}},"required":["k"]},{"type":"object","properties":{"k":{"const":"c"},"a":{"type":"boolean"}},"required":["k"]}]}"#,
+        r#"{"type":"object","properties":{"a":{"type":"boolean"},"b":{"type":"boolean"}},"required":["k"]}"#,
+        A,
+        B,
+    ),
+    (
+        "property-declared-sometimes",
+        r#"{"type":"object","properties":{"a":{"type":"boolean"},"b":{"type":"boolean"}},"required":["k"]}"#,
+        r#"{"type":"object","anyOf":[{"properties":{"k":{"const":"b"},"a":{"type":"number"}},"required":["k"]},{"properties":{"k":{"const":"c"},"a":{"type":"boolean"}},"required":["k"]}],"properties":{"b":{"type":"boolean"}},"required":["k"]}"#,
+        B,
+        A,
+    ),
 ];
+
+/// Who closes an object does not matter where all of them see the same.
+#[test]
+fn an_object_closed_elsewhere_is_no_difference() {
+    for (old, new) in [
+        (
+            r#"{"type":"object","properties":{"a":{"type":"string"}},"unevaluatedProperties":false}"#,
+            r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#,
+        ),
+        (
+            r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#,
+            r#"{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}]}"#,
+        ),
+    ] {
+        assert_eq!(changes(&schema(old), &schema(new), true), [], "{new}");
+        assert_eq!(changes(&schema(new), &schema(old), true), [], "{old}");
+    }
+}
 
 #[test]
 fn what_is_valid_as_a_whole_is_judged() {
