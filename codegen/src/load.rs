@@ -83,6 +83,18 @@ struct Offer {
     text: String,
 }
 
+/// A file that a reference leads to and that is not read, since it lies above the folder of the inputs; paths
+/// as they can be typed where the run began.
+#[derive(Clone, Debug)]
+pub(crate) struct Above {
+    /// The folder that holds it and the inputs.
+    pub(crate) folder: String,
+    /// What a mount of it is called: the URI of its folder, or its own.
+    pub(crate) uri: String,
+    /// What to mount there.
+    pub(crate) path: String,
+}
+
 /// What says which document an overlay is for.
 #[derive(Clone, Copy, Debug)]
 enum Named<'a> {
@@ -441,6 +453,29 @@ impl Sources {
                 false
             }
         }
+    }
+
+    /// Where a reference of a file leads, if a file is there and lies above the folder of the inputs. It is
+    /// only looked for, never read: no document decides what else of a disk becomes part of a contract.
+    pub(crate) fn above(&self, uri: &str, reference: &str, from: SourceId) -> Option<Above> {
+        let (root, home) = (self.root.as_deref()?, self.path(from)?.parent()?);
+        let way = reference.split(['#', '?']).next()?;
+        if !way.contains("../") || way.starts_with('/') || way.contains(':') {
+            return None;
+        }
+        let path = files::absolute(&home.join(uri::decode(way)?)).ok()?;
+        if !uri.starts_with("file:///") || path.starts_with(root) {
+            return None;
+        }
+        let found = files::there(&path)?;
+        let folder = files::common(&[root.to_path_buf(), found.parent()?.to_path_buf()])?;
+        let (prefix, _) = uri.rsplit_once('/')?;
+        // At the root of all names a folder would answer for the inputs, too.
+        let (uri, path) = match prefix {
+            "file://" => (uri.to_owned(), found.as_path()),
+            prefix => (format!("{prefix}/"), found.parent()?),
+        };
+        Some(Above { folder: files::typed(&folder), uri, path: files::typed(path) })
     }
 
     fn name_of(&self, path: &Path) -> String {

@@ -125,6 +125,22 @@ pub(crate) fn relative(root: &Path, path: &Path) -> Option<String> {
     Some(parts?.join("/"))
 }
 
+/// The file at a path, with or without its extension.
+pub(crate) fn there(path: &Path) -> Option<PathBuf> {
+    let path = path.to_str()?;
+    ENDINGS.iter().map(|ending| PathBuf::from(format!("{path}{ending}"))).find(|found| found.is_file())
+}
+
+/// An absolute path as people type it: from the folder that they are in, where it lies below that.
+pub(crate) fn typed(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    match here.and_then(|here| relative(&here, path)) {
+        Some(inside) if inside.is_empty() => ".".to_owned(),
+        Some(inside) => inside,
+        None => path.display().to_string().replace('\\', "/"),
+    }
+}
+
 /// The file below `root` that a relative URI path names, with or without its extension.
 ///
 /// A path that leaves the folder, also through a link, names nothing.

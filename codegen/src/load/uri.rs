@@ -36,6 +36,33 @@ pub(crate) fn resolve(base: &str, reference: &str) -> Result<Absolute, String> {
     Ok(Absolute { uri: absolute.into_string(), fragment })
 }
 
+/// A relative reference to a file whose name holds what a URI must escape (RFC 3986, 2), escaped: braces,
+/// spaces and quotes above all. `None` where there is nothing to escape, and for what names a scheme or a
+/// host, which is no file beside.
+pub(crate) fn escaped(reference: &str) -> Option<String> {
+    let (address, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
+    let wild =
+        |each: char| !each.is_ascii() || matches!(each, ' ' | '"' | '<' | '>' | '^' | '`' | '{' | '|' | '}');
+    let elsewhere = address.starts_with("//")
+        || address.split(['/', '?']).next().is_some_and(|first| first.contains(':'));
+    if elsewhere || !address.contains(wild) {
+        return None;
+    }
+    let mut out = String::with_capacity(reference.len());
+    for each in address.chars() {
+        if wild(each) {
+            let mut bytes = [0; 4];
+            for byte in each.encode_utf8(&mut bytes).bytes() {
+                out.push_str(&format!("%{byte:02X}"));
+            }
+        } else {
+            out.push(each);
+        }
+    }
+    UriRef::parse(out.as_str()).ok()?;
+    Some(out + fragment)
+}
+
 /// What two spellings of one URI share (RFC 3986, 6.2.2); the key of every table of URIs.
 pub(crate) fn key(uri: &str) -> String {
     let bare = uri.split_once('#').map_or(uri, |(bare, _)| bare);
@@ -106,6 +133,22 @@ mod tests {
             assert!(resolve("https://x.y/", reference).is_err(), "{reference}");
         }
         assert!(resolve("nonsense", "b.json").is_err());
+    }
+
+    #[test]
+    fn names_of_files_are_escaped() {
+        let check = |reference: &str, expected: Option<&str>| {
+            assert_eq!(escaped(reference).as_deref(), expected, "{reference}");
+        };
+        check("./paths/objects@{object_id}.yaml", Some("./paths/objects@%7Bobject_id%7D.yaml"));
+        check("a b|c.json#/x y", Some("a%20b%7Cc.json#/x y"));
+        check("\"ü\".json", Some("%22%C3%BC%22.json"));
+        check("a%20b.json", None);
+        check("#/a b", None);
+        check("https://x.y/{a}", None);
+        check("//x y/a", None);
+        check("a\\{b}.json", None);
+        check("{a}%zz", None);
     }
 
     #[test]

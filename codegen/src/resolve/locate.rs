@@ -2,7 +2,7 @@
 
 use crate::{
     diagnostics::Diagnostic,
-    load::uri,
+    load::{Above, uri},
     tree::{SourceId, Tree, join, name_of},
 };
 
@@ -37,9 +37,24 @@ pub(crate) struct Target<'t> {
 #[derive(Clone, Debug)]
 pub(crate) enum Lost {
     Malformed(String),
+    /// As malformed; read as the URI that it means where a document has that.
+    Unescaped {
+        reason: String,
+        uri: String,
+    },
     Unknown(String),
-    Anchor { uri: String, name: String, near: Option<String> },
-    Pointer { uri: String, token: String, parent: String, near: Option<String> },
+    Above(Above),
+    Anchor {
+        uri: String,
+        name: String,
+        near: Option<String>,
+    },
+    Pointer {
+        uri: String,
+        token: String,
+        parent: String,
+        near: Option<String>,
+    },
     Loop,
     NotASchema(&'static str),
 }
@@ -52,15 +67,7 @@ impl Lost {
         let unresolved =
             |message: String| Diagnostic::error("unresolved-reference", message).at(place.clone());
         match self {
-            Self::Malformed(reason) => {
-                let code = if matches!(pending.expect, Expect::Object(_)) {
-                    "invalid-openapi"
-                } else {
-                    "invalid-schema"
-                };
-                Diagnostic::error(code, format!("the reference `{reference}` is malformed: {reason}"))
-                    .at(place)
-            }
+            Self::Malformed(reason) | Self::Unescaped { reason, .. } => malformed(pending, reason),
             Self::Unknown(uri) if uri.starts_with("http://") || uri.starts_with("https://") => {
                 let prefix = uri.rfind('/').map_or(uri.as_str(), |at| uri.get(..=at).unwrap_or(uri));
                 unresolved(format!(
@@ -70,6 +77,12 @@ impl Lost {
                     "add the file to the inputs, or mount a folder: \"{prefix}\" = \"path/to/folder\""
                 ))
             }
+            Self::Above(Above { folder, uri, path }) => unresolved(format!(
+                "`{reference}` leads to a file above the folder of the input, and nothing is read there"
+            ))
+            .help(format!(
+                "give `{folder}` as the input, or mount what is meant: \"{uri}\" = \"{path}\" in `[mounts]`"
+            )),
             Self::Unknown(uri) => {
                 let shown = uri.strip_prefix("file:///").unwrap_or(uri);
                 unresolved(format!("`{reference}` leads to `{shown}`, which is not there"))
@@ -97,6 +110,13 @@ impl Lost {
     }
 }
 
+/// A reference that is no URI reference.
+pub(crate) fn malformed(pending: &Pending<'_>, reason: &str) -> Diagnostic {
+    let code = if matches!(pending.expect, Expect::Object(_)) { "invalid-openapi" } else { "invalid-schema" };
+    Diagnostic::error(code, format!("the reference `{}` is malformed: {reason}", pending.reference))
+        .at(pending.place.clone())
+}
+
 fn suggest(problem: Diagnostic, near: Option<String>) -> Diagnostic {
     match near {
         Some(near) => problem.help(format!("did you mean `{near}`?")),
@@ -111,7 +131,14 @@ impl<'t> Discovery<'t> {
             return Err(Lost::Loop);
         }
         let base = self.resources.get(resource).ok_or(Lost::Loop)?;
-        let absolute = uri::resolve(&base.uri, reference).map_err(Lost::Malformed)?;
+        let absolute = uri::resolve(&base.uri, reference).or_else(|reason| {
+            let meant = uri::escaped(reference).and_then(|meant| uri::resolve(&base.uri, &meant).ok());
+            match meant {
+                Some(meant) if self.uris.contains_key(&uri::key(&meant.uri)) => Ok(meant),
+                Some(meant) => Err(Lost::Unescaped { reason, uri: meant.uri }),
+                None => Err(Lost::Malformed(reason)),
+            }
+        })?;
         let index = if absolute.uri == base.uri {
             resource
         } else {
@@ -200,3 +227,6 @@ impl<'t> Discovery<'t> {
         Ok(target(pointer, here))
     }
 }
+
+#[cfg(test)]
+mod tests;

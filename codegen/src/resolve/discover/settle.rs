@@ -10,7 +10,7 @@ use crate::{
 use super::{
     super::{
         dialect::Dialect,
-        locate::{Lost, Target},
+        locate::{Lost, Target, malformed},
     },
     Discovery, Expect, Job, Node, Pending, RECURSIVE, What, is_schema, stem,
 };
@@ -62,6 +62,13 @@ impl<'t> Discovery<'t> {
                 self.dangling.insert(node, pending.reference);
             }
             return Ok(());
+        }
+        // Other tools take the text for the name of a file, and so did its author.
+        if let Some(meant) = uri::escaped(pending.reference)
+            && let Err(reason) = uri::resolve("file:///", pending.reference)
+        {
+            let problem = malformed(pending, &reason);
+            self.problems.push(problem.mended(format!("it is read as `{meant}`")));
         }
         if target.hopped {
             let message = format!("`{}` points through another reference", pending.reference);
@@ -169,7 +176,7 @@ impl<'t> Discovery<'t> {
     }
 
     fn lose(&mut self, pending: &Pending<'t>, lost: &Lost) {
-        if let Lost::Unknown(uri) = lost {
+        if let Lost::Unknown(uri) | Lost::Unescaped { uri, .. } = lost {
             self.missing.push((uri.clone(), pending.place.clone()));
         }
         let mend = match pending.expect {
@@ -180,6 +187,11 @@ impl<'t> Discovery<'t> {
             }
             Expect::Object(kind) => kind.lost(),
         };
+        let above = match lost {
+            Lost::Unknown(uri) => self.sources.above(uri, pending.reference, pending.place.source),
+            _ => None,
+        };
+        let lost = above.map_or_else(|| lost.clone(), Lost::Above);
         self.lost.push(lost.diagnostic(pending).mended(mend));
     }
 }
