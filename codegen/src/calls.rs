@@ -27,6 +27,11 @@ pub fn calls(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> TokenStre
     plan.calls.iter().map(|call| writer.call(call)).collect()
 }
 
+/// Whether a field that may be left out is deprecated: what is generated uses it all the same.
+pub(crate) fn any_deprecated(plan: &Plan<'_>) -> bool {
+    plan.calls.iter().flat_map(Call::optional).any(|(_, parameter)| parameter.deprecated)
+}
+
 /// How values of what a call is asked can be told apart.
 pub(crate) fn equality(call: &Call<'_>, types: &dyn RustTypes) -> Equality {
     let required = call.required().map(|(_, parameter)| types.equality(&parameter.ty));
@@ -120,7 +125,8 @@ impl Writer<'_> {
                 TypeRef::Vec(inner) if **inner == TypeRef::String => Given::Texts,
                 _ => Given::Plain,
             };
-            add(about, &field, &ty, given);
+            let deprecated = parameter.deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
+            add(quote!(#about #deprecated), &field, &ty, given);
         }
         if let Some(body) = call.body.as_ref().filter(|body| !body.body.required) {
             let described = body.body.description.as_deref().map(markdown);
@@ -160,7 +166,7 @@ impl Writer<'_> {
         };
         let words = parameter.row.schema.map(|schema| limits_of(self.graph, schema)).unwrap_or_default();
         let words = if words.is_empty() { words } else { format!(": {words}") };
-        let deprecated = if parameter.parameter.deprecated { ", deprecated" } else { "" };
+        let deprecated = if parameter.deprecated { ", deprecated" } else { "" };
         let mut paragraphs: Vec<String> = Vec::new();
         paragraphs.extend(parameter.parameter.description.as_deref().map(markdown));
         paragraphs.push(format!("{place} `{}`{deprecated}{words}.", parameter.row.name));

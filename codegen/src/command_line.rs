@@ -166,7 +166,7 @@ fn argument(parameter: &Parameter<'_>, name: &str) -> TokenStream {
     let about = (!about.is_empty()).then(|| quote!(about: #about,));
     let values = parameter.values.iter().map(|value| Literal::string(value));
     let values = (!parameter.values.is_empty()).then(|| quote!(values: &[#(#values),*],));
-    let deprecated = parameter.parameter.deprecated.then(|| quote!(deprecated: true,));
+    let deprecated = parameter.deprecated.then(|| quote!(deprecated: true,));
     let supplied = parameter.field.is_none().then(|| quote!(supplied: true,));
     quote!(Argument { name: #name, #about #values #deprecated #supplied ..Argument::NONE })
 }

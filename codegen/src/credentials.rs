@@ -41,6 +41,8 @@ pub(crate) struct Scheme<'a> {
     /// Whether the words beside it in a `security` are scopes of tokens, and not roles that only the
     /// server knows (OpenAPI 3.1, 4.8.30).
     pub(crate) has_scopes: bool,
+    /// `deprecated` (OpenAPI 3.2, 4.27).
+    is_deprecated: bool,
 }
 
 /// Methods that the struct has beside its setters.
@@ -161,6 +163,7 @@ pub(crate) fn asked<'a>(plan: &Plan<'a>) -> Vec<Scheme<'a>> {
             description: None,
             is_declared: false,
             has_scopes: false,
+            is_deprecated: false,
         }));
     }
     asked
@@ -207,7 +210,8 @@ pub(crate) fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {
     };
     let description = raw.pointer("/description").and_then(Json::as_str);
     let has_scopes = matches!(text("/type"), "oauth2" | "openIdConnect");
-    Scheme { name, kind, description, is_declared: true, has_scopes }
+    let is_deprecated = raw.pointer("/deprecated") == Some(&Json::Bool(true));
+    Scheme { name, kind, description, is_declared: true, has_scopes, is_deprecated }
 }
 
 fn row(scheme: &Scheme<'_>) -> TokenStream {
@@ -271,8 +275,11 @@ fn setter(at: usize, scheme: &Scheme<'_>, setter: &str, taken: &mut BTreeSet<Str
         }
         Kind::Connection => return None,
     };
-    let about =
-        |what: String| doc(&[what].into_iter().chain(scheme.description.map(markdown)).collect::<Vec<_>>());
+    let deprecated = scheme.is_deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
+    let about = |what: String| {
+        let text = doc(&[what].into_iter().chain(scheme.description.map(markdown)).collect::<Vec<_>>());
+        quote!(#text #deprecated)
+    };
     let first = about(what);
     let plain = match scheme.kind {
         Kind::Basic => quote! {

@@ -212,6 +212,8 @@ pub struct Parameter<'a> {
     pub ty: TypeRef,
     /// The only texts that it, or each of its elements, can be; none where there are others, or too many to list.
     pub values: Vec<String>,
+    /// Whether it is deprecated, or its schema is, where it stands.
+    pub deprecated: bool,
     /// Its row of the table.
     pub row: Row,
 }
@@ -386,6 +388,8 @@ fn parameters<'a>(given: Given<'a>, operation: &'a Operation) -> Vec<Parameter<'
             None => TypeRef::String,
         },
         values: given.values_of(parameter),
+        deprecated: parameter.deprecated
+            || parameter.schema.is_some_and(|schema| given.graph.schema(schema).deprecated),
         row: Row {
             name: parameter.name.clone(),
             location: parameter.location,

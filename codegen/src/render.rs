@@ -117,7 +117,9 @@ impl Module {
     /// Lets it use what the contract calls deprecated.
     pub fn allow_deprecated(&mut self) {
         const ALLOW: &str = "#![allow(deprecated, reason = \"what the contract calls deprecated is generated all the same\")] ";
-        self.source.insert_str(0, ALLOW);
+        if !self.source.starts_with(ALLOW) {
+            self.source.insert_str(0, ALLOW);
+        }
     }
 
     /// The same with items that are in print already.

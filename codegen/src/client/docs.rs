@@ -63,7 +63,7 @@ pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<Strin
             if !limits.is_empty() {
                 facts.push(limits);
             }
-            if parameter.parameter.deprecated {
+            if parameter.deprecated {
                 facts.push("deprecated".to_owned());
             }
             let about = parameter.parameter.description.as_deref().unwrap_or_default();

@@ -69,7 +69,16 @@ pub(super) fn modules(
         out.push(Module::new(side.answers(), about, &tokens).behind(both));
     }
     let about = lines("What each operation is asked, in types that client and server share.");
-    out.push(Module::new(side.calls(), about, &calls::calls(plan, graph, types)).behind(both));
+    let is_deprecated = calls::any_deprecated(plan);
+    // Those that name the fields.
+    let allowing = |mut module: Module| {
+        if is_deprecated {
+            module.allow_deprecated();
+        }
+        module
+    };
+    let module = Module::new(side.calls(), about, &calls::calls(plan, graph, types));
+    out.push(allowing(module.behind(both)));
     if output.server {
         let (name, about) = match side {
             Side::Paths => ("server", "The server interface: a trait, and the router that calls it."),
@@ -77,7 +86,7 @@ pub(super) fn modules(
                 ("webhook_server", "What receives webhooks: a trait, and the router that calls it.")
             }
         };
-        out.push(Module::new(name, lines(about), &server(plan, types)).behind(&[Part::Server]));
+        out.push(allowing(Module::new(name, lines(about), &server(plan, types)).behind(&[Part::Server])));
     }
     if output.client {
         let (name, about) = match side {
@@ -85,7 +94,7 @@ pub(super) fn modules(
             Side::Webhooks => ("webhook_client", "The sender of webhooks: one method for each."),
         };
         let tokens = client(plan, graph, types, &config.client, diagnostics);
-        out.push(Module::new(name, lines(about), &tokens).behind(&[Part::Client]));
+        out.push(allowing(Module::new(name, lines(about), &tokens).behind(&[Part::Client])));
         let wanted = config.has_credentials() && side == Side::Paths;
         if let Some(tokens) = wanted.then(|| credentials(plan)).flatten() {
             let about =

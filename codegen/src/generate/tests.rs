@@ -237,3 +237,45 @@ fn a_type_that_nobody_named_is_deprecated_where_its_place_is() {
     let deprecated: Vec<&str> = models.split("#[deprecated").skip(1).collect();
     assert!(matches!(deprecated.as_slice(), [one] if one.contains("pub a:")), "{models}");
 }
+
+/// Who uses what may be left out is told; what has to be said can only be said in the documentation.
+#[test]
+fn parameters_and_credentials_are_deprecated() {
+    let text = r#"{
+        "openapi": "3.2.0", "info": {"title": "A", "version": "1"}, "security": [{"old": []}, {"new": []}],
+        "paths": {"/a": {"get": {"operationId": "a",
+            "parameters": [
+                {"name": "must", "in": "query", "required": true, "deprecated": true, "schema": {"type": "string"}},
+                {"name": "kept", "in": "query", "schema": {"type": "string"}},
+                {"name": "gone", "in": "query", "deprecated": true, "schema": {"type": "string"}},
+                {"name": "past", "in": "query", "schema": {"type": "string", "deprecated": true}}
+            ],
+            "responses": {"204": {"description": "Done."}}
+        }}},
+        "components": {"securitySchemes": {
+            "old": {"type": "apiKey", "in": "header", "name": "X-Old", "deprecated": true},
+            "new": {"type": "apiKey", "in": "header", "name": "X-New"}
+        }}
+    }"#;
+    let mut project = Project::default();
+    project.config.client.credentials = true;
+    let sources = Sources::from_texts(&[("api.json", "", text)]).unwrap();
+    let contract = project.understand(sources).unwrap();
+    let files = project.emit(contract).unwrap().files.0;
+    let marked = |file: &str| -> Vec<String> {
+        let after = files[file].split("#[deprecated").skip(1).map(|rest| {
+            let line = rest.lines().map(str::trim).find(|line| line.starts_with("pub")).unwrap();
+            line.split(['(', ':']).next().unwrap().to_owned()
+        });
+        after.collect()
+    };
+    assert_eq!(marked("src/calls.rs"), ["pub gone", "pub past", "pub fn gone", "pub fn past"]);
+    assert_eq!(marked("src/credentials.rs"), ["pub fn old"]);
+    let allowing = |file: &str| files[file].contains("#![allow(deprecated");
+    for file in ["src/calls.rs", "src/client.rs", "src/server.rs"] {
+        assert!(allowing(file), "{file}");
+    }
+    for file in ["src/models.rs", "src/operations.rs", "src/credentials.rs"] {
+        assert!(!files.contains_key(file) || !allowing(file), "{file}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::lines;
 use crate::{
+    calls::any_deprecated,
     config::Config,
     diagnostics::Diagnostics,
     emit::Emitter,
@@ -26,7 +27,11 @@ pub(super) fn modules(
     let called = if config.output.client { found.calls.as_slice() } else { &[] };
     let over_calls = views::calls(called, types).map(|tokens| {
         let about = lines("Traits over calls that take the same parameters.");
-        Module::new("call_views", about, &tokens).behind(&[Part::Client])
+        let mut module = Module::new("call_views", about, &tokens).behind(&[Part::Client]);
+        if any_deprecated(&plans.paths) {
+            module.allow_deprecated();
+        }
+        module
     });
     over_types.into_iter().chain(over_calls).collect()
 }
