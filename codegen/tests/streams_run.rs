@@ -11,7 +11,7 @@ mod both_sides;
 #[path = "streams_run/over_tcp.rs"]
 mod over_tcp;
 #[path = "streams_run/typed.rs"]
-mod typed;
+pub mod typed;
 
 #[rustfmt::skip]
 #[path = "cases/streams/expected/answers.rs"]
