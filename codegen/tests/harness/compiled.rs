@@ -217,6 +217,8 @@ pub mod replaced;
 pub mod secrets;
 #[path = "../cases/streams/expected/root.rs"]
 pub mod streams;
+#[path = "../cases/streams_typed/expected/root.rs"]
+pub mod streams_typed;
 #[path = "../cases/string_limits/expected/root.rs"]
 pub mod string_limits;
 #[path = "../cases/string_patterns/expected/root.rs"]
@@ -395,6 +397,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "replaced" => models!(replaced: Input),
         "secrets" => models!(secrets: Input, NullableToken, Token),
         "streams" => models!(streams: Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply, WatchThreadAnswer200Item),
+        "streams_typed" => models!(streams_typed: Delta, Done, DoneData, Failed, MessageDelta, Problem, Run, RunEvent, Started, ToolCall, ToolCalled),
         "string_limits" => models!(string_limits: Input, Two),
         "string_patterns" => models!(string_patterns: Input, Slug),
         "tri_state" => models!(tri_state: Input, InputInner, InputLevel, Maybe, Name),
@@ -426,7 +429,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_wider_branch" => models!(union_wider_branch: Input, List, Object, Tagged, TaggedX, TaggedY),
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
-        "vendor" => models!(vendor: Input, InputBy, InputFew, InputKind, InputState, InputTold, InputTwin),
+        "vendor" => models!(vendor: Input, InputBy, InputFew, InputKind, InputMood, InputState, InputTold, InputTwin, Sky),
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
         "webhooks_only" => models!(webhooks_only: Event),

@@ -2,6 +2,11 @@
 
 //! What each operation is asked, in types that client and server share.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 /// What may be left out of `GET /tickets`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -17,6 +22,7 @@ pub struct ListTickets {
     /// Query parameter `paidOnly`.
     pub paid_only: Option<bool>,
     /// Query parameter `page`, deprecated.
+    #[deprecated = "the contract says so"]
     pub page: Option<i64>,
     /// Query parameter `fare`.
     pub fare: Option<super::types::ListTicketsFare>,
@@ -55,6 +61,7 @@ impl ListTickets {
     }
 
     /// Query parameter `page`, deprecated.
+    #[deprecated = "the contract says so"]
     #[must_use]
     pub fn page(mut self, page: i64) -> Self {
         self.page = Some(page);

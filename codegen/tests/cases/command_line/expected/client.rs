@@ -2,6 +2,11 @@
 
 //! The client: one method for each operation.
 
+#![allow(
+    deprecated,
+    reason = "what the contract calls deprecated is generated all the same"
+)]
+
 use ::contract_runtime::{client::Core, transport::Transport};
 use ::contract_runtime::{
     client::{Request, Response},

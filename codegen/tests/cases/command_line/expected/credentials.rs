@@ -66,7 +66,11 @@ impl Default for Credentials {
 }
 
 /// What the contract says of credentials.
-pub const SECURITY: Security = Security { schemes: SCHEMES, of, scopes };
+pub const SECURITY: Security = Security {
+    schemes: SCHEMES,
+    of,
+    scopes,
+};
 
 const SCHEMES: &[Scheme] = &[
     Scheme {

@@ -90,7 +90,11 @@ impl Default for Credentials {
 }
 
 /// What the contract says of credentials.
-pub const SECURITY: Security = Security { schemes: SCHEMES, of, scopes };
+pub const SECURITY: Security = Security {
+    schemes: SCHEMES,
+    of,
+    scopes,
+};
 
 const SCHEMES: &[Scheme] = &[
     Scheme {

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_API {
         /// `api.yaml#/paths/~1b/put`
-        API_PATHS_B_PUT = 8,
+        API_PATHS_B_PUT = 7,
         /// `api.yaml#/components/schemas/Name`
         API_SCHEMAS_NAME = 1,
     }
@@ -33,7 +33,6 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_API, location: "/paths/~1b/put/parameters/4/schema/items", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_API, location: "/paths/~1b/put/parameters/5/schema", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_API, location: "/paths/~1b/put/requestBody/content/application~1json/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)] },
-        Schema { resource: IN_API, location: "/paths/~1b/put/responses/202/content/json/schema", keywords: &[Keyword::Type(Types::STRING)] },
         // API_SCHEMAS_NAME
         Schema { resource: IN_API, location: "/components/schemas/Name", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(1)] },
     ],

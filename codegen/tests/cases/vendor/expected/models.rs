@@ -28,6 +28,12 @@ pub struct Input {
     pub told: Option<InputTold>,
     /// `kind`
     pub kind: Option<InputKind>,
+    /// `mood`
+    pub mood: Option<InputMood>,
+    /// `kinds`
+    pub kinds: Option<String>,
+    /// `sky`
+    pub sky: Option<Sky>,
     /// `note`
     pub note: Option<Nullable<String>>,
     /// `heat`
@@ -44,7 +50,8 @@ pub struct Input {
     Input {
         optional {
             state = "state", by = "by", few = "few", level = "level", twin = "twin", told = "told",
-            kind = "kind", note = "note", heat = "heat", other = "other",
+            kind = "kind", mood = "mood", kinds = "kinds", sky = "sky", note = "note",
+            heat = "heat", other = "other",
         }
         extra undeclared
     }
@@ -61,12 +68,13 @@ impl Contract for Input {
             && self.twin.as_ref().is_none_or(|value| value.is_valid())
             && self.told.as_ref().is_none_or(|value| value.is_valid())
             && self.kind.as_ref().is_none_or(|value| value.is_valid())
+            && self.sky.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .heat
                 .as_ref()
                 .is_none_or(|value| contract::holds(
                     value,
-                    schemas::validator(schemas::INPUT.plus(9)),
+                    schemas::validator(schemas::INPUT.plus(11)),
                 )) && is_apart(&self.extra, Self::DECLARED)
     }
 }
@@ -129,6 +137,20 @@ impl Contract for InputKind {
 }
 
 ::contract_runtime::open_enum! {
+    /// `InputMood` of the contract.
+    ///
+    /// Schema: `input.json#/properties/mood`.
+    pub enum InputMood {
+        /// The better one.
+        First = "a",
+        /// The other one.
+        Second = "b",
+    }
+}
+
+::contract_runtime::contract!(InputMood = schemas::validator(schemas::INPUT.plus(8)));
+
+::contract_runtime::open_enum! {
     /// `InputState` of the contract.
     ///
     /// Schema: `input.json#/properties/state`.
@@ -183,5 +205,38 @@ impl Contract for InputTwin {
 
     fn is_valid(&self) -> bool {
         self.is_known()
+    }
+}
+
+/// `Sky` of the contract.
+///
+/// Schema: `input.json#/$defs/sky`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
+pub struct Sky(pub(super) i64);
+
+impl Sky {
+    /// Blue sky.
+    ///
+    /// `42`
+    pub const SUNNY: Self = Self(42);
+
+    /// Some clouds.
+    ///
+    /// `18`
+    pub const CLOUDY: Self = Self(18);
+
+    /// Take an umbrella.
+    ///
+    /// `56`
+    pub const HEAVY_RAIN: Self = Self(56);
+}
+
+::contract_runtime::int_newtype!(Sky, i64);
+
+impl Contract for Sky {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SKY);
+
+    fn is_valid(&self) -> bool {
+        matches!(self.0, 42 | 18 | 56)
     }
 }

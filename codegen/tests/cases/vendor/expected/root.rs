@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 1f9b502b1182262c
+//! * `input.json` sha256 4772b6bdcee2cfcf
 
 pub mod models;
 

@@ -16,7 +16,9 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 11,
+        INPUT = 13,
+        /// `input.json#/$defs/sky`
+        INPUT_DEFS_SKY = 1,
     }
 }
 
@@ -25,7 +27,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("by", INPUT.plus(2)), ("few", INPUT.plus(3)), ("heat", INPUT.plus(9)), ("kind", INPUT.plus(7)), ("level", INPUT.plus(4)), ("note", INPUT.plus(8)), ("other", INPUT.plus(10)), ("state", INPUT.plus(1)), ("told", INPUT.plus(6)), ("twin", INPUT.plus(5))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("by", INPUT.plus(2)), ("few", INPUT.plus(3)), ("heat", INPUT.plus(11)), ("kind", INPUT.plus(7)), ("kinds", INPUT.plus(9)), ("level", INPUT.plus(4)), ("mood", INPUT.plus(8)), ("note", INPUT.plus(10)), ("other", INPUT.plus(12)), ("sky", INPUT_DEFS_SKY), ("state", INPUT.plus(1)), ("told", INPUT.plus(6)), ("twin", INPUT.plus(5))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/state", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("0"), Literal::String("1"), Literal::String("2")])] },
         Schema { resource: IN_INPUT, location: "/properties/by", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
         Schema { resource: IN_INPUT, location: "/properties/few", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
@@ -33,9 +35,13 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/twin", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
         Schema { resource: IN_INPUT, location: "/properties/told", keywords: &[Keyword::Type(Types::STRING), Keyword::Enum(&[Literal::String("a"), Literal::String("b")])] },
         Schema { resource: IN_INPUT, location: "/properties/kind", keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(4)] },
+        Schema { resource: IN_INPUT, location: "/properties/mood", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/kinds", keywords: &[Keyword::Type(Types::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/note", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING))] },
         Schema { resource: IN_INPUT, location: "/properties/heat", keywords: &[Keyword::Type(Types::STRING), Keyword::Pattern(&PATTERN_C1834B93)] },
         Schema { resource: IN_INPUT, location: "/properties/other", keywords: &[Keyword::Type(Types::STRING)] },
+        // INPUT_DEFS_SKY
+        Schema { resource: IN_INPUT, location: "/$defs/sky", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Enum(&[Literal::Number(Number::int(42)), Literal::Number(Number::int(18)), Literal::Number(Number::int(56))])] },
     ],
     resources: &[
         // IN_INPUT

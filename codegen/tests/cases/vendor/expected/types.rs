@@ -3,5 +3,5 @@
 //! Every type of the contract by its own name.
 
 pub use super::models::{
-    Input, InputBy, InputFew, InputKind, InputState, InputTold, InputTwin,
+    Input, InputBy, InputFew, InputKind, InputMood, InputState, InputTold, InputTwin, Sky,
 };
