@@ -9,6 +9,7 @@ use quote::quote;
 
 use crate::{
     api::{Api, Operation},
+    diagnostics::{Diagnostic, Diagnostics},
     emit::{ident, markdown},
     load::uri,
     names,
@@ -167,6 +168,51 @@ pub(crate) fn asked<'a>(plan: &Plan<'a>) -> Vec<Scheme<'a>> {
         }));
     }
     asked
+}
+
+/// Says which schemes operations ask for at once though a request has one place for both.
+pub(crate) fn warn_of_clashes(plan: &Plan<'_>, diagnostics: &mut Diagnostics) {
+    let schemes = asked(plan);
+    let find = |name: &str| schemes.iter().find(|scheme| scheme.name == name);
+    let mut said = BTreeSet::new();
+    for operation in plan.calls.iter().map(|call| call.operation) {
+        for alternative in &operation.security {
+            let all: Vec<&Scheme<'_>> = alternative.iter().filter_map(|(name, _)| find(name)).collect();
+            for (at, one) in all.iter().enumerate() {
+                let mut others = all[at + 1..].iter();
+                let Some(other) = others.find(|other| one.place().is_some() && one.place() == other.place())
+                else {
+                    continue;
+                };
+                if !said.insert((one.name, other.name)) {
+                    continue;
+                }
+                let message = format!(
+                    "`{}` asks for `{}` and `{}` at once, which have the same place in a request: it is not sent \
+                     unless both are one token",
+                    operation.id, one.name, other.name
+                );
+                let help = "where either suffices, make each an entry of `security` of its own";
+                diagnostics
+                    .push(Diagnostic::warning("unsupported", message).at(operation.place.clone()).help(help));
+            }
+        }
+    }
+}
+
+impl Scheme<'_> {
+    /// Where in a request it is shown, when it is.
+    fn place(&self) -> Option<(&'static str, String)> {
+        match &self.kind {
+            Kind::Header(name) => Some(("header", name.to_ascii_lowercase())),
+            Kind::Query(name) => Some(("query", name.clone())),
+            Kind::Cookie(name) => Some(("cookie", name.clone())),
+            Kind::Basic | Kind::Token { .. } | Kind::Authorization(_) => {
+                Some(("header", "authorization".to_owned()))
+            }
+            Kind::Connection => None,
+        }
+    }
 }
 
 /// Makes the addresses at which clients get tokens absolute: relative ones stand beside the document's

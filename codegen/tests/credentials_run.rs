@@ -26,11 +26,17 @@ pub mod schemas;
 #[path = "cases/credentials/expected/types.rs"]
 pub mod types;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread::JoinHandle,
+};
 
 use calls::Both;
 use client::{Bytes, Client, Error};
 use contract_runtime::{
+    client::ReqwestTransport,
     operation::Operation,
     transport::{Delivery, Sending, Transport, TransportFault},
 };
@@ -42,6 +48,11 @@ use http::{Request, Response};
 struct Vault(Arc<Mutex<Vec<String>>>);
 
 impl Vault {
+    fn take(&self, request: &Request<Bytes>) -> (u16, &'static str) {
+        self.0.lock().unwrap().push(request.uri().path().to_owned());
+        self.answer(request)
+    }
+
     fn answer(&self, request: &Request<Bytes>) -> (u16, &'static str) {
         let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap());
         let authorization = header("authorization").unwrap_or("-");
@@ -56,7 +67,8 @@ impl Vault {
             "/machine" => authorization == "Bearer second",
             "/token" => authorization == "Bearer t",
             "/oauth/token" => {
-                assert_eq!(request.uri(), "https://vault.example/oauth/token");
+                // Over a connection the address says no host.
+                assert!(matches!(request.uri().host(), None | Some("vault.example")));
                 assert_eq!(authorization, "Basic YXBwOmhpZGRlbg==");
                 assert_eq!(request.body(), "grant_type=client_credentials&scope=read");
                 let asked = self.0.lock().unwrap().iter().filter(|path| *path == "/oauth/token").count();
@@ -76,8 +88,7 @@ impl Vault {
 
 impl Transport for Vault {
     fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
-        self.0.lock().unwrap().push(request.uri().path().to_owned());
-        let (status, body) = self.answer(&request);
+        let (status, body) = self.take(&request);
         Box::pin(async move { Ok(Response::builder().status(status).body(body.into()).unwrap()) })
     }
 }
@@ -85,6 +96,78 @@ impl Transport for Vault {
 fn client(credentials: Credentials) -> (Client, Vault) {
     let vault = Vault::default();
     (Client::new("https://vault.example", credentials.over(vault.clone())), vault)
+}
+
+/// The same behind a connection, for so many requests.
+fn serve(requests: usize) -> (String, Vault, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let vault = Vault::default();
+    let answering = vault.clone();
+    let serving = std::thread::spawn(move || {
+        for _ in 0..requests {
+            let (mut connection, _) = listener.accept().unwrap();
+            let (status, body) = answering.take(&read(&connection));
+            let length = body.len();
+            let answer = match status {
+                204 => "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned(),
+                _ => format!(
+                    "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+                     connection: close\r\n\r\n{body}"
+                ),
+            };
+            connection.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    (address, vault, serving)
+}
+
+fn read(connection: &TcpStream) -> Request<Bytes> {
+    let mut lines = BufReader::new(connection);
+    let mut line = || {
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    };
+    let first = line();
+    let mut words = first.split(' ');
+    let mut request = Request::builder().method(words.next().unwrap()).uri(words.next().unwrap());
+    let mut length = 0;
+    loop {
+        let header = line();
+        let Some((name, value)) = header.split_once(": ") else { break };
+        if name == "content-length" {
+            length = value.parse().unwrap();
+        }
+        request = request.header(name, value);
+    }
+    let mut body = vec![0; length];
+    lines.read_exact(&mut body).unwrap();
+    request.body(body.into()).unwrap()
+}
+
+/// As they leave: header for header, over a transport that others wrote.
+#[tokio::test]
+async fn a_server_behind_a_connection_takes_them() {
+    let (address, vault, serving) = serve(9);
+    let machine = ClientCredentials::new("app", "hidden").with_scopes(["read"]);
+    let all = Credentials::new()
+        .api_key("k")
+        .sid("c")
+        .new_key("a/b")
+        .person("t")
+        .machine_client(machine.with_token_url(format!("{address}/oauth/token")));
+    let client = Client::new(&address, all.over(ReqwestTransport::new().unwrap()));
+    client.open().await.unwrap();
+    client.keyed().await.unwrap();
+    client.both(Both::new().page(2)).await.unwrap();
+    client.with_token().await.unwrap();
+    client.machine().await.unwrap();
+    let basic = Credentials::new().basic("me", "pw").over(ReqwestTransport::new().unwrap());
+    Client::new(&address, basic).keyed().await.unwrap();
+    serving.join().unwrap();
+    let machine = ["/oauth/token", "/machine", "/oauth/token", "/machine"];
+    assert_eq!(vault.asked()[4..8], machine);
 }
 
 #[tokio::test]

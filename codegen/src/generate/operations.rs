@@ -6,7 +6,7 @@ use crate::{
     client::client,
     command_line::command_line,
     config::Config,
-    credentials::{are_asked, credentials},
+    credentials::{are_asked, credentials, warn_of_clashes},
     diagnostics::{Diagnostic, Diagnostics},
     emit::Emitter,
     operations, package,
@@ -16,7 +16,7 @@ use crate::{
     server::server,
 };
 
-/// Reports options about operations that find nothing in the contract.
+/// Reports options about operations that find nothing in the contract, or what they cannot do.
 pub(super) fn idle(config: &Config, plans: &Plans<'_>, diagnostics: &mut Diagnostics) {
     if config.client.credentials && !are_asked(&plans.paths) {
         diagnostics.push(
@@ -24,6 +24,9 @@ pub(super) fn idle(config: &Config, plans: &Plans<'_>, diagnostics: &mut Diagnos
                 .maybe_at(config.place("client", "credentials"))
                 .help("what asks is a `security` with names of `securitySchemes`; remove the option where there is none"),
         );
+    }
+    if config.output.client && config.has_credentials() {
+        warn_of_clashes(&plans.paths, diagnostics);
     }
     let Some(streams) = &config.streams else { return };
     let named = !streams.downloads.is_empty() || !streams.uploads.is_empty();

@@ -77,6 +77,35 @@ components: {{ securitySchemes: {{ key: {{ type: apiKey, in: header, name: X-Key
     assert!(said("busy", "security: [{ key: [] }]", "application/jsonl").is_empty());
 }
 
+/// Said once for each two, and not where either suffices.
+#[test]
+fn credentials_of_one_place() {
+    let operation = |security: &str| {
+        format!(r#"{{"security": {security}, "responses": {{"204": {{"description": "Done."}}}}}}"#)
+    };
+    let text = format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "A", "version": "1"}},
+        "paths": {{"/a": {{"get": {both}, "put": {either}, "post": {both}, "delete": {apart}}}}},
+        "components": {{"securitySchemes": {{
+            "basic": {{"type": "http", "scheme": "basic"}},
+            "token": {{"type": "http", "scheme": "bearer"}},
+            "key": {{"type": "apiKey", "in": "header", "name": "X-Key"}}}}}}}}"#,
+        both = operation(r#"[{"basic": [], "token": []}]"#),
+        either = operation(r#"[{"basic": []}, {"token": []}]"#),
+        apart = operation(r#"[{"basic": [], "key": []}]"#),
+    );
+    let said = |credentials: bool| {
+        let mut project = Project::default();
+        project.config.client.credentials = credentials;
+        let sources = Sources::from_texts(&[("api.json", "", &text)]).unwrap();
+        let contract = project.understand(sources).unwrap();
+        places(&project.emit(contract).unwrap().contract.diagnostics)
+    };
+    assert_eq!(said(true).len(), 1, "{:?}", said(true));
+    assert!(said(true)[0].starts_with("unsupported api.json:"), "{:?}", said(true));
+    assert!(said(false).is_empty());
+}
+
 /// A contract may be as deep as a value.
 #[test]
 fn contracts_are_as_deep_as_values() {

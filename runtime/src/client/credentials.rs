@@ -243,8 +243,11 @@ impl<T: Transport> Authorized<T> {
         request: &mut http::Request<B>,
     ) -> Result<Shown<'_>, TransportError> {
         let missing = |missing| declined().with_source(missing);
+        let unfit =
+            |reason| TransportError::new(TransportFault::Request, Delivery::NotSent).with_source(reason);
         let requirement = self.keyring.choose(operation).map_err(missing)?;
         let mut shown = Vec::new();
+        let mut attached: Vec<(SchemeKind, Secret)> = Vec::new();
         for &index in requirement {
             let scheme = self.keyring.security.schemes.get(index);
             let (Some(scheme), Some(Some(held))) = (scheme, self.keyring.held.get(index)) else { continue };
@@ -256,9 +259,16 @@ impl<T: Transport> Authorized<T> {
                     token
                 }
             };
-            attach::attach(scheme, secret.expose(), request).map_err(|reason| {
-                TransportError::new(TransportFault::Request, Delivery::NotSent).with_source(reason)
-            })?;
+            // The second would take the place of the first, and the call go out half authorised.
+            let clashes = |(kind, other): &(SchemeKind, Secret)| {
+                let same = attach::are_alike(*kind, scheme.kind) && *other == secret;
+                !same && attach::share_a_place(*kind, scheme.kind)
+            };
+            if attached.iter().any(clashes) {
+                return Err(unfit(attach::CLASH));
+            }
+            attach::attach(scheme, secret.expose(), request).map_err(unfit)?;
+            attached.push((scheme.kind, secret));
         }
         Ok(shown)
     }

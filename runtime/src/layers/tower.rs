@@ -13,6 +13,7 @@ use crate::{
 
 /// Sends requests through a clone of a service, and reads bodies up to a limit. The service finds the
 /// `&'static Operation` among the extensions of the request.
+/// Bodies are sent and read whole: methods that stream need a transport that does.
 ///
 /// What a service fails with is [`TransportFault::Other`] and [`Delivery::Unknown`], unless it is a
 /// [`TransportError`] itself, or `failed` says better.

@@ -14,6 +14,31 @@ pub(super) type Unfit = &'static str;
 
 const UNFIT: Unfit = "a credential has characters that its place cannot hold";
 
+/// What a request cannot show at once.
+pub(super) const CLASH: Unfit = "two credentials that are needed at once have the same place in a request";
+
+/// Whether a request has one place for both.
+pub(super) fn share_a_place(one: SchemeKind, other: SchemeKind) -> bool {
+    match (one, other) {
+        (SchemeKind::Query(one), SchemeKind::Query(other))
+        | (SchemeKind::Cookie(one), SchemeKind::Cookie(other)) => one == other,
+        _ => header_of(one).zip(header_of(other)).is_some_and(|(one, other)| one.eq_ignore_ascii_case(other)),
+    }
+}
+
+/// Whether one secret looks the same by both.
+pub(super) fn are_alike(one: SchemeKind, other: SchemeKind) -> bool {
+    one == other || matches!((one, other), (SchemeKind::Bearer { .. }, SchemeKind::Bearer { .. }))
+}
+
+const fn header_of(kind: SchemeKind) -> Option<&'static str> {
+    match kind {
+        SchemeKind::Header(name) => Some(name),
+        SchemeKind::Basic | SchemeKind::Bearer { .. } | SchemeKind::Authorization(_) => Some("authorization"),
+        SchemeKind::Query(_) | SchemeKind::Cookie(_) | SchemeKind::Connection => None,
+    }
+}
+
 /// Adds a secret where its scheme has it.
 pub(super) fn attach<B>(scheme: &Scheme, secret: &str, request: &mut http::Request<B>) -> Result<(), Unfit> {
     match scheme.kind {

@@ -22,6 +22,7 @@ const SCHEMES: &[Scheme] = &[
     Scheme { name: "oauth", kind: SchemeKind::Bearer { token_url: "http://id.example/token" } },
     Scheme { name: "tls", kind: SchemeKind::Connection },
     Scheme { name: "hoba", kind: SchemeKind::Authorization("HOBA") },
+    Scheme { name: "person", kind: SchemeKind::Bearer { token_url: "" } },
 ];
 
 static OPEN: Operation = Operation { id: "open", ..Operation::NONE };
@@ -29,6 +30,8 @@ static MAYBE: Operation = Operation { id: "maybe", ..Operation::NONE };
 static BOTH: Operation = Operation { id: "both", ..Operation::NONE };
 static EITHER: Operation = Operation { id: "either", ..Operation::NONE };
 static OAUTH: Operation = Operation { id: "oauth", ..Operation::NONE };
+static CLASH: Operation = Operation { id: "clash", ..Operation::NONE };
+static ALIKE: Operation = Operation { id: "alike", ..Operation::NONE };
 static SCOPED: Operation = Operation { id: "scoped", ..Operation::NONE };
 static HOBA: Operation = Operation { id: "hoba", ..Operation::NONE };
 
@@ -39,6 +42,8 @@ fn of(operation: &Operation) -> &'static [Requirement] {
         "either" => &[&[0, 2], &[3]],
         "oauth" => &[&[4]],
         "hoba" => &[&[6]],
+        "clash" => &[&[4, 3]],
+        "alike" => &[&[4, 7]],
         "scoped" => &[&[], &[0, 4], &[4]],
         _ => &[],
     }
@@ -208,6 +213,22 @@ async fn what_is_missing_is_named_and_nothing_is_sent() {
     let error = transport.send(&HOBA, request("http://a/")).await.unwrap_err();
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
     assert!(!format!("{error} {error:?}").contains("bad"), "{error:?}");
+}
+
+/// `Authorization` holds one: half of what is asked for would be refused, or worse, taken.
+#[tokio::test]
+async fn two_credentials_of_one_place_are_not_sent() {
+    let refused = async |operation: &'static Operation, keyring: Keyring| {
+        let fake = Fake::new(ok);
+        let error = keyring.over(fake.clone()).send(operation, request("http://a/")).await.unwrap_err();
+        assert!(fake.sent().is_empty());
+        assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
+    };
+    let token = || Keyring::new(SECURITY).secret(4, "t");
+    refused(&CLASH, token().basic(3, "me", "pw")).await;
+    refused(&ALIKE, token().secret(7, "other")).await;
+    let sent = sends(token().secret(7, "t"), &ALIKE, "http://a/").await.unwrap();
+    assert_eq!(sent, "GET http://a/ authorization=Bearer t");
 }
 
 #[test]
