@@ -95,6 +95,11 @@ impl Failure {
         Self { error, passes: false }
     }
 
+    /// By how much a request that was not sent was too early.
+    pub(crate) fn held(&self) -> Option<Duration> {
+        self.error.retry_after().filter(|_| self.error.status().is_none())
+    }
+
     /// What a poll came to, unless it ends the login.
     pub(crate) fn of_poll(&self) -> Option<Polled> {
         match self.error.oauth_error() {

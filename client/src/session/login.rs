@@ -19,6 +19,9 @@ use crate::{
     state::SessionState,
 };
 
+/// What one second of a clock may hide.
+const MOMENT: Duration = Duration::from_secs(1);
+
 /// A device login that waits for its member.
 ///
 /// To be shown: the [code](Self::user_code) and the bare [address](Self::verification_uri), both on the device
@@ -144,6 +147,12 @@ impl DeviceLogin {
                 Ok(kept) => return kept,
                 Err(failure) => failure,
             };
+            // What the provider asks for is kept for other processes by its moment on the wall, which may round it up:
+            // a poll that is a moment too early was not sent, and is no trouble to tell of.
+            if let Some(wait) = failure.held().filter(|wait| *wait <= MOMENT) {
+                self.polling.asked(wait, now());
+                continue;
+            }
             let Some(polled) = failure.of_poll() else { return Err(of_login(failure.error)) };
             let remark = self.polling.answered(polled, now());
             if let Some(asked) = failure.error.retry_after() {

@@ -216,7 +216,10 @@ impl Mock {
                     self.draw(&Conj::one(schema), wish)
                 });
                 values
-                    .find(|value| one_more(&item, value, &mut Vec::new()).is_ok())
+                    .find(|value| {
+                        let mut own = Vec::new();
+                        one_more(&item, value, &mut own).is_ok() && !self.ends(&item, &own)
+                    })
                     .ok_or(Lack::Value(schema))
             });
             return Ok(framed(&item, &items.collect::<Result<Vec<Json>, Lack>>()?));
@@ -235,6 +238,17 @@ impl Mock {
         let conj = if kind.is_text() && self.is_text(schema) { conj.within(Types::STRING) } else { conj };
         let value = self.draw(&conj, wish).ok_or(Lack::Value(schema))?;
         self.written(media, name, &value).ok_or(Lack::Value(schema))
+    }
+
+    /// Whether a written event is one that ends its stream, so that nobody would read what follows.
+    fn ends(&self, item: &Item, written: &[u8]) -> bool {
+        let streams = self.project.config.streams.as_ref().filter(|_| item.framing == Framing::Events);
+        let data: Vec<&[u8]> = written
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| line.strip_prefix(b"data:"))
+            .map(|data| data.strip_prefix(b" ").unwrap_or(data))
+            .collect();
+        streams.is_some_and(|streams| streams.ends.iter().any(|end| end.as_bytes() == data.join(&b'\n')))
     }
 
     /// A value in the form of a media type.

@@ -37,7 +37,10 @@ fn a_scope_that_is_declared_costs_nobody_anything() {
     let (one, two) = (flow("clientCredentials", "t", &["r"]), flow("clientCredentials", "t", &["r", "w"]));
     let (before, after) = (text(r#""r""#, &one), text(r#""r""#, &two));
     assert_eq!(words(&before, &after), [said("scope-new", A, "`w` is new")]);
-    assert_eq!(words(&after, &before), [said("scope-gone", B, "`w` is no longer declared")]);
+    assert_eq!(
+        words(&after, &before),
+        [said("scope-gone", B, "`w` is no longer declared; readers and writers of the old version may fail")]
+    );
 }
 
 /// Sign-in goes on to give what is still declared.
@@ -57,7 +60,11 @@ fn each_flow_is_compared_by_itself() {
     };
     assert_eq!(
         words(&of(&both, &both), &of(&["r"], &both)),
-        [said("scope-gone", B, "`clientCredentials` of `s` does not give `w` any more")]
+        [said(
+            "scope-gone",
+            B,
+            "`clientCredentials` of `s` does not give `w` any more; readers and writers of the old version may fail"
+        )]
     );
     assert_eq!(
         words(&of(&["r"], &both), &of(&both, &both)),

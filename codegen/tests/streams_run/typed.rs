@@ -50,7 +50,7 @@ const SEEN: [&str; 6] = [
     "run.started: r1 by loom-1",
     "message.delta: café",
     "tool.called: clock Some(\"UTC\")",
-    "run.paused: {\"data\":{\"for\":1.50},\"event\":\"run.paused\",\"id\":\"4\"}",
+    "run.paused: {\"event\":\"run.paused\",\"data\":{\"for\":1.50},\"id\":\"4\"}",
     "item 4 is lost",
     "run.failed: late",
 ];

@@ -108,9 +108,9 @@ async fn a_login_waits_as_long_as_it_is_asked_to() {
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
     machine.fake.next("oauth.token", Fate::Waits("authorization_pending", 30));
-    let waiting = tokio::spawn(
-        login.finish_with(|progress| assert!(matches!(progress, LoginProgress::Waiting { .. }))),
-    );
+    let waiting = tokio::spawn(login.finish_with(|progress| {
+        assert!(matches!(progress, LoginProgress::Waiting { .. }), "{progress:?}");
+    }));
     machine.pass(60).await;
     machine.fake.state().decision = Some(true);
     waiting.await.unwrap().unwrap();
