@@ -67,6 +67,7 @@ pub fn prove(contract: &Reading, mut seen: impl FnMut(usize) + Send) -> Vec<(Typ
     deep(|| {
         let shelves = Shelves::default();
         let tables = contract.tables(&shelves);
+        #[allow(clippy::let_unit_value, reason = "without the feature `proofs` an engine is nothing")]
         let engine = Engine::default();
         let mut seen_before = Seen { writer: Writer::new(&contract.graph, 's'), known: Known::default() };
         let count = contract.shapes.types.len();
