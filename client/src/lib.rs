@@ -63,7 +63,8 @@
 //! | `reqwest` (default) | the network, with TLS by rustls; without it, a [`Transport`](api::Transport) is yours |
 //! | `testkit` | `testkit`: a machine in virtual time, a scripted server that complains of what no server should see, and the rules of every [`replica::ReplicaStore`] as tests |
 //!
-//! Stores that outlive the process are in `exchange-client-sqlite`. All of it runs within a tokio runtime.
+//! Stores that outlive the process are in `exchange-client-sqlite` and, for secrets, `exchange-client-keyring`. All of it
+//! runs within a tokio runtime.
 //!
 //! # What it never does
 //!

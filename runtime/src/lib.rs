@@ -24,6 +24,25 @@
 //! # Ok::<(), contract_runtime::json::JsonError>(())
 //! ```
 //!
+//! # Features
+//!
+//! | | |
+//! |---|---|
+//! | `client` | `client`: requests, answers and errors; `transport`: the seam to what carries them |
+//! | `server` | `server`: calls, answers and the router |
+//! | `stream` | `stream`: events, lines of JSON and bytes that are handed on as they come |
+//! | `pages` | `client::pages`: operations that answer page by page, as streams of pages and of items |
+//! | `credentials` | `client::credentials`: a transport that shows what a contract asks for |
+//! | `reqwest`, `reqwest-rustls` | `client::ReqwestTransport`, the second with TLS |
+//! | `layers`, `tracing` | `layers`: retries, timeouts, a number of calls at a time; a span for each call |
+//! | `tower`, `tokio` | transports over services of tower; tokio's timer |
+//! | `ready` | all layers around reqwest with TLS, in one line |
+//! | `cli` | `cli`: a command line for any contract |
+//! | `schemars`, `proptest` | `json_schema`, `strategies`: schemas and values of types, from their tables |
+//! | `bigdecimal`, `rust_decimal` | exact conversions of numbers |
+//!
+//! # Only `serde_json`
+//!
 //! Numbers are read through `serde_json`'s raw values, so [`Number`], [`Json`] and the
 //! unions of [`read`] can be deserialised from `serde_json` only.
 

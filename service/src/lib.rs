@@ -11,13 +11,15 @@
 //!
 //! | module | what it is | what it is not |
 //! |---|---|---|
+//! | [`serve`] | connections: accepted, bounded, timed, and given to a router | it reads no token and no body |
 //! | [`gateway`] | the order of checks (GW-01) as a list of stages, and what each costs | it decides nothing about a member's data |
+//! | [`relay`] | what passed to the backend: in this process, or signed to another one | it decides nothing but whose request it is |
 //! | [`backend`] | members, areas, change sets; one decision path for every write | it reads no header but what [`Caller`] says |
 //! | [`feed`] | what changed in a collection since a reader's last page: streams, cursors, tombstones | it knows no area |
 //! | [`catalogue`] | what references resolve to, in memory | it knows no member |
 //! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
 //! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
-//! | [`web`] | the member's pages: sign-in, device login, consent | it decides nothing; a form is a request to the provider or the backend |
+//! | [`web`] | the member's pages: sign-in, consent, held batches, drafts and files, refinery orders, applications, profile, reservations | it decides nothing; a form is a request to the provider or the backend |
 //! | [`shared`] | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
 //! | [`admin`] | what an administrator changes: clients, the switch, members, connections, keys | no page and no route |
 //! | [`sandbox`] | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
