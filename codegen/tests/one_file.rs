@@ -4,12 +4,23 @@
 //! That `one_file/api.rs` is what is generated is asked by `cases_output.rs`, which can write it anew:
 //! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.
 #![deny(warnings)]
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a test that cannot go on fails"
+)]
 
 use std::path::Path;
 
+use api::client::Client;
 use contract_codegen::{Files, Project, config::Layout};
-use contract_runtime::Contract as _;
+use contract_runtime::{Contract as _, client::ReqwestTransport};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
 
 #[rustfmt::skip]
 #[path = "one_file/api.rs"]
@@ -53,4 +64,33 @@ fn it_reads_and_checks() {
     let ticket = included::types::Ticket::parse(br#"{"seat": 700, "fare": {"kind": "free"}}"#).unwrap();
     assert!(!ticket.is_valid());
     assert_eq!(api::operations::OperationId::ReadTicket.operation().path, "/tickets/{id}");
+}
+
+/// The call that README.md shows.
+async fn seat(address: &str) -> Result<i64, Box<dyn std::error::Error>> {
+    let client = Client::new(address, ReqwestTransport::ready()?);
+    let ticket = client.read_ticket("T-01").await?;
+    println!("seat {}", ticket.seat);
+    Ok(ticket.seat)
+}
+
+#[tokio::test]
+async fn it_calls_over_a_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let server = async {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            request.push(connection.read_u8().await.unwrap());
+        }
+        let body = r#"{"seat": 7, "fare": {"kind": "free"}}"#;
+        let head = format!("content-type: application/json\r\ncontent-length: {}", body.len());
+        let answer = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}");
+        connection.write_all(answer.as_bytes()).await.unwrap();
+        String::from_utf8(request).unwrap()
+    };
+    let (seat, request) = tokio::join!(seat(&address), server);
+    assert_eq!(seat.unwrap(), 7);
+    assert!(request.starts_with("GET /tickets/T-01 HTTP/1.1\r\n"), "{request}");
 }
