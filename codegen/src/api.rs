@@ -84,6 +84,9 @@ pub struct Operation {
     pub path: String,
     /// `tags`
     pub tags: Vec<String>,
+    /// The path template as it is sent and found: without what stands behind a `#`, and behind a `?`
+    /// only the pairs of a query that no parameter is.
+    pub route: String,
     /// `summary`
     pub summary: Option<String>,
     /// `description`

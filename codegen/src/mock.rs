@@ -264,10 +264,12 @@ impl Mock {
         };
         let mut allowed: Vec<&'static str> = Vec::new();
         for rest in self.bases.iter().filter_map(below) {
-            match self.operations.find(parts.method.as_str(), rest) {
+            match self.operations.find_asked(parts.method.as_str(), rest, asked, header) {
                 Lookup::Found(operation) => {
                     let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
                     let Ok(uri) = format!("{rest}{query}").parse::<Uri>() else { continue };
+        let header = |name: &str| parts.headers.get(name).map(|value| value.as_bytes());
+        let asked = parts.uri.query().unwrap_or_default();
                     let at = self.operations.all().iter().position(|each| each == operation);
                     parts.uri = uri;
                     return Routed::To(at.unwrap_or(0), Arc::new(parts));

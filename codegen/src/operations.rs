@@ -204,9 +204,9 @@ fn value(call: &Call<'_>) -> StringValue {
 fn paths<'a>(plan: &Plan<'a>) -> Vec<&'a str> {
     let mut taken = BTreeSet::new();
     let path = |call: &Call<'a>| {
-        let Operation { id, method, path, .. } = call.operation;
+        let Operation { id, method, path, route, .. } = call.operation;
         if plan.side == Side::Paths {
-            return path.as_str();
+            return route.as_str();
         }
         // The runtime takes what begins with `/` for a path below the client's address.
         let [name, id] = [path, id].map(|name| name.trim_start_matches('/'));

@@ -24,7 +24,7 @@ mod text;
 use std::collections::BTreeSet;
 
 pub use answers::{Answers, Case, Choice, Outcome, Payload};
-pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Row};
+pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Mark, Row};
 pub(crate) use order::check_places;
 pub use pages::{Limit, Pages, Route, Step, Unfit, Way, check as check_pages};
 pub use parts::{Part, PartCount, PartForm};
@@ -288,7 +288,10 @@ pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     let choices = answers::choices(given.shapes, &mut calls);
     let common = answers::common(&calls);
     let order = match side {
-        Side::Paths => order::order(operations),
+        Side::Paths => {
+            order::mark(given.graph, &mut calls);
+            order::order(given.graph, operations)
+        }
         // Their paths are names; where each is received is the receiver's choice.
         Side::Webhooks => (0..calls.len()).collect(),
     };
@@ -400,6 +403,7 @@ fn parameters<'a>(given: Given<'a>, operation: &'a Operation) -> Vec<Parameter<'
             allow_reserved: parameter.allow_reserved,
             shape: given.text_of(parameter),
             schema: parameter.schema,
+            mark: None,
         },
     });
     settled.collect()

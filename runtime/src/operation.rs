@@ -4,9 +4,13 @@
 //! describes its calls with it, and whoever stands in between (scopes, idempotency, limits)
 //! decides by it. No HTTP library is needed for any of that, and no search allocates.
 
+#[cfg(feature = "server")]
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::media::MediaType;
+#[cfg(feature = "server")]
+use crate::parameters::{Location, Mark, query::decode};
 use crate::parameters::{Parameter, Scalar};
 use crate::schema::Validator;
 pub use crate::sequence::Framing;
@@ -24,7 +28,8 @@ pub struct Operation {
     pub id: &'static str,
     /// Upper case: `GET`.
     pub method: &'static str,
-    /// The path template: `/pets/{id}`. Of webhooks and callbacks the name, which begins otherwise, or
+    /// The path template: `/pets/{id}`. Pairs that the query of every request has stand behind it, as
+    /// they are sent: `/pets?kind=cat`. Of webhooks and callbacks the name, which begins otherwise, or
     /// the id where an earlier one has that name and method.
     pub path: &'static str,
     /// `tags`, as the contract orders them.
@@ -299,12 +304,57 @@ impl Operation {
         template::matches(self.path, path)
     }
 
+    /// Whether the query has the pairs that stand behind the path template.
+    #[cfg(feature = "server")]
+    fn has_pairs(&self, query: &str) -> bool {
+        pairs(template::parts(self.path).1).all(|(name, value)| {
+            let (name, value) = (decode(name), decode(value));
+            name.is_some_and(|name| texts(query, &name).any(|text| text == value))
+        })
+    }
+
+    /// Whether a request has the marks of the operation ([`Parameter::mark`]), or those that are texts.
+    #[cfg(feature = "server")]
+    fn has_marks<'a>(
+        &self,
+        texts_alone: bool,
+        query: &str,
+        header: &impl Fn(&str) -> Option<&'a [u8]>,
+    ) -> bool {
+        self.parameters.iter().all(|row| match (row.mark, row.location) {
+            (None, _) => true,
+            (Some(Mark::There), _) if texts_alone => true,
+            (Some(Mark::There), Location::Header) => header(row.name).is_some(),
+            (Some(Mark::Text(text)), Location::Header) => {
+                header(row.name).is_some_and(|found| found.trim_ascii() == text.as_bytes())
+            }
+            (Some(Mark::There), _) => texts(query, row.name).next().is_some(),
+            (Some(Mark::Text(text)), _) => {
+                texts(query, row.name).any(|found| found.is_some_and(|found| found == text))
+            }
+        })
+    }
+
     /// The text in the place of a placeholder, still percent-encoded. `None` when the path
     /// does not fit or there is no such placeholder.
     #[must_use]
     pub fn path_value<'p>(&self, path: &'p str, name: &str) -> Option<&'p str> {
         template::value(self.path, path, name)
     }
+}
+
+/// The pairs of a query, still percent-encoded.
+#[cfg(feature = "server")]
+fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    let each = query.split('&').filter(|pair| !pair.is_empty());
+    each.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+}
+
+/// What stands behind a name in a query; `None` for what is no text.
+#[cfg(feature = "server")]
+fn texts<'q>(query: &'q str, name: &str) -> impl Iterator<Item = Option<Cow<'q, str>>> {
+    let named = pairs(query).filter(move |(each, _)| decode(each).is_some_and(|each| each == name));
+    named.map(|(_, value)| decode(value))
 }
 
 /// Two descriptions of the same method and path of a contract are equal.
@@ -374,7 +424,8 @@ impl Operations {
         self.all.iter().find(|operation| operation.id == id)
     }
 
-    /// The operation at a method and a path (without query). Literal segments beat
+    /// The operation at a method and a path (without query), the first where there are several: a
+    /// request as a whole is for [`Operations::find_asked`]. Literal segments beat
     /// placeholders from the left; the path is settled before the method is looked at.
     /// `HEAD` finds the `GET` operation unless there is one of its own (RFC 9110, 9.3.2).
     #[must_use]
@@ -388,6 +439,33 @@ impl Operations {
         }
     }
 
+    /// The same for a request with a query (without its `?`) and headers, by which operations of the
+    /// same method and path are told apart where they are not one: by the pairs behind a path template,
+    /// and by the marks of parameters. A request with the marks of none is for the first whose texts it
+    /// has, else for the first of all, which then says what is missing.
+    #[cfg(feature = "server")]
+    #[must_use]
+    pub fn find_asked<'a>(
+        &self,
+        method: &str,
+        path: &str,
+        query: &str,
+        header: impl Fn(&str) -> Option<&'a [u8]>,
+    ) -> Lookup {
+        let Some(first) = search::first(self, path) else { return Lookup::Nothing };
+        let allowed = Allowed { operations: *self, first };
+        let by_method = |method| {
+            let here = || allowed.operations().filter(move |o| o.method == method && o.has_pairs(query));
+            let marked = |texts_alone| here().find(|o| o.has_marks(texts_alone, query, &header));
+            marked(false).or_else(|| marked(true)).or_else(|| here().next())
+        };
+        match by_method(method).or_else(|| (method == "HEAD").then(|| by_method("GET")).flatten()) {
+            Some(operation) => Lookup::Found(operation),
+            None if allowed.methods().any(|other| other == method) => Lookup::Nothing,
+            None => Lookup::WrongMethod(allowed),
+        }
+    }
+
     fn at(&self, position: usize) -> Option<&'static Operation> {
         self.all.get(usize::from(*self.order.get(position)?))
     }
@@ -397,7 +475,11 @@ impl Allowed {
     /// The path's methods, `HEAD` included where there is `GET`.
     pub fn methods(&self) -> impl Iterator<Item = &'static str> + use<> {
         let has_head = self.operations().any(|operation| operation.method == "HEAD");
-        self.operations().flat_map(move |operation| {
+        // Operations of one method stand together.
+        let mut last = "";
+        let first =
+            move |operation: &&Operation| std::mem::replace(&mut last, operation.method) != operation.method;
+        self.operations().filter(first).flat_map(move |operation| {
             let head = operation.method == "GET" && !has_head;
             std::iter::once(operation.method).chain(head.then_some("HEAD"))
         })
@@ -448,6 +530,56 @@ mod tests {
         for nothing in ["/pets", "/pets/", "/pets/7/", "/files/.json", "/files/a.xml", "", "/"] {
             assert_eq!(found("GET", nothing), "-", "{nothing}");
         }
+    }
+
+    #[cfg(feature = "server")]
+    #[test]
+    fn operations_of_one_path_are_found_by_what_marks_them() {
+        const fn action(text: &'static str) -> Parameter {
+            Parameter { name: "Action", mark: Some(Mark::Text(text)), ..Parameter::QUERY }
+        }
+        const RUN: &[Parameter] = &[action("Run it")];
+        const STOP: &[Parameter] =
+            &[action("Stop"), Parameter { name: "when", mark: Some(Mark::There), ..Parameter::QUERY }];
+        const TARGET: &[Parameter] =
+            &[Parameter { name: "X-Target", mark: Some(Mark::There), ..Parameter::HEADER }];
+        static ALL: &[Operation] = &[
+            Operation { parameters: RUN, ..operation("run", "GET", "/") },
+            Operation { parameters: STOP, ..operation("stop", "GET", "/") },
+            Operation { parameters: TARGET, ..operation("aim", "POST", "/") },
+            operation("plain", "POST", "/"),
+            operation("cat", "GET", "/pets/{id}?kind=cat"),
+            operation("dog", "GET", "/pets/{id}?kind=d%6Fg"),
+        ];
+        let table = Operations::new(ALL, &[0, 1, 2, 3, 4, 5]);
+        let found = |method, target: &str, headers: &[(&str, &'static str)]| {
+            let (path, query) = target.split_once('?').unwrap_or((target, ""));
+            let header =
+                |name: &str| headers.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_bytes());
+            match table.find_asked(method, path, query, header) {
+                Lookup::Found(operation) => operation.id.to_owned(),
+                Lookup::WrongMethod(allowed) => allowed.methods().collect::<Vec<_>>().join(", "),
+                Lookup::Nothing => "-".to_owned(),
+            }
+        };
+        for (method, target, expected) in [
+            ("GET", "/?when=&Action=Stop", "stop"),
+            ("GET", "/?Action=Stop", "stop"),
+            ("HEAD", "/?a=1&Action=Run+it", "run"),
+            ("GET", "/?%41ction=Run%20it&Action=", "run"),
+            // Whoever asks for neither learns from one of them what is missing.
+            ("GET", "/?Action=Else", "run"),
+            ("POST", "/", "plain"),
+            ("PUT", "/", "GET, HEAD, POST"),
+            ("GET", "/pets/7?kind=cat", "cat"),
+            ("GET", "/pets/7?a&kind=dog", "dog"),
+            ("GET", "/pets/7?kind=", "-"),
+            ("GET", "/pets/7", "-"),
+            ("PUT", "/pets/7", "GET, HEAD"),
+        ] {
+            assert_eq!(found(method, target, &[]), expected, "{method} {target}");
+        }
+        assert_eq!(found("POST", "/", &[("X-Target", "x")]), "aim");
     }
 
     #[test]

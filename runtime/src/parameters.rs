@@ -27,7 +27,7 @@ use crate::schema::{Types, Validator};
 #[cfg(feature = "server")]
 mod found;
 #[cfg(feature = "server")]
-mod query;
+pub(crate) mod query;
 #[cfg(feature = "server")]
 mod read;
 #[cfg(any(feature = "client", feature = "server"))]
@@ -64,6 +64,9 @@ pub struct Parameter {
     pub shape: Shape,
     /// Checks its value.
     pub validator: Option<Validator<'static>>,
+    /// By what of it requests for its operation are told from those for others of the same method
+    /// and path; `None` for most, since most have both for themselves.
+    pub mark: Option<Mark>,
 }
 
 impl Parameter {
@@ -88,6 +91,7 @@ impl Parameter {
             allow_reserved: false,
             shape: Shape::Scalar(Scalar::Text),
             validator: None,
+            mark: None,
         }
     }
 }
@@ -96,6 +100,15 @@ impl fmt::Debug for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.location, self.name)
     }
+}
+
+/// By what of a parameter an operation is found, where its method and path are those of others too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// It is there.
+    There,
+    /// It is this text, and no other.
+    Text(&'static str),
 }
 
 /// `in` of a parameter.

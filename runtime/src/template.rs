@@ -2,6 +2,7 @@
 //!
 //! A template is compared with a path segment by segment, as both are written. A
 //! placeholder takes as little as lets the rest of its segment match, never nothing.
+//! Pairs of a query behind its last segment (`/pets?kind=cat`) are none of it.
 
 /// Whether the path fits.
 pub(crate) fn matches(template: &str, path: &str) -> bool {
@@ -19,9 +20,19 @@ pub(crate) fn value<'p>(template: &str, path: &'p str, name: &str) -> Option<&'p
     found.filter(|_| fits)
 }
 
+/// The template of the path alone, and the pairs of a query behind it, which hold no `/`.
+pub(crate) fn parts(template: &str) -> (&str, &str) {
+    let mut inside = false;
+    let begins = template.bytes().position(|each| {
+        inside = each == b'{' || (inside && each != b'}');
+        each == b'?' && !inside
+    });
+    begins.map_or((template, ""), |at| (&template[..at], &template[at + 1..]))
+}
+
 /// Whether two templates differ in the names of placeholders at most.
 pub(crate) fn same_shape(one: &str, other: &str) -> bool {
-    let (mut one, mut other) = (one, other);
+    let ((mut one, _), (mut other, _)) = (parts(one), parts(other));
     loop {
         let ((literal, rest), (literal2, rest2)) = (before_placeholder(one), before_placeholder(other));
         if literal != literal2 {
@@ -40,7 +51,7 @@ fn walk<'t, 'p>(template: &'t str, path: &'p str, mut take: impl FnMut(&'t str, 
     loop {
         match (template.next(), path.next()) {
             (None, None) => return true,
-            (Some(pattern), Some(segment)) if fits(pattern, segment, &mut take) => {}
+            (Some(pattern), Some(segment)) if fits(parts(pattern).0, segment, &mut take) => {}
             _ => return false,
         }
     }
@@ -98,6 +109,8 @@ mod tests {
             ("/c/{a}...{b}", "/c/...z", "a", None),
             ("/v{n}/x", "/vé/x", "n", Some("é")),
             ("/pets", "/pets", "id", None),
+            ("/pets/{id}?kind=cat", "/pets/7", "id", Some("7")),
+            ("/pets/{id?}", "/pets/7", "id?", Some("7")),
         ] {
             assert_eq!(value(template, path, name), expect, "{template} {path}");
         }
@@ -107,6 +120,7 @@ mod tests {
     fn names_of_placeholders_do_not_make_a_shape() {
         assert!(same_shape("/a/{x}/b", "/a/{y}/b"));
         assert!(same_shape("/a", "/a"));
+        assert!(same_shape("/a?x=1", "/a?x=2"));
         assert!(!same_shape("/a/{x}", "/a/x"));
         assert!(!same_shape("/a/{x}", "/a/{x}.json"));
     }

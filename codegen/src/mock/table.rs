@@ -5,7 +5,7 @@
 
 use contract_runtime::{
     operation::{Body, Content, Format, Operation, Operations, Part, PartForm, Parts},
-    parameters::{Parameter, Scalar, Shape, Style},
+    parameters::{Mark, Parameter, Scalar, Shape, Style},
     schema::Validator,
 };
 
@@ -34,7 +34,7 @@ impl Rows {
         Operation {
             id: &call.operation.id,
             method: &call.operation.method,
-            path: &call.operation.path,
+            path: &call.operation.route,
             parameters: parameters.leak(),
             body: call.body.as_ref().map(|body| self.body(body)),
             ..Operation::NONE
@@ -60,6 +60,10 @@ impl Rows {
             allow_reserved: row.allow_reserved,
             shape: self.shape(&row.shape),
             validator: self.validator(row.schema),
+            mark: row.mark.as_ref().map(|mark| match mark {
+                plan::Mark::There => Mark::There,
+                plan::Mark::Text(text) => Mark::Text(kept(text)),
+            }),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     api::ParameterIn,
     config::StreamConfig,
     emit::ident,
-    plan::{Body, Content, Format, Part, PartCount, PartForm, Row, Scalar, Shape, Streamed, StreamedBody},
+    plan::{Body, Content, Format, Mark, Part, PartCount, PartForm, Row, Scalar, Shape, Streamed, StreamedBody},
     rust_types::RustTypes,
     schema::{Graph, SchemaId, Types},
 };
@@ -58,8 +58,18 @@ impl Rows<'_> {
             let validator = self.validator(schema);
             quote!(validator: Some(#validator),)
         });
+        let mark = row.mark.as_ref().map(|mark| {
+            self.used.parameters.insert("Mark");
+            let mark = match mark {
+                Mark::There => quote!(There),
+                Mark::Text(text) => quote!(Text(#text)),
+            };
+            quote!(mark: Some(Mark::#mark),)
+        });
         quote! {
-            Parameter { name: #name, #required #style #explode #reserved #shape #validator ..Parameter::#plain }
+            Parameter {
+                name: #name, #required #style #explode #reserved #shape #validator #mark ..Parameter::#plain
+            }
         }
     }
 

@@ -111,6 +111,17 @@ pub struct Row {
     pub shape: Shape,
     /// The schema that checks it.
     pub schema: Option<SchemaId>,
+    /// By what of it requests for its operation are told from those for others of the same method and path.
+    pub mark: Option<Mark>,
+}
+
+/// By what of a parameter an operation is found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// It is there.
+    There,
+    /// It is this text, and no other.
+    Text(String),
 }
 
 impl BodyType {
@@ -239,7 +250,7 @@ impl Given<'_> {
         let reserved = flag("/allowReserved");
         let plain = style.is_none() && reserved.is_none() && flag("/explode").is_none();
         let json = text("/contentType").is_some_and(|name| MediaType::of(&name).is_json());
-        let shape = match self.text_of_member(&member, 0) {
+        let shape = match self.text_of_member(&member) {
             Shape::Object(..) | Shape::OneOf(_) if plain => Shape::Json,
             Shape::Scalar(_) | Shape::Array(_) if json => Shape::Json,
             other => other,
@@ -255,6 +266,7 @@ impl Given<'_> {
             allow_reserved: reserved.unwrap_or(false),
             shape,
             schema,
+            mark: None,
         }
     }
 }

@@ -1,27 +1,37 @@
-//! In which order path templates are tried: the more literal first, segment by segment.
+//! In which order path templates are tried: the more literal first, segment by segment; and by which
+//! parameters operations of one method and path are told apart.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
+use contract_runtime::Json;
+
+use super::{Call, Mark};
 use crate::{
-    api::Operation,
+    api::{Operation, Parameter, ParameterIn},
     diagnostics::{Diagnostic, Diagnostics},
+    schema::{Graph, Types},
+    together::{Conj, Facts},
 };
 
 /// One segment of a template: literal, partly literal, or all placeholder; then the more
 /// literal characters, then the text without the placeholders' names.
 type Segment = (u8, Reverse<usize>, String);
 
-/// What requests an operation stands for.
-type Requests<'a> = (Vec<Segment>, &'a str);
+/// What requests an operation stands for: its template, its method, and by what requests are known to
+/// be for it among those of the same two. The more that is, the earlier it is tried.
+type Requests<'a> = (Vec<Segment>, &'a str, Reverse<Marks<'a>>);
+
+/// How many texts are asked for, then each pair behind the path and each parameter with its mark.
+type Marks<'a> = (usize, BTreeSet<(&'static str, &'a str, Mark)>);
 
 /// Reports operations that stand for the same requests as one before them: a client can send either,
 /// a server cannot tell which one was sent.
-pub(crate) fn check_places(operations: &[Operation], diagnostics: &mut Diagnostics) {
+pub(crate) fn check_places(graph: &Graph, operations: &[Operation], diagnostics: &mut Diagnostics) {
     let mut places: BTreeMap<Requests<'_>, &Operation> = BTreeMap::new();
     for operation in operations {
         let Operation { method, path, place, .. } = operation;
-        let first = match places.entry(requests(operation)) {
+        let first = match places.entry(requests(graph, operation)) {
             Entry::Vacant(entry) => {
                 entry.insert(operation);
                 continue;
@@ -39,20 +49,61 @@ pub(crate) fn check_places(operations: &[Operation], diagnostics: &mut Diagnosti
 /// The indices of the operations that are found by their requests, the first of those that stand for
 /// the same: most literal template first, templates that differ in names only together, `GET` before
 /// `POST`.
-pub(super) fn order(operations: &[Operation]) -> Vec<usize> {
+pub(super) fn order(graph: &Graph, operations: &[Operation]) -> Vec<usize> {
     let mut sorted: Vec<(Requests<'_>, usize)> =
-        operations.iter().enumerate().map(|(at, operation)| (requests(operation), at)).collect();
+        operations.iter().enumerate().map(|(at, operation)| (requests(graph, operation), at)).collect();
     sorted.sort();
     sorted.dedup_by(|(next, _), (first, _)| next == first);
     sorted.into_iter().map(|(_, at)| at).collect()
 }
 
-fn requests(operation: &Operation) -> Requests<'_> {
-    (segments(&operation.path), &operation.method)
+/// Gives parameters their marks, where operations have one method and path.
+pub(super) fn mark(graph: &Graph, calls: &mut [Call<'_>]) {
+    let mut places: BTreeMap<(Vec<Segment>, &str), Vec<usize>> = BTreeMap::new();
+    for (at, call) in calls.iter().enumerate() {
+        let Operation { route, method, .. } = call.operation;
+        places.entry((segments(route), method)).or_default().push(at);
+    }
+    for at in places.into_values().filter(|all| all.len() > 1).flatten() {
+        for parameter in &mut calls[at].parameters {
+            parameter.row.mark = mark_of(graph, parameter.parameter);
+        }
+    }
+}
+
+fn requests<'a>(graph: &Graph, operation: &'a Operation) -> Requests<'a> {
+    let pairs = operation.route.split_once('?').map_or("", |(_, pairs)| pairs).split('&');
+    let pairs = pairs.filter_map(|pair| pair.split_once('='));
+    let pairs = pairs.map(|(name, text)| ("", name, Mark::Text(text.to_owned())));
+    let marked = operation
+        .parameters
+        .iter()
+        .filter_map(|each| Some((each.location.as_str(), each.name.as_str(), mark_of(graph, each)?)));
+    let marks: BTreeSet<_> = pairs.chain(marked).collect();
+    let texts = marks.iter().filter(|(.., mark)| *mark != Mark::There).count();
+    (segments(&operation.route), &operation.method, Reverse((texts, marks)))
+}
+
+/// By what of a parameter requests are known: of one that every request has, its text where there is
+/// only one, or that it is there.
+fn mark_of(graph: &Graph, parameter: &Parameter) -> Option<Mark> {
+    let Parameter { location, required, style, schema, content, .. } = parameter;
+    if !required || !matches!(location, ParameterIn::Query | ParameterIn::Header) || style == "deepObject" {
+        return None;
+    }
+    let Some(schema) = schema.filter(|_| content.is_none()) else { return Some(Mark::There) };
+    let facts = Facts::of(graph, &Conj::one(schema), false);
+    let literals = facts.literals(graph);
+    match (literals.as_deref(), facts.types.without(Types::NULL)) {
+        // Its members have places of their own.
+        (_, Types::OBJECT) => None,
+        (Some([Json::String(text)]), _) => Some(Mark::Text(text.clone())),
+        _ => Some(Mark::There),
+    }
 }
 
 fn segments(template: &str) -> Vec<Segment> {
-    template.split('/').map(segment).collect()
+    template.split('?').next().unwrap_or_default().split('/').map(segment).collect()
 }
 
 fn segment(text: &str) -> Segment {
@@ -78,11 +129,13 @@ fn segment(text: &str) -> Segment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::Place;
 
     fn operations(of: &[(&str, &str)]) -> Vec<Operation> {
         let operation = |(method, path): &(&str, &str)| Operation {
             method: (*method).to_owned(),
             path: (*path).to_owned(),
+            route: (*path).to_owned(),
             ..Operation::default()
         };
         of.iter().map(operation).collect()
@@ -99,7 +152,7 @@ mod tests {
             ("GET", "/a/{x}/c"),
             ("DELETE", "/a/{y}"),
         ]);
-        let sorted = order(&all);
+        let sorted = order(&Graph::default(), &all);
         let shown: Vec<_> = sorted.iter().map(|&i| format!("{} {}", all[i].method, all[i].path)).collect();
         assert_eq!(
             shown,
@@ -115,13 +168,52 @@ mod tests {
         );
     }
 
+    /// The more is asked for, the earlier it is tried; what asks for nothing takes the rest.
+    #[test]
+    fn operations_of_one_path_are_told_apart_by_what_they_ask_for() {
+        let asking = |path: &str, required: &[(&str, bool)]| Operation {
+            method: "GET".to_owned(),
+            route: path.to_owned(),
+            parameters: required
+                .iter()
+                .map(|(name, required)| Parameter {
+                    place: Place::default(),
+                    name: (*name).to_owned(),
+                    location: ParameterIn::Query,
+                    required: *required,
+                    deprecated: false,
+                    description: None,
+                    style: "form".to_owned(),
+                    explode: true,
+                    allow_reserved: false,
+                    schema: None,
+                    content: None,
+                    encoding: Vec::new(),
+                })
+                .collect(),
+            ..Operation::default()
+        };
+        let all = [
+            asking("/a", &[]),
+            asking("/a", &[("x", true)]),
+            asking("/a?x=1", &[]),
+            asking("/a?x=2", &[]),
+            asking("/a", &[("x", true), ("y", false)]),
+            asking("/a", &[("x", true), ("y", true)]),
+        ];
+        let mut diagnostics = Diagnostics::new();
+        check_places(&Graph::default(), &all, &mut diagnostics);
+        assert_eq!(order(&Graph::default(), &all), [3, 2, 5, 1, 0]);
+        assert_eq!(diagnostics.len(), 1, "{diagnostics}");
+    }
+
     /// The second can be sent, and is not found by what was sent.
     #[test]
     fn the_first_of_two_operations_at_one_place_is_found() {
         let all = operations(&[("GET", "/a/{x}"), ("POST", "/a/{x}"), ("GET", "/a/{y}")]);
         let mut diagnostics = Diagnostics::new();
-        check_places(&all, &mut diagnostics);
-        assert_eq!(order(&all), [0, 1]);
+        check_places(&Graph::default(), &all, &mut diagnostics);
+        assert_eq!(order(&Graph::default(), &all), [0, 1]);
         assert!(diagnostics.len() == 1 && !diagnostics.has_fatal(), "{diagnostics}");
     }
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod object;
 pub(crate) mod parameter;
+mod route;
 mod security;
 pub(crate) mod walk;
 
@@ -285,6 +286,7 @@ impl<'t> Reader<'_, 't> {
             // Methods are told apart by case (RFC 9110, 9.1): `additionalOperations` has them as they are.
             method: if METHODS.contains(&method) { method.to_ascii_uppercase() } else { method.to_owned() },
             path: path.to_owned(),
+            route: path.to_owned(),
             tags: spot.get("tags").map(|tags| texts(tags.tree)).unwrap_or_default(),
             summary: spot.text("summary"),
             description: spot.text("description"),

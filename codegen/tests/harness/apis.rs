@@ -164,6 +164,17 @@ pub mod operations_all {
     pub mod webhooks;
 }
 
+#[path = "../cases/operations_apart/expected"]
+pub mod operations_apart {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/operations_odd/expected"]
 pub mod operations_odd {
     pub mod bodies;

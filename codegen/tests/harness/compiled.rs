@@ -163,6 +163,8 @@ pub mod openapi_files;
 pub mod operations;
 #[path = "../cases/operations_all/expected/root.rs"]
 pub mod operations_all;
+#[path = "../cases/operations_apart/expected/root.rs"]
+pub mod operations_apart;
 #[path = "../cases/operations_odd/expected/root.rs"]
 pub mod operations_odd;
 #[path = "../cases/operations_unsendable/expected/root.rs"]
@@ -372,6 +374,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
         "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
         "operations_unsendable" => models!(operations_unsendable: Note),
+        "operations_apart" => models!(operations_apart: DropXTarget, ListXTarget, Machine, NearTo, RunAction, Stop),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "overlays" => models!(overlays: KindValue, Pet, TagValue),
         "pages" => models!(pages: Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, Row, Rows, Search, Shelves, ShelvesMeta),

@@ -16,6 +16,7 @@ use crate::{
     multipart::{Multipart, Writer, settle},
     operation::{Content, Format, Operation, Part, Typed},
     parameters::{Location, Parameter, write},
+    template,
     transport::{Delivery, TransportError, TransportFault},
     violation::{Violation, Violations},
 };
@@ -47,12 +48,17 @@ impl Request {
         checks: RequestChecks,
         server: Option<&'static str>,
     ) -> Self {
+        let (path, pairs) = match operation.is_webhook() {
+            // Its address is all there is of its target.
+            true => ("", ""),
+            false => template::parts(operation.path),
+        };
+        let begin = if pairs.is_empty() { "" } else { "?" };
         Self {
             operation,
             checks,
-            // A webhook's address is all there is of its target.
-            path: if operation.is_webhook() { String::new() } else { operation.path.to_owned() },
-            query: String::new(),
+            path: path.to_owned(),
+            query: format!("{begin}{pairs}"),
             headers: HeaderMap::new(),
             cookies: String::new(),
             server,
@@ -118,16 +124,19 @@ impl Request {
     fn query(&mut self, row: &Parameter, json: &Json) {
         let written = write::pairs(row, json);
         for (name, value) in self.written(row.name, written).unwrap_or_default() {
-            let begun = !self.query.is_empty();
-            self.query.push(if begun { '&' } else { '?' });
-            let _ = write!(self.query, "{name}={value}");
+            self.more(format_args!("{name}={value}"));
         }
+    }
+
+    fn more(&mut self, pairs: fmt::Arguments<'_>) {
+        let begun = !self.query.is_empty();
+        let _ = write!(self.query, "{}{pairs}", if begun { '&' } else { '?' });
     }
 
     fn whole_query(&mut self, row: &Parameter, json: &Json) {
         let written = write::whole(row, json);
         if let Some(Some(text)) = self.written(row.name, written) {
-            self.query = format!("?{text}");
+            self.more(format_args!("{text}"));
         }
     }
 

@@ -63,6 +63,14 @@ static SCANNED: Operation = Operation {
     ..Operation::NONE
 };
 
+static COUNT: Operation = Operation {
+    id: "count",
+    path: "/rest?method=count",
+    parameters: &[crate::parameters::Parameter { name: "of", ..crate::parameters::Parameter::QUERY }],
+    responses: &[answer(204, &[])],
+    ..Operation::NONE
+};
+
 struct Write(Vec<(&'static str, u8)>);
 
 /// Writes what it has, members of one name too.
@@ -148,6 +156,18 @@ fn a_repetition_goes_where_the_call_would() {
         "https://exchange.example/files",
     ];
     assert_eq!(*sent.lock().unwrap(), expect);
+}
+
+/// What stands behind a path goes before the arguments, once however often it is sent.
+#[test]
+fn pairs_behind_a_path_are_in_every_query() {
+    let (core, _) = core("https://exchange.example/v1", 204);
+    let sent = |request: Request| request.finish("https://exchange.example/v1").unwrap().1.uri().to_string();
+    let plain = "https://exchange.example/v1/rest?method=count";
+    assert_eq!(sent(core.request(&COUNT)), plain);
+    assert_eq!(sent(core.request(&COUNT).argument(0, "a b")), format!("{plain}&of=a%20b"));
+    let stored = core.request(&COUNT).argument(0, "x").store().unwrap();
+    assert_eq!(sent(core.request(&COUNT).repeating(&stored)), format!("{plain}&of=x"));
 }
 
 #[test]

@@ -21,7 +21,10 @@ fn descend(
     depth: usize,
     mut rest: std::str::Split<'_, char>,
 ) -> Option<usize> {
-    let segment = |at: usize| operations.at(at).and_then(|operation| operation.path.split('/').nth(depth));
+    let segment = |at: usize| {
+        let operation = operations.at(at)?;
+        operation.path.split('/').nth(depth).map(|segment| template::parts(segment).0)
+    };
     let Some(own) = rest.next() else {
         // Those that end here come first.
         return (from < to && segment(from).is_none()).then_some(from);

@@ -67,7 +67,7 @@ impl<'a> Query<'a> {
 
 /// Decodes `+` and `%XX`; `None` when a `%` is not followed by two hexadecimal digits or the
 /// bytes are not UTF-8.
-pub(super) fn decode(raw: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn decode(raw: &str) -> Option<Cow<'_, str>> {
     if raw.contains('+') {
         let spaced = raw.replace('+', " ");
         return decode_percent(&spaced).map(|text| Cow::Owned(text.into_owned()));

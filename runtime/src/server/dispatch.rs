@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::body::{Body, HttpBody};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
-use http::{Method, StatusCode, header, request::Parts};
+use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 
 use super::{BrokenAnswer, Call, Context, Outcome, Rejection, Router, media};
 use crate::operation::{self, Lookup, Operation, Operations};
@@ -271,7 +271,9 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         if let Some(addresses) = &self.addresses {
             return self.webhook(addresses, parts);
         }
-        match self.operations.find(parts.method.as_str(), parts.uri.path()) {
+        let header = |name: &str| parts.headers.get(name).map(HeaderValue::as_bytes);
+        let query = parts.uri.query().unwrap_or_default();
+        match self.operations.find_asked(parts.method.as_str(), parts.uri.path(), query, header) {
             Lookup::Found(operation) => Ok(operation),
             Lookup::WrongMethod(allowed) => {
                 Err(Rejection::MethodNotAllowed { allowed: allowed.methods().collect() })

@@ -3,7 +3,7 @@
 use contract_runtime::Json;
 
 use crate::{
-    api::{Operation, Parameter, ParameterIn},
+    api::{Parameter, ParameterIn},
     diagnostics::Diagnostic,
     resolve::lenient,
     schema::SchemaId,
@@ -196,106 +196,6 @@ impl<'t> Reader<'_, 't> {
             (None, None) => (None, None),
         }
     }
-
-    /// An operation whose placeholders and path parameters are the same set, `None` where its path
-    /// is no template.
-    pub(super) fn template(&mut self, mut operation: Operation) -> Option<Operation> {
-        let here = operation.place.clone();
-        let path = operation.path.clone();
-        let Ok(placeholders) = placeholders(&path) else {
-            let message = format!("the path template `{path}` has braces that do not pair");
-            let problem = Diagnostic::error("invalid-openapi", message).at(here);
-            self.problems.push(problem.mended("the operation is left out"));
-            return None;
-        };
-        let mut names: Vec<String> = Vec::new();
-        let mut fault = |message: String, mend: String| {
-            self.problems.push(Diagnostic::error("path-parameter", message).at(here.clone()).mended(mend));
-        };
-        for name in &placeholders {
-            let taken = |name: &str| names.iter().any(|known| known == name);
-            if !taken(name) {
-                names.push((*name).to_owned());
-                continue;
-            }
-            // Whoever writes it twice means two values: nothing asks for one of them twice.
-            let own = (2..).map(|number| format!("{name}{number}"));
-            let is_free = |own: &String| !taken(own) && !placeholders.contains(&own.as_str());
-            let Some(own) = own.into_iter().find(is_free) else { continue };
-            fault(
-                format!("the path `{path}` holds `{{{name}}}` twice"),
-                format!("the later one is called `{own}`"),
-            );
-            operation.path = renamed(&operation.path, name, &own);
-            let first = declared(&operation).find(|parameter| parameter.name == *name).cloned();
-            operation.parameters.extend(first.map(|first| Parameter { name: own.clone(), ..first }));
-            names.push(own);
-        }
-        for name in &names {
-            if !declared(&operation).any(|parameter| parameter.name == *name) {
-                fault(
-                    format!("`{{{name}}}` of the path `{path}` has no path parameter"),
-                    "it is read as text".to_owned(),
-                );
-                operation.parameters.push(Parameter {
-                    place: here.clone(),
-                    name: name.clone(),
-                    location: ParameterIn::Path,
-                    required: true,
-                    deprecated: false,
-                    description: None,
-                    style: "simple".to_owned(),
-                    explode: false,
-                    allow_reserved: false,
-                    schema: None,
-                    content: None,
-                    encoding: Vec::new(),
-                });
-            }
-        }
-        let idle = |parameter: &Parameter| {
-            parameter.location == ParameterIn::Path && !names.contains(&parameter.name)
-        };
-        for parameter in operation.parameters.iter().filter(|parameter| idle(parameter)) {
-            let message =
-                format!("the path `{path}` has no `{{{}}}` for this path parameter", parameter.name);
-            let problem = Diagnostic::error("path-parameter", message)
-                .at(parameter.place.clone())
-                .mended("the parameter is left out");
-            self.problems.push(problem.label(here.clone(), "in this operation"));
-        }
-        operation.parameters.retain(|parameter| !idle(parameter));
-        Some(operation)
-    }
-}
-
-fn declared(operation: &Operation) -> impl Iterator<Item = &Parameter> {
-    operation.parameters.iter().filter(|parameter| parameter.location == ParameterIn::Path)
-}
-
-/// A template whose second placeholder of a name has another one.
-fn renamed(path: &str, name: &str, own: &str) -> String {
-    let mark = format!("{{{name}}}");
-    let mut parts = path.splitn(3, &mark);
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some(first), Some(second), Some(rest)) => format!("{first}{mark}{second}{{{own}}}{rest}"),
-        _ => path.to_owned(),
-    }
-}
-
-/// The names between braces.
-fn placeholders(path: &str) -> Result<Vec<&str>, ()> {
-    let mut names = Vec::new();
-    let mut rest = path;
-    while let Some((before, after)) = rest.split_once('{') {
-        let (name, onward) = after.split_once('}').ok_or(())?;
-        if before.contains('}') || name.contains(['{', '/']) || name.is_empty() {
-            return Err(());
-        }
-        names.push(name);
-        rest = onward;
-    }
-    if rest.contains('}') { Err(()) } else { Ok(names) }
 }
 
 /// A template without the names of its placeholders.

@@ -177,9 +177,13 @@ impl<'t> Discovery<'t> {
     /// Keys that are data have a form of their own.
     fn key(&mut self, kind: Kind, job: &Job<'t>, member: &Member) {
         let key = &member.key;
+        let at = || Place { span: member.key_span, ..place(job, member) };
         let (message, mend) = match kind {
-            Kind::Paths if !key.starts_with('/') => {
-                (format!("the path `{key}` must start with `/`"), "it is read with one")
+            Kind::Paths => {
+                for (message, mend) in super::route::faults(key) {
+                    self.invalid(at(), message, mend);
+                }
+                return;
             }
             Kind::PathItem if key == "additionalOperations" => return self.additional(job, member),
             Kind::Responses => {
@@ -192,8 +196,7 @@ impl<'t> Discovery<'t> {
             }
             _ => return,
         };
-        let at = Place { span: member.key_span, ..place(job, member) };
-        self.invalid(at, message, mend);
+        self.invalid(at(), message, mend);
     }
 
     /// OpenAPI 3.2, 4.9: methods that have a field of their own do not stand among the others.

@@ -1,0 +1,319 @@
+//! Path templates: their placeholders and parameters settled, and what stands behind a path that no
+//! path has. What follows `#` is never sent, so that it is a label alone; the pairs behind `?` are
+//! parameters of the query, or sent with every request.
+
+use crate::{
+    api::{Operation, Parameter, ParameterIn},
+    diagnostics::Diagnostic,
+    load::uri,
+    tree::Place,
+};
+
+use super::Reader;
+
+const UNPAIRED: &str = "braces that do not pair";
+
+/// What a key of `paths` says.
+struct Written<'p> {
+    /// The template of the path alone.
+    path: &'p str,
+    /// What stands behind `?`.
+    query: Option<&'p str>,
+    /// What stands behind `#`.
+    label: Option<&'p str>,
+}
+
+/// A pair behind `?`.
+struct Pair<'p> {
+    name: String,
+    /// As it is written.
+    value: &'p str,
+}
+
+impl<'p> Written<'p> {
+    fn of(key: &'p str) -> Self {
+        let (rest, label) = cut(key, b'#');
+        let (path, query) = cut(rest, b'?');
+        Self { path, query, label }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = Pair<'p>> {
+        let each = self.query.unwrap_or_default().split('&');
+        let pairs = each.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        pairs.filter(|(name, _)| !name.is_empty()).map(|(name, value)| {
+            let name = uri::decode(name).unwrap_or_else(|| name.to_owned());
+            Pair { name, value }
+        })
+    }
+}
+
+impl Pair<'_> {
+    /// As it stands in the query of a request. What is encoded already stays so.
+    fn sent(&self) -> String {
+        let value = uri::decode(self.value).unwrap_or_else(|| self.value.to_owned());
+        format!("{}={}", encoded(&self.name), encoded(&value))
+    }
+}
+
+/// Everything but what is the same wherever it stands (RFC 3986, 2.3).
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let each = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(each).collect()
+}
+
+/// A key in front of a sign that is in no placeholder, and behind it.
+fn cut(key: &str, sign: u8) -> (&str, Option<&str>) {
+    let mut inside = false;
+    let at = key.bytes().position(|each| {
+        inside = each == b'{' || (inside && each != b'}');
+        each == sign && !inside
+    });
+    match at.and_then(|at| key.split_at_checked(at)) {
+        Some((before, behind)) => (before, behind.get(1..)),
+        None => (key, None),
+    }
+}
+
+/// What is wrong with a key of `paths`, and what is made of it (OpenAPI 3.2, 4.8.1: a path template has
+/// neither query nor fragment).
+pub(super) fn faults(key: &str) -> Vec<(String, &'static str)> {
+    let written = Written::of(key);
+    let mut found = Vec::new();
+    if !key.starts_with('/') {
+        found.push((format!("the path `{key}` must start with `/`"), "it is read with one"));
+    }
+    if written.query.is_some() {
+        let message = format!("the path `{key}` has a query");
+        found.push((message, "what stands in it is of the query of every request"));
+    }
+    if written.label.is_some() {
+        let message = format!("the path `{key}` has a fragment, which is never sent");
+        found.push((message, "the path ends before it"));
+    }
+    found
+}
+
+impl Reader<'_, '_> {
+    /// An operation whose placeholders and path parameters are the same set, `None` where its path
+    /// is no template.
+    pub(super) fn template(&mut self, mut operation: Operation) -> Option<Operation> {
+        let here = operation.place.clone();
+        let path = operation.path.clone();
+        let written = Written::of(&path);
+        let placeholders = match placeholders(written.path) {
+            Ok(placeholders) => placeholders,
+            Err(reason) => {
+                let message = format!("the path template `{path}` has {reason}");
+                let problem = Diagnostic::error("invalid-openapi", message).at(here);
+                self.problems.push(problem.mended("the operation is left out"));
+                return None;
+            }
+        };
+        let mut route = written.path.to_owned();
+        let mut names: Vec<String> = Vec::new();
+        let mut fault = |message: String, mend: String| {
+            self.problems.push(Diagnostic::error("path-parameter", message).at(here.clone()).mended(mend));
+        };
+        for name in &placeholders {
+            let taken = |name: &str| names.iter().any(|known| known == name);
+            if !taken(name) {
+                names.push((*name).to_owned());
+                continue;
+            }
+            // Whoever writes it twice means two values: nothing asks for one of them twice.
+            let own = (2..).map(|number| format!("{name}{number}"));
+            let is_free = |own: &String| !taken(own) && !placeholders.contains(&own.as_str());
+            let Some(own) = own.into_iter().find(is_free) else { continue };
+            fault(
+                format!("the path `{path}` holds `{{{name}}}` twice"),
+                format!("the later one is called `{own}`"),
+            );
+            operation.path = renamed(&operation.path, name, &own);
+            route = renamed(&route, name, &own);
+            let first = declared(&operation).find(|parameter| parameter.name == *name).cloned();
+            operation.parameters.extend(first.map(|first| Parameter { name: own.clone(), ..first }));
+            names.push(own);
+        }
+        for name in &names {
+            if !declared(&operation).any(|parameter| parameter.name == *name) {
+                fault(
+                    format!("`{{{name}}}` of the path `{path}` has no path parameter"),
+                    "it is read as text".to_owned(),
+                );
+                operation.parameters.push(text(name, ParameterIn::Path, here.clone()));
+            }
+        }
+        let mut kept: Vec<String> = Vec::new();
+        for pair in written.pairs() {
+            let known = operation
+                .parameters
+                .iter_mut()
+                .find(|each| each.location == ParameterIn::Query && each.name == pair.name);
+            match (known, pair.value.contains('{')) {
+                // What the path gives every request cannot be left out.
+                (Some(known), _) => known.required = true,
+                (None, false) => kept.push(pair.sent()),
+                (None, true) => {
+                    let inside = pair.value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+                    let own = declared(&operation).find(|each| Some(each.name.as_str()) == inside).cloned();
+                    let own = own.unwrap_or_else(|| {
+                        let message = format!("`{}` of the path `{path}` has no path parameter", pair.value);
+                        fault(message, "it is read as text".to_owned());
+                        text(&pair.name, ParameterIn::Query, here.clone())
+                    });
+                    if !names.contains(&own.name) {
+                        operation
+                            .parameters
+                            .retain(|each| (each.location, &each.name) != (ParameterIn::Path, &own.name));
+                    }
+                    operation.parameters.push(Parameter {
+                        name: pair.name,
+                        location: ParameterIn::Query,
+                        style: "form".to_owned(),
+                        ..own
+                    });
+                }
+            }
+        }
+        let mark = if kept.is_empty() { "" } else { "?" };
+        operation.route = format!("{route}{mark}{}", kept.join("&"));
+        let idle = |parameter: &Parameter| {
+            parameter.location == ParameterIn::Path && !names.contains(&parameter.name)
+        };
+        for parameter in operation.parameters.iter().filter(|parameter| idle(parameter)) {
+            let message =
+                format!("the path `{path}` has no `{{{}}}` for this path parameter", parameter.name);
+            let problem = Diagnostic::error("path-parameter", message)
+                .at(parameter.place.clone())
+                .mended("the parameter is left out");
+            self.problems.push(problem.label(here.clone(), "in this operation"));
+        }
+        operation.parameters.retain(|parameter| !idle(parameter));
+        Some(operation)
+    }
+}
+
+fn declared(operation: &Operation) -> impl Iterator<Item = &Parameter> {
+    operation.parameters.iter().filter(|parameter| parameter.location == ParameterIn::Path)
+}
+
+/// A parameter of which its name is all that is known.
+fn text(name: &str, location: ParameterIn, place: Place) -> Parameter {
+    let in_query = location == ParameterIn::Query;
+    Parameter {
+        place,
+        name: name.to_owned(),
+        location,
+        required: true,
+        deprecated: false,
+        description: None,
+        style: if in_query { "form" } else { "simple" }.to_owned(),
+        explode: in_query,
+        allow_reserved: false,
+        schema: None,
+        content: None,
+        encoding: Vec::new(),
+    }
+}
+
+/// A template whose second placeholder of a name has another one.
+fn renamed(path: &str, name: &str, own: &str) -> String {
+    let mark = format!("{{{name}}}");
+    let mut parts = path.splitn(3, &mark);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(first), Some(second), Some(rest)) => format!("{first}{mark}{second}{{{own}}}{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
+/// The names between braces.
+fn placeholders(path: &str) -> Result<Vec<&str>, &'static str> {
+    let mut names = Vec::new();
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, onward) = after.split_once('}').ok_or(UNPAIRED)?;
+        if before.contains('}') || name.contains('{') {
+            return Err(UNPAIRED);
+        }
+        if name.is_empty() {
+            return Err("a placeholder without a name");
+        }
+        if name.contains('/') {
+            return Err("a placeholder of more than a segment");
+        }
+        names.push(name);
+        rest = onward;
+    }
+    if rest.contains('}') { Err(UNPAIRED) } else { Ok(names) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::resolve::{openapi::tests::read, tests::shown};
+
+    /// The route of `/a` with something behind it, its parameters, and what is said.
+    fn routed(behind: &str, parameters: &str) -> (String, String, String) {
+        let (_, api, problems) =
+            read(&format!("paths:\n  '/a{behind}':\n    get: {{parameters: [{parameters}]}}\n"));
+        let operation = api.operations.first().unwrap();
+        let each = |each: &crate::api::Parameter| {
+            format!("{} {}{}", each.location, each.name, if each.required { "" } else { "?" })
+        };
+        let parameters: Vec<String> = operation.parameters.iter().map(each).collect();
+        (operation.route.clone(), parameters.join(", "), shown(&problems))
+    }
+
+    /// A fault each, and nothing that a client sends is lost.
+    #[test]
+    fn what_stands_behind_a_path_is_sent_or_a_label() {
+        let path = |name: &str| format!("{{name: {name}, in: path, required: true, schema: {{}}}}");
+        let query = |name: &str| format!("{{name: {name}, in: query, schema: {{}}}}");
+        for (behind, parameters, route, found, faults) in [
+            ("#A=b", query("A"), "/a", "query A?", 1),
+            ("#", String::new(), "/a", "", 1),
+            ("#x?y=z", String::new(), "/a", "", 1),
+            ("?x=1", query("y"), "/a?x=1", "query y?", 1),
+            ("?x=1&y&=z", String::new(), "/a?x=1&y=", "", 1),
+            ("?x=a%20b/{c", String::new(), "/a", "query x", 2),
+            ("?x=a b/c%2b", String::new(), "/a?x=a%20b%2Fc%2B", "", 1),
+            // A parameter says more of a pair than the pair does.
+            ("?x=1", query("x"), "/a", "query x", 1),
+            ("?x={y}", path("y"), "/a", "query x", 1),
+            ("/{y}?x={y}", path("y"), "/a/{y}", "path y, query x", 1),
+            ("?x={x}", query("x"), "/a", "query x", 1),
+            ("?x={y}", String::new(), "/a", "query x", 2),
+            ("?x=1#y", String::new(), "/a?x=1", "", 2),
+            // Not behind the path.
+            (
+                "/{y?}/{z#}",
+                format!("{}, {}", path("y?"), path("'z#'")),
+                "/a/{y?}/{z#}",
+                "path y?, path z#",
+                0,
+            ),
+        ] {
+            let (own, own_parameters, said) = routed(behind, &parameters);
+            assert_eq!((own.as_str(), own_parameters.as_str()), (route, found), "{behind}");
+            assert_eq!(said.lines().count(), faults, "{behind}: {said}");
+        }
+    }
+
+    /// Whoever reads it learns what is wrong with it.
+    #[test]
+    fn placeholders_have_names() {
+        for (path, reason) in [
+            ("/e/{}", "has a placeholder without a name"),
+            ("/e/{a/b}", "has a placeholder of more than a segment"),
+            ("/e/{a", "has braces that do not pair"),
+            ("/e/a}", "has braces that do not pair"),
+            ("/e/{a{b}}", "has braces that do not pair"),
+        ] {
+            let (_, api, problems) = read(&format!("paths: {{'{path}': {{get: {{responses: {{}}}}}}}}\n"));
+            assert!(api.operations.is_empty() && !problems.has_fatal(), "{path}");
+            assert!(problems.to_string().replace("\n  │ ", " ").contains(reason), "{path}: {problems}");
+        }
+    }
+}
