@@ -175,7 +175,7 @@ impl<'t> Parser<'_, 't> {
             Draft::Latest => {}
         }
         self.bounds(node, schema);
-        self.numbers(node, schema);
+        self.literals(node, schema);
         let unreadable =
             |name: &str| is_known(node, name) && tree.get(name).is_some_and(|value| !value.is_object());
         if unreadable("properties") || unreadable("patternProperties") {

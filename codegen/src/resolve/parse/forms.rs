@@ -373,38 +373,41 @@ impl<'t> Parser<'_, 't> {
         (!types.is_empty() && !unknown).then_some(types)
     }
 
-    /// Numbers of YAML that JSON cannot write, among the values of a schema of numbers.
-    pub(super) fn numbers(&mut self, node: &Node<'t>, schema: &mut Schema) {
-        let Some(types) = schema.types.filter(|types| Types::NUMBER.or(Types::NULL).contains(*types)) else {
-            return;
-        };
-        if types == Types::NULL {
-            return;
-        }
+    /// Values of a schema that are written as another type than it has: numbers of YAML that JSON cannot
+    /// write, and texts for numbers, or the other way, where nothing would be valid otherwise.
+    pub(super) fn literals(&mut self, node: &Node<'t>, schema: &mut Schema) {
+        let types = schema.types.map(|types| types.without(Types::NULL));
+        let Some(types) = types.filter(|types| !types.is_empty()) else { return };
         for key in ["enum", "const", "default"] {
             let Some(member) = node.tree.member(key).filter(|_| is_known(node, key)) else { continue };
             let pointer = join(&node.pointer, key);
-            let mut read = |tree: &Tree, pointer: String, value: &mut Json| {
-                // What JSON can write is a text because its author says so.
-                let text = tree.as_str().filter(|text| Number::parse(text).is_err());
-                let Some(number) = text.and_then(|_| lenient::number(tree)) else { return };
-                let must = if key == "enum" { "hold numbers" } else { "be a number" };
-                let message = format!("`{key}` must {must} here, not a string");
-                let place = Place { source: node.source, pointer, span: tree.span };
-                self.invalid(place, message, None, &format!("it is read as `{number}`"));
-                *value = Json::Number(number);
+            let (trees, values): (_, Vec<&mut Json>) = match key {
+                "enum" => (member.value.elements(), schema.enumeration.iter_mut().flatten().collect()),
+                "const" => (std::slice::from_ref(&member.value), schema.constant.iter_mut().collect()),
+                _ => (std::slice::from_ref(&member.value), schema.default.iter_mut().collect()),
             };
-            match key {
-                "enum" => {
-                    let values = schema.enumeration.iter_mut().flatten();
-                    for (at, (tree, value)) in member.value.elements().iter().zip(values).enumerate() {
-                        read(tree, format!("{pointer}/{at}"), value);
-                    }
-                }
-                "const" => {
-                    schema.constant.iter_mut().for_each(|value| read(&member.value, pointer.clone(), value))
-                }
-                _ => schema.default.iter_mut().for_each(|value| read(&member.value, pointer.clone(), value)),
+            let is_void = key != "default" && !trees.iter().any(|tree| is_of(types, tree));
+            let mut is_read = values.is_empty();
+            for (at, (tree, value)) in trees.iter().zip(values).enumerate() {
+                let found = if is_void { meant(types, tree) } else { odd_number(types, tree) };
+                let Some((found, one, many)) = found else { continue };
+                let must = if key == "enum" { format!("hold {many}") } else { format!("be {one}") };
+                let message = format!("`{key}` must {must} here, not {}", tree.kind());
+                let pointer = if key == "enum" { format!("{pointer}/{at}") } else { pointer.clone() };
+                let place = Place { source: node.source, pointer, span: tree.span };
+                self.invalid(place, message, None, &format!("it is read as `{found}`"));
+                *value = found;
+                is_read = true;
+            }
+            if is_void && !is_read {
+                let message = match key {
+                    "enum" => "`enum` holds nothing of the `type` beside it",
+                    _ => "`const` is nothing of the `type` beside it",
+                };
+                self.invalid(node.place(member), message.to_owned(), None, "it is left out");
+                self.lose(Gap::Check);
+                let Schema { enumeration, constant, .. } = &mut *schema;
+                if key == "enum" { *enumeration = None } else { *constant = None }
             }
         }
     }
@@ -422,6 +425,47 @@ impl<'t> Parser<'_, 't> {
     }
 }
 
+/// Whether a value is of one of some types, or `null`, of which other keywords speak.
+fn is_of(types: Types, tree: &Tree) -> bool {
+    match &tree.value {
+        Value::Null => true,
+        Value::Bool(_) => types.contains(Types::BOOLEAN),
+        Value::String(_) => types.contains(Types::STRING),
+        Value::Array(_) => types.contains(Types::ARRAY),
+        Value::Object(_) => types.contains(Types::OBJECT),
+        Value::Number(text) => {
+            let is_whole = Number::parse(text).is_ok_and(|number| number.is_integer());
+            types.contains(if is_whole { Types::INTEGER } else { Types::NUMBER })
+        }
+    }
+}
+
+/// A value, and what messages call one of its type and several.
+type Meant = (Json, &'static str, &'static str);
+
+/// What a value of another type can only mean where one of a single type must stand.
+fn meant(types: Types, tree: &Tree) -> Option<Meant> {
+    match types {
+        Types::STRING => {
+            lenient::text(tree).map(|text| (Json::String(text.into_owned()), "a string", "strings"))
+        }
+        Types::BOOLEAN => lenient::flag(tree).map(|flag| (Json::Bool(flag), "a boolean", "booleans")),
+        Types::NUMBER | Types::INTEGER => {
+            let number = lenient::number(tree)?;
+            let fits = types == Types::NUMBER || number.is_integer();
+            fits.then(|| (Json::Number(number), "a number", "numbers"))
+        }
+        _ => None,
+    }
+}
+
+/// A number of YAML that JSON cannot write, where numbers must stand. What JSON can write is a text
+/// because its author says so.
+fn odd_number(types: Types, tree: &Tree) -> Option<Meant> {
+    tree.as_str().filter(|text| Types::NUMBER.contains(types) && Number::parse(text).is_err())?;
+    meant(Types::NUMBER, tree)
+}
+
 /// Whether a keyword means something to a schema.
 pub(super) fn is_known(node: &Node<'_>, keyword: &str) -> bool {
     Keyword::find(keyword).is_some_and(|keyword| node.dialect.knows(keyword))
@@ -432,5 +476,49 @@ fn with(rest: Option<&Member>) -> String {
     match rest {
         Some(rest) => format!("it is left out, and so is `{}`", rest.key),
         None => "it is left out".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::{
+        resolve::tests::{graph, shown},
+        schema::Gap,
+    };
+
+    /// What nothing would be valid of is read as what its type says, where there is one way.
+    #[test]
+    fn literals_of_another_type_are_read_as_their_type_says() {
+        for (schema, read, said) in [
+            (
+                "{type: string, enum: [1.0, 2.0]}",
+                r#"["1.0","2.0"]"#,
+                "invalid-schema /enum/0\ninvalid-schema /enum/1",
+            ),
+            ("{type: integer, enum: ['1']}", "[1]", "invalid-schema /enum/0"),
+            ("{type: integer, enum: ['1', '1.5']}", r#"[1,"1.5"]"#, "invalid-schema /enum/0"),
+            ("{type: boolean, enum: ['True']}", "[true]", "invalid-schema /enum/0"),
+            ("{type: number, const: '1.5'}", "1.5", "invalid-schema /const"),
+            ("{type: [string, 'null'], const: true}", r#""true""#, "invalid-schema /const"),
+            ("{type: array, enum: [a, b]}", "-", "invalid-schema /enum"),
+            ("{type: object, const: a}", "-", "invalid-schema /const"),
+            ("{type: integer, enum: [x]}", "-", "invalid-schema /enum"),
+            // One is valid, or nobody can tell which type is meant.
+            ("{type: string, enum: [1, a]}", r#"[1,"a"]"#, ""),
+            ("{type: string, enum: [1, null]}", "[1,null]", ""),
+            ("{type: number, enum: ['1', 2]}", r#"["1",2]"#, ""),
+            ("{enum: ['1', 2]}", r#"["1",2]"#, ""),
+            ("{type: [string, integer], enum: [true]}", "-", "invalid-schema /enum"),
+        ] {
+            let (found, problems) = graph(&[("a.yaml", schema)]);
+            let found = &found.schemas.iter().next().unwrap();
+            let list = found.enumeration.clone().map(contract_runtime::Json::Array);
+            let own = list.or_else(|| found.constant.clone()).map_or("-".to_owned(), |own| own.to_string());
+            assert_eq!((own.as_str(), shown(&problems).as_str()), (read, said), "{schema}");
+            assert_eq!(found.gap, if read == "-" { Gap::Check } else { Gap::None }, "{schema}");
+            assert!(!problems.has_fatal(), "{schema}");
+        }
     }
 }
