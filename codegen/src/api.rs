@@ -1,5 +1,7 @@
 //! The operations of a contract, read from its OpenAPI document.
 
+pub(crate) mod schemes;
+
 pub use contract_runtime::parameters::Location as ParameterIn;
 use contract_runtime::{Json, Map};
 
@@ -82,11 +84,11 @@ pub struct Operation {
     pub method: String,
     /// The path template as written: `/exchange/v1/me/ships`.
     pub path: String,
-    /// `tags`
-    pub tags: Vec<String>,
     /// The path template as it is sent and found: without what stands behind a `#`, and behind a `?`
     /// only the pairs of a query that no parameter is.
     pub route: String,
+    /// `tags`
+    pub tags: Vec<String>,
     /// `summary`
     pub summary: Option<String>,
     /// `description`

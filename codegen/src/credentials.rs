@@ -7,6 +7,7 @@ use contract_runtime::Json;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
+pub(crate) use crate::api::schemes::Kind;
 use crate::{
     api::{Api, Operation},
     diagnostics::{Diagnostic, Diagnostics},
@@ -16,18 +17,6 @@ use crate::{
     operations::doc,
     plan::Plan,
 };
-
-/// How a request shows that it knows the secret of a scheme.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Header(String),
-    Query(String),
-    Cookie(String),
-    Basic,
-    Token { token_url: String },
-    Authorization(String),
-    Connection,
-}
 
 /// A scheme that operations ask for.
 pub(crate) struct Scheme<'a> {
@@ -242,20 +231,11 @@ fn member<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
 
 /// What one of `securitySchemes` comes to.
 pub(crate) fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {
-    let text = |pointer: &str| raw.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
-    let own = || text("/name").to_owned();
-    let kind = match (text("/type"), text("/in"), text("/scheme").to_ascii_lowercase().as_str()) {
-        ("apiKey", "query", _) => Kind::Query(own()),
-        ("apiKey", "cookie", _) => Kind::Cookie(own()),
-        ("apiKey", ..) => Kind::Header(own()),
-        ("http", _, "basic") => Kind::Basic,
-        ("http", _, "bearer") => Kind::Token { token_url: String::new() },
-        ("http", ..) => Kind::Authorization(text("/scheme").to_owned()),
-        ("mutualTLS", ..) => Kind::Connection,
-        _ => Kind::Token { token_url: text("/flows/clientCredentials/tokenUrl").to_owned() },
-    };
-    let description = raw.pointer("/description").and_then(Json::as_str);
-    let has_scopes = matches!(text("/type"), "oauth2" | "openIdConnect");
+    // What is wrong with it was said where it was read.
+    let kind = Kind::of(raw).unwrap_or(Kind::Connection);
+    let text = |pointer: &str| raw.pointer(pointer).and_then(Json::as_str);
+    let description = text("/description");
+    let has_scopes = matches!(text("/type"), Some("oauth2" | "openIdConnect"));
     let is_deprecated = raw.pointer("/deprecated") == Some(&Json::Bool(true));
     Scheme { name, kind, description, is_declared: true, has_scopes, is_deprecated }
 }

@@ -36,7 +36,7 @@ pub use text::{Scalar, Shape};
 use contract_runtime::Json;
 
 use crate::{
-    api::{self, Api, Operation, ParameterIn},
+    api::{self, Api, Operation, ParameterIn, schemes::is_token},
     config::{self, ClientConfig, Config, OperationConfig, StreamConfig},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, SchemaId},
@@ -432,9 +432,7 @@ fn carries_key(given: Given<'_>, operation: &Operation) -> bool {
 
 /// Why no client can send an operation.
 fn unsendable(side: Side, operation: &Operation, body: Option<&Body<'_>>) -> Option<String> {
-    // RFC 9110, 5.6.2: a token.
-    let token = |each: u8| each.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&each);
-    if operation.method.is_empty() || !operation.method.bytes().all(token) {
+    if !is_token(&operation.method) {
         return Some(format!("`{}` is no method", operation.method));
     }
     let sent = body.into_iter().flat_map(|body| body.variants.iter().map(|v| &body.contents[v.sent].media));

@@ -374,6 +374,7 @@ impl Kind {
             Self::RequestBody => "the body is left out",
             Self::Server => "the server is left out",
             Self::Tag => "the tag is left out",
+            Self::SecurityScheme => "whoever sends the request has to show it, by a transport",
             _ => "it is done without",
         }
     }

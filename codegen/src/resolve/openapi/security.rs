@@ -5,6 +5,7 @@
 //! counts, or the contract is refused.
 
 use crate::{
+    api::schemes::{self, Unclear},
     diagnostics::Diagnostic,
     resolve::{
         discover::{Discovery, Job, What},
@@ -60,6 +61,27 @@ impl<'t> Discovery<'t> {
             }
             _ => self.problems.push(unclear(kind, problem(message, at(pointer, value)))),
         }
+    }
+
+    /// A scheme of which nobody can tell how its secret is shown.
+    pub(super) fn scheme(&mut self, job: &Job<'t>) {
+        let Err(Unclear { member, message, help }) = schemes::Kind::of(&job.tree.to_json()) else { return };
+        let place = match job.tree.member(member) {
+            Some(member) => Place {
+                source: job.source,
+                pointer: join(&job.pointer, &member.key),
+                span: member.value.span,
+            },
+            // That it has no `type` is said of every object.
+            None if member == "type" => return,
+            None => Place { source: job.source, pointer: job.pointer.clone(), span: job.tree.span },
+        };
+        let problem = Diagnostic::error("invalid-openapi", message).at(place);
+        let problem = problem.mended("whoever sends the request has to show it, by a transport");
+        self.problems.push(match help {
+            Some(help) => problem.help(help),
+            None => problem,
+        });
     }
 
     fn requirement(&mut self, job: &Job<'t>, pointer: String, tree: &'t Tree) {

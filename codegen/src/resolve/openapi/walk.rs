@@ -73,8 +73,10 @@ impl<'t> Discovery<'t> {
                 self.absent(kind, *field, &job);
             }
         }
-        if kind == Kind::Document {
-            self.parts(&job, old);
+        match kind {
+            Kind::Document => self.parts(&job, old),
+            Kind::SecurityScheme => self.scheme(&job),
+            _ => {}
         }
         for child in children.into_iter().rev() {
             self.enqueue(child);
