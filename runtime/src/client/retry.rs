@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use http::{
-    HeaderMap, HeaderName,
+    HeaderMap,
     header::{DATE, RETRY_AFTER},
 };
 
@@ -19,10 +19,19 @@ pub enum RetryAfter {
 }
 
 impl RetryAfter {
-    /// What the headers of an answer say; nothing when they say it twice or in another form.
+    /// What the headers of an answer say; nothing when they say it in another form. Of several lines,
+    /// such as a proxy's beside the server's, the longest wait counts: never shorter is right. A date
+    /// beside seconds is compared by the answer's `Date`, and counts as the longer where there is none.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Option<Self> {
-        Self::parse(only(headers, &RETRY_AFTER)?)
+        Self::longest(headers, theirs(headers).unwrap_or(SystemTime::UNIX_EPOCH))
+    }
+
+    /// The longest wait of all lines that can be read, from a moment of the server's clock.
+    fn longest(headers: &HeaderMap, now: SystemTime) -> Option<Self> {
+        let lines = headers.get_all(RETRY_AFTER).iter();
+        let read = lines.filter_map(|line| Self::parse(line.to_str().ok()?));
+        read.max_by_key(|after| after.from(now))
     }
 
     /// How long the headers of an answer that came just now ask to wait. A date is of the server's
@@ -30,9 +39,8 @@ impl RetryAfter {
     /// there is none.
     #[must_use]
     pub fn wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-        let after = Self::of(headers)?;
-        let theirs = only(headers, &DATE).and_then(|text| date(text.trim()));
-        Some(after.from(theirs.unwrap_or(now)))
+        let now = theirs(headers).unwrap_or(now);
+        Some(Self::longest(headers, now)?.from(now))
     }
 
     /// Reads the value of the header.
@@ -56,11 +64,11 @@ impl RetryAfter {
     }
 }
 
-/// The value of a header that is there once.
-fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
-    let mut lines = headers.get_all(name).iter();
+/// The server's clock, as an answer shows it once.
+fn theirs(headers: &HeaderMap) -> Option<SystemTime> {
+    let mut lines = headers.get_all(DATE).iter();
     let (Some(line), None) = (lines.next(), lines.next()) else { return None };
-    line.to_str().ok()
+    date(line.to_str().ok()?.trim())
 }
 
 /// RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`,
@@ -139,8 +147,33 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(RETRY_AFTER, http::HeaderValue::from_static("7"));
         assert!(RetryAfter::of(&headers).is_some());
-        headers.append(RETRY_AFTER, http::HeaderValue::from_static("8"));
-        assert_eq!(RetryAfter::of(&headers), None);
+    }
+
+    /// A proxy that adds a line of its own takes nothing away from what the server asks for.
+    #[test]
+    fn of_several_lines_the_longest_counts() {
+        let check = |lines: &[&'static str], shown: Option<&'static str>, expect: Option<u64>| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(RETRY_AFTER, http::HeaderValue::from_static(line));
+            }
+            if let Some(shown) = shown {
+                headers.insert(DATE, http::HeaderValue::from_static(shown));
+            }
+            let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
+            let wait = RetryAfter::wait(&headers, now).map(|wait| wait.as_secs());
+            assert_eq!(wait, expect, "{lines:?}");
+            let of =
+                RetryAfter::of(&headers).map(|after| after.from(theirs(&headers).unwrap_or(now)).as_secs());
+            assert_eq!(of, expect, "{lines:?}");
+        };
+        let at = "Thu, 01 Jan 1970 00:03:00 GMT";
+        check(&["7", "8"], None, Some(8));
+        check(&["8", "soon", "7"], None, Some(8));
+        check(&["soon", ""], None, None);
+        check(&[at, "7"], None, Some(80));
+        check(&["7", at], Some("Thu, 01 Jan 1970 00:02:50 GMT"), Some(10));
+        check(&["70", at], Some("Thu, 01 Jan 1970 00:02:50 GMT"), Some(70));
     }
 
     /// Whatever the clock of this side says, which may be hours off.

@@ -132,12 +132,19 @@ async fn every_form_of_retry_after_is_read() {
         ("0", 5.0),
         ("soon", 5.0),
         ("-3", 5.0),
+        // A proxy's line beside the exchange's, in either order.
+        ("7\n3600", 3600.0),
+        ("3600\n7", 3600.0),
+        ("soon\n7", 7.0),
+        ("7\nMon, 21 Sep 2026 14:18:20 GMT", 200.0),
     ] {
         let rig = Rig::new();
         // The machine's own clock is an hour slow, which the server's date is not read by.
         rig.read(LONG).await.unwrap();
         rig.machine.set_wrong_by(-3600);
-        rig.gateway.then(Reply::problem(Code::RelayBusy).retry_after(asked));
+        let mut lines = asked.lines();
+        let first = Reply::problem(Code::RelayBusy).retry_after(lines.next().unwrap());
+        rig.gateway.then(lines.fold(first, |reply, line| reply.header("Retry-After", line)));
         rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap();
         assert_gaps(&rig.gaps()[rig.gaps().len() - 1..], &[expect]);
     }
