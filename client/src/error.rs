@@ -8,6 +8,7 @@ use exchange_api::{
     oauth_errors::{LoginAction, OauthError},
     runtime::{
         client::{Reason, RetryAfter},
+        operation::Repeat,
         transport::{Delivery, TransportError, TransportFault},
         violation::Violations,
     },
@@ -37,7 +38,25 @@ struct Inner {
     problem: Option<Box<Problem>>,
     violations: Option<Violations>,
     may_have_happened: bool,
+    /// What sending the call again does, where the transport said which call it was.
+    repeat: Option<Repeat>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+/// Which call an answer, or none, is of: what the transport knows of that, and they do not say.
+#[derive(Clone, Debug)]
+pub(crate) struct Called {
+    /// What sending it again does.
+    pub(crate) repeat: Repeat,
+    /// By which those who run the exchange find it (GW-13).
+    pub(crate) correlation_id: Box<str>,
+}
+
+/// Why there is no answer to a call that was sent.
+#[derive(Debug)]
+struct Unanswered {
+    called: Called,
+    error: TransportError,
 }
 
 /// What kind of failure it is: what a program decides by.
@@ -200,6 +219,14 @@ impl Error {
         self.with(|inner| inner.retry_after = asked)
     }
 
+    /// The same of this call.
+    pub(crate) fn called(self, called: Called) -> Self {
+        self.with(|inner| {
+            inner.repeat = Some(called.repeat);
+            inner.correlation_id.get_or_insert(called.correlation_id);
+        })
+    }
+
     fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self
@@ -309,6 +336,7 @@ impl Error {
             ErrorKind::Busy | ErrorKind::QuotaExceeded => Advice::Wait,
             // What answers in the exchange's place is most often a network that asks for a login of its own.
             ErrorKind::Unreachable | ErrorKind::Protocol => Advice::Reconnect,
+            ErrorKind::OutcomeUnknown if self.has_no_key() => Advice::TryAgain,
             ErrorKind::OutcomeUnknown => Advice::LeaveItRunning,
             ErrorKind::Clock => Advice::SetClock,
             ErrorKind::Secrets => Advice::OpenSecretStore,
@@ -318,6 +346,11 @@ impl Error {
             ErrorKind::Proof | ErrorKind::Bug if self.may_have_happened() => Advice::LeaveItRunning,
             ErrorKind::Proof | ErrorKind::Bug => Advice::Report,
         }
+    }
+
+    /// Whether the call is known to be a read, or another one that no key is sent with.
+    fn has_no_key(&self) -> bool {
+        self.0.repeat.is_some_and(|repeat| repeat != Repeat::Keyed)
     }
 }
 
@@ -334,6 +367,7 @@ impl Inner {
             problem: None,
             violations: None,
             may_have_happened: kind == ErrorKind::OutcomeUnknown,
+            repeat: None,
             source: None,
         }
     }
@@ -409,7 +443,8 @@ impl From<CallError<Problem>> for Error {
             CallError::Transport(error) => Self::of_transport(error),
             CallError::Answer(answer) => {
                 let kind = kind_of(code.as_ref(), answer.status);
-                Self::of(Inner { problem: Some(Box::new(answer.into_body())), ..about(kind) })
+                let repeat = answer.extensions.get::<Called>().map(|called| called.repeat);
+                Self::of(Inner { problem: Some(Box::new(answer.into_body())), repeat, ..about(kind) })
             }
             CallError::Unreadable(answer) => {
                 let kind = match (&code, answer.status) {
@@ -445,6 +480,7 @@ impl Error {
         if let Some(own) = error.cause::<Self>() {
             return own.clone().with(|inner| inner.may_have_happened = may_have_happened);
         }
+        let called = error.cause::<Unanswered>().map(|unanswered| unanswered.called.clone());
         let kind = match (error.fault(), error.delivery()) {
             (TransportFault::Request, _) => ErrorKind::Bug,
             (TransportFault::TooLarge, _) => ErrorKind::Protocol,
@@ -453,7 +489,34 @@ impl Error {
             (_, Delivery::Unknown) => ErrorKind::OutcomeUnknown,
         };
         let what = error.to_string();
-        Self::caused(kind, what, error).with(|inner| inner.may_have_happened = may_have_happened)
+        let error = Self::caused(kind, what, error).with(|inner| inner.may_have_happened = may_have_happened);
+        match called {
+            Some(called) => error.called(called),
+            None => error,
+        }
+    }
+}
+
+/// The same absence of an answer, of this call.
+pub(crate) fn unanswered(error: TransportError, called: Called) -> TransportError {
+    let (fault, delivery) = (error.fault(), error.delivery());
+    TransportError::new(fault, delivery).with_source(Unanswered { called, error })
+}
+
+/// What stands behind the words for the fault: the id of the call, after the reason where there is one.
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(why) = self.error.source() {
+            write!(f, "{why}, ")?;
+        }
+        write!(f, "correlation id {}", self.called.correlation_id)
+    }
+}
+
+impl StdError for Unanswered {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        // The text of what lies behind the error is this one's already.
+        self.error.source()?.source()
     }
 }
 

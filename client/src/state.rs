@@ -137,6 +137,8 @@ pub enum Advice {
     Reconnect,
     /// Try again; a write is sent again under its key until its outcome is known.
     LeaveItRunning,
+    /// Try again: nothing is done by that which would not be done once.
+    TryAgain,
     /// Correct it.
     Correct,
     /// Send less at once.
@@ -174,6 +176,7 @@ impl Advice {
             Self::LeaveItRunning => {
                 "try again in a while: a change is sent again under its key, and never done twice"
             }
+            Self::TryAgain => "try again in a while",
             Self::Correct => "correct it before it is sent again",
             Self::SendLess => "send less at once",
             Self::SetClock => "let this computer set its clock from the network",

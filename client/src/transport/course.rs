@@ -17,7 +17,7 @@ use http::{
 
 use super::{Inner, Patience, Terms, progress::Progress};
 use crate::{
-    error::{Error, ErrorKind},
+    error::{Called, Error, ErrorKind, kind_of, unanswered},
     tokens::Grant,
     verdict::{self, Judged, Said, Verdict},
     whose::Whose,
@@ -177,50 +177,64 @@ impl Course {
             // Whatever keeps it from being sent again: an earlier request may have been carried out.
             _ if self.progress.maybe_done => {
                 let what = "an answer was lost, and the call cannot be sent again to ask for it";
-                Err(Error::caused(ErrorKind::OutcomeUnknown, what, refusal).into_transport(true))
+                let error = Error::caused(ErrorKind::OutcomeUnknown, what, refusal);
+                Err(error.called(self.called()).into_transport(true))
             }
             _ => Err(refusal),
         }
     }
 
+    /// Which call it is.
+    fn called(&self) -> Called {
+        Called { repeat: self.operation.repeat, correlation_id: self.correlation_id().into() }
+    }
+
     /// What the caller gets.
     pub(super) fn result(self) -> Result<Response<Bytes>, TransportError> {
-        let id = self.head.headers.get(CORRELATION_ID).cloned();
-        let id = || id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
+        let called = self.called();
         let (operation, maybe_done, effort) = (self.operation, self.progress.maybe_done, self.effort);
         let Some(Last { came, asked }) = self.last else {
             return Err(TransportError::new(TransportFault::Other, Delivery::NotSent));
+        };
+        let refused = |kind, code, answer: &Response<Bytes>| {
+            Error::refused(kind, code, answer.status(), &called.correlation_id).called(called.clone())
         };
         match came.answer {
             // The last request was not carried out; an earlier one may have been.
             Ok(answer) if maybe_done && !answer.status().is_success() && !came.said.is_of_this_write() => {
                 let what = "the exchange did not say what became of it";
-                let error = Error::refused(ErrorKind::OutcomeUnknown, came.said.code, answer.status(), id());
-                let error = error.saying(what).waiting(asked);
-                Err(error.into_transport(true))
+                let error = refused(ErrorKind::OutcomeUnknown, came.said.code, &answer).saying(what);
+                Err(error.waiting(asked).into_transport(true))
             }
             Ok(answer) if came.may_be_a_copy => {
                 let what =
                     "the exchange refused the proof; if a network doubled the message, it was carried out";
-                let error = Error::refused(ErrorKind::Proof, came.said.code, answer.status(), id());
-                Err(error.saying(what).into_transport(true))
+                Err(refused(ErrorKind::Proof, came.said.code, &answer).saying(what).into_transport(true))
             }
             // It was carried out, and what became of it cannot be read.
             Ok(answer) if came.judged.verdict == Verdict::Unknown && answer.status().is_success() => {
                 let what = "the exchange gave an answer that cannot be read";
-                let error = Error::refused(ErrorKind::OutcomeUnknown, None, answer.status(), id());
-                Err(error.saying(what).into_transport(true))
+                Err(refused(ErrorKind::OutcomeUnknown, None, &answer).saying(what).into_transport(true))
             }
             Ok(answer) if came.judged.verdict == Verdict::Garbled => {
                 let what = "what answered is not the exchange";
-                let error = Error::refused(ErrorKind::Protocol, None, answer.status(), id()).saying(what);
+                let error = refused(ErrorKind::Protocol, None, &answer).saying(what);
                 Err(error.into_transport(operation.repeat != Repeat::Safe))
+            }
+            // A failure that is told in no words of the exchange's says nothing of the call either.
+            Ok(answer)
+                if came.said.code.is_none()
+                    && answer.status().is_server_error()
+                    && kind_of(None, answer.status()) == ErrorKind::OutcomeUnknown =>
+            {
+                Err(refused(ErrorKind::OutcomeUnknown, None, &answer).waiting(asked).into_transport(true))
             }
             Ok(mut answer) => {
                 if let Some(asked) = asked {
                     say_seconds(answer.headers_mut(), asked);
                 }
                 answer.extensions_mut().insert(effort);
+                answer.extensions_mut().insert(called);
                 if let Some(signed) = self.signed {
                     answer.extensions_mut().insert(signed);
                 }
@@ -228,9 +242,12 @@ impl Course {
             }
             Err(error) if maybe_done && error.delivery() == Delivery::NotSent => {
                 let what = "an answer was lost, and the exchange cannot be reached to ask for it again";
-                Err(Error::caused(ErrorKind::OutcomeUnknown, what, error).into_transport(true))
+                let error = Error::caused(ErrorKind::OutcomeUnknown, what, error);
+                Err(error.called(called).into_transport(true))
             }
-            Err(error) => Err(error),
+            // Nobody at the exchange finds what never arrived there.
+            Err(error) if error.delivery() == Delivery::NotSent => Err(error),
+            Err(error) => Err(unanswered(error, called)),
         }
     }
 }

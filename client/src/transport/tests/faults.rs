@@ -9,6 +9,7 @@ use exchange_api::{
 use http::Request;
 
 use super::*;
+use crate::state::Advice;
 
 const KEY: &str = "key-12345678";
 
@@ -54,6 +55,37 @@ async fn a_lost_answer_is_asked_for_again() {
     rig.gateway.then(Reply::lost());
     assert_eq!(rig.check(LONG).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(rig.gateway.count(), 1);
+}
+
+/// GW-13, CLI-04: whoever got no answer can name the call to those who run the exchange, and is told of a key only where
+/// there is one.
+#[tokio::test(start_paused = true)]
+async fn a_call_without_an_answer_says_which_one_it_was() {
+    let once = Patience::new(1, seconds(60), crate::pace::Asked::ByMember);
+    let silent = [Reply::unheard(), Reply::lost(), Reply::stalled(), Reply::html(502)];
+    for reply in silent.into_iter().chain([Reply::problem(Code::InternalError)]) {
+        let rig = || {
+            let (rig, reply) = (Rig::new(), reply.clone());
+            rig.gateway.answer(move |_| reply.clone());
+            rig
+        };
+        let (read, write, check) = (rig(), rig(), rig());
+        for (rig, answer, advice) in [
+            (&read, read.read(once).await, Advice::TryAgain),
+            (&write, write.write(KEY, once).await, Advice::LeaveItRunning),
+            (&check, check.check(once).await, Advice::TryAgain),
+        ] {
+            let error = answer.unwrap_err();
+            assert_eq!((error.kind(), error.advice()), (ErrorKind::OutcomeUnknown, advice), "{error}");
+            let sent = rig.gateway.requests()[0].correlation_id().map(str::to_owned);
+            assert!(sent.is_some() && error.correlation_id() == sent.as_deref(), "{error}");
+            assert_eq!(error.to_string().matches(&sent.unwrap()).count(), 1, "{error}");
+        }
+    }
+    // What never arrived was given no name there.
+    let rig = Rig::new();
+    rig.gateway.answer(|_| Reply::refused());
+    assert_eq!(rig.read(once).await.unwrap_err().correlation_id(), None);
 }
 
 /// GW-12: the outcome of a write that cannot be learnt is unknown, whatever is answered in between.
