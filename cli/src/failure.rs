@@ -1,11 +1,11 @@
 //! Why a command came to nothing, and the exit code that says it.
 
-use std::{fmt, io, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, fmt, io, time::Duration};
 
-use exchange_client::{Advice, Error, ErrorKind};
+use exchange_client::{Advice, Error, ErrorKind, api::Json};
 use serde::Serialize;
 
-use crate::output::Output;
+use crate::output::{Output, Unfinished};
 
 /// How a command ended; what scripts decide by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,15 +52,100 @@ const KEEP_FILES: &str = "look at the files of --insecure-storage: they have to 
 pub(crate) enum Failure {
     /// The client's own error.
     Client(Error),
+    /// The same of one call, with what is known of that here.
+    Call(Box<Call>),
     /// Of this program.
-    Own { exit: Exit, what: String, next: &'static str },
+    Own { exit: Exit, what: String, next: Cow<'static, str>, key: Option<String> },
     /// Everything was said already; only the code is left.
     Said(Exit),
 }
 
+/// What came of a call that the client sends once for the command, and does not keep.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    error: Error,
+    next: Option<Cow<'static, str>>,
+    key: Option<String>,
+    /// What the member asked to see of the answer.
+    shown: Shown,
+}
+
+/// What is shown of an answer that is a refusal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) head: Option<Head>,
+    /// The body, as far as the contract describes it.
+    pub(crate) problem: Option<Json>,
+}
+
+/// Status and headers of an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    /// The status with its words.
+    pub(crate) line: String,
+    /// Those of one name in one line, as HTTP joins them (RFC 9110, 5.3).
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+impl Head {
+    /// As people read it.
+    pub(crate) fn lines(&self) -> String {
+        let lines = self.headers.iter().map(|(name, value)| format!("\n{name}: {value}"));
+        self.line.clone() + &lines.collect::<String>()
+    }
+}
+
+impl Shown {
+    fn tell(&self, output: &mut Output) {
+        if let Some(head) = &self.head {
+            output.note(head.lines());
+        }
+        if let Some(problem) = &self.problem {
+            output.note_json(problem);
+        }
+    }
+}
+
+impl Call {
+    pub(crate) const fn new(error: Error) -> Self {
+        let shown = Shown { head: None, problem: None };
+        Self { error, next: None, key: None, shown }
+    }
+
+    /// Where it may have been carried out under this key, it is to be repeated under it and no other (GW-12).
+    pub(crate) fn under(self, key: Option<&str>) -> Self {
+        match key.filter(|_| self.error.may_have_happened()) {
+            Some(key) => Self { next: Some(repeat_under(key).into()), key: Some(key.to_owned()), ..self },
+            None => self,
+        }
+    }
+
+    /// Where it may have been carried out, this is to be known before it is repeated.
+    pub(crate) fn or_beware(self, next: &'static str) -> Self {
+        if self.error.may_have_happened() { Self { next: Some(next.into()), ..self } } else { self }
+    }
+
+    /// With this of the answer.
+    pub(crate) fn showing(self, shown: Shown) -> Self {
+        Self { shown, ..self }
+    }
+}
+
+impl From<Call> for Failure {
+    fn from(call: Call) -> Self {
+        Self::Call(Box::new(call))
+    }
+}
+
+/// What to do about a call that may have been carried out under a key.
+pub(crate) fn repeat_under(key: &str) -> String {
+    format!("repeat it with --idempotency-key {key}: under one key it is never done twice")
+}
+
 impl Failure {
-    pub(crate) fn new(exit: Exit, what: impl Into<String>, next: &'static str) -> Self {
-        Self::Own { exit, what: what.into(), next }
+    pub(crate) fn new(exit: Exit, what: impl Into<String>, next: impl Into<Cow<'static, str>>) -> Self {
+        Self::Own { exit, what: what.into(), next: next.into(), key: None }
     }
 
     /// What was typed, or is configured, cannot be used.
@@ -84,9 +169,11 @@ impl Failure {
     }
 
     /// Ctrl-C, with what is to be known of that.
-    pub(crate) fn interrupted(unfinished: Option<String>) -> Self {
+    pub(crate) fn interrupted(unfinished: Option<Unfinished>) -> Self {
         match unfinished {
-            Some(what) => Self::new(Exit::Interrupted, what, "look with `outbox list`"),
+            Some(Unfinished { what, next, key }) => {
+                Self::Own { exit: Exit::Interrupted, what, next: next.into(), key }
+            }
             None => {
                 Self::new(Exit::Interrupted, "it was broken off", "begin anew, or go on with something else")
             }
@@ -110,33 +197,27 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Client(error) => exit_of(error),
+            Self::Call(call) => exit_of(&call.error),
             Self::Own { exit, .. } | Self::Said(exit) => *exit,
         }
     }
 
     /// What is told of it; nothing when everything was said already.
     pub(crate) fn envelope(&self) -> Option<Envelope> {
-        let (message, next, code, request, wait) = match self {
+        Some(match self {
             Self::Said(_) => return None,
-            Self::Own { what, next, .. } => (what.clone(), *next, None, None, None),
-            Self::Client(error) => {
-                let code = error.code().map(|code| code.as_str().to_owned());
-                let oauth = error.oauth_error().map(|error| error.as_str().to_owned());
-                let request = error.correlation_id().map(str::to_owned);
-                let next = match error.advice() {
-                    Advice::OpenSecretStore => OPEN_STORE,
-                    advice => advice.text(),
-                };
-                (error.message(), next, code.or(oauth), request, error.retry_after())
+            Self::Own { exit, what, next, key } => {
+                Envelope { idempotency_key: key.clone(), ..Envelope::new(*exit, what.clone(), next.clone()) }
             }
-        };
-        Some(Envelope {
-            code: code.unwrap_or_else(|| self.exit().name().to_owned()),
-            message,
-            next,
-            request_id: request,
-            retry_after_seconds: wait.map(whole_seconds),
-            exit: self.exit() as u8,
+            Self::Client(error) => Envelope::of(error),
+            Self::Call(call) => {
+                let Call { error, next, key, shown } = &**call;
+                let told = Envelope::of(error);
+                let (status, headers) = shown.head.clone().map(|head| (head.status, head.headers)).unzip();
+                let problem = shown.problem.clone();
+                let next = next.clone().unwrap_or(told.next);
+                Envelope { next, idempotency_key: key.clone(), headers, problem, status, ..told }
+            }
         })
     }
 
@@ -144,11 +225,14 @@ impl Failure {
     pub(crate) fn tell(&self, output: &mut Output) {
         let Some(told) = self.envelope() else { return };
         if output.is_json() {
-            output.complain_json(&serde_json::json!({ "error": told }));
+            output.complain_json(&Told { error: &told });
             return;
         }
         let Envelope { message, next, retry_after_seconds, .. } = told;
         output.complain(message);
+        if let Self::Call(call) = self {
+            call.shown.tell(output);
+        }
         match retry_after_seconds {
             Some(seconds) => output.note(format!("  -> {next} (at least {seconds} s)")),
             None => output.note(format!("  -> {next}")),
@@ -161,13 +245,60 @@ impl Failure {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Envelope {
     pub(crate) code: String,
+    pub(crate) exit: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) headers: Option<BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) idempotency_key: Option<String>,
     pub(crate) message: String,
-    pub(crate) next: &'static str,
+    pub(crate) next: Cow<'static, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retry_after_seconds: Option<u64>,
-    pub(crate) exit: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<u16>,
+}
+
+/// An error as it stands on the standard error. Written as it is: what a problem holds may be no number of this program's.
+#[derive(Serialize)]
+struct Told<'a> {
+    error: &'a Envelope,
+}
+
+impl Envelope {
+    fn new(exit: Exit, message: String, next: Cow<'static, str>) -> Self {
+        Self {
+            code: exit.name().to_owned(),
+            exit: exit as u8,
+            headers: None,
+            idempotency_key: None,
+            message,
+            next,
+            problem: None,
+            request_id: None,
+            retry_after_seconds: None,
+            status: None,
+        }
+    }
+
+    fn of(error: &Error) -> Self {
+        let code = error.code().map(|code| code.as_str().to_owned());
+        let oauth = error.oauth_error().map(|error| error.as_str().to_owned());
+        let next = match error.advice() {
+            Advice::OpenSecretStore => OPEN_STORE,
+            advice => advice.text(),
+        };
+        let told = Self::new(exit_of(error), error.message(), next.into());
+        Self {
+            code: code.or(oauth).unwrap_or(told.code),
+            request_id: error.correlation_id().map(str::to_owned),
+            retry_after_seconds: error.retry_after().map(whole_seconds),
+            ..told
+        }
+    }
 }
 
 /// Never less than was asked for (CLI-02).
@@ -256,7 +387,7 @@ mod tests {
             (ErrorKind::Storage, Advice::CheckDisk.text()),
         ] {
             let told = Failure::from(Error::new(kind, "one; two; three")).envelope().unwrap();
-            assert_eq!((&*told.message, told.next), ("one; two; three", next));
+            assert_eq!((&*told.message, &*told.next), ("one; two; three", next));
         }
     }
 
@@ -265,7 +396,7 @@ mod tests {
     fn advice_is_about_the_store_that_there_is() {
         let told = |kind| Failure::from(Error::new(kind, "x")).with_files().envelope().unwrap();
         let secrets = told(ErrorKind::Secrets);
-        assert_eq!((secrets.next, secrets.exit), (KEEP_FILES, Exit::Failed as u8));
+        assert_eq!((&*secrets.next, secrets.exit), (KEEP_FILES, Exit::Failed as u8));
         assert_eq!(told(ErrorKind::Storage).next, Advice::CheckDisk.text());
     }
 
@@ -276,7 +407,7 @@ mod tests {
         let told = |words: &[&str]| {
             let error = crate::args::Cli::try_parse_from(words).unwrap_err();
             let told = Failure::misuse(&error).envelope().unwrap();
-            assert_eq!((told.exit, &*told.code, told.next), (2, "usage", "see --help"));
+            assert_eq!((told.exit, &*told.code, &*told.next), (2, "usage", "see --help"));
             told.message
         };
         let missing = told(&["exchange", "stock", "set"]);

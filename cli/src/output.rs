@@ -57,7 +57,24 @@ pub(crate) struct Output {
     /// Nobody reads the standard output any more.
     closed: bool,
     /// What is to be known if the command is broken off now.
-    unfinished: Option<String>,
+    unfinished: Option<Unfinished>,
+}
+
+/// What is to be known of a command that is broken off.
+#[derive(Clone, Debug)]
+pub(crate) struct Unfinished {
+    pub(crate) what: String,
+    /// For programs.
+    pub(crate) next: &'static str,
+    /// Under which the call that was sent is to be repeated.
+    pub(crate) key: Option<String>,
+}
+
+/// Of changes that the outbox keeps.
+impl From<String> for Unfinished {
+    fn from(what: String) -> Self {
+        Self { what, next: "look with `outbox list`", key: None }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -159,24 +176,29 @@ impl Output {
     }
 
     /// What is to be known if the command is broken off from now on.
-    pub(crate) fn if_broken_off(&mut self, text: Option<String>) {
-        self.unfinished = text;
+    pub(crate) fn if_broken_off(&mut self, unfinished: Option<impl Into<Unfinished>>) {
+        self.unfinished = unfinished.map(Into::into);
+    }
+
+    /// Nothing is, from now on.
+    pub(crate) fn is_whole(&mut self) {
+        self.unfinished = None;
     }
 
     #[cfg(test)]
     pub(crate) fn unfinished(&self) -> Option<&str> {
-        self.unfinished.as_deref()
+        self.unfinished.as_ref().map(|unfinished| unfinished.what.as_str())
     }
 
     /// The same for whoever tells it in another way.
-    pub(crate) fn take_unfinished(&mut self) -> Option<String> {
+    pub(crate) fn take_unfinished(&mut self) -> Option<Unfinished> {
         self.unfinished.take()
     }
 
     /// It is broken off, by Ctrl-C or by what went wrong.
     pub(crate) fn broken_off(&mut self) {
-        if let Some(text) = self.unfinished.take() {
-            self.note(text);
+        if let Some(Unfinished { what, .. }) = self.unfinished.take() {
+            self.note(what);
         }
     }
 
@@ -185,6 +207,13 @@ impl Output {
         self.clear_status();
         // Whoever closed it does not want to know.
         let _ = writeln!(io::stderr(), "{}", clean_lines(&text.to_string()));
+    }
+
+    /// A document that belongs to a message.
+    pub(crate) fn note_json(&mut self, value: &impl Serialize) {
+        if let Ok(text) = serde_json::to_string_pretty(value) {
+            self.note(harmless(&text));
+        }
     }
 
     /// What belongs below the data of a command that is done.

@@ -98,7 +98,7 @@ fn command_of(operation: &'static Operation) -> Command {
     }
     let flag = |name, help| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     command
-        .arg(flag(INCLUDE, "Show status and headers first"))
+        .arg(flag(INCLUDE, "Show status and headers first, and of a refusal all that it says"))
         .arg(flag(SHOW_SECRETS, "Show links and ids that are secrets instead of [secret]"))
 }
 

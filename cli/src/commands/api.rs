@@ -7,18 +7,18 @@ use serde::Serialize;
 use super::input;
 use crate::{
     args::raw::{Body, RawCall, is_made},
-    failure::{Exit, Failure},
-    output::{Look, Output, clean_lines},
+    failure::{Call as Called, Exit, Failure, Head, Shown, repeat_under},
+    output::{Look, Output, Unfinished, clean_lines},
 };
 use exchange_client::{
     Exchange,
     api::{
-        Json,
+        Contract as _, Json,
         client::{Answer, Bytes, Call, Error as CallError},
         operations::OPERATIONS,
         runtime::{
             client::{Core, Request, Response},
-            operation::Operation,
+            operation::{Operation, Repeat},
             parameters::{Scalar, Shape},
         },
         types::Problem,
@@ -63,14 +63,19 @@ pub(super) async fn run(call: RawCall, exchange: &Exchange, output: &mut Output)
         };
         request = request.argument(*at, value);
     }
-    let made = parameters.iter().enumerate().find(|(at, parameter)| {
-        is_made(parameter) && parameter.required && !call.arguments.iter().any(|(given, _)| given == at)
-    });
-    if let Some((at, _)) = made {
-        let key = exchange_client::idempotency_key(exchange.environment())?;
-        output.note(format!("idempotency key: {key}"));
-        request = request.argument(at, key);
-    }
+    let key = match parameters.iter().position(|parameter| is_made(parameter) && parameter.required) {
+        None => None,
+        Some(at) => Some(match call.arguments.iter().find(|(given, _)| *given == at) {
+            Some((_, typed)) => typed.clone(),
+            None => {
+                let key = exchange_client::idempotency_key(exchange.environment())?;
+                output.note(format!("idempotency key: {key}"));
+                request = request.argument(at, key.as_str());
+                key
+            }
+        }),
+    };
+    let key = key.as_deref().filter(|_| call.operation.repeat == Repeat::Keyed);
     if let Some(body) = &call.body {
         let bytes = match body {
             Body::Text(text) => text.clone().into_bytes(),
@@ -80,36 +85,55 @@ pub(super) async fn run(call: RawCall, exchange: &Exchange, output: &mut Output)
             Json::parse(&bytes).map_err(|error| Failure::usage(format!("the body is no JSON: {error}")))?;
         request = request.json_value("application/json", &json);
     }
-    let answer =
-        core.send::<Raw>(request.accept("application/json")).await.map_err(exchange_client::Error::from)?;
-    let head = call.include.then(|| Head::of(&answer));
+    output.if_broken_off(key.map(sent_under));
+    let answer = core.send::<Raw>(request.accept("application/json")).await;
+    output.is_whole();
+    let answer = answer.map_err(|error| refused(error, &call, key))?;
+    let head =
+        call.include.then(|| head_of(answer.status.as_u16(), answer.status.to_string(), &answer.headers));
     show(head, &answer.body, call.show_secrets, output);
     Ok(Exit::Done)
 }
 
-/// Status and headers of an answer.
-struct Head {
-    status: u16,
-    /// The status with its words.
-    line: String,
-    /// Those of one name in one line, as HTTP joins them (RFC 9110, 5.3).
-    headers: BTreeMap<String, String>,
+/// What is to be known of a call that is broken off: nothing here keeps it.
+fn sent_under(key: &str) -> Unfinished {
+    Unfinished {
+        what: format!("it may have been carried out: {}", repeat_under(key)),
+        next: "repeat it with --idempotency-key and its key",
+        key: Some(key.to_owned()),
+    }
 }
 
-impl Head {
-    fn of(answer: &Answer<Bytes>) -> Self {
-        let mut headers = BTreeMap::<String, String>::new();
-        for (name, value) in &answer.headers {
-            // A nonce is no secret, but nobody's to repeat.
-            if name == "dpop-nonce" {
-                continue;
-            }
-            let value = value.to_str().unwrap_or("?");
-            let all = headers.entry(name.to_string()).or_default();
-            *all = if all.is_empty() { value.to_owned() } else { format!("{all}, {value}") };
-        }
-        Self { status: answer.status.as_u16(), line: answer.status.to_string(), headers }
+/// Why there is nothing to show, with what was asked for of a refusal: its head, and all that it says.
+fn refused(error: CallError<Problem>, call: &RawCall, key: Option<&str>) -> Failure {
+    let head = error.status().zip(error.headers()).filter(|_| call.include);
+    let head = head.map(|(status, headers)| head_of(status.as_u16(), status.to_string(), headers));
+    let error = exchange_client::Error::from(error);
+    let problem = error.problem().filter(|_| call.include || call.show_secrets);
+    let mut problem = problem.and_then(|problem| problem.to_json().ok());
+    if let (Some(problem), false) = (&mut problem, call.show_secrets) {
+        hide(problem);
     }
+    Called::new(error).under(key).showing(Shown { head, problem }).into()
+}
+
+fn head_of<'h>(
+    status: u16,
+    line: String,
+    all: impl IntoIterator<Item = (&'h (impl AsRef<str> + 'h), &'h (impl AsRef<[u8]> + 'h))>,
+) -> Head {
+    let mut headers = BTreeMap::<String, String>::new();
+    for (name, value) in all {
+        let name: &str = name.as_ref();
+        // A nonce is no secret, but nobody's to repeat.
+        if name == "dpop-nonce" {
+            continue;
+        }
+        let value = std::str::from_utf8(value.as_ref()).unwrap_or("?");
+        let joined = headers.entry(name.to_owned()).or_default();
+        *joined = if joined.is_empty() { value.to_owned() } else { format!("{joined}, {value}") };
+    }
+    Head { status, line, headers }
 }
 
 /// The whole answer for programs.
@@ -140,9 +164,8 @@ fn show(head: Option<Head>, body: &Bytes, show_secrets: bool, output: &mut Outpu
         }
         return;
     }
-    if let Some(Head { line, headers, .. }) = head {
-        let lines: Vec<_> = headers.iter().map(|(name, value)| format!("\n{name}: {value}")).collect();
-        let head = output.paint(Look::Faint, &clean_lines(&(line + &lines.concat())));
+    if let Some(head) = head {
+        let head = output.paint(Look::Faint, &clean_lines(&head.lines()));
         output.line(head);
     }
     match json {
@@ -165,7 +188,108 @@ fn hide(json: &mut Json) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use exchange_client::{
+        Advice, Settings,
+        api::operations::OperationId,
+        testkit::{Reply, ScriptedServer, VirtualEnvironment, signed_in},
+    };
+
     use super::*;
+    use crate::output::{Color, Form};
+
+    /// Somebody who is signed in at a gateway that answers so.
+    fn exchange(reply: Reply) -> (Exchange, ScriptedServer) {
+        let machine = VirtualEnvironment::new(1);
+        let gateway = ScriptedServer::gateway(&machine);
+        gateway.answer(move |_| reply.clone());
+        let below = gateway.clone();
+        (signed_in(gateway.origin(), below, &machine.environment(), Settings::default()), gateway)
+    }
+
+    fn call(operation: OperationId) -> RawCall {
+        let operation = operation.operation();
+        let body =
+            operation.body.map(|_| Body::Text(r#"{"ops": [{"op": "add", "ref": {"bt": "b"}}]}"#.into()));
+        RawCall { operation, arguments: Vec::new(), body, show_secrets: false, include: false }
+    }
+
+    /// GW-12: nothing here keeps a call: whoever lost its answer, or broke it off, is told the key to repeat it under,
+    /// and by that it is done once.
+    #[tokio::test(start_paused = true)]
+    async fn a_call_whose_answer_is_lost_is_repeated_under_its_key() {
+        let (lossy, gateway) = exchange(Reply::json(200, "{}").and_is_lost());
+        let mut output = Output::new(Form::Json, Color::Never);
+        let lost = run(call(OperationId::BlueprintsWrite), &lossy, &mut output).await.unwrap_err();
+        let told = lost.envelope().unwrap();
+        let key = gateway.requests()[0].idempotency_key().unwrap().to_owned();
+        assert_eq!((told.exit, told.idempotency_key.as_deref()), (1, Some(key.as_str())));
+        assert!(told.next.contains(&format!("--idempotency-key {key}")), "{}", told.next);
+        assert_eq!(told.request_id.as_deref(), gateway.requests()[0].correlation_id());
+        assert!(output.unfinished().is_none());
+        let again = |operation: OperationId| {
+            let at = operation.operation().parameters.iter().position(is_made).unwrap();
+            RawCall { arguments: vec![(at, key.clone())], ..call(operation) }
+        };
+        // What it was answered, and nothing done twice.
+        assert_eq!(run(again(OperationId::BlueprintsWrite), &lossy, &mut output).await.unwrap(), Exit::Done);
+        assert_eq!(gateway.carried_out(), [key.as_str()]);
+        // A refusal that says that nothing was done asks for no key.
+        let (refusing, _) = exchange(Reply::problem("VERSION_CONFLICT".parse().unwrap()));
+        let refused = run(again(OperationId::BlueprintsWrite), &refusing, &mut output).await.unwrap_err();
+        let told = refused.envelope().unwrap();
+        assert_eq!((told.idempotency_key, &*told.next), (None, Advice::Synchronise.text()));
+
+        let (slow, _) = exchange(Reply::json(200, "{}").and_stalls());
+        let call_and_leave = async |call: RawCall, output: &mut Output| {
+            let left = tokio::time::timeout(Duration::from_secs(1), run(call, &slow, output)).await;
+            assert!(left.is_err(), "it was to wait");
+            output.take_unfinished()
+        };
+        let told =
+            Failure::interrupted(call_and_leave(again(OperationId::BlueprintsWrite), &mut output).await);
+        let told = told.envelope().unwrap();
+        assert_eq!((told.exit, told.idempotency_key.as_deref()), (130, Some(key.as_str())));
+        assert!(told.message.contains(&key), "{}", told.message);
+        assert!(call_and_leave(call(OperationId::StockRead), &mut output).await.is_none());
+    }
+
+    /// CLI-04: a read has no key, and is told of none.
+    #[tokio::test(start_paused = true)]
+    async fn a_read_is_told_of_no_key() {
+        for reply in [Reply::lost(), Reply::html(502), Reply::problem("INTERNAL_ERROR".parse().unwrap())] {
+            let (exchange, _) = exchange(reply);
+            let mut output = Output::new(Form::Json, Color::Never);
+            let lost = run(call(OperationId::StockRead), &exchange, &mut output).await.unwrap_err();
+            let told = lost.envelope().unwrap();
+            assert_eq!((told.idempotency_key, &*told.next), (None, Advice::TryAgain.text()));
+        }
+    }
+
+    /// ERR-22, WRT-11: a refusal is shown as it came to whoever asks for that, its secrets to whoever asks for those.
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_is_shown_as_it_came() {
+        let problem = r#"{"type":"about:blank","title":"Held","status":409,"detail":"d","instance":"/","code":"MASS_CHANGE_CONFIRMATION_REQUIRED","correlationId":"c-1","errors":[{"pointer":"/ops/0","keyword":"a"},{"pointer":"/ops/1","keyword":"b"}],"confirmationUrl":"https://web.example/hush","more":1e999}"#;
+        let (exchange, _) =
+            exchange(Reply::new(409, "application/problem+json", problem).header("x-of-the-test", "1"));
+        for (include, show_secrets) in [(false, false), (true, false), (false, true), (true, true)] {
+            let mut output = Output::new(Form::Json, Color::Never);
+            let call = RawCall { include, show_secrets, ..call(OperationId::BlueprintsWrite) };
+            let told = run(call, &exchange, &mut output).await.unwrap_err().envelope().unwrap();
+            assert_eq!(told.status, include.then_some(409));
+            let header = told.headers.as_ref().and_then(|headers| headers.get("x-of-the-test"));
+            assert_eq!(header.map(String::as_str), include.then_some("1"));
+            let shown = told.problem.as_ref().map(Json::to_string);
+            assert_eq!(shown.is_some(), include || show_secrets);
+            let shown = shown.unwrap_or_default();
+            assert_eq!(shown.contains("https://web.example/hush"), show_secrets, "{shown}");
+            assert!(shown.is_empty() || shown.contains("/ops/1") && shown.contains("1e999"), "{shown}");
+            // Whatever it holds can be written.
+            let text = serde_json::to_string(&told).unwrap();
+            assert_eq!((told.exit, text.contains("hush")), (7, show_secrets));
+        }
+    }
 
     /// WRT-11, DRF-13: secrets stay hidden wherever they stand.
     #[test]
@@ -179,7 +303,6 @@ mod tests {
     /// What others wrote moves no cursor, in no form of output.
     #[test]
     fn names_of_others_move_no_cursor() {
-        use crate::output::{Color, Form};
         let shown = |form, body: &str| {
             let mut output = Output::new(form, Color::Never);
             let body = Bytes::from(body.as_bytes().to_vec());
@@ -195,7 +318,6 @@ mod tests {
     /// For programs an answer is JSON whatever it is, with its head as without.
     #[test]
     fn answers_for_programs_are_json() {
-        use crate::output::{Color, Form};
         let shown = |head, body: &str| {
             let mut output = Output::new(Form::Json, Color::Never);
             show(head, &Bytes::from(body.as_bytes().to_vec()), false, &mut output);

@@ -107,7 +107,7 @@ pub(super) async fn send<O: Op>(app: &App, typed: Typed, output: &mut Output) ->
         Err(failure) => return Err(failure),
     };
     if typed.sending.dry_run {
-        output.if_broken_off(None);
+        output.is_whole();
         let sets = outbox.preview(changes).await?.iter().map(told::Set::of).collect();
         return told::preview(O::LANE, sets, output);
     }
@@ -227,7 +227,7 @@ pub(super) async fn settle(
     drop(turn);
     let told = told::tell(telling, outbox, output).await;
     let (exit, mut pulls) = told.inspect_err(|_| output.broken_off())?;
-    output.if_broken_off(None);
+    output.is_whole();
     pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::pulls));
     app.pull(&pulls, output).await;
     Ok(exit)
