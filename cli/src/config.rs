@@ -139,15 +139,20 @@ fn base(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use exchange_client::{Entry, Owner};
+
     use super::*;
 
-    /// Another issuer, gateway, client or profile is another folder, however alike they look.
+    /// Another issuer, gateway, client or profile is another folder and another name for each secret, however alike they
+    /// look.
     #[cfg(unix)]
     #[test]
     fn connections_to_different_places_share_nothing() {
         let folders = |issuer: &str, gateway: &str, client: &str, profile: &str| {
             let place = Place::new(issuer, gateway).unwrap();
-            Folders::of(&place, client, profile).unwrap().state
+            let identity = Identity::new(client, "desk", "1.0.0", "https://desk.example").unwrap();
+            let secret = Owner::new(&place, &identity, profile).name_of(Entry::RefreshToken);
+            (Folders::of(&place, client, profile).unwrap().state, secret)
         };
         let one = folders("https://id.test/a-b", "https://gate.test", "desk", "default");
         assert_eq!(one, folders("https://id.test/a-b", "https://gate.test", "desk", "default"));
@@ -158,9 +163,9 @@ mod tests {
             folders("https://id.test/a-b", "https://gate.test", "desk-2", "default"),
             folders("https://id.test/a-b", "https://gate.test", "desk", "Default"),
         ] {
-            assert_ne!(one, other);
+            assert!(one.0 != other.0 && one.1 != other.1, "{one:?} {other:?}");
             // None lies within another.
-            assert!(!one.starts_with(&other) && !other.starts_with(&one));
+            assert!(!one.0.starts_with(&other.0) && !other.0.starts_with(&one.0));
         }
     }
 }

@@ -130,11 +130,13 @@ impl fmt::Display for Entry {
     }
 }
 
-/// Whose secrets they are: those of a client, at an issuer, under a profile.
+/// Whose secrets they are: those of a client, at an issuer, for a gateway, under a profile. Of two gateways of one issuer
+/// each has a key and tokens of its own: a token for one is nothing that the other is to see.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
     client: Box<str>,
     issuer: Box<str>,
+    gateway: Box<str>,
     profile: Box<str>,
 }
 
@@ -142,7 +144,9 @@ impl Owner {
     /// `profile` tells the members of one machine's account apart, and several connections of one member.
     #[must_use]
     pub fn new(place: &Place, identity: &Identity, profile: &str) -> Self {
-        Self { client: identity.client_id().into(), issuer: place.issuer().into(), profile: profile.into() }
+        let [client, issuer, gateway, profile] =
+            [identity.client_id(), place.issuer(), place.gateway(), profile].map(Into::into);
+        Self { client, issuer, gateway, profile }
     }
 
     /// The client's id.
@@ -157,16 +161,22 @@ impl Owner {
         &self.issuer
     }
 
+    /// The gateway's origin.
+    #[must_use]
+    pub fn gateway(&self) -> &str {
+        &self.gateway
+    }
+
     /// The profile.
     #[must_use]
     pub fn profile(&self) -> &str {
         &self.profile
     }
 
-    /// `{client}/{issuer}/{profile}/{entry}`: what an entry is called where one name is all there is.
+    /// `{client}/{issuer}/{gateway}/{profile}/{entry}`: what an entry is called where one name is all there is.
     #[must_use]
     pub fn name_of(&self, entry: Entry) -> String {
-        format!("{}/{}/{}/{entry}", self.client, self.issuer, self.profile)
+        format!("{}/{}/{}/{}/{entry}", self.client, self.issuer, self.gateway, self.profile)
     }
 }
 
@@ -520,7 +530,7 @@ pub(crate) mod tests {
     fn names_tell_owner_and_entry() {
         assert_eq!(
             owner("default").name_of(Entry::DpopKey),
-            "desk/https://id.example/realms/x/default/dpop-key"
+            "desk/https://id.example/realms/x/https://api.example/default/dpop-key"
         );
         assert_eq!(Entry::ALL.map(Entry::as_str), ["dpop-key", "refresh-token", "access-token"]);
     }

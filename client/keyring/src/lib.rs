@@ -64,7 +64,7 @@ impl PlatformStore {
         let thread = Arc::clone(&self.0);
         // The client's id is the name under which a member finds the entries in a keyring's own program.
         let client = owner.client().to_owned();
-        let name = format!("{}/{}/{entry}", owner.issuer(), owner.profile());
+        let name = format!("{}/{}/{}/{entry}", owner.issuer(), owner.gateway(), owner.profile());
         Box::pin(async move {
             let with_store = move |store: &Store| {
                 let entry = store.build(&client, &name, platform::modifiers().as_ref())?;

@@ -35,7 +35,8 @@ fn secret(bytes: &[u8]) -> SecretBytes {
 
 /// The next call about the refresh token of the default profile fails so.
 fn fail_once(mock: &mock::Store, error: Error) {
-    let entry = mock.build("desk", "https://id.example/default/refresh-token", None).unwrap();
+    let entry =
+        mock.build("desk", "https://id.example/https://api.example/default/refresh-token", None).unwrap();
     entry.as_any().downcast_ref::<mock::Cred>().unwrap().set_error(error);
 }
 
@@ -57,6 +58,8 @@ fn counted() -> (PlatformStore, Arc<mock::Store>, Arc<AtomicUsize>) {
 async fn it_keeps_what_it_is_given() {
     let (store, _, connections) = counted();
     let (mine, other) = (owner("default"), owner("second"));
+    let elsewhere = Place::new("https://id.example", "https://api-2.example").unwrap();
+    let elsewhere = Owner::new(&elsewhere, &identity(), "default");
     for entry in Entry::ALL {
         assert_eq!(store.read(&mine, entry).await, Ok(None));
         assert_eq!(store.delete(&mine, entry).await, Ok(()));
@@ -64,6 +67,7 @@ async fn it_keeps_what_it_is_given() {
         store.write(&mine, entry, &secret(b"\xff")).await.unwrap();
         assert_eq!(store.read(&mine, entry).await, Ok(Some(secret(b"\xff"))));
         assert_eq!(store.read(&other, entry).await, Ok(None));
+        assert_eq!(store.read(&elsewhere, entry).await, Ok(None), "of another gateway");
     }
     store.delete(&mine, Entry::RefreshToken).await.unwrap();
     // A clone shares the connection.
@@ -76,7 +80,7 @@ async fn it_keeps_what_it_is_given() {
 #[tokio::test]
 async fn what_others_wrote_is_refused() {
     let (store, mock, _) = counted();
-    let entry = mock.build("desk", "https://id.example/default/dpop-key", None).unwrap();
+    let entry = mock.build("desk", "https://id.example/https://api.example/default/dpop-key", None).unwrap();
     entry.set_secret(b"hex:hush").unwrap();
     let refusal = store.read(&owner("default"), Entry::DpopKey).await.unwrap_err();
     assert_eq!(refusal.to_string(), "failed: an entry was changed by another program");

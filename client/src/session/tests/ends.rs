@@ -218,6 +218,28 @@ async fn what_goes_with_the_connection_does_not_hold_it() {
     assert_eq!(Arc::strong_count(&store), 1, "so is the store");
 }
 
+/// IDP-18, DPP-20: two gateways of one issuer are two connections: neither signs with what is the other's, ends what is
+/// the other's, or spends its refresh token.
+#[tokio::test(start_paused = true)]
+async fn gateways_of_one_issuer_share_no_secrets() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    let place = Place::new(ISSUER, "https://api-2.example").unwrap();
+    let elsewhere = Session::builder(&place, session.identity())
+        .environment(machine.time.environment())
+        .credentials(machine.store.clone())
+        .state_folder(machine.folder.path().join("elsewhere"))
+        .transport(machine.fake.clone());
+    let elsewhere = elsewhere.open().await.unwrap();
+    assert_eq!(elsewhere.state(), SessionState::SignedOut);
+    machine.sign_in(&elsewhere).await;
+    let (own, other) = (session.current().await.unwrap(), elsewhere.current().await.unwrap());
+    assert_ne!((name(&own), &own.jkt), (name(&other), &other.jkt));
+    assert!(elsewhere.disconnect().await.is_gone());
+    assert_eq!(machine.all_kept().await, [true, true, true]);
+    assert_eq!((session.state(), token(&session).await), (SessionState::Active, name(&own)));
+}
+
 /// IDP-24: local deletion follows whatever the revocation answers.
 #[tokio::test(start_paused = true)]
 async fn a_disconnection_does_not_wait_for_the_provider() {
