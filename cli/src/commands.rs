@@ -23,8 +23,8 @@ use std::{
 };
 
 use exchange_client::{
-    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Exchange, InsecureFile, Noted,
-    Patience, Replica, Session, SessionBuilder, Settings, UnixTime,
+    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Error, ErrorKind, Exchange,
+    InsecureFile, Noted, Patience, Replica, Session, SessionBuilder, Settings, UnixTime,
     api::{
         operations::OperationId,
         runtime::{moment, operation::Operation},
@@ -171,7 +171,12 @@ impl App {
             Command::Sync(args) => sync::run(self, &args, output).await,
             Command::Outbox(command) => outbox::run(self, command, output).await,
             Command::Draft(command) => draft::run(self, command, output).await,
-            Command::Api(args) => api::run(args.call, &self.exchange().await?, output).await,
+            Command::Api(args) => {
+                if args.call.operation.anonymous {
+                    self.without_secrets().await?;
+                }
+                api::run(args.call, &self.exchange().await?, output).await
+            }
             // Carried out before there was an exchange.
             Command::Envelope(command) => envelope::run(command, output).await,
             Command::Completions(args) => Ok(completions::run(&args, output)),
@@ -198,6 +203,26 @@ impl App {
     /// The session with the secrets where they are kept: in files only because the member said so at login.
     async fn session(&self) -> Result<&Session, Failure> {
         self.session.get_or_try_init(|| self.open_session()).await
+    }
+
+    /// The same where the secret store cannot be used: with why, and of what was noted alone.
+    async fn session_or_notes(&self) -> Result<(&Session, Option<Error>), Failure> {
+        match self.session().await {
+            Ok(session) => Ok((session, None)),
+            Err(Failure::Client(error)) if error.kind() == ErrorKind::Secrets => {
+                Ok((self.without_secrets().await?, Some(error)))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// A session for which no secret store is asked: what was noted, and what the exchange asked to wait.
+    async fn without_secrets(&self) -> Result<&Session, Failure> {
+        let opened = async {
+            let builder = self.builder().credentials(self.store()?);
+            Ok::<_, Failure>(builder.unopened().await?)
+        };
+        self.session.get_or_try_init(|| opened).await
     }
 
     fn insecure_folder(&self) -> std::path::PathBuf {

@@ -130,6 +130,25 @@ impl SessionBuilder {
     /// When the secret store or the folder cannot be used ([`ErrorKind::Secrets`], [`ErrorKind::Storage`]). No
     /// other store takes its place. Nothing is sent.
     pub async fn open(self) -> Result<Session, Error> {
+        let session = self.built()?;
+        session.0.open().await?;
+        Ok(session)
+    }
+
+    /// A session that asks the secret store nothing before it has to: it has what was noted of the connection, and nobody
+    /// is signed in to it before [`resume`](Session::resume). For when the store cannot be used: what is noted can be shown,
+    /// and [`disconnect`](Session::disconnect) deletes all that is kept elsewhere, and says of tokens and key that they
+    /// may be there still.
+    ///
+    /// # Errors
+    /// When the folder cannot be used ([`ErrorKind::Storage`]), or no store was chosen. Nothing is sent.
+    pub async fn unopened(self) -> Result<Session, Error> {
+        let session = self.built()?;
+        session.0.read_notes().await?;
+        Ok(session)
+    }
+
+    fn built(self) -> Result<Session, Error> {
         let Self { place, identity, profile, environment, store, keys, folder, transport } = self;
         let store = store.ok_or_else(|| Error::new(ErrorKind::Secrets, "no secret store was chosen"))?;
         let transport = match transport {
@@ -142,7 +161,6 @@ impl SessionBuilder {
         let inside = Inside::new(place, identity, environment, vault, keys, provider, folder);
         let inside = Arc::new(inside);
         inside.share_waits();
-        inside.open().await?;
         Ok(Session(inside))
     }
 }

@@ -73,8 +73,8 @@ async fn choose_files(app: &App, platform: impl CredentialStore + 'static) -> Re
                 "you signed in before, and nobody can tell whether you still are: {}",
                 error.message()
             );
-            let next =
-                "unlock the secret store and `exchange logout` first, or sign in under another --profile";
+            let next = "unlock the secret store, or `exchange logout` first, which says what stays in it, or sign in under \
+                        another --profile";
             return Err(Failure::new(Exit::Conflict, what, next));
         }
         Ok(_) | Err(_) => {}
@@ -332,12 +332,48 @@ impl fmt::Display for Waiting {
     }
 }
 
-/// What is known here, without asking. Nobody signed in is exit code 4, with everything else said all the same.
+/// How this installation stands, for people and for programs.
+struct Stand {
+    look: Look,
+    state: String,
+    next: String,
+    called: (&'static str, Option<&'static str>),
+    exit: Exit,
+}
+
+impl Stand {
+    fn of(state: SessionState) -> Self {
+        let (look, text, next) = stated(state);
+        let exit = if state == SessionState::Active { Exit::Done } else { Exit::SignIn };
+        Self { look, state: text.to_owned(), next: next.to_owned(), called: called(state), exit }
+    }
+
+    /// Nobody can tell whether somebody is signed in: the secret store does not say.
+    fn unknown(failure: &Failure) -> Self {
+        let (state, next) =
+            failure.envelope().map_or_else(Default::default, |told| (told.message, told.next.into_owned()));
+        Self { look: Look::Bad, state, next, called: ("unknown", Some("secret-store")), exit: failure.exit() }
+    }
+}
+
+/// What is known here, without asking. Nobody signed in is exit code 4, and a secret store that cannot be used is 1, with
+/// everything else said all the same.
 pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failure> {
-    let session = app.session().await?;
+    let (session, trouble) = app.session_or_notes().await?;
+    let stand = match trouble {
+        None => Stand::of(session.state()),
+        Some(error) => {
+            let noted = app.noted().await?;
+            if !noted.was_connected && noted.installation_id.is_none() {
+                // There is nothing else to say.
+                return Err(error.into());
+            }
+            let failure = Failure::from(error);
+            Stand::unknown(&if app.is_insecure() { failure.with_files() } else { failure })
+        }
+    };
+    let Stand { look, state, next, called: (token, why), exit } = stand;
     let copies = app.copies().await?;
-    let (look, state, next) = stated(session.state());
-    let exit = if session.state() == SessionState::Active { Exit::Done } else { Exit::SignIn };
     let read = |area: Area| -> Result<_, Failure> { Ok((area, copies.standing(area)?, copies.count(area)?)) };
     let areas = Area::ALL.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let changes = Waiting::of(app, output).await?;
@@ -350,7 +386,6 @@ pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failu
             (area.name().to_owned(), json!({ "asOf": as_of, "entries": count, "ofAnother": others }))
         });
         let areas: serde_json::Map<_, _> = areas.collect();
-        let (token, why) = called(session.state());
         output.json(&json!({
             "state": token, "why": why, "message": state, "next": next, "issuer": app.config.place.issuer(), "gateway": app.config.place.gateway(),
             "profile": app.config.profile, "secretStore": session.secret_store(),
@@ -417,7 +452,8 @@ impl LocalData for Names {
 
 /// IDP-24, CLI-06: revokes, deletes, and says what became of each step, whatever became of the one before.
 pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Result<Exit, Failure> {
-    let session = app.session().await?;
+    // Where the secret store is gone, all else goes nevertheless: whoever signs in next may choose another one.
+    let (session, _) = app.session_or_notes().await?;
     // Whosever they are: of an installation that is gone nobody else asks.
     let outbox = app.outbox_store();
     let waiting = match &outbox {

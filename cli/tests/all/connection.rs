@@ -233,6 +233,53 @@ async fn secrets_are_kept_where_the_member_said() {
     nothing_is_kept(&desk).await;
 }
 
+/// IDP-18, IDP-24, CLI-06: a member whose secret store is gone is told what is still known, gets rid of it by a logout, and
+/// can choose another place for the next connection.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_member_whose_secret_store_is_gone_gets_out() {
+    let desk = Desk::synced().await;
+    // The platform's store, which is not there, is asked from now on.
+    std::fs::remove_dir_all(desk.state().join("credentials")).unwrap();
+    let status = desk.json(&["status"]).await;
+    let known = status.json();
+    assert_eq!((status.code, &known["state"], &known["why"]), (1, &"unknown".into(), &"secret-store".into()));
+    assert!(known["message"].as_str().unwrap().starts_with("the secret store (Secret Service) "), "{known}");
+    assert!(known["next"].as_str().unwrap().contains("--insecure-storage"), "{known}");
+    assert_eq!(known["areas"]["stock"]["entries"], 6);
+    assert!(known["installationId"].is_string() && known["scopes"].as_array().unwrap().len() > 2, "{known}");
+    // Nobody can tell whether somebody is signed in there.
+    let refused = desk.run(&["login", "--insecure-storage"]).await;
+    assert_eq!(refused.code, 7, "{}", refused.shown());
+    let gone = desk.json(&["logout", "--yes"]).await;
+    assert_eq!(gone.code, 1, "{}", gone.shown());
+    let steps = gone.json()["steps"].clone();
+    let done: Vec<_> = steps.as_array().unwrap().iter().map(|step| step["done"].as_bool().unwrap()).collect();
+    assert_eq!(done, [false, false, false, true, true, true, true], "{steps}");
+    assert!(steps[1]["result"].as_str().unwrap().starts_with("no: the secret store "), "{steps}");
+    let list = desk.run(&["stock", "list"]).await;
+    assert!(list.code == 1 && list.err.contains("read yet"), "{}", list.shown());
+    desk.login(&[]).await;
+    assert_eq!(desk.json(&["status"]).await.json()["state"], "active");
+}
+
+/// IDP-18: what anybody may read is read where there is no secret store, too.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_contract_needs_no_secret_store() {
+    let desk = Desk::signed_out().await;
+    let openapi = desk.json(&["api", "contract_openapi"]).await;
+    assert_eq!((openapi.code, openapi.err.as_str()), (0, ""), "{}", openapi.shown());
+    assert!(openapi.json()["openapi"].is_string());
+    let refused = desk.json(&["api", "stock_read"]).await;
+    assert!(
+        refused.error()["message"].as_str().unwrap().starts_with("the secret store "),
+        "{}",
+        refused.shown()
+    );
+    nothing_is_kept(&desk).await;
+}
+
 /// IDP-18: secrets that others can read are none, and what is advised is about files.
 #[cfg(unix)]
 #[tokio::test]
@@ -246,10 +293,12 @@ async fn advice_about_files_is_about_files() {
     for entry in std::fs::read_dir(&folder).unwrap() {
         set(&entry.unwrap().path(), 0o644);
     }
-    let refused = desk.json(&["status"]).await.error();
-    assert!(refused["message"].as_str().unwrap().contains("others can read its file"), "{refused}");
-    let next = refused["next"].as_str().unwrap();
-    assert!(next.contains("chmod 600") && !next.contains("unlock"), "{next}");
+    let refused = desk.json(&["whoami"]).await.error();
+    for told in [refused, desk.json(&["status"]).await.json()] {
+        assert!(told["message"].as_str().unwrap().contains("others can read its file"), "{told}");
+        let next = told["next"].as_str().unwrap();
+        assert!(next.contains("chmod 600") && !next.contains("unlock"), "{next}");
+    }
     set(&folder, 0o755);
     let refused = desk.json(&["status"]).await.error();
     assert!(refused["next"].as_str().unwrap().contains("chmod 700"), "{refused}");

@@ -226,11 +226,7 @@ impl Inside {
     /// Takes the state from what is kept.
     pub(super) async fn open(&self) -> Result<(), Error> {
         let alone = self.alone().await?;
-        if let Some(folder) = &self.folder {
-            let notes = folder.notes().await?;
-            self.held().notes = notes;
-            self.restore_waits().await?;
-        }
+        self.read_notes().await?;
         let refresh = self.stored_refresh().await?;
         let ended = self.held().notes.ended.clone();
         let Some(refresh) = refresh else {
@@ -261,6 +257,14 @@ impl Inside {
         }
         self.set_state(SessionState::Active);
         Ok(())
+    }
+
+    /// What earlier processes noted, and what they were asked to wait.
+    pub(super) async fn read_notes(&self) -> Result<(), Error> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let notes = folder.notes().await?;
+        self.held().notes = notes;
+        self.restore_waits().await
     }
 
     /// The refresh token in the store.

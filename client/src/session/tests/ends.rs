@@ -162,6 +162,38 @@ impl LocalData for Replica {
     }
 }
 
+/// A store that is not there any more.
+struct Gone;
+
+impl Gone {
+    fn answer<T: Send + 'static>() -> Later<'static, Result<T, CredentialError>> {
+        Box::pin(async { Err(CredentialError::Missing("no session bus".to_owned())) })
+    }
+}
+
+impl CredentialStore for Gone {
+    fn name(&self) -> &'static str {
+        "Gone"
+    }
+
+    fn read<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+        Self::answer()
+    }
+
+    fn write<'a>(
+        &'a self,
+        _: &'a Owner,
+        _: Entry,
+        _: &'a SecretBytes,
+    ) -> Later<'a, Result<(), CredentialError>> {
+        Self::answer()
+    }
+
+    fn delete<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<(), CredentialError>> {
+        Self::answer()
+    }
+}
+
 /// IDP-24, IDP-23, CLI-06: revoked, then the token, then the key, then the rest.
 #[tokio::test(start_paused = true)]
 async fn a_disconnection_keeps_its_order() {
@@ -238,6 +270,28 @@ async fn gateways_of_one_issuer_share_no_secrets() {
     assert!(elsewhere.disconnect().await.is_gone());
     assert_eq!(machine.all_kept().await, [true, true, true]);
     assert_eq!((session.state(), token(&session).await), (SessionState::Active, name(&own)));
+}
+
+/// IDP-18, IDP-24, CLI-06: who cannot get at the secrets any more still gets rid of all else, and is told what stays.
+#[tokio::test(start_paused = true)]
+async fn a_connection_whose_store_is_gone_can_be_ended() {
+    let machine = Machine::new();
+    let session = machine.signed_in().await;
+    note(&session, Note::Label("desk")).await.unwrap();
+    drop(session);
+    let builder = || machine.builder().credentials(Gone);
+    assert_eq!(builder().open().await.err().unwrap().kind(), ErrorKind::Secrets);
+    let session = builder().unopened().await.unwrap();
+    assert_eq!((session.state(), session.label().as_deref()), (SessionState::SignedOut, Some("desk")));
+    assert!(session.has(&Scope::ExchangeStockRead));
+    let gone = Arc::new(AtomicBool::new(false));
+    session.keeps(Replica(Arc::clone(&gone)));
+    let report = session.disconnect().await;
+    for step in [&report.revoked, &report.tokens, &report.key] {
+        assert!(matches!(step, StepTaken::Failed(error) if error.kind() == ErrorKind::Secrets), "{report:?}");
+    }
+    assert!(report.data.iter().all(|(_, step)| step.is_done()) && gone.load(Ordering::SeqCst), "{report:?}");
+    assert!(!report.is_gone() && !builder().noted().await.unwrap().was_connected);
 }
 
 /// IDP-24: local deletion follows whatever the revocation answers.
