@@ -1,7 +1,10 @@
 //! Links that are secrets: opened for the member, or printed because the member said so, and never else (WRT-11,
 //! DRF-13).
 
-use std::process::{Command, Stdio};
+use std::{
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use serde_json::json;
 
@@ -42,7 +45,7 @@ pub(super) async fn show(
     if !wanted {
         return Err(waits(what));
     }
-    open(link).map_err(|()| {
+    open(link).await.map_err(|()| {
         Failure::new(
             Exit::Failed,
             "no browser could be started",
@@ -57,8 +60,15 @@ pub(super) async fn show(
     Ok(())
 }
 
-/// Asks the platform to open an address. That it was asked is all that is known.
-pub(super) fn open(address: &str) -> Result<(), ()> {
+/// How long a program that opens things is looked at: one that finds no browser says so at once, and one that becomes the
+/// browser does not end.
+const LOOKED_AT: Duration = Duration::from_secs(1);
+
+/// How often.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Asks the platform to open an address; fails where it says that it cannot. Whether the member sees it nobody knows.
+pub(super) async fn open(address: &str) -> Result<(), ()> {
     // Nothing but an address of the web is ever handed to a program that opens things.
     if !address.starts_with("https://") && !address.starts_with("http://") {
         return Err(());
@@ -73,5 +83,15 @@ pub(super) fn open(address: &str) -> Result<(), ()> {
         Command::new("xdg-open")
     };
     let quiet = command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    quiet.spawn().map(drop).map_err(drop)
+    let mut opening = quiet.spawn().map_err(drop)?;
+    let begun = tokio::time::Instant::now();
+    while begun.elapsed() < LOOKED_AT {
+        match opening.try_wait() {
+            Ok(Some(ended)) => return if ended.success() { Ok(()) } else { Err(()) },
+            Ok(None) => tokio::time::sleep(LOOK).await,
+            // Nobody can tell; it was asked.
+            Err(_) => break,
+        }
+    }
+    Ok(())
 }

@@ -189,7 +189,7 @@ async fn approved(session: &Session, args: &Login, output: &mut Output) -> Resul
             }
             pressed = async { match &mut enter { Some(enter) => enter.await, None => std::future::pending().await } } => {
                 enter = None;
-                if matches!(pressed.as_ref().map(Option::as_deref), Ok(Some(""))) && link::open(&address).is_err() {
+                if matches!(pressed.as_ref().map(Option::as_deref), Ok(Some(""))) && link::open(&address).await.is_err() {
                     output.note("no browser could be started: open the address yourself");
                 }
             }

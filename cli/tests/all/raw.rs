@@ -96,6 +96,33 @@ async fn secrets_stand_in_no_output() {
     }
 }
 
+/// DRF-13: a link counts as opened when the platform says so, and not when it finds no browser.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_opens_nothing_is_told() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::connected().await;
+    let home = desk.home.path().join("blueprints.json");
+    let file = home.to_str().unwrap();
+    assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
+    let folder = desk.home.path().join("programs");
+    std::fs::create_dir(&folder).unwrap();
+    let opened_by = async |script: &str| {
+        let program = folder.join("xdg-open");
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = desk.command(&["--json", "draft", "blueprints", file, "--open"]);
+        command.env("PATH", &folder);
+        finish(command).await
+    };
+    let ran = opened_by("#!/bin/sh\nexit 3\n").await;
+    let error = ran.error();
+    assert_eq!((ran.code, &error["message"]), (1, &"no browser could be started".into()), "{}", ran.shown());
+    assert!(error["next"].as_str().unwrap().contains("--print-link"), "{error}");
+    let ran = opened_by("#!/bin/sh\nexit 0\n").await;
+    assert_eq!((ran.code, ran.json()["opened"].as_bool()), (0, Some(true)), "{}", ran.shown());
+}
+
 /// A pipe is no terminal, and JSON has no colours whatever is asked for.
 #[tokio::test]
 async fn colours_are_for_people() {
