@@ -1,7 +1,7 @@
 //! `outbox`: changes that were not sent yet, or need the member.
 
 use exchange_client::{
-    UnixTime,
+    Error, ErrorKind, UnixTime,
     api::{
         Json,
         types::{BlueprintOp, OrgStockOp, ShipOp, StockOp},
@@ -35,7 +35,7 @@ pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -
             link::possible(&args.link, "confirmation", output)?;
             let (outbox, turn) = begun(app, output).await?;
             let number = EntryNumber(args.id);
-            match outbox.confirmation(number).await? {
+            match outbox.confirmation(number).await.map_err(of_entry)? {
                 Some(secret) => {
                     drop(turn);
                     link::show(args.link, secret.expose(), "confirmation", output).await?;
@@ -47,6 +47,17 @@ pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -
                 None => change::settle(app, &outbox, turn, &[number], None, output).await,
             }
         }
+    }
+}
+
+/// There is no such change, or it asks for something else: nothing that was typed can be corrected without a look at what
+/// there is.
+fn of_entry(error: Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Invalid if error.status().is_none() => {
+            Failure::new(Exit::Usage, error.message(), "look with `outbox list`")
+        }
+        _ => error.into(),
     }
 }
 
@@ -155,7 +166,7 @@ async fn list(app: &App, output: &mut Output) -> Result<Exit, Failure> {
 /// One with all of its ops, and with what became of each where that is known.
 async fn show(app: &App, number: EntryNumber, output: &mut Output) -> Result<Exit, Failure> {
     let outbox = known(app).await?;
-    let entry = outbox.entry(number).await?;
+    let entry = outbox.entry(number).await.map_err(of_entry)?;
     let ops = match entry.lane() {
         Lane::Blueprints => ops::<BlueprintOp>(&outbox, number).await?,
         Lane::Stock => ops::<StockOp>(&outbox, number).await?,
@@ -239,7 +250,7 @@ async fn give_up(app: &App, number: EntryNumber, output: &mut Output) -> Result<
     let _turn = Turn::wait(app, output).await?;
     // What cannot be read here can be given up, too.
     let entry = outbox.entry(number).await.ok();
-    outbox.discard(number).await?;
+    outbox.discard(number).await.map_err(of_entry)?;
     if output.is_json() {
         let state = entry.as_ref().map_or("unreadable", |entry| words(entry.state()).1);
         let may_be_applied = entry.as_ref().map(Entry::may_be_applied);
@@ -265,7 +276,7 @@ async fn resolve(app: &App, args: &OutboxResolve, output: &mut Output) -> Result
     let number = EntryNumber(args.id);
     let found = if args.applied { Found::Applied } else { Found::Missing };
     let (outbox, turn) = begun(app, output).await?;
-    outbox.resolve(number, found).await?;
+    outbox.resolve(number, found).await.map_err(of_entry)?;
     change::settle(app, &outbox, turn, &[number], None, output).await
 }
 
@@ -275,8 +286,9 @@ async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Resul
         Some(number) => {
             // One that is being sent goes on by itself, and at once when nobody does so any more. Of one that is decided
             // it is told.
-            if !matches!(outbox.entry(number).await?.state(), State::Sending | State::Done) {
-                outbox.retry(number).await?;
+            let entry = outbox.entry(number).await.map_err(of_entry)?;
+            if !matches!(entry.state(), State::Sending | State::Done) {
+                outbox.retry(number).await.map_err(of_entry)?;
             }
             vec![number]
         }

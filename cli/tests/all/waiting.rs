@@ -118,6 +118,11 @@ async fn a_held_change_is_told_to_programs() {
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["resolve", "1"], &["retry", "1"]] {
         assert_eq!(desk.run(&[&["outbox"], args].concat()).await.code, 2, "{args:?}");
     }
+    // What is to be done about that is no correction of a change.
+    for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["retry", "1"], &["drop", "1"]] {
+        let error = desk.json(&[&["outbox"], args].concat()).await.error();
+        assert_eq!(error["next"], "look with `outbox list`", "{args:?} {error}");
+    }
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
