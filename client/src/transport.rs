@@ -293,7 +293,8 @@ impl Inner {
             http.request.resend_count = course.effort.requests,
             http.response.status_code = field::Empty,
             error.r#type = field::Empty,
-            server.address = course.htu.origin().as_str(),
+            server.address = course.host(),
+            server.port = course.port(),
         );
         course.effort.requests += 1;
         ticket.sent = true;
@@ -306,9 +307,17 @@ impl Inner {
         let answer = answer.and_then(|answer| within(answer, self.settings.max_body));
         let came = Came::judge(operation, answer);
         match &came.answer {
-            Ok(answer) => span.record("http.response.status_code", answer.status().as_u16()),
-            Err(error) => span.record("error.type", field::debug(error.fault())),
-        };
+            Ok(answer) => {
+                let status = answer.status();
+                span.record("http.response.status_code", status.as_u16());
+                if status.is_client_error() || status.is_server_error() {
+                    span.record("error.type", status.as_str());
+                }
+            }
+            Err(error) => {
+                span.record("error.type", field::debug(error.fault()));
+            }
+        }
         ticket.back(came.judged.health);
         came
     }

@@ -137,6 +137,19 @@ impl Course {
         self.head.method.as_str()
     }
 
+    /// The server's name or address, as spans have it.
+    pub(super) fn host(&self) -> &str {
+        let host = self.head.uri.host().unwrap_or_default();
+        // RFC 3986, 3.2.2: the brackets of an IPv6 address are the URI's.
+        host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+    }
+
+    /// The server's port, also where it is the scheme's own.
+    pub(super) fn port(&self) -> u16 {
+        let uri = &self.head.uri;
+        uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 })
+    }
+
     /// The same over all requests of the call.
     pub(super) fn correlation_id(&self) -> &str {
         self.head.headers.get(CORRELATION_ID).and_then(|id| id.to_str().ok()).unwrap_or_default()

@@ -5,6 +5,7 @@ mod outage;
 mod proofs;
 mod refusals;
 mod secrets;
+mod spans;
 mod waits;
 #[cfg(feature = "reqwest")]
 mod wire;

@@ -1,0 +1,34 @@
+//! What the spans of requests say to who counts them.
+
+use exchange_api::codes::Code;
+
+use super::*;
+use crate::logged::Log;
+
+/// GW-13: by the names of OpenTelemetry for clients of HTTP: the server's name and its port apart, and of each failure a
+/// type, which of an answer is its status.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_told_by_the_fields_of_http_clients() {
+    let Some(log) = Log::alone(module_path!(), "a_request_is_told_by_the_fields_of_http_clients") else {
+        return;
+    };
+    let rig = Rig::new();
+    rig.gateway.then(Reply::problem(Code::RelayBusy));
+    rig.gateway.then(Reply::unheard());
+    rig.read(LONG).await.unwrap();
+    let text = log.text();
+    let is_end = |line: &&str| line.contains("exchange.request{") && line.contains(": close ");
+    let ends: Vec<&str> = text.lines().filter(is_end).collect();
+    assert_eq!(ends.len(), 3, "{text}");
+    for (end, (status, failure)) in
+        ends.into_iter().zip([(Some(503), Some("\"503\"")), (None, Some("Interrupted")), (Some(200), None)])
+    {
+        assert!(end.contains("server.address=\"gateway.test\" server.port=443"), "{end}");
+        let status = status.map(|status| format!("http.response.status_code={status}"));
+        assert_eq!(end.contains("http.response.status_code="), status.is_some(), "{end}");
+        assert!(status.is_none_or(|status| end.contains(&status)), "{end}");
+        let failure = failure.map(|failure| format!("error.type={failure}"));
+        assert_eq!(end.contains("error.type="), failure.is_some(), "{end}");
+        assert!(failure.is_none_or(|failure| end.contains(&failure)), "{end}");
+    }
+}
