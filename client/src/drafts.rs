@@ -1,7 +1,7 @@
 //! Drafts that the member confirms in a browser: staged under a key until there is an answer, and anew only under
 //! another (DRF-13, DRF-15).
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use exchange_api::{
     Client, Contract,
@@ -9,9 +9,9 @@ use exchange_api::{
 };
 
 use crate::{
-    envelope::{SealedEnvelope, is_path},
+    envelope::{SealedEnvelope, is_path, paths},
     environment::Environment,
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, is_plain},
     exchange::Exchange,
     tokens::Signers,
     transport::Terms,
@@ -125,14 +125,18 @@ impl Drafts {
     /// A refinery order for the member to take over (DRF-08). Nothing is sent before [`RefineryStaging::stage`].
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when it breaks the contract or what the route asks for by content (DRF-11), or when
-    /// a screenshot is named with its folder: the names of images have none.
+    /// [`ErrorKind::Invalid`] when it breaks the contract or what the route asks for by content (DRF-11), and when it holds
+    /// what is not for the web (CLI-05): a member that the contract does not have, a text that is a path, a screenshot that
+    /// is named with its folder.
     pub fn refinery(&self, draft: RefineryDraft) -> Result<RefineryStaging, Error> {
         if let Some(what) = refused_by_content(&draft) {
             return Err(Error::new(ErrorKind::Invalid, what));
         }
         if let Err(violations) = draft.validate() {
             return Err(Error::caused(ErrorKind::Invalid, "the draft breaks the contract", violations));
+        }
+        if let Some(what) = tells_more(&draft)? {
+            return Err(Error::new(ErrorKind::Invalid, what));
         }
         Ok(RefineryStaging { api: self.api.clone(), draft, key: self.key() })
     }
@@ -160,6 +164,21 @@ fn refused_by_content(draft: &RefineryDraft) -> Option<&'static str> {
     named
         .any(|name| is_path(name) || name.contains('/'))
         .then_some("a screenshot is named with its folder: leave the folder out")
+}
+
+/// What a refinery draft tells beside what a panel shows: the type keeps members that it does not know, and any text may be
+/// a path, which names an account (CLI-05).
+fn tells_more(draft: &RefineryDraft) -> Result<Option<Cow<'static, str>>, Error> {
+    let at = |pointer: &str| if is_plain(pointer) { format!(" at {pointer}") } else { String::new() };
+    if let Some(pointer) = draft.undeclared(1).first() {
+        let what = format!("the contract knows no such member of a draft{}: leave it out", at(pointer));
+        return Ok(Some(what.into()));
+    }
+    let json = draft
+        .to_json()
+        .map_err(|error| Error::caused(ErrorKind::Invalid, "the draft cannot be written", error))?;
+    let found = paths(&json).into_iter().next();
+    Ok(found.map(|pointer| format!("a text of the draft is a path{}: leave it out", at(&pointer)).into()))
 }
 
 impl BlueprintStaging {
@@ -404,6 +423,19 @@ mod tests {
         for image in ["C:\\\\Users\\\\hush\\\\a.png", "/srv/hush/a.png", "hush/a.png"] {
             let told = refused(refinery("SETUP", image));
             assert!(told.contains("folder") && !told.contains("hush"), "{told}");
+        }
+        let mut draft = refinery("SETUP", "a.png");
+        draft.tool = Some("/srv/hush/reader".to_owned());
+        let told = refused(draft);
+        assert!(told.contains("a path at /tool:") && !told.contains("hush"), "{told}");
+        for (place, member, at) in [
+            ("\"schemaVersion\"", "player", "/player"),
+            ("\"name\"", "path", "/orders/0/sourceImages/0/path"),
+        ] {
+            let more = format!("\"{member}\": \"hush\", {place}");
+            let json = refinery("SETUP", "a.png").to_json().unwrap().to_string().replacen(place, &more, 1);
+            let told = refused(RefineryDraft::parse(json.as_bytes()).unwrap());
+            assert!(told.contains(&format!(" at {at}:")) && !told.contains("hush"), "{told}");
         }
         let mut draft = refinery("SETUP", "a.png");
         draft.schema_version = 2;

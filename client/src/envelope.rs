@@ -17,7 +17,7 @@ use exchange_api::{
 };
 
 pub use self::check::{CheckedEnvelope, EnvelopeFault, MOST_BYTES, check_envelope};
-pub(crate) use self::privacy::is_path;
+pub(crate) use self::privacy::{is_path, paths};
 use crate::{
     error::{Error, ErrorKind},
     exchange::Exchange,

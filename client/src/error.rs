@@ -535,9 +535,14 @@ impl Error {
     /// The first place that a refusal names, as far as it is made of nothing but names and numbers.
     fn first_pointer(&self) -> Option<&str> {
         let pointer = self.problem()?.errors.as_ref()?.first()?.pointer.as_str();
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-".contains(&byte);
-        Some(pointer).filter(|text| (1..=100).contains(&text.len()) && text.bytes().all(plain))
+        Some(pointer).filter(|pointer| is_plain(pointer))
     }
+}
+
+/// Whether a pointer is made of nothing but names and numbers: nothing that could be a value is printed.
+pub(crate) fn is_plain(pointer: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-".contains(&byte);
+    (1..=100).contains(&pointer.len()) && pointer.bytes().all(plain)
 }
 
 /// A time as people say it, rounded up.

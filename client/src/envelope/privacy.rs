@@ -16,7 +16,7 @@ pub(crate) fn is_path(text: &str) -> bool {
 }
 
 /// The pointers of all texts that are paths, in order.
-pub(super) fn paths(json: &Json) -> Vec<String> {
+pub(crate) fn paths(json: &Json) -> Vec<String> {
     let mut found = Vec::new();
     look(json, &mut String::new(), &mut found);
     found
