@@ -221,7 +221,7 @@ impl MoveStock {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ShipOps {
-    /// Create a ship, or give one its current values: what is left out is cleared.
+    /// Create a ship, or give one its current values: a name and a place that are left out are cleared.
     Upsert(UpsertShip),
     /// Say that a ship of the exchange is one of this client's.
     Link(LinkShip),
@@ -257,7 +257,8 @@ pub(crate) struct UpsertShip {
     /// Whether it is fitted; left out, that stays as it is.
     #[arg(long, value_name = "true|false")]
     fitted: Option<bool>,
-    /// The org unit that it serves; `none` takes it out of one.
+    /// The org unit that it serves; `none` takes it out of one. Left out, that stays as it is, and a new ship gets the
+    /// only unit of a member who has one.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: Option<String>,
     /// The counter of its org unit that was last seen; a ship that the exchange has needs it with --unit.
