@@ -30,7 +30,7 @@ pub(super) async fn set_label(app: &App, text: &str, output: &mut Output) -> Res
     Ok(Exit::Done)
 }
 
-/// SVC-15: what follows from the answer is told; a handle of somebody else's is no success.
+/// SVC-15: what follows from the answer is told; a handle with which nothing may be synchronised yet is no success.
 pub(super) async fn check_handle(
     app: &App,
     args: &args::CheckHandle,
@@ -50,7 +50,7 @@ pub(super) async fn check_handle(
         let word = output.paint(look, word);
         output.line(format!("{word}: {}", check.text()));
     }
-    Ok(if check == HandleCheck::Mismatch { Exit::Conflict } else { Exit::Done })
+    Ok(if check.may_sync() { Exit::Done } else { Exit::Conflict })
 }
 
 /// RES-13: what each reference is; what is unmatched is told (CLI-04).

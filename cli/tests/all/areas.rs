@@ -58,7 +58,7 @@ async fn a_handle_is_checked() {
     "#]].assert_eq(&check("Somebody_Else").await);
     desk.sandbox.act(MEMBER, Act::Handle { handle: None }).await.unwrap();
     expect![[r#"
-        exit 0
+        exit 7
         out| unknown: your profile names no game account: confirm that this one is yours, or enter it in your profile
     "#]].assert_eq(&check("Somebody_Else").await);
     expect![[r#"
@@ -68,7 +68,7 @@ async fn a_handle_is_checked() {
     "#]]
     .assert_eq(&check("no handle!").await);
     expect![[r#"
-        exit 0
+        exit 7
         out| {"maySync":false,"message":"your profile names no game account: confirm that this one is yours, or enter it in your profile","result":"unknown"}
     "#]].assert_eq(&desk.json(&["check-handle", "Somebody_Else"]).await.shown());
 }
