@@ -93,8 +93,8 @@ impl SessionBuilder {
     }
 
     /// A folder for what is no secret, and for the lock between the processes of this installation. Each gateway and
-    /// each profile needs one of its own. Without a folder there must be no other process, and the next one does not know what
-    /// servers asked to wait.
+    /// each profile needs one of its own. Without a folder there must be no other process, and the next one does not
+    /// know what servers asked to wait.
     pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(Folder::new(folder));
         self
