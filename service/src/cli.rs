@@ -72,7 +72,11 @@ enum Command {
     /// Put a backup into a folder that has no store yet.
     ///
     /// The restored store begins another epoch: every feed cursor that was handed out before is answered
-    /// 410 CURSOR_EXPIRED, so that no client misses what came after the backup.
+    /// 410 CURSOR_EXPIRED, so that no client misses what came after the backup. A client that refreshed its tokens
+    /// since the backup has ones that the store does not know: its member signs in anew.
+    ///
+    /// The log of another database (exchange.db-wal) must not lie in the folder, either: it would be played into the
+    /// restored one. A service that was stopped leaves none.
     Restore(RestoreArgs),
 }
 
@@ -124,7 +128,7 @@ struct RestoreArgs {
     /// The backup.
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// The folder; it must not hold a store yet.
+    /// The folder; it must not hold a store yet, nor what one left behind.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
 }

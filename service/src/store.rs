@@ -21,6 +21,7 @@ mod queue;
 mod readers;
 mod writer;
 
+pub(crate) use backup::restored_at;
 pub use backup::{BackupError, backup, restore};
 pub use edit::{EditError, edit, inspect};
 pub use error::{OpenError, StoreError};

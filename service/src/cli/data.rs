@@ -1,7 +1,7 @@
 //! `backup` and `restore`.
 
 use dpop_bound::SystemRandom;
-use exchange_service::store;
+use exchange_service::{Environment, store};
 
 use super::{BackupArgs, Failure, RestoreArgs, say};
 
@@ -14,10 +14,11 @@ pub(super) fn backup(args: &BackupArgs) -> Result<(), Failure> {
 
 /// Restores a backup into a folder without a store.
 pub(super) fn restore(args: &RestoreArgs) -> Result<(), Failure> {
-    store::restore(&args.from, &args.data, &SystemRandom)
+    store::restore(&args.from, &args.data, &SystemRandom, Environment::system().now())
         .map_err(|error| Failure::Undone(error.to_string()))?;
     say(&format!(
-        "restored {} into {}; feed cursors of before are expired",
+        "restored {} into {}; feed cursors of before are expired, and members sign in anew for clients that refreshed \
+         their tokens since the backup",
         args.from.display(),
         args.data.display()
     ));

@@ -44,7 +44,7 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
     let front = front.map_err(|error| undone(&error))?;
     let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
     let upkeep = upkeep.map_err(|error| undone(&error))?;
-    let readiness = Readiness::new(store);
+    let readiness = Readiness::new(store.clone());
     let front = front.merge(health(readiness.clone()));
     let server = Server::new(front, &config, &environment).map_err(|error| undone(&error))?;
     if let Some(address) = config.serve.metrics {
@@ -70,6 +70,7 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
         })
         .await;
     upkeep.abort();
+    store.close().await;
     tracing::info!("stopped");
     Ok(())
 }

@@ -4,7 +4,8 @@
 //! its predecessor. The successor of a token is computed from the token and a key of the service, so
 //! that whoever repeats a refresh, because the answer was lost or because two threads asked at once, gets
 //! the same successor again. Once the successor was used, the predecessor is over, and whoever still comes
-//! with it, or with one before it, ends the connection: two hold what one should.
+//! with it, or with one before it, ends the connection: two hold what one should. So does whoever was given a successor
+//! of which a restored store knows nothing, which is nobody's fault.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::members::State;
 use crate::records::{self, Actor, Deed};
 use crate::registry;
 use crate::secrets::{Hash, same};
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, limit, restored_at};
 use crate::time::Moment;
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -51,6 +52,8 @@ pub(super) enum End {
     Revoked,
     /// A refresh token came back whose successor was used already.
     Reused,
+    /// A refresh token came that nobody knows, since the store was restored from a backup that is older than it.
+    Restored,
     /// Nobody used it for so long (LIM-08).
     Unused,
     /// It has lasted as long as any may (LIM-08).
@@ -70,6 +73,7 @@ impl End {
         match self {
             Self::Revoked => "revoked",
             Self::Reused => "reused",
+            Self::Restored => "restored",
             Self::Unused => "unused",
             Self::Longest => "longest",
             Self::SignedOut => "signed-out",
@@ -91,6 +95,8 @@ pub(super) struct Around {
     pub(super) ends_at: Moment,
     /// Whether that is the session's end.
     pub(super) by_session: bool,
+    /// When the store was restored from a backup, if ever.
+    pub(super) restored_at: Option<Moment>,
 }
 
 /// What comes of a refresh.
@@ -128,6 +134,9 @@ pub(super) fn decide(
         Refresh::Rotate
     } else if connection.previous.is_some_and(|previous| same(token, &previous)) {
         Refresh::Repeat
+    } else if around.restored_at.is_some_and(|at| connection.used_at < at) {
+        // What it was renewed to after the backup went with the restore: nobody can tell its successors from used ones.
+        Refresh::End(End::Restored)
     } else {
         Refresh::End(End::Reused)
     }
@@ -187,6 +196,7 @@ pub(super) fn around(
         disconnected: client_revoked || registry::key_is_revoked(database, &connection.jkt)?,
         ends_at,
         by_session: session_end.is_some_and(|end| end < longest),
+        restored_at: restored_at(database)?,
     })
 }
 

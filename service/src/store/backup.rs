@@ -5,12 +5,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use dpop_bound::Random;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, params};
 
-use super::{OpenError, StoreError, migrate, private};
+use super::{OpenError, StoreError, migrate, private, setting};
+use crate::time::Moment;
 
 /// The database's file in a store's folder.
 pub(super) const FILE: &str = "exchange.db";
+/// What SQLite keeps beside it: the log, its index, and the journal of a database that has no log.
+const BESIDE: [&str; 3] = ["exchange.db-wal", "exchange.db-shm", "exchange.db-journal"];
+/// The setting that says when.
+const RESTORED_AT: &str = "restored-at";
 
 /// Why a backup cannot be made, or not be taken back.
 #[derive(Debug, thiserror::Error)]
@@ -98,24 +103,42 @@ fn copy(
 }
 
 /// Puts a backup into a folder that has no store, with an epoch of its own: every cursor that was
-/// issued before is answered `410 CURSOR_EXPIRED`, since what came after the backup is not in it.
+/// issued before is answered `410 CURSOR_EXPIRED`, since what came after the backup is not in it. The store remembers when
+/// that was ([`restored_at`]).
 ///
 /// # Errors
 /// See [`BackupError`]; the folder has no store then.
-pub fn restore(from: &Path, folder: &Path, random: &dyn Random) -> Result<(), BackupError> {
+pub fn restore(from: &Path, folder: &Path, random: &dyn Random, now: Moment) -> Result<(), BackupError> {
     let place = folder.join(FILE);
-    if place.exists() {
-        return Err(BackupError::Exists(place));
+    // Whatever lies beside a database is taken for a part of it: a log that another one left is played into it.
+    let parts = std::iter::once(place.clone()).chain(BESIDE.map(|name| folder.join(name)));
+    for part in parts {
+        // Asked without following links: what cannot be asked is not overwritten, either.
+        match fs::symlink_metadata(&part) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Ok(_) => return Err(BackupError::Exists(part)),
+            Err(error) => return Err(failed(&part)(error)),
+        }
     }
     let damaged = |reason: String| BackupError::Damaged { path: from.to_owned(), reason };
     let whole = whole(from).map_err(|error| damaged(error.to_string()))?.map_err(damaged)?;
     private::folder(folder).map_err(failed(folder))?;
     let begun = folder.join("exchange.db.restoring");
-    copy(&whole, &begun, || settle(&begun, random))?;
+    copy(&whole, &begun, || settle(&begun, random, now))?;
     fs::rename(&begun, &place).map_err(|error| {
         let _ = fs::remove_file(&begun);
         failed(&place)(error)
     })
+}
+
+/// When the store was restored last, if ever: of what happened between the backup and that moment it knows nothing.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn restored_at(connection: &Connection) -> Result<Option<Moment>, StoreError> {
+    let Some(at) = setting(connection, RESTORED_AT)? else { return Ok(None) };
+    let at = at.parse().map_err(|_| StoreError::Corrupt("the moment of the restore"))?;
+    Ok(Some(Moment::from_millis(at)))
 }
 
 /// A database that is whole. The outer error is the database's, the inner one what its own check found.
@@ -129,10 +152,13 @@ fn whole(file: &Path) -> rusqlite::Result<Result<Connection, String>> {
     Ok(Ok(connection))
 }
 
-fn settle(file: &Path, random: &dyn Random) -> Result<(), BackupError> {
+fn settle(file: &Path, random: &dyn Random, now: Moment) -> Result<(), BackupError> {
     let mut connection = Connection::open(file).map_err(OpenError::from)?;
     migrate::migrate(&mut connection)?;
     super::epoch::renew(&connection, random)?;
+    let sql = "INSERT INTO setting (name, value) VALUES (?1, ?2) \
+               ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    connection.execute(sql, params![RESTORED_AT, now.millis().to_string()]).map_err(StoreError::from)?;
     connection.close().map_err(|(_, error)| StoreError::from(error))?;
     Ok(())
 }

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -30,14 +30,21 @@ const STANDS_BACK: i32 = 10;
 
 /// The writer's side of it.
 pub(super) struct Checkpoints {
-    wake: Option<SyncSender<()>>,
+    background: Option<Background>,
     anew: Arc<AtomicBool>,
+}
+
+struct Background {
+    wake: SyncSender<()>,
+    /// Nothing is sent: once it is dropped, the thread rests no longer.
+    alive: Sender<()>,
+    thread: JoinHandle<()>,
 }
 
 impl Checkpoints {
     /// For a store that has no log.
     pub(super) fn none() -> Self {
-        Self { wake: None, anew: Arc::default() }
+        Self { background: None, anew: Arc::default() }
     }
 
     /// Starts the background thread over the database at a path.
@@ -47,19 +54,30 @@ impl Checkpoints {
     pub(super) fn start(path: &Path) -> Result<Self, OpenError> {
         let connection = Connection::open(path)?;
         connection.execute_batch("PRAGMA busy_timeout = 1000;")?;
-        let (wake, woken) = sync_channel(1);
+        let ((wake, woken), (alive, over)) = (sync_channel(1), channel());
         let anew = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&anew);
-        thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("checkpoint".to_owned())
-            .spawn(move || run(&connection, &woken, &told))
+            .spawn(move || run(&connection, &woken, &over, &told))
             .map_err(OpenError::Thread)?;
-        Ok(Self { wake: Some(wake), anew })
+        Ok(Self { background: Some(Background { wake, alive, thread }), anew })
+    }
+
+    /// Ends the background thread, and then has all of the log written back and its file emptied.
+    ///
+    /// What cannot be written back, since somebody else reads for longer than the writer waits, stays in the log.
+    pub(super) fn end(self, connection: &Connection) {
+        let Some(Background { wake, alive, thread }) = self.background else { return };
+        drop((wake, alive));
+        // One that panicked has ended, too.
+        let _ = thread.join();
+        let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     }
 
     /// Told after every commit, on the writer's thread.
     pub(super) fn committed(&self, connection: &Connection) {
-        let Some(wake) = &self.wake else { return };
+        let Some(Background { wake, .. }) = &self.background else { return };
         if self.anew.swap(false, Ordering::Relaxed) {
             begin_anew(connection);
         }
@@ -98,7 +116,7 @@ fn stand_back() {
 }
 
 /// Ends with the writer.
-fn run(connection: &Connection, woken: &Receiver<()>, anew: &AtomicBool) {
+fn run(connection: &Connection, woken: &Receiver<()>, over: &Receiver<()>, anew: &AtomicBool) {
     stand_back();
     let mut bound = Bound(LONGEST_LOG);
     while woken.recv().is_ok() {
@@ -107,7 +125,9 @@ fn run(connection: &Connection, woken: &Receiver<()>, anew: &AtomicBool) {
         if pages.is_ok_and(|pages| bound.is_passed(pages)) {
             anew.store(true, Ordering::Relaxed);
         }
-        thread::sleep(REST);
+        if over.recv_timeout(REST) == Err(RecvTimeoutError::Disconnected) {
+            return;
+        }
     }
 }
 

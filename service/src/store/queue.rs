@@ -1,11 +1,13 @@
 //! The store as everybody sees it: [`Store::read`] and [`Store::look`], [`Store::write`] and
-//! [`Store::write_ahead`].
+//! [`Store::write_ahead`], and its end by [`Store::close`].
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
+use arc_swap::ArcSwapOption;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
@@ -50,9 +52,57 @@ pub struct Store {
 }
 
 struct Inner {
-    writes: mpsc::Sender<Box<dyn Job>>,
+    writes: Queue<Box<dyn Job>>,
     /// None in memory.
-    reads: Option<(mpsc::Sender<Read>, AtHand)>,
+    reads: Option<(Queue<Read>, AtHand)>,
+    /// None once somebody waits for them.
+    threads: Mutex<Option<Threads>>,
+}
+
+struct Threads {
+    readers: Vec<JoinHandle<()>>,
+    writer: JoinHandle<()>,
+}
+
+/// Where work waits for a thread, until the store is closed.
+struct Queue<T>(ArcSwapOption<mpsc::Sender<T>>);
+
+impl<T> Queue<T> {
+    fn new(sender: mpsc::Sender<T>) -> Self {
+        Self(ArcSwapOption::from_pointee(sender))
+    }
+
+    fn put(&self, work: T) -> Result<(), StoreError> {
+        match &*self.0.load() {
+            Some(sender) => sender.try_send(work).map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => StoreError::Busy,
+                mpsc::error::TrySendError::Closed(_) => StoreError::Closed,
+            }),
+            None => Err(StoreError::Closed),
+        }
+    }
+
+    /// What waits already is still done.
+    fn close(&self) {
+        self.0.store(None);
+    }
+}
+
+impl Inner {
+    fn close(&self) {
+        if let Some((reads, at_hand)) = &self.reads {
+            reads.close();
+            at_hand.close();
+        }
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Threads { readers, writer }) = threads.take() {
+            // One that panicked has ended, too.
+            readers.into_iter().for_each(|reader| drop(reader.join()));
+            // The last one that has the database open takes its log away, and it has to be one that may write.
+            self.writes.close();
+            let _ = writer.join();
+        }
+    }
 }
 
 impl fmt::Debug for Store {
@@ -94,18 +144,28 @@ impl Store {
             None => Checkpoints::none(),
         };
         let (writes, queue) = mpsc::channel(options.queue);
-        std::thread::Builder::new()
+        let writer = std::thread::Builder::new()
             .name("writer".to_owned())
-            .spawn(move || writer::work(&connection, queue, &checkpoints))
+            .spawn(move || writer::work(&connection, queue, checkpoints))
             .map_err(OpenError::Thread)?;
-        let reads = match path {
+        let (reads, readers) = match path {
             Some(path) => {
-                let sender = readers::start(&path, options.readers.max(1), options.queue)?;
-                Some((sender, AtHand::new(path)))
+                let (sender, readers) = readers::start(&path, options.readers.max(1), options.queue)?;
+                (Some((Queue::new(sender), AtHand::new(path))), readers)
             }
-            None => None,
+            None => (None, Vec::new()),
         };
-        Ok(Self { inner: Arc::new(Inner { writes, reads }) })
+        let threads = Mutex::new(Some(Threads { readers, writer }));
+        Ok(Self { inner: Arc::new(Inner { writes: Queue::new(writes), reads, threads }) })
+    }
+
+    /// Closes it for whoever has it. What was asked for before is done and answered, whatever comes later is
+    /// [`StoreError::Closed`]. Then all of the log is written back: a folder is left with the database's file alone,
+    /// unless another process has it open. Without it nothing is lost, and the next [`open`](Self::open) reads the log.
+    pub async fn close(&self) {
+        let inner = Arc::clone(&self.inner);
+        // Whoever panicked in it has closed what could be closed.
+        let _ = tokio::task::spawn_blocking(move || inner.close()).await;
     }
 
     /// Runs a write in a transaction, and answers once it is committed and the disk has it. An error undoes
@@ -145,7 +205,7 @@ impl Store {
     {
         let (answer, answered) = oneshot::channel();
         let job = Write { work: Some(work), result: None, answer, wait };
-        self.inner.writes.try_send(Box::new(job)).map_err(|error| refused(&error))?;
+        self.inner.writes.put(Box::new(job))?;
         answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
 
@@ -165,7 +225,7 @@ impl Store {
             // Whoever asked may be gone by now.
             let _ = answer.send(connection.map_err(E::from).and_then(|connection| careful(work, connection)));
         });
-        reads.try_send(read).map_err(|error| refused(&error))?;
+        reads.put(read)?;
         answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
 
@@ -201,13 +261,6 @@ impl Store {
             Some((_, at_hand)) => at_hand.with(|connection| careful(work, connection?)),
             None => self.write(work).await,
         }
-    }
-}
-
-fn refused<T>(error: &mpsc::error::TrySendError<T>) -> StoreError {
-    match error {
-        mpsc::error::TrySendError::Full(_) => StoreError::Busy,
-        mpsc::error::TrySendError::Closed(_) => StoreError::Closed,
     }
 }
 
@@ -262,13 +315,17 @@ mod tests {
     use rusqlite::params;
 
     use super::*;
-    use crate::store::{BackupError, backup, epoch, restore};
+    use crate::store::{BackupError, backup, epoch, restore, restored_at};
+    use crate::time::Moment;
 
+    const NOW: Moment = Moment::from_millis(1_790_000_000_250);
+
+    /// How many settings there are beside the one that a restore makes.
     async fn count(store: &Store) -> i64 {
         store
             .read(|connection| {
-                let count = connection.query_row("SELECT count(*) FROM setting", [], |row| row.get(0))?;
-                Ok::<i64, StoreError>(count)
+                let sql = "SELECT count(*) FROM setting WHERE name <> 'restored-at'";
+                Ok::<i64, StoreError>(connection.query_row(sql, [], |row| row.get(0))?)
             })
             .await
             .expect("a read")
@@ -473,11 +530,76 @@ mod tests {
         assert!(matches!(backup(&first, &file), Err(BackupError::Exists(_))));
         set(&store, "later", true).await.expect("a write");
 
-        restore(&file, &second, &SystemRandom).expect("restored");
-        assert!(matches!(restore(&file, &second, &SystemRandom), Err(BackupError::Exists(_))));
+        restore(&file, &second, &SystemRandom, NOW).expect("restored");
+        assert!(matches!(restore(&file, &second, &SystemRandom, NOW), Err(BackupError::Exists(_))));
         let restored = Store::open(&Options::new(Place::Folder(second))).expect("a store");
+        let when = async |store: &Store| store.read(restored_at).await.expect("a read");
+        assert_eq!((when(&store).await, when(&restored).await), (None, Some(NOW)));
         assert_eq!(count(&restored).await, 1);
         assert_ne!(epoch(&restored).await, before);
+    }
+
+    /// A store that is closed does what waits, takes nothing more, and leaves one file, which has all of it.
+    #[tokio::test]
+    async fn what_is_closed_is_one_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for place in [Place::Memory, Place::Folder(folder.path().to_owned())] {
+            let store = Store::open(&Options::new(place)).expect("a store");
+            set(&store, "before", true).await.expect("a write");
+            let looked = store.look(|_| Ok::<_, StoreError>(()));
+            looked.await.expect("a read");
+            // Both wait for the writer when the store is closed.
+            let (go, wait) = std::sync::mpsc::channel::<()>();
+            let held = store.write(move |_| {
+                let _ = wait.recv();
+                Ok::<(), StoreError>(())
+            });
+            let closing = async {
+                drop(go);
+                store.close().await;
+            };
+            let (held, waiting, ()) = tokio::join!(held, set(&store, "waiting", true), closing);
+            assert!(held.is_ok() && waiting.is_ok());
+            assert!(matches!(set(&store, "after", true).await, Err(StoreError::Closed)));
+            let read: Result<(), StoreError> = store.read(|_| Ok(())).await;
+            let looked: Result<(), StoreError> = store.look(|_| Ok(())).await;
+            assert!(matches!((read, looked), (Err(StoreError::Closed), Err(StoreError::Closed))));
+            store.clone().close().await;
+        }
+        let left = std::fs::read_dir(folder.path()).expect("a folder");
+        let left: Vec<_> = left.map(|file| file.expect("a file").file_name()).collect();
+        assert_eq!(left, [FILE]);
+        let options = Options::new(Place::Folder(folder.path().to_owned()));
+        assert_eq!(count(&Store::open(&options).expect("a store")).await, 2);
+    }
+
+    /// A log, or whatever else another database left, would be played into the one that is restored beside it.
+    #[tokio::test]
+    async fn nothing_is_restored_beside_what_another_store_left() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let store = Store::open(&Options::new(Place::Folder(path("first")))).expect("a store");
+        set(&store, "kept", true).await.expect("a write");
+        let file = path("backup.db");
+        backup(&path("first"), &file).expect("a backup");
+        set(&store, "later", true).await.expect("a write");
+        // As a service that was killed leaves them.
+        std::fs::create_dir(path("second")).expect("a folder");
+        for name in ["exchange.db-wal", "exchange.db-shm", "exchange.db-journal"] {
+            let left = path("second").join(name);
+            match name {
+                "exchange.db-journal" => std::fs::write(&left, "").expect("a file"),
+                name => drop(std::fs::copy(path("first").join(name), &left).expect("a copy")),
+            }
+            let refused = restore(&file, &path("second"), &SystemRandom, NOW).expect_err("a refusal");
+            assert!(matches!(&refused, BackupError::Exists(found) if *found == left), "{refused}");
+            let beside = std::fs::read_dir(path("second")).expect("a folder").count();
+            assert_eq!(beside, 1, "nothing is begun");
+            std::fs::remove_file(left).expect("a file");
+        }
+        restore(&file, &path("second"), &SystemRandom, NOW).expect("restored");
+        let restored = Store::open(&Options::new(Place::Folder(path("second")))).expect("a store");
+        assert_eq!(count(&restored).await, 1);
     }
 
     /// What lies in the log of what is restored is restored, too: a store's folder that was copied, say.
@@ -491,7 +613,7 @@ mod tests {
         for name in ["exchange.db", "exchange.db-wal"] {
             std::fs::copy(path("first").join(name), path("copy").join(name)).expect("a copy");
         }
-        restore(&path("copy").join("exchange.db"), &path("second"), &SystemRandom).expect("restored");
+        restore(&path("copy").join("exchange.db"), &path("second"), &SystemRandom, NOW).expect("restored");
         let restored = Store::open(&Options::new(Place::Folder(path("second")))).expect("a store");
         assert_eq!(count(&restored).await, 1);
     }
@@ -531,7 +653,8 @@ mod tests {
         backup(&first, &file).expect("a backup");
         assert!(log() == before, "nothing is written to the store");
         set(&store, "later", true).await.expect("a write, as before");
-        let restored = restore(&file, &folder.path().join("second"), &SystemRandom).expect_err("a refusal");
+        let restored =
+            restore(&file, &folder.path().join("second"), &SystemRandom, NOW).expect_err("a refusal");
         assert!(matches!(restored, BackupError::Version(OpenError::Newer { found: 99, .. })), "{restored}");
         let empty = folder.path().join("empty");
         let missing = backup(&empty, &folder.path().join("other.db")).expect_err("a refusal");
@@ -551,7 +674,7 @@ mod tests {
         let store = Store::open(&Options::new(Place::Folder(first.clone()))).expect("a store");
         set(&store, "a", true).await.expect("a write");
         backup(&first, &file).expect("a backup");
-        restore(&file, &second, &SystemRandom).expect("restored");
+        restore(&file, &second, &SystemRandom, NOW).expect("restored");
         let mode =
             |path: &std::path::Path| std::fs::metadata(path).expect("a path").permissions().mode() & 0o777;
         for path in [&first, &second] {
@@ -570,7 +693,7 @@ mod tests {
         std::fs::write(&file, "dear reader, this is no database at all, however long it may be")
             .expect("a file");
         let target = folder.path().join("store");
-        let refused = restore(&file, &target, &SystemRandom).expect_err("a refusal");
+        let refused = restore(&file, &target, &SystemRandom, NOW).expect_err("a refusal");
         assert!(matches!(refused, BackupError::Damaged { .. }), "{refused}");
         assert!(!target.exists());
     }

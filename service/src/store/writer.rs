@@ -43,8 +43,8 @@ impl Wait {
 /// How many jobs share one commit at most: more would only make the first one wait.
 const GROUP: usize = 64;
 
-/// Works until the queue is closed and empty.
-pub(super) fn work(connection: &Connection, mut queue: Receiver<Box<dyn Job>>, checkpoints: &Checkpoints) {
+/// Works until the queue is closed and empty, and leaves nothing in the log.
+pub(super) fn work(connection: &Connection, mut queue: Receiver<Box<dyn Job>>, checkpoints: Checkpoints) {
     let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP);
     // As the connection was opened.
     let mut waits = Wait::ForDisk;
@@ -57,6 +57,7 @@ pub(super) fn work(connection: &Connection, mut queue: Receiver<Box<dyn Job>>, c
         commit(connection, &mut group, &mut waits);
         checkpoints.committed(connection);
     }
+    checkpoints.end(connection);
 }
 
 fn commit(connection: &Connection, group: &mut Vec<Box<dyn Job>>, waits: &mut Wait) {

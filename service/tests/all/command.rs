@@ -188,7 +188,7 @@ fn help_teaches() {
         ("serve", &["--config", "EXCHANGE_LIMITS__PER_MEMBER", "EXCHANGE_LOG", "role", "/readyz"]),
         ("config", &["--config", "EXCHANGE_CONFIG"]),
         ("backup", &["--data", "--to", "secrets"]),
-        ("restore", &["--from", "--data", "410 CURSOR_EXPIRED"]),
+        ("restore", &["--from", "--data", "410 CURSOR_EXPIRED", "exchange.db-wal", "signs in anew"]),
     ] {
         let help = run(&[verb, "--help"], &[]);
         let help = (help.status.success(), text(&help.stdout));
@@ -279,4 +279,8 @@ fn serve_stops_when_it_is_told() {
     tell("-TERM");
     until("stopped");
     assert!(child.wait().unwrap().success());
+    // A copy of that one file is all of the store, and nothing lies beside it that a restored one would take for its own.
+    let left = fs::read_dir(folder.path().join("data")).unwrap();
+    let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["exchange.db"]);
 }

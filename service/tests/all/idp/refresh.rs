@@ -1,11 +1,12 @@
 //! Refresh and revocation; list G.
 
+use dpop_bound::SystemRandom;
 use exchange_service::idp::tokens::Verifier as _;
 use exchange_service::idp::{Disconnected, disconnect_client, disconnect_installation};
 use exchange_service::ids::{ClientId, InstallationId, MemberId};
 use exchange_service::records::Actor;
 use exchange_service::registry;
-use exchange_service::store::StoreError;
+use exchange_service::store::{self, StoreError};
 use exchange_service::time::MovedClock;
 
 use super::world::{Device, NOW, SCOPES, Tokens, World};
@@ -101,6 +102,36 @@ async fn reuse_ends_the_connection() {
     }
     assert_eq!(world.count("SELECT count(*) FROM notice WHERE kind = 'connection-reused'").await, 1);
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'reused'").await, 1);
+}
+
+/// A store that was restored knows nothing of tokens that were given since its backup: they end their connection, and
+/// nobody is called a thief; whoever holds what it knows goes on.
+#[tokio::test]
+async fn a_restore_accuses_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let clock = MovedClock::standing(NOW);
+    let world = World::in_folder(&path("first"), clock.clone()).await;
+    let (stale, fresh) = (Device::new(), Device::new());
+    let known = world.connect(&fresh, SCOPES).await;
+    let lost = world.connect(&stale, SCOPES).await;
+    store::backup(&path("first"), &path("backup.db")).unwrap();
+    let lost = Tokens::of(&world.refresh(&lost.refresh, &stale).await);
+    let lost = Tokens::of(&world.refresh(&lost.refresh, &stale).await);
+    world.advance(DAY);
+    store::restore(&path("backup.db"), &path("second"), &SystemRandom, world.now()).unwrap();
+
+    let world = World::in_folder(&path("second"), clock).await;
+    world.refresh(&lost.refresh, &stale).await.expect_error(400, "invalid_grant");
+    let ended = "SELECT count(*) FROM connection WHERE end_reason = 'restored'";
+    let told = "SELECT count(*) FROM notice WHERE kind = 'connection-reused'";
+    assert_eq!((world.count(ended).await, world.count(told).await), (1, 0));
+    let next = Tokens::of(&world.refresh(&known.refresh, &fresh).await);
+    let last = Tokens::of(&world.refresh(&next.refresh, &fresh).await);
+    // What is reused of what the store has seen itself is so as ever.
+    world.refresh(&known.refresh, &fresh).await.expect_error(400, "invalid_grant");
+    world.refresh(&last.refresh, &fresh).await.expect_error(400, "invalid_grant");
+    assert_eq!((world.count(ended).await, world.count(told).await), (1, 1));
 }
 
 /// List G: scope widening; nothing is spent. Less may be asked for, and comes back with the next refresh.
