@@ -44,9 +44,11 @@ use exchange_api::refusals::PlainCode;
 use http::request::Parts as Head;
 use http::{Method, Request, header};
 
+pub(crate) use self::answering::CORRELATION_ID;
 use self::answering::Sent;
 use self::ending::{Ending, Refused};
 use self::facts::Facts;
+pub(crate) use self::facts::correlation_id;
 pub use self::ports::{Parts, Ports};
 use self::stages::{ANONYMOUS_AFTER, STAGES, Stage};
 use crate::Environment;

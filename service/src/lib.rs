@@ -42,6 +42,7 @@ pub mod ids;
 pub mod logging;
 pub mod members;
 pub mod names;
+mod observed;
 pub mod peer;
 pub mod quota;
 pub mod records;

@@ -19,7 +19,7 @@ mod sign_in;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::FromRef;
+use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use http::StatusCode;
@@ -34,6 +34,7 @@ pub(crate) use session::is_from_elsewhere;
 use crate::backend::Backend;
 use crate::idp::Provider;
 use crate::idp::accounts::{PasswordError, Passwords};
+use crate::observed::observed;
 
 /// Where a member finds what is theirs.
 const PAGES: [(&str, &str); 3] = [
@@ -95,23 +96,27 @@ pub fn router(web: Web) -> Router {
     } else {
         Router::new().route("/", get(async || Redirect::to("/device"))).merge(device::routes())
     };
-    pages
+    let pages = pages
         .route("/style.css", get(style))
         .merge(applications::routes())
         .merge(sign_in::routes())
-        .layer(axum::extract::DefaultBodyLimit::max(16 << 10))
-        .layer(axum::middleware::map_response(layout::guarded))
-        .with_state(web)
+        .layer(DefaultBodyLimit::max(16 << 10));
+    framed(pages, &web).with_state(web)
 }
 
 /// What members see and say of themselves, to be merged with the others.
 pub fn own(web: Web, backend: Backend) -> Router {
-    Router::new()
+    let pages = Router::new()
         .merge(profile::routes())
         .merge(reservations::routes())
-        .layer(axum::extract::DefaultBodyLimit::max(16 << 10))
-        .layer(axum::middleware::map_response(layout::guarded))
-        .with_state(Backed { web, backend })
+        .layer(DefaultBodyLimit::max(16 << 10));
+    framed(pages, &web).with_state(Backed { web, backend })
+}
+
+/// What all pages have in common.
+fn framed<S: Clone + Send + Sync + 'static>(pages: Router<S>, web: &Web) -> Router<S> {
+    let pages = pages.layer(axum::middleware::map_response(layout::guarded));
+    observed(pages, web.provider().environment(), web.provider().config().web_origin())
 }
 
 /// Where a member comes to who follows no link.

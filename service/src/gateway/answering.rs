@@ -13,7 +13,7 @@ use super::stages::{Given, Stage};
 use crate::time::whole_seconds;
 
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+pub(crate) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

@@ -284,7 +284,7 @@ fn strip(head: &mut Parts) {
 }
 
 /// The client's own id when it is one, else a new UUID (GW-13).
-pub(super) fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
+pub(crate) fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
     let mut own = head.headers.get_all("x-correlation-id").iter();
     let own = own.next().filter(|_| own.next().is_none()).and_then(|id| id.to_str().ok());
     own.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| made(environment))

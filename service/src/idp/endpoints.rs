@@ -15,6 +15,7 @@ use super::form::Fields;
 use super::provider::{DEVICE_GRANT, Provider, REFRESH_GRANT};
 use super::refusal::{Refusal, json as uncached};
 use super::scopes::OFFLINE_ACCESS;
+use crate::observed::observed;
 use crate::peer::Peer;
 
 /// The largest form, in bytes.
@@ -24,7 +25,7 @@ const FORM: usize = 16 << 10;
 pub fn router(provider: Provider) -> Router {
     let path = provider.config().issuer_path().to_owned();
     let at = |endpoint: &str| format!("{path}/{endpoint}");
-    Router::new()
+    let endpoints = Router::new()
         // OpenID Connect Discovery 1.0, 4, and RFC 8414, 3: the same document, behind the path or before it.
         .route(&at(".well-known/openid-configuration"), get(discovery))
         .route(&format!("/.well-known/oauth-authorization-server{path}"), get(discovery))
@@ -32,8 +33,8 @@ pub fn router(provider: Provider) -> Router {
         .route(&at("device_authorization"), post(begin))
         .route(&at("token"), post(token))
         .route(&at("revoke"), post(revoke))
-        .layer(DefaultBodyLimit::max(FORM))
-        .with_state(provider)
+        .layer(DefaultBodyLimit::max(FORM));
+    observed(endpoints, provider.environment(), &provider.config().issuer).with_state(provider)
 }
 
 type Body = Result<Form<Vec<(String, String)>>, FormRejection>;

@@ -7,6 +7,8 @@ use exchange_api::oauth_errors::OauthError;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 
+use super::guesses::TooMany;
+use crate::observed::Told;
 use crate::store::StoreError;
 use crate::time::retry_after;
 
@@ -42,6 +44,15 @@ impl From<rusqlite::Error> for Refusal {
     }
 }
 
+impl From<TooMany> for Refusal {
+    fn from(refusal: TooMany) -> Self {
+        match refusal {
+            TooMany::Wait(wait) => Self::Wait(wait),
+            TooMany::Unavailable => Self::Unavailable(Duration::from_secs(60)),
+        }
+    }
+}
+
 impl Refusal {
     /// An error with its sentence.
     pub(super) fn new(error: OauthError, description: impl Into<String>) -> Self {
@@ -55,9 +66,12 @@ impl Refusal {
 
     /// The error as it stands in the body.
     #[must_use]
-    pub fn code(&self) -> &str {
+    pub fn code(&self) -> &'static str {
         match self {
-            Self::Error { error, .. } => error.as_str(),
+            // One of the contract's, since this service makes up none.
+            Self::Error { error, .. } => {
+                OauthError::ALL.iter().find(|known| *known == error).map_or("unknown", OauthError::as_str)
+            }
             Self::TokenType => "unsupported_token_type",
             Self::Wait(_) | Self::Unavailable(_) | Self::Store(_) => "temporarily_unavailable",
         }
@@ -101,6 +115,7 @@ impl IntoResponse for Refusal {
         }
         let body = serde_json::json!({ "error": self.code(), "error_description": self.description() });
         let mut answer = json(self.status(), &body);
+        answer.extensions_mut().insert(Told(self.code()));
         if let Some(seconds) = self.retry_after() {
             answer.headers_mut().insert(RETRY_AFTER, seconds.into());
         }

@@ -9,6 +9,7 @@ use exchange_api::server::{Service, endpoints};
 use http_body_util::BodyExt as _;
 
 use super::{Relay, RelayFailure, Relayed, Relaying};
+use crate::caller::Caller;
 
 /// Calls the backend's methods. A method that panics is an `INTERNAL_ERROR`, and a line in the log.
 pub struct Local<S> {
@@ -62,7 +63,10 @@ fn options() -> RouterOptions {
     let on_event: Hook = Arc::new(|context: &Context, event: Event<'_>| {
         let operation = context.operation().map_or("none", |operation| operation.id);
         if matches!(event, Event::Panicked) {
-            tracing::error!(operation, "a method panicked");
+            // The one that stands in what the client is answered.
+            let caller = context.extensions().get::<Caller>();
+            let correlation_id = caller.map_or("none", |caller| &*caller.correlation_id);
+            tracing::error!(correlation_id, operation, "a method panicked");
         }
     });
     RouterOptions { check_answers: CheckAnswers::None, on_event: Some(on_event), ..RouterOptions::default() }

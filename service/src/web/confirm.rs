@@ -21,11 +21,10 @@ use crate::backend::{Backend, Confirmed, Preview};
 
 /// The page, to be merged with the others.
 pub fn confirmations(web: Web, backend: Backend) -> Router {
-    Router::new()
+    let pages = Router::new()
         .route("/confirm/{handoff}", get(show).post(decide))
-        .layer(DefaultBodyLimit::max(16 << 10))
-        .layer(axum::middleware::map_response(super::layout::guarded))
-        .with_state(Backed { web, backend })
+        .layer(DefaultBodyLimit::max(16 << 10));
+    super::framed(pages, &web).with_state(Backed { web, backend })
 }
 
 #[derive(Deserialize)]

@@ -32,14 +32,13 @@ type Fields = Vec<(String, String)>;
 
 /// The pages, to be merged with the others.
 pub fn drafts(web: Web, backend: Backend) -> Router {
-    Router::new()
+    let pages = Router::new()
         .route("/draft/{handoff}", get(open))
         .route("/review/{id}", get(show).post(decide))
         .layer(DefaultBodyLimit::max(LARGEST_FORM))
         .merge(refinery::routes())
-        .merge(import::routes())
-        .layer(axum::middleware::map_response(super::layout::guarded))
-        .with_state(Backed { web, backend })
+        .merge(import::routes());
+    super::framed(pages, &web).with_state(Backed { web, backend })
 }
 
 async fn open(

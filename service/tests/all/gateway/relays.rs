@@ -122,6 +122,7 @@ async fn serve(key: &RelayKey, environment: &Environment) -> String {
 /// Both ways come to the same.
 #[tokio::test]
 async fn a_backend_here_or_elsewhere() {
+    let log = log();
     let (_, environment) = environment();
     let key = RelayKey::from_bytes(&[1; 32]);
     let base = serve(&key, &environment).await;
@@ -146,6 +147,10 @@ async fn a_backend_here_or_elsewhere() {
         assert_eq!(told["code"], "INTERNAL_ERROR", "{name}");
         refused.check(OperationId::CatalogLocations.operation()).unwrap();
     }
+    // Both are logged under the id that stands in what the client is answered.
+    let told = log.text();
+    let panicked = told.lines().filter(|line| line.contains("a method panicked"));
+    assert_eq!(panicked.filter(|line| line.contains("correlation_id=\"c-1\"")).count(), 2, "{told}");
 }
 
 /// ERR-37: nobody there, another key, a clock that is off: no answer.

@@ -38,6 +38,21 @@ fn has_strict_headers(reply: &Reply) {
     }
 }
 
+/// RFC 6797: browsers come back by TLS alone where the public origin has it, whatever they were answered; elsewhere nobody
+/// is told so.
+#[tokio::test]
+async fn browsers_come_back_by_tls() {
+    for (origin, expect) in [("https://exchange.example", "max-age=31536000"), ("http://127.0.0.1:8080", "")]
+    {
+        let config = Config { issuer: format!("{origin}/idp"), ..config(Profile::Keycloak) };
+        let world = World::with(&config).await;
+        for path in ["/sign-in", "/device", "/style.css", "/idp/jwks", "/idp/token", "/nothing"] {
+            let reply = world.get(path).await;
+            assert_eq!(reply.header("strict-transport-security"), expect, "{path}: {}", reply.status);
+        }
+    }
+}
+
 /// WEB-01: the page asks to sign in first and then goes on to where it was asked for.
 #[tokio::test]
 async fn the_device_page_is_for_members() {

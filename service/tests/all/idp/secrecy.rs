@@ -1,11 +1,67 @@
 //! What is written down: no code, no token, no password, no cookie, neither in the store nor in a log.
 
+use axum::body::Body;
 use exchange_service::idp::DEVICE_GRANT;
 use exchange_service::store::StoreError;
+use http::Request;
+use http::header::CONTENT_TYPE;
 use rusqlite::types::ValueRef;
 
-use super::world::{Browser, Device, SCOPES, Tokens, World};
+use super::world::{Browser, Device, SCOPES, Tokens, World, encode};
 use crate::kit;
+
+/// Of each request to an endpoint or a page one line and one count tell how it ended, by the route as it is declared and
+/// under the id that the answer carries; what goes wrong meanwhile is logged under it, too.
+#[test]
+fn every_request_is_told() {
+    let log = kit::log();
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let id = "id-of-a-refresh-of-this-test";
+    metrics::with_local_recorder(&recorder, || {
+        runtime.block_on(async {
+            let world = World::new().await;
+            let mut browser = world.browser().await;
+            browser.open(&world, "/device?user_code=SECR-ETCD").await.expect(200);
+            let page = browser.type_code(&world, "BBBB-BBBB").await.expect(404);
+            assert_eq!(page.header("x-correlation-id").len(), 36);
+            world.get("/idp/jwks").await.expect(200);
+            world.form("token", &[("client_id", "tool")], &[]).await.expect_error(400, "invalid_request");
+            world.change("ALTER TABLE client RENAME TO gone").await;
+            let request = Request::post("/idp/revoke?secret=SECR-ETCD")
+                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                .header("x-correlation-id", id)
+                .body(Body::from(encode(&[("client_id", "tool"), ("token", "SECR-ETCD")])))
+                .unwrap();
+            let refused = world.send(request).await;
+            refused.expect_error(503, "temporarily_unavailable");
+            assert_eq!(refused.header("x-correlation-id"), id);
+            world.send(Request::delete("/SECR-ETCD").body(Body::empty()).unwrap()).await.expect(404);
+        });
+    });
+    let page = handle.render();
+    for (labels, count) in [
+        (r#"endpoint="/device",method="GET",status="200",error="none""#, 2),
+        (r#"endpoint="/device",method="POST",status="404",error="none""#, 1),
+        (r#"endpoint="/sign-in",method="POST",status="303",error="none""#, 1),
+        (r#"endpoint="/idp/jwks",method="GET",status="200",error="none""#, 1),
+        (r#"endpoint="/idp/token",method="POST",status="400",error="invalid_request""#, 1),
+        (r#"endpoint="/idp/revoke",method="POST",status="503",error="temporarily_unavailable""#, 1),
+        (r#"endpoint="none",method="other",status="404",error="none""#, 1),
+    ] {
+        let line = format!("exchange_endpoint_requests_total{{{labels}}} {count}");
+        assert!(page.contains(&line), "{line}\n{page}");
+    }
+    let written = log.text();
+    let ours: Vec<_> = written.lines().filter(|line| line.contains(id)).collect();
+    let [failed, told] = *ours else { panic!("{ours:#?}") };
+    assert!(failed.contains("could not read or write"), "{failed}");
+    for part in ["endpoint=\"/idp/revoke\"", "method=\"POST\"", "status=503", "millis="] {
+        assert!(told.contains(part), "{told}");
+    }
+    assert!(!written.contains("SECR-ETCD") && !page.contains("SECR-ETCD"));
+}
 
 /// All that the store holds, as text, but for the keys that the service itself signs with.
 async fn dump(world: &World) -> String {
