@@ -1,4 +1,4 @@
-//! Limits on guessing: user codes, passwords, and how many logins somebody starts.
+//! Limits on guessing: user codes, passwords, proofs, and how many logins somebody starts.
 //!
 //! A narrow seam: one process counts in memory ([`InMemory`]), several would count together. Every attempt
 //! is paid for before it is made, so that many at once are no way around; a right one is given back,
@@ -28,6 +28,10 @@ pub enum Attempt {
     PasswordAnywhere,
     /// A device login, by the address that starts it: codes that nobody needs make guessing easier.
     LoginAt,
+    /// A request with a proof, by the address that sends it, until the proof is accepted: each costs a look into the
+    /// store and the check of a signature. Many members may stand behind one address, and a proof may have to be
+    /// signed anew with a nonce.
+    ProofAt,
 }
 
 impl Attempt {
@@ -35,14 +39,15 @@ impl Attempt {
     #[must_use]
     pub const fn policy(self) -> Policy {
         let (at_once, one_more_in) = match self {
-            Self::CodeAt => (10, 60),
-            Self::Code => (10, 120),
-            Self::PasswordAt => (20, 30),
-            Self::PasswordOf => (10, 60),
-            Self::PasswordAnywhere => (100, 10),
-            Self::LoginAt => (60, 10),
+            Self::CodeAt => (10, Duration::from_secs(60)),
+            Self::Code => (10, Duration::from_secs(120)),
+            Self::PasswordAt => (20, Duration::from_secs(30)),
+            Self::PasswordOf => (10, Duration::from_secs(60)),
+            Self::PasswordAnywhere => (100, Duration::from_secs(10)),
+            Self::LoginAt => (60, Duration::from_secs(10)),
+            Self::ProofAt => (600, Duration::from_millis(100)),
         };
-        Policy { requests: at_once, period: Duration::from_secs(one_more_in * at_once as u64) }
+        Policy { requests: at_once, period: one_more_in.saturating_mul(at_once) }
     }
 }
 
@@ -163,6 +168,7 @@ pub(crate) mod contract {
             Attempt::PasswordOf,
             Attempt::PasswordAnywhere,
             Attempt::LoginAt,
+            Attempt::ProofAt,
         ];
         for attempt in all {
             let Policy { requests: most, period } = attempt.policy();

@@ -263,10 +263,7 @@ impl Provider {
         let scope = fields.find("scope").unwrap_or_default().to_owned();
         let now = environment.now();
         let source = peer.network().to_string();
-        self.0.guesses.take(Attempt::LoginAt, &source, now).await.map_err(|refusal| match refusal {
-            TooMany::Wait(wait) => Refusal::Wait(wait),
-            TooMany::Unavailable => Refusal::Unavailable(Duration::from_secs(60)),
-        })?;
+        self.0.guesses.take(Attempt::LoginAt, &source, now).await?;
         let device_code = environment.token::<32>().map_err(StoreError::from)?;
         let device = secrets::hash(&device_code);
         let life = Duration::from_secs(config.idp.device_code_seconds);
@@ -315,14 +312,18 @@ impl Provider {
     ) -> Result<Value, Refusal> {
         let now = self.0.environment.now();
         let grant = fields.need("grant_type")?;
-        let client = self.client(fields.need("client_id")?).await?;
-        let secret = match grant {
-            DEVICE_GRANT => fields.need("device_code")?,
-            REFRESH_GRANT => fields.need("refresh_token")?,
-            _ => return Err(Refusal::new(OauthError::UnsupportedGrantType, "there is no such grant")),
+        let asks = async {
+            let client = self.client(fields.need("client_id")?).await?;
+            let secret = match grant {
+                DEVICE_GRANT => fields.need("device_code")?,
+                REFRESH_GRANT => fields.need("refresh_token")?,
+                _ => return Err(Refusal::new(OauthError::UnsupportedGrantType, "there is no such grant")),
+            };
+            let asked = Asked { endpoint: &self.0.token_endpoint, peer, client: client.as_str() };
+            let key = self.0.proofs.check(headers, asked, now).await?;
+            Ok((client, secret, key))
         };
-        let asked = Asked { endpoint: &self.0.token_endpoint, peer, client: client.as_str() };
-        let key = self.0.proofs.check(headers, asked, now).await?;
+        let (client, secret, key) = self.counted(asks, peer, now).await?;
         // Whatever can fail comes before the grant is spent.
         let signer = self.0.keys.signer(now).await?;
         let id = self.0.environment.token::<16>().map_err(StoreError::from)?;
@@ -333,6 +334,23 @@ impl Provider {
             self.refresh(secret.to_owned(), client, &key, scope, now).await?
         };
         self.issue(&signer, &id, &granted, now)
+    }
+
+    /// What a request proves, of which an address may send only so many that prove nothing. One that was not refused for
+    /// what stands in it costs nothing, either.
+    async fn counted<T>(
+        &self,
+        proven: impl Future<Output = Result<T, Refusal>>,
+        peer: Peer,
+        now: Moment,
+    ) -> Result<T, Refusal> {
+        let attempt = [(Attempt::ProofAt, peer.network().to_string())];
+        guesses::take_all(self.guesses(), &attempt, now).await?;
+        let proven = proven.await;
+        if !matches!(proven, Err(Refusal::Error { .. } | Refusal::TokenType)) {
+            guesses::give_back(self.guesses(), &attempt).await;
+        }
+        proven
     }
 
     async fn client(&self, id: &str) -> Result<ClientId, Refusal> {
@@ -436,10 +454,14 @@ impl Provider {
         peer: Peer,
     ) -> Result<(), Refusal> {
         let now = self.0.environment.now();
-        let client = self.client(fields.need("client_id")?).await?;
-        let token = fields.need("token")?.to_owned();
-        let asked = Asked { endpoint: &self.0.revocation_endpoint, peer, client: client.as_str() };
-        let jkt = self.0.proofs.check(headers, asked, now).await?.to_string();
+        let asks = async {
+            let client = self.client(fields.need("client_id")?).await?;
+            let token = fields.need("token")?.to_owned();
+            let asked = Asked { endpoint: &self.0.revocation_endpoint, peer, client: client.as_str() };
+            let jkt = self.0.proofs.check(headers, asked, now).await?.to_string();
+            Ok((client, token, jkt))
+        };
+        let (client, token, jkt) = self.counted(asks, peer, now).await?;
         if token.split('.').count() == 3 {
             return Err(Refusal::TokenType);
         }

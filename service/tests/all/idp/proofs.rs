@@ -187,6 +187,50 @@ async fn room_for_proofs_is_bounded() {
     send("2001:db8::1", "tool").await.expect_error(400, "invalid_grant");
 }
 
+/// Requests that prove nothing are limited by their address, at both endpoints together; those that prove something
+/// cost nothing, and nobody elsewhere waits.
+#[tokio::test]
+async fn requests_that_prove_nothing_are_limited_by_address() {
+    let world = World::new().await;
+    let device = Device::new();
+    let mut tokens = world.connect(&device, SCOPES).await;
+    let send = async |endpoint: &str, address: &str, token: &str, proof: &str| {
+        let fields = [
+            ("grant_type", REFRESH_GRANT),
+            ("refresh_token", token),
+            ("token", token),
+            ("client_id", "tool"),
+        ];
+        let request = Request::post(format!("/idp/{endpoint}"))
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header("DPoP", proof)
+            .extension(Peer(address.parse().unwrap()))
+            .body(Body::from(encode(&fields)))
+            .unwrap();
+        world.send(request).await
+    };
+    let (here, network, elsewhere) = ("2001:db8::1", "2001:db8::2", "192.0.2.1");
+    for number in 0..599 {
+        let endpoint = if number % 2 == 0 { "token" } else { "revoke" };
+        send(endpoint, here, "x.y", "a.b.c").await.expect_error(400, "invalid_dpop_proof");
+    }
+    for _ in 0..3 {
+        let proof = device.proof(world.now());
+        tokens = Tokens::of(&send("token", network, &tokens.refresh, &proof).await);
+    }
+    send("token", network, "x.y", "a.b.c").await.expect_error(400, "invalid_dpop_proof");
+    for endpoint in ["token", "revoke"] {
+        let refused = send(endpoint, here, "x.y", "a.b.c").await;
+        refused.expect_error(429, "temporarily_unavailable");
+        assert_eq!(refused.header("retry-after"), "1");
+    }
+    let proof = device.proof(world.now());
+    send("token", here, &tokens.refresh, &proof).await.expect_error(429, "temporarily_unavailable");
+    let tokens = Tokens::of(&send("token", elsewhere, &tokens.refresh, &proof).await);
+    world.advance(1);
+    Tokens::of(&send("token", here, &tokens.refresh, &device.proof(world.now())).await);
+}
+
 /// DPP-17: providers behind one balancer take each other's nonces, and know each other's proofs.
 #[tokio::test]
 async fn providers_that_share() {
