@@ -6,6 +6,7 @@ use argon2::Params;
 use dpop_bound::{Htu, Origin};
 
 use super::{Config, Drafts, External, Role};
+use crate::idempotency::Terms;
 
 /// A value that does not work, by its key, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,16 +112,25 @@ impl Config {
         }
     }
 
-    /// A draft that fits by itself has to fit its budgets, or it would be told to wait for ever.
+    /// A draft that fits by itself, and an answer that is kept, have to fit their budgets, or their clients would be told
+    /// to wait for ever.
     fn budgets(&self, all: &mut Vec<Wrong>) {
-        let drafts = &self.drafts;
-        let largest = drafts.prepared_bytes as u64 + Drafts::OVERHEAD;
-        for (key, budget) in
-            [("drafts.bytes-of-client", drafts.bytes_of_client), ("drafts.bytes", drafts.bytes)]
-        {
-            if budget < largest {
-                let reason = format!("a draft can take {largest} bytes, with what it costs beside its own");
-                all.push(wrong(key, reason, "write at least as much, or lower `drafts.prepared-bytes`"));
+        let Self { drafts, limits, .. } = self;
+        let draft = (drafts.prepared_bytes as u64).saturating_add(Drafts::OVERHEAD);
+        let draft = ("a draft can take", draft, "write at least as much, or lower `drafts.prepared-bytes`");
+        let answer = Terms::of(limits).reserve();
+        let advice = "write at least as much, or lower `limits.kept-answer-bytes`";
+        let answer = ("each write reserves", answer, advice);
+        for (key, budget, (what, needed, advice)) in [
+            ("drafts.bytes-of-client", drafts.bytes_of_client, draft),
+            ("drafts.bytes", drafts.bytes, draft),
+            ("limits.kept-bytes-of-member", limits.kept_bytes_of_member, answer),
+            ("limits.kept-bytes-of-client", limits.kept_bytes_of_client, answer),
+            ("limits.kept-bytes", limits.kept_bytes, answer),
+        ] {
+            if budget < needed {
+                let reason = format!("{what} {needed} bytes, with what it costs beside its own");
+                all.push(wrong(key, reason, advice));
             }
         }
     }
@@ -212,6 +222,10 @@ mod tests {
         check(|config| config.serve.private_key = Some("key.pem".into()), &["serve.certificate"]);
         check(|config| config.drafts.bytes = 1 << 18, &["drafts.bytes"]);
         check(|config| config.drafts.bytes = (1 << 18) + 512, &[]);
+        check(|config| config.limits.kept_answer_bytes = (1 << 20) - 512, &[]);
+        check(|config| config.limits.kept_answer_bytes = (1 << 20) - 511, &["limits.kept-bytes-of-member"]);
+        let kept = ["limits.kept-bytes-of-member", "limits.kept-bytes-of-client", "limits.kept-bytes"];
+        check(|config| config.limits.kept_answer_bytes = usize::MAX, &kept);
         let zeros = |config: &mut Config| {
             (config.limits.relay_seconds, config.serve.connections) = (0, 0);
         };

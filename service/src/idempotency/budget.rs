@@ -47,8 +47,8 @@ impl Terms {
         }
     }
 
-    /// What a claim reserves.
-    pub(super) const fn reserve(&self) -> u64 {
+    /// What a claim reserves: a budget that is smaller takes none.
+    pub(crate) const fn reserve(&self) -> u64 {
         self.answer.saturating_add(OVERHEAD)
     }
 }
