@@ -147,7 +147,8 @@ impl External {
 
     fn known(&self, kid: &str, age: Duration, now: Moment) -> Option<(DecodingKey, Vec<Algorithm>)> {
         let keys = self.keys.load();
-        let keys = keys.as_ref().filter(|keys| now.since(keys.read_at) < age)?;
+        // A clock that was set back makes them look as if they came from the future: nobody knows how old they are.
+        let keys = keys.as_ref().filter(|keys| keys.read_at <= now && now.since(keys.read_at) < age)?;
         keys.all.get(kid).cloned()
     }
 
@@ -201,19 +202,25 @@ impl External {
 
     fn is_unknown(&self, kid: &str, now: Moment) -> bool {
         let unknown = self.unknown.lock();
-        unknown.is_ok_and(|unknown| unknown.get(kid).is_some_and(|until| now < *until))
+        unknown.is_ok_and(|unknown| unknown.get(kid).is_some_and(|until| is_remembered(*until, now)))
     }
 
     fn remember_unknown(&self, kid: &str, now: Moment) {
         let Ok(mut unknown) = self.unknown.lock() else { return };
         if unknown.len() >= MOST_UNKNOWN {
-            unknown.retain(|_, until| now < *until);
+            unknown.retain(|_, until| is_remembered(*until, now));
         }
         // Beyond that the pause between two requests is bound enough.
         if unknown.len() < MOST_UNKNOWN && kid.len() <= 256 {
             unknown.insert(kid.to_owned(), now.plus(UNKNOWN));
         }
     }
+}
+
+/// Whether what is remembered until a moment still is: for no longer than it would be from now on, whatever the clock said
+/// when it was noted.
+fn is_remembered(until: Moment, now: Moment) -> bool {
+    now < until && until <= now.plus(UNKNOWN)
 }
 
 fn read<T: for<'de> Deserialize<'de>>(document: &[u8], what: &str) -> Result<T, FetchError> {

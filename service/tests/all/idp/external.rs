@@ -253,6 +253,23 @@ async fn keys_are_renewed() {
     assert_eq!(world.asked(), 6);
 }
 
+/// What was read or noted while a clock was ahead holds no longer for it: a key that was withdrawn is refused, and one that
+/// was published is taken.
+#[tokio::test]
+async fn a_clock_that_was_ahead_keeps_nothing() {
+    let (old, new) = (Key::p256(), Key::p256());
+    let world = World::new(&[old.jwk(&[("kid", "old")])]);
+    let day = std::time::Duration::from_secs(86_400);
+    world.clock.advance(day);
+    assert!(world.verify(&world.token(&old, "ES256", "old")).await.is_ok());
+    world.advance(5);
+    assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenRefusal::Key));
+    world.clock.step_back(day);
+    world.publish(&[new.jwk(&[("kid", "new")])]);
+    assert!(world.verify(&world.token(&new, "ES256", "new")).await.is_ok());
+    assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenRefusal::Key));
+}
+
 /// A9: while the provider cannot be reached, tokens of known keys are judged as always; about others nobody
 /// can tell.
 #[tokio::test]
