@@ -136,13 +136,15 @@ pub struct Retention {
     pub journal_days: u32,
     /// Who did what.
     pub audit_days: u32,
-    /// What a member was told, once the member acknowledged it. What nobody acknowledged stays.
+    /// What a member was told, once the member acknowledged it.
     pub notice_days: u32,
+    /// What a member was told and never acknowledged.
+    pub unread_notice_days: u32,
 }
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { journal_days: 90, audit_days: 365, notice_days: 90 }
+        Self { journal_days: 90, audit_days: 365, notice_days: 90, unread_notice_days: 365 }
     }
 }
 
@@ -435,10 +437,11 @@ impl Retention {
         now.minus(days(self.audit_days))
     }
 
-    /// What was acknowledged before this is told no more, at `now`.
+    /// Of what members were told this went, at `now`: what was acknowledged before the first moment, and what is older
+    /// than the second and was not.
     #[must_use]
-    pub fn notices(&self, now: Moment) -> Moment {
-        now.minus(days(self.notice_days))
+    pub fn notices(&self, now: Moment) -> (Moment, Moment) {
+        (now.minus(days(self.notice_days)), now.minus(days(self.unread_notice_days)))
     }
 }
 

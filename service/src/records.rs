@@ -1,13 +1,18 @@
 //! What is written down beside a decision: the audit, and what a member is told.
 //!
 //! Neither holds a secret or a value of a member's data: clients, installations, connections and change sets are
-//! named by their ids.
+//! named by their ids. Administrators read the audit ([`admin::list_audit`](crate::admin::list_audit)), members read
+//! what they are told on a page of theirs ([`unread`]).
+
+mod unread;
 
 use rusqlite::{Connection, params};
 
 use crate::ids::{ClientId, MemberId};
 use crate::store::{StoreError, limit};
 use crate::time::Moment;
+
+pub(crate) use unread::{About, MOST_COUNTED, Notice, acknowledge, count_unread, unread};
 
 /// Who answers for something, kept for when it is written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,16 +105,19 @@ pub(crate) fn prune_audit(connection: &Connection, before: Moment, most: usize) 
     Ok(connection.prepare_cached(sql)?.execute(params![before.millis(), limit(most)])?)
 }
 
-/// Removes at most so many notices that were acknowledged before a moment; says how many.
+/// Removes at most so many notices that were acknowledged before a moment, or that nobody acknowledged and that are
+/// older than another; says how many.
 ///
 /// # Errors
 /// What the database says.
 pub(crate) fn prune_notices(
     connection: &Connection,
-    before: Moment,
+    (acknowledged, unread): (Moment, Moment),
     most: usize,
 ) -> Result<usize, StoreError> {
     let sql = "DELETE FROM notice WHERE id IN \
-               (SELECT id FROM notice WHERE acknowledged_at < ?1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![before.millis(), limit(most)])?)
+               (SELECT id FROM notice WHERE acknowledged_at < ?1 \
+                UNION ALL SELECT id FROM notice WHERE acknowledged_at IS NULL AND at < ?2 LIMIT ?3)";
+    let before = params![acknowledged.millis(), unread.millis(), limit(most)];
+    Ok(connection.prepare_cached(sql)?.execute(before)?)
 }

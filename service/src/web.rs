@@ -11,6 +11,7 @@ mod csrf;
 mod device;
 mod drafts;
 mod layout;
+mod notices;
 mod profile;
 mod reservations;
 mod session;
@@ -37,7 +38,8 @@ use crate::idp::accounts::{PasswordError, Passwords};
 use crate::observed::observed;
 
 /// Where a member finds what is theirs.
-const PAGES: [(&str, &str); 3] = [
+const PAGES: [(&str, &str); 4] = [
+    (notices::PATH, "Notices"),
     (applications::PATH, "Connected applications"),
     (profile::PATH, "Profile"),
     (reservations::PATH, "Reserved stock"),
@@ -99,6 +101,7 @@ pub fn router(web: Web) -> Router {
     let pages = pages
         .route("/style.css", get(style))
         .merge(applications::routes())
+        .merge(notices::routes())
         .merge(sign_in::routes())
         .layer(DefaultBodyLimit::max(16 << 10));
     framed(pages, &web).with_state(web)

@@ -68,7 +68,7 @@ pub(super) fn hold(
         now.millis(),
         ends.millis(),
     ])?;
-    records::notice(connection, now, &caller.member, "held-batch", &admitted.client.name)?;
+    records::notice(connection, now, &caller.member, "held-batch", caller.client.as_str())?;
     Ok(url)
 }
 

@@ -234,7 +234,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Connection> {
 }
 
 /// Begins a connection, in place of those that the same key had, and tells its member (WEB-04).
-pub(super) fn begin(database: &Database, connection: &Connection, name: &str) -> Result<(), StoreError> {
+pub(super) fn begin(database: &Database, connection: &Connection) -> Result<(), StoreError> {
     let Connection { id, client, member, jkt, created_at, .. } = connection;
     let replaced =
         ids_where(database, "client = ?1 AND member = ?2 AND jkt = ?3", params![client, member, jkt])?;
@@ -259,7 +259,7 @@ pub(super) fn begin(database: &Database, connection: &Connection, name: &str) ->
             connection.current,
             created_at.millis(),
         ])?;
-    records::notice(database, *created_at, member, "connected", name)?;
+    records::notice(database, *created_at, member, "connected", client.as_str())?;
     let scopes = connection.scopes.text();
     let deed = Deed { client: Some(client), action: "connect", subject: id, detail: &scopes };
     records::audit(database, *created_at, Actor::Member(member), deed)

@@ -34,15 +34,13 @@ pub fn disconnect_installation(
     installation: &InstallationId,
     now: Moment,
 ) -> Result<Disconnected, StoreError> {
-    let sql = "SELECT client, member, jkt, label, revoked_at FROM installation WHERE id = ?1";
-    type Row = (ClientId, MemberId, String, Option<String>, Option<i64>);
+    let sql = "SELECT client, member, jkt, revoked_at FROM installation WHERE id = ?1";
+    type Row = (ClientId, MemberId, String, Option<i64>);
     let found: Option<Row> = connection
         .prepare_cached(sql)?
-        .query_row([installation], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-        })
+        .query_row([installation], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
-    let Some((client, member, jkt, label, revoked_at)) = found else { return Ok(Disconnected::NotFound) };
+    let Some((client, member, jkt, revoked_at)) = found else { return Ok(Disconnected::NotFound) };
     if matches!(actor, Actor::Member(actor) if *actor != member) {
         return Ok(Disconnected::NotFound);
     }
@@ -53,9 +51,8 @@ pub fn disconnect_installation(
         .prepare_cached("UPDATE installation SET revoked_at = ?2 WHERE id = ?1")?
         .execute(params![installation, now.millis()])?;
     end(connection, "jkt = ?1", params![jkt], actor, now)?;
-    let subject = label.as_deref().unwrap_or(client.as_str());
-    records::notice(connection, now, &member, "installation-disconnected", subject)?;
     let (action, subject) = ("disconnect-installation", installation.as_str());
+    records::notice(connection, now, &member, "installation-disconnected", subject)?;
     records::audit(connection, now, actor, Deed { client: Some(&client), action, subject, detail: "" })?;
     Ok(Disconnected::Now)
 }

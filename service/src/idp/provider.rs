@@ -404,8 +404,9 @@ impl Provider {
                     "the member who approved is no longer signed in",
                 )));
             }
-            let name = registered(database, &connection.client)?.name;
-            connections::begin(database, &connection, &name)?;
+            // It may have been removed since the proof was checked.
+            registered(database, &connection.client)?;
+            connections::begin(database, &connection)?;
             Ok(Ok(granted(connection, around.ends_at, refresh_token)))
         };
         self.0.store.write(work).await?

@@ -509,7 +509,7 @@ mod tests {
         });
         newer.await.expect("a write");
         let refused = Store::open(&options).expect_err("a refusal");
-        assert!(matches!(refused, OpenError::Newer { found: 99, known: 3 }));
+        assert!(matches!(refused, OpenError::Newer { found: 99, known: 4 }));
         assert!(refused.to_string().contains("start a service at least as new"));
     }
 

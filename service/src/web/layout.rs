@@ -8,7 +8,9 @@ use http::header::{
 use http::{HeaderName, HeaderValue, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 
+use super::notices;
 use super::session::SignedIn;
+use crate::records::MOST_COUNTED;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -34,7 +36,15 @@ pub fn page(status: StatusCode, title: &str, member: Option<&SignedIn>, body: &M
                     p .brand { "Exchange" }
                     @if let Some(member) = member {
                         nav {
-                            @for (address, name) in super::PAGES { a href=(address) { (name) } " " }
+                            @for (address, name) in super::PAGES {
+                                a href=(address) {
+                                    (name)
+                                    @if address == notices::PATH && member.unread() > 0 {
+                                        " " span .new { (unread(member)) }
+                                    }
+                                }
+                                " "
+                            }
                         }
                         form method="post" action="/sign-out" {
                             (member.csrf().field())
@@ -66,6 +76,12 @@ pub fn page(status: StatusCode, title: &str, member: Option<&SignedIn>, body: &M
         fixed("camera=(), geolocation=(), microphone=()"),
     );
     answer
+}
+
+/// How many notices the member has not read; more than are counted are so many and more.
+fn unread(member: &SignedIn) -> Markup {
+    let (number, most) = (member.unread(), MOST_COUNTED as u64);
+    html! { @if number < most { (number) } @else { (most - 1) "+" } }
 }
 
 /// What is no page, such as a redirect or the refusal of a broken form, is kept by nobody and read as

@@ -15,6 +15,7 @@ use crate::idp::{Session, sessions};
 use crate::ids::MemberId;
 use crate::logging::causes;
 use crate::members::{self, State};
+use crate::records;
 use crate::store::StoreError;
 
 /// A member who is signed in.
@@ -25,6 +26,7 @@ pub struct SignedIn {
     session: Session,
     name: String,
     csrf: Csrf,
+    unread: u64,
 }
 
 impl SignedIn {
@@ -38,6 +40,12 @@ impl SignedIn {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How many notices there are that the member has not read.
+    #[must_use]
+    pub(super) const fn unread(&self) -> u64 {
+        self.unread
     }
 
     /// The session.
@@ -117,10 +125,11 @@ pub(super) async fn of_cookie(web: &Web, headers: &HeaderMap) -> Result<Option<S
         let Some(session) = sessions::find(database, &secret, now)? else { return Ok(None) };
         let member = members::find(database, &session.member)?;
         let member = member.filter(|member| matches!(member.state, State::Active | State::Pending));
-        Ok::<_, StoreError>(member.map(|member| (session, member.name)))
+        let Some(member) = member else { return Ok(None) };
+        let unread = records::count_unread(database, &member.id)?;
+        Ok::<_, StoreError>(Some(SignedIn { session, name: member.name, csrf, unread }))
     };
-    let found = web.provider().store().read(work).await?;
-    Ok(found.map(|(session, name)| SignedIn { session, name, csrf }))
+    web.provider().store().read(work).await
 }
 
 /// Whether a browser says that another site sent this form. `Origin` is of no use here: without a

@@ -57,7 +57,7 @@ async fn a_batch_that_removes_too_much_writes_nothing() {
     assert!(!bench.everything().await.iter().any(|row| row.contains(secret)));
     assert_eq!(
         bench.rows("SELECT member, kind, subject FROM notice").await,
-        ["Text(\"m-1\") Text(\"held-batch\") Text(\"First client\")"]
+        ["Text(\"m-1\") Text(\"held-batch\") Text(\"c-1\")"]
     );
 }
 

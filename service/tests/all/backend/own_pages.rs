@@ -102,6 +102,94 @@ async fn connected_applications() {
     assert_eq!(shown(&other.open(PATH).await), [format!("{}{new}", first[1])]);
 }
 
+/// WEB-04, GW-05, OST-19: whatever a member is told stands on a page, the latest first, in words and with who did it; what
+/// was read is gone from it, what came meanwhile is not, and nobody reads another's.
+#[tokio::test]
+async fn notices_are_read() {
+    const PATH: &str = "/notices";
+    let bench = Bench::new().await;
+    bench
+        .sql(
+            "UPDATE installation SET label = 'Bridge <b>' WHERE id = 'i-1';
+             INSERT INTO audit (at, actor, client, action, subject) VALUES
+               (8000, 'member:m-2', 'c-2', 'org-stock.sale', 's-1');
+             INSERT INTO notice (member, at, kind, subject) VALUES
+               ('m-1', 1000, 'connected', 'c-1'), ('m-1', 2000, 'new-installation', 'i-1'),
+               ('m-1', 3000, 'connection-reused', 'c-1'), ('m-1', 4000, 'client-disconnected', 'c-gone'),
+               ('m-1', 5000, 'installation-disconnected', 'i-2'), ('m-1', 6000, 'held-batch', 'c-1'),
+               ('m-1', 7000, 'writes-undone', 'c-1'), ('m-1', 7000, 'org-stock.book-out', 's-0'),
+               ('m-1', 8000, 'org-stock.sale', 's-1'), ('m-1', 9000, 'org-stock.move', 's-2'),
+               ('m-1', 9500, 'org-stock.undo', 's-3'), ('m-2', 9900, 'new-installation', 'i-1')",
+        )
+        .await;
+    let shown = |page: &Page| -> Vec<String> {
+        let items = page.text.split("<li><p>").skip(1);
+        items.map(|item| item.split("</p>").next().expect("its end").to_owned()).collect()
+    };
+    let browser = Browser::of(&bench, "m-1").await;
+    let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">11</span>");
+    let expected = [
+        "<strong>Somebody</strong> took back a change of stock",
+        "<strong>Somebody</strong> moved stock that you hold",
+        "<strong>Two</strong>, through Second client, sold stock that you hold for a unit.",
+        "<strong>Somebody</strong> booked out stock",
+        "An administrator took back what <strong>First client</strong> had written for you.",
+        "<strong>First client</strong> wants to remove much at once.",
+        "<strong>First client</strong> was disconnected on a device without a label, for good.",
+        "<strong>c-gone</strong> was disconnected on all devices.",
+        "<strong>First client</strong> was disconnected on one of your devices: somebody used",
+        "<strong>First client</strong> called for you for the first time from \
+         <span class=\"label\">“Bridge &lt;b&gt;”</span>.",
+        "<strong>First client</strong> was connected to your account.",
+    ];
+    let found = shown(&page);
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.starts_with(expected), "{found}");
+    }
+    // What another member was told of this one's installation names nothing of it.
+    let other = Browser::of(&bench, "m-2").await;
+    assert!(shown(&other.open(PATH).await)[0].starts_with("<strong>An application</strong> called for you"));
+
+    let fields = |page: &Page| {
+        let value = |name: &str| page.values(name)[0].to_owned();
+        [("csrf", page.csrf().to_owned()), ("first", value("first")), ("last", value("last"))]
+    };
+    let submit = async |browser: &Browser, fields: &[(&str, String)]| {
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, &**value)).collect();
+        browser.submit(PATH, &fields).await
+    };
+    let mut forged = fields(&page);
+    forged[0].1 = "x".to_owned();
+    submit(&browser, &forged).await.expect(403, "not sent from its own page");
+    bench
+        .sql("INSERT INTO notice (member, at, kind, subject) VALUES ('m-1', 9999, 'connected', 'c-2')")
+        .await;
+    assert_eq!(submit(&browser, &fields(&page)).await.to(), PATH);
+    let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">1</span>");
+    assert_eq!(shown(&page).len(), 1, "what came meanwhile was not read");
+    assert!(shown(&page)[0].starts_with("<strong>Second client</strong> was connected"));
+    assert_eq!(shown(&other.open(PATH).await).len(), 1, "nor what another was told");
+    submit(&browser, &fields(&page)).await.to();
+    let page = browser.open(PATH).await.expect(200, "There is nothing that you have not read.");
+    assert!(page.text.contains(">Notices</a>"), "nothing is counted: {}", page.text);
+
+    // A page is bounded, and what stands behind it follows.
+    bench
+        .sql(
+            "INSERT INTO notice (member, at, kind, subject)
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
+             SELECT 'm-1', 10000 + i, 'held-batch', 'c-1' FROM n",
+        )
+        .await;
+    let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">99+</span>");
+    assert!(page.text.contains("No more than 50 are shown"));
+    for left in [50, 20, 0] {
+        submit(&browser, &fields(&browser.open(PATH).await)).await.to();
+        assert_eq!(shown(&browser.open(PATH).await).len(), left);
+    }
+}
+
 /// WEB-12, ERR-17: the web offers to accept the terms, the version that was shown; the client can go on then.
 #[tokio::test]
 async fn terms_are_accepted_on_the_web() {
