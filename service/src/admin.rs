@@ -1,20 +1,26 @@
 //! What an administrator changes: which clients there are and what they may do, whether the exchange is on,
-//! members and their accounts, connections, the keys that tokens are signed with; and the audit, which says who
-//! did what.
+//! members and their accounts, units, the catalogue, the terms, connections, the keys that tokens are signed with; and
+//! the audit, which says who did what.
 //!
 //! Each function that changes something is one decision inside its caller's transaction, audited there under the administrator's
 //! name. A running service sees it within seconds: the registry and the keys are read again every five,
 //! everything else at each request.
 
 mod audit;
+mod catalogue;
 mod clients;
 mod connections;
+mod documents;
 mod members;
 mod undo;
+mod units;
 
 use rusqlite::Connection;
 
 pub use audit::{Audited, Page as AuditPage, Wanted as WantedAudit, list as list_audit};
+pub use catalogue::{
+    Imported, compare_catalogue, import_catalogue, read_catalogue, read_defaults, set_defaults,
+};
 pub use clients::{
     Changes, Listed as ListedClient, NewClient, Standing, add as add_client, limit, list as list_clients,
     set_scopes, set_standing,
@@ -27,6 +33,7 @@ pub use members::{
 };
 
 pub use undo::written_for;
+pub use units::{NewUnit, read_units, set_administrator, set_terms, set_units, terms};
 
 pub use crate::registry::is_switched_on as is_on;
 

@@ -51,7 +51,7 @@ enum Command {
     /// Without a file it shows every key with its default. A value that cannot be used is named, with its key and
     /// where it stands; the exit code is 2 then.
     Config(ConfigArgs),
-    /// Administer a service: clients, the switch, members, connections, keys, undo, audit.
+    /// Administer a service: clients, the switch, members, units, catalogue, terms, connections, keys, undo, audit.
     ///
     /// Works on the store that the configuration names, beside a running service or without one; a running one sees
     /// every change within five seconds. Whatever is changed is audited with the name of whoever changed it.
@@ -62,6 +62,8 @@ enum Command {
                       --scope exchange.connect --scope exchange.stock.read\n    \
                       exchange-service admin member add m-1 --name Ada\n    \
                       exchange-service admin member password m-1 --username ada < password.txt\n    \
+                      exchange-service admin unit import units.json\n    \
+                      exchange-service admin catalogue import catalogue.json\n    \
                       exchange-service admin switch on"
     )]
     Admin(admin::AdminArgs),

@@ -1,4 +1,4 @@
-//! What the catalogue holds, as it is written into the store: whole, from an import or a seed.
+//! What the catalogue holds, as it is written into the store: whole, from an administrator's document or a seed.
 
 use dpop_bound::Random;
 use exchange_api::types::CatalogKind;

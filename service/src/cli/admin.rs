@@ -1,6 +1,7 @@
 //! `admin`: what an administrator changes in the store of a service, whether it runs or not.
 
 mod audit;
+mod setup;
 mod undo;
 
 use std::io::{IsTerminal as _, Read as _};
@@ -58,6 +59,16 @@ enum Area {
     #[command(subcommand)]
     Member(MemberCommand),
     /// Connected clients of members: list, disconnect.
+    /// Org units, and who is in them.
+    #[command(subcommand)]
+    Unit(setup::UnitCommand),
+    /// The catalogue, and the blueprints that every member has.
+    #[command(subcommand)]
+    Catalogue(setup::CatalogueCommand),
+    /// The terms that members have to have accepted before clients act for them, or say which they are.
+    ///
+    /// A new service has none. Members accept a version on their profile's page.
+    Terms(setup::TermsArgs),
     #[command(subcommand)]
     Connections(ConnectionsCommand),
     /// The keys that access tokens are signed with.
@@ -186,6 +197,14 @@ enum MemberCommand {
         state: Registration,
     },
     /// List all members.
+    /// Let a member administer the service on its pages: register clients, suspend them, take them back.
+    Administrator {
+        /// The member.
+        id: MemberId,
+        /// Let them do so no longer.
+        #[arg(long)]
+        no: bool,
+    },
     List,
 }
 
@@ -295,6 +314,9 @@ pub(super) fn run(args: AdminArgs) -> Result<(), Failure> {
         Area::Keys(KeysCommand::Rotate) => edit(&folder, |store| {
             admin::rotate_keys(store, &by)?;
             let text = "a new key signs; the one before stays published until its tokens have ended";
+        Area::Unit(command) => setup::unit(&folder, &by, command),
+        Area::Catalogue(command) => setup::catalogue(&folder, &by, &environment, command),
+        Area::Terms(args) => setup::terms(&folder, &by, args),
             done("keys.rotate", text, json!({}))
         }),
         Area::Undo(args) => undo::run(&folder, &by, &environment, args),
@@ -406,6 +428,12 @@ fn member(store: &Connection, by: &By<'_>, command: MemberCommand) -> Result<Tol
             let members = admin::list_members(store)?;
             let rows = members.iter().map(|member| {
                 let role = if member.has_role { "yes" } else { "no" };
+        MemberCommand::Administrator { id, no } => {
+            admin::set_administrator(store, by, &id, !no)?;
+            let text =
+                format!("{id} {} the service", if no { "no longer administers" } else { "administers" });
+            done("member.administrator", &text, json!({ "member": id, "administers": !no }))
+        }
                 let username = member.username.as_deref().unwrap_or("-");
                 [member.id.as_str(), &member.state, &member.name, role, username].map(str::to_owned).to_vec()
             });

@@ -11,5 +11,6 @@ mod pages;
 mod proofs;
 mod refresh;
 mod secrecy;
+mod setup;
 mod verifier;
 mod world;

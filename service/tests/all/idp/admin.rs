@@ -29,7 +29,7 @@ fn admin(folder: &Path, args: &[&str], input: &str) -> Output {
 }
 
 #[track_caller]
-fn told(folder: &Path, args: &[&str], input: &str) -> Value {
+pub(super) fn told(folder: &Path, args: &[&str], input: &str) -> Value {
     let output = admin(folder, &[&["--json"], args].concat(), input);
     let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{args:?}: {error}");
@@ -38,7 +38,7 @@ fn told(folder: &Path, args: &[&str], input: &str) -> Value {
 }
 
 #[track_caller]
-fn refused(folder: &Path, args: &[&str], input: &str, code: i32, says: &str) {
+pub(super) fn refused(folder: &Path, args: &[&str], input: &str, code: i32, says: &str) {
     let output = admin(folder, args, input);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
@@ -46,13 +46,13 @@ fn refused(folder: &Path, args: &[&str], input: &str, code: i32, says: &str) {
     assert!(output.stdout.is_empty());
 }
 
-async fn world(folder: &Path) -> World {
+pub(super) async fn world(folder: &Path) -> World {
     // The commands have the system's clock.
     World::in_folder(folder, MovedClock::standing(Environment::system().now())).await
 }
 
 /// What the audit has of the administrator, in order.
-async fn audited(world: &World) -> Vec<String> {
+pub(super) async fn audited(world: &World) -> Vec<String> {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT action || ' ' || subject || ' ' || detail FROM audit \
                    WHERE actor = 'administrator:root' ORDER BY id";

@@ -1,0 +1,231 @@
+//! Org units and who is in them, from a document; the terms; and who administers the service.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use exchange_api::types::OrgUnitKind;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::documents::{Document, items, wrong};
+use super::{AdminError, By, id, members, text};
+use crate::ids::{MemberId, UnitId};
+use crate::names::{Shorthand, UnitName};
+use crate::store::setting;
+
+/// A unit as a document has it.
+#[derive(Clone, Debug)]
+pub struct NewUnit {
+    id: UnitId,
+    name: UnitName,
+    shorthand: Shorthand,
+    kind: String,
+    profit_sharing: bool,
+    above: Option<UnitId>,
+    members: Option<Vec<NewMembership>>,
+}
+
+/// Somebody in a unit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewMembership {
+    member: MemberId,
+    #[serde(default)]
+    role: Part,
+}
+
+/// What somebody is in a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    #[default]
+    Member,
+    Logistician,
+    Leader,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Written {
+    id: UnitId,
+    name: String,
+    shorthand: String,
+    kind: String,
+    #[serde(default)]
+    profit_sharing: bool,
+    above: Option<UnitId>,
+    members: Option<Value>,
+}
+
+/// Reads units out of a document with `units`: each has `id`, `name`, `shorthand`, `kind`, and perhaps `profitSharing`,
+/// `above` (the unit that it stands below) and `members`, a list of `member` and `role` (`member`, `logistician`,
+/// `leader`).
+///
+/// # Errors
+/// [`AdminError::Wrong`], with the place of what is wrong.
+pub fn read_units(text: &str) -> Result<Vec<NewUnit>, AdminError> {
+    let written: Vec<Written> = Document::read(text, &["units"])?.list("units")?;
+    let mut known = BTreeSet::new();
+    let unit = |(at, written): (usize, Written)| {
+        let place = format!("/units/{at}");
+        let member = |name: &str| format!("{place}/{name}");
+        let Written { id: unit, name, shorthand, kind, profit_sharing, above, members } = written;
+        id(&member("id"), unit.as_str(), 128)?;
+        if !known.insert(unit.clone()) {
+            return Err(wrong(&member("id"), "this unit stands in the document already"));
+        }
+        if !OrgUnitKind::from(&*kind).is_known() {
+            let all: Vec<_> = OrgUnitKind::ALL.iter().map(OrgUnitKind::as_str).collect();
+            return Err(wrong(&member("kind"), format!("a unit is one of {}", all.join(", "))));
+        }
+        Ok(NewUnit {
+            id: unit,
+            name: name.parse().map_err(|error| wrong(&member("name"), format!("{error}")))?,
+            shorthand: shorthand.parse().map_err(|error| wrong(&member("shorthand"), format!("{error}")))?,
+            kind,
+            profit_sharing,
+            above,
+            members: members.map(|members| items(members, &member("members"))).transpose()?,
+        })
+    };
+    written.into_iter().enumerate().map(unit).collect()
+}
+
+/// Adds units, or changes what they share, what they stand below and who is in them: where a unit names members, it has
+/// those and no others from then on. Units that are not named stay as they are. What a unit is called does not change,
+/// since clients have it.
+///
+/// # Errors
+/// [`AdminError::Wrong`], with the place of what is wrong, or what the database says.
+pub fn set_units(connection: &Connection, by: &By<'_>, units: &[NewUnit]) -> Result<(), AdminError> {
+    for (at, unit) in units.iter().enumerate() {
+        put(connection, unit, &format!("/units/{at}"))?;
+    }
+    // Only now all of them are there.
+    let mut stand = connection.prepare("UPDATE unit SET above = ?2 WHERE id = ?1")?;
+    for (at, unit) in units.iter().enumerate() {
+        if let Some(above) = &unit.above
+            && !is_unit(connection, above)?
+        {
+            return Err(wrong(&format!("/units/{at}/above"), "there is no such unit"));
+        }
+        stand.execute(params![unit.id, unit.above])?;
+    }
+    no_circles(connection, units)?;
+    for (at, unit) in units.iter().enumerate() {
+        let detail = match &unit.members {
+            Some(members) => {
+                fill(connection, &unit.id, members, &format!("/units/{at}/members"))?;
+                format!("with {} members", members.len())
+            }
+            None => String::new(),
+        };
+        by.audit(connection, None, ("unit.set", unit.id.as_str()), &detail)?;
+    }
+    Ok(())
+}
+
+fn put(connection: &Connection, unit: &NewUnit, place: &str) -> Result<(), AdminError> {
+    let NewUnit { id, name, shorthand, kind, profit_sharing, .. } = unit;
+    let sql = "SELECT name, shorthand, kind FROM unit WHERE id = ?1";
+    let read = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(String, String, String)> {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    };
+    let before = connection.query_row(sql, [id], read).optional()?;
+    if before.is_some_and(|before| before != (name.to_string(), shorthand.to_string(), kind.clone())) {
+        let said = "the unit is there with another name, shorthand or kind, which do not change here";
+        return Err(wrong(place, said));
+    }
+    connection.execute(
+        "INSERT INTO unit (id, name, shorthand, kind, profit_sharing) VALUES (?1, ?2, ?3, ?4, ?5) \
+         ON CONFLICT (id) DO UPDATE SET profit_sharing = excluded.profit_sharing",
+        params![id, name, shorthand, kind, profit_sharing],
+    )?;
+    Ok(())
+}
+
+fn is_unit(connection: &Connection, unit: &UnitId) -> Result<bool, AdminError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM unit WHERE id = ?1)";
+    Ok(connection.query_row(sql, [unit], |row| row.get(0))?)
+}
+
+/// Whoever leads a unit has a seat above those below it (DEM-06): none stands below itself.
+fn no_circles(connection: &Connection, units: &[NewUnit]) -> Result<(), AdminError> {
+    let mut rows = connection.prepare("SELECT id, above FROM unit WHERE above IS NOT NULL")?;
+    let above = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let above: BTreeMap<UnitId, UnitId> = above.collect::<Result<_, _>>()?;
+    for (at, unit) in units.iter().enumerate() {
+        let way = std::iter::successors(above.get(&unit.id), |next| above.get(*next));
+        // As many steps as there are units lead round a circle, if not to an end.
+        if way.take(above.len()).any(|next| *next == unit.id) {
+            return Err(wrong(&format!("/units/{at}/above"), "the unit would stand below itself"));
+        }
+    }
+    Ok(())
+}
+
+fn fill(
+    connection: &Connection,
+    unit: &UnitId,
+    all: &[NewMembership],
+    place: &str,
+) -> Result<(), AdminError> {
+    connection.execute("DELETE FROM membership WHERE unit = ?1", [unit])?;
+    let mut put = connection.prepare(
+        "INSERT INTO membership (member, unit, logistician, leadership) VALUES (?1, ?2, ?3, ?4) \
+         ON CONFLICT DO NOTHING",
+    )?;
+    for (at, NewMembership { member, role }) in all.iter().enumerate() {
+        let place = format!("{place}/{at}/member");
+        if !members::is_known(connection, member)? {
+            return Err(wrong(&place, "there is no such member"));
+        }
+        let (logistician, leader) = (*role == Part::Logistician, *role == Part::Leader);
+        if put.execute(params![member, unit, logistician, leader])? == 0 {
+            return Err(wrong(&place, "this member stands in the unit already"));
+        }
+    }
+    Ok(())
+}
+
+/// The version of the terms that members have to have accepted, where there are terms (ERR-17).
+///
+/// # Errors
+/// What the database says.
+pub fn terms(connection: &Connection) -> Result<Option<String>, AdminError> {
+    Ok(setting(connection, "terms")?)
+}
+
+/// Has members accept this version of the terms before clients act for them again; none wants nothing of them.
+///
+/// # Errors
+/// [`AdminError::Wrong`], or what the database says.
+pub fn set_terms(connection: &Connection, by: &By<'_>, version: Option<&str>) -> Result<(), AdminError> {
+    match version {
+        Some(version) => connection.execute(
+            "INSERT INTO setting (name, value) VALUES ('terms', ?1) \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [text("a version of the terms", version, 100)?],
+        )?,
+        None => connection.execute("DELETE FROM setting WHERE name = 'terms'", [])?,
+    };
+    Ok(by.audit(connection, None, ("terms", "terms"), version.unwrap_or("none"))?)
+}
+
+/// Lets a member administer the service on its pages, or no longer.
+///
+/// # Errors
+/// [`AdminError::Unknown`], or what the database says.
+pub fn set_administrator(
+    connection: &Connection,
+    by: &By<'_>,
+    member: &MemberId,
+    administers: bool,
+) -> Result<(), AdminError> {
+    let sql = "UPDATE member SET is_admin = ?2 WHERE id = ?1";
+    if connection.execute(sql, params![member, administers])? == 0 {
+        return Err(AdminError::Unknown { what: "member", id: member.to_string() });
+    }
+    let detail = if administers { "yes" } else { "no" };
+    Ok(by.audit(connection, None, ("member.administrator", member.as_str()), detail)?)
+}

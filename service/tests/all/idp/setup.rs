@@ -1,0 +1,154 @@
+//! The `admin` commands that make a service out of an empty store: catalogue, units, terms, administrators.
+
+use serde_json::json;
+
+use super::admin::{audited, refused, told, world};
+
+const CATALOGUE: &str = r#"{
+  "entries": [
+    { "kind": "BLUEPRINT", "id": "bp-rifle", "name": "Rifle", "sc_record": "BP_CRAFT_RIFLE_01" },
+    { "kind": "MATERIAL", "id": "ore", "name": "Ore", "facts": { "unit": "SCU" } }
+  ],
+  "aliases": [{ "kind": "MATERIAL", "alias": "Raw ore", "id": "ore" }],
+  "locations": [{ "id": "hangar", "name": "City Hangar" }]
+}"#;
+
+/// A catalogue is put in the place of the one before, whole or not at all; a dry run says what would become of it; what is
+/// wrong is named by its place.
+#[tokio::test]
+async fn a_catalogue_is_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(folder.path()).await;
+    let file = folder.path().join("document.json");
+    let path = file.to_str().unwrap();
+    let write = |text: &str| std::fs::write(&file, text).unwrap();
+    let entries = "SELECT count(*) FROM catalogue_entry";
+
+    write(CATALOGUE);
+    let counts = |added, kept, removed| json!({ "added": added, "kept": kept, "removed": removed, "aliases": 1, "locations": 1 });
+    let done = told(folder.path(), &["catalogue", "import", path, "--dry-run"], "");
+    let expected = json!({ "done": "catalogue.import", "catalogue": counts(2, 0, 0), "dryRun": true });
+    assert_eq!((done, world.count(entries).await), (expected, 0));
+    let done = told(folder.path(), &["catalogue", "import", path], "");
+    assert_eq!((&done["catalogue"], world.count(entries).await), (&counts(2, 0, 0), 2));
+    write(&CATALOGUE.replace("bp-rifle", "bp-other"));
+    let done = told(folder.path(), &["catalogue", "import", path], "");
+    assert_eq!((&done["catalogue"], world.count(entries).await), (&counts(1, 1, 1), 2));
+
+    for (from, to, says) in [
+        ("\"ore\", \"name\": \"Ore\"", "\"ore\"", "/entries/1: missing field `name`"),
+        ("\"kind\": \"BLUEPRINT\"", "\"kind\": \"PLANT\"", "/entries/0: unknown variant `PLANT`"),
+        ("\"Ore\"", "\" \"", "/entries/1: neither its key nor its name may be empty"),
+        ("{ \"unit\": \"SCU\" }", "[]", "/entries/1/facts: an object is wanted"),
+        ("\"id\": \"ore\" }]", "\"id\": \"tin\" }]", "/aliases/0/id: there is no such entry"),
+        ("\"locations\"", "\"places\"", "/places: there is no such member"),
+        (
+            "\"entries\": [",
+            "\"entries\": [{ \"kind\": \"MATERIAL\", \"id\": \"ore\", \"name\": \"Ore\" },",
+            "/entries/2/id: this stands at /entries/0/id already",
+        ),
+        ("{\n  \"entries\"", "\"entries\"", "this is no JSON"),
+    ] {
+        assert!(CATALOGUE.contains(from), "{from}");
+        write(&CATALOGUE.replacen(from, to, 1));
+        refused(folder.path(), &["catalogue", "import", path], "", 2, says);
+        refused(folder.path(), &["catalogue", "import", path], "", 2, path);
+    }
+    for (text, says) in [("[]", "the document: an object"), ("{}", "/entries: nothing would be left")] {
+        write(text);
+        refused(folder.path(), &["catalogue", "import", path], "", 2, says);
+    }
+    refused(folder.path(), &["catalogue", "import", "/nowhere"], "", 2, "cannot read /nowhere");
+    assert_eq!(world.count(entries).await, 2, "nothing of it was done");
+
+    // BPR-10: every member's feed tells of the blueprints that everybody has.
+    write(r#"["bp-other"]"#);
+    let done = told(folder.path(), &["catalogue", "defaults", path], "");
+    assert_eq!(done, json!({ "done": "catalogue.defaults", "count": 1 }));
+    assert_eq!(world.count("SELECT count(*) FROM feed_entry WHERE key = 'bp-other' AND gone = 0").await, 1);
+    write(r#"["bp-other", "bp-rifle"]"#);
+    refused(folder.path(), &["catalogue", "defaults", path], "", 2, "/1: there is no such blueprint");
+    assert_eq!(world.count("SELECT count(*) FROM default_blueprint").await, 1);
+    let all = [
+        "catalogue.import catalogue 2 entries added, 0 kept, 0 removed; 1 aliases, 1 locations",
+        "catalogue.import catalogue 1 entries added, 1 kept, 1 removed; 1 aliases, 1 locations",
+        "catalogue.defaults default blueprints 1 blueprints",
+    ];
+    assert_eq!(audited(&world).await, all);
+}
+
+const UNITS: &str = r#"{ "units": [
+  { "id": "u-2", "name": "Second", "shorthand": "2ND", "kind": "SQUADRON", "above": "u-1", "profitSharing": true,
+    "members": [{ "member": "m-ada", "role": "leader" }, { "member": "m-bob" }] },
+  { "id": "u-1", "name": "First", "shorthand": "1ST", "kind": "SQUADRON" }
+] }"#;
+
+/// Units are added with who is in them; a unit that names members has those and no others, one that names none keeps them.
+#[tokio::test]
+async fn units_and_their_members() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(folder.path()).await;
+    let file = folder.path().join("units.json");
+    let path = file.to_str().unwrap();
+    let write = |text: &str| std::fs::write(&file, text).unwrap();
+    let import = ["unit", "import", path];
+    write(UNITS);
+    assert_eq!(told(folder.path(), &import, ""), json!({ "done": "unit.import", "count": 2 }));
+    let members = "SELECT count(*) FROM membership";
+    let leads = "SELECT count(*) FROM membership WHERE member = 'm-ada' AND unit = 'u-2' AND leadership = 1";
+    let below = "SELECT count(*) FROM unit WHERE id = 'u-2' AND above = 'u-1' AND profit_sharing = 1";
+    assert_eq!([world.count(members).await, world.count(leads).await, world.count(below).await], [2, 1, 1]);
+
+    write(&UNITS.replace(r#", { "member": "m-bob" }"#, "").replace("leader", "logistician"));
+    told(folder.path(), &import, "");
+    assert_eq!([world.count(members).await, world.count(leads).await], [1, 0]);
+    write(r#"{ "units": [{ "id": "u-2", "name": "Second", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
+    told(folder.path(), &import, "");
+    assert_eq!([world.count(members).await, world.count(below).await], [1, 0], "who is in it stays");
+    assert_eq!(audited(&world).await[..2], ["unit.set u-2 with 2 members", "unit.set u-1 "]);
+
+    for (from, to, says) in [
+        ("u-2", "u 2", "/units/0/id is 1 to 128 letters"),
+        ("\"id\": \"u-1\"", "\"id\": \"u-2\"", "/units/1/id: this unit stands in the document already"),
+        ("2ND", " 2ND", "/units/0/shorthand: a name is 1 to 50 characters"),
+        ("\"SQUADRON\"", "\"CHOIR\"", "/units/0/kind: a unit is one of "),
+        ("leader", "guest", "/units/0/members/0: unknown variant `guest`"),
+        ("m-bob", "m-nobody", "/units/0/members/1/member: there is no such member"),
+        ("m-bob", "m-ada", "/units/0/members/1/member: this member stands in the unit already"),
+        ("\"above\": \"u-1\"", "\"above\": \"u-9\"", "/units/0/above: there is no such unit"),
+        ("\"above\": \"u-1\"", "\"above\": \"u-2\"", "/units/0/above: the unit would stand below itself"),
+        ("Second", "Other", "/units/0: the unit is there with another name"),
+    ] {
+        assert!(UNITS.contains(from), "{from}");
+        write(&UNITS.replacen(from, to, 1));
+        refused(folder.path(), &import, "", 2, says);
+    }
+    assert_eq!(world.count(members).await, 1, "nothing of it was done");
+}
+
+/// ERR-17: the terms are set, said and taken back.
+#[tokio::test]
+async fn terms_and_administrators() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(folder.path()).await;
+    assert_eq!(told(folder.path(), &["terms"], ""), json!({ "terms": null }));
+    assert_eq!(told(folder.path(), &["terms", "2026-01"], ""), json!({ "terms": "2026-01" }));
+    assert_eq!(told(folder.path(), &["terms"], ""), json!({ "terms": "2026-01" }));
+    assert_eq!(told(folder.path(), &["terms", "--none"], ""), json!({ "terms": null }));
+    refused(folder.path(), &["terms", " "], "", 2, "a version of the terms is 1 to 100 characters");
+
+    let set = ["member", "administrator", "m-ada"];
+    told(folder.path(), &set, "");
+    let count = "SELECT count(*) FROM member WHERE is_admin = 1";
+    assert_eq!(world.count(count).await, 1);
+    told(folder.path(), &[&set[..], &["--no"]].concat(), "");
+    assert_eq!(world.count(count).await, 0);
+    refused(folder.path(), &["member", "administrator", "m-nobody"], "", 1, "there is no member `m-nobody`");
+    let all = [
+        "terms terms 2026-01",
+        "terms terms none",
+        "member.administrator m-ada yes",
+        "member.administrator m-ada no",
+    ];
+    assert_eq!(audited(&world).await, all);
+}
