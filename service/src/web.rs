@@ -6,6 +6,7 @@
 //! Sign-in is by the accounts of this service, also where tokens are those of a provider elsewhere.
 
 mod applications;
+mod clients;
 mod confirm;
 mod csrf;
 mod device;
@@ -44,6 +45,8 @@ const PAGES: [(&str, &str); 4] = [
     (profile::PATH, "Profile"),
     (reservations::PATH, "Reserved stock"),
 ];
+/// What those find beside it who administer the service.
+const ADMINISTRATORS: [(&str, &str); 1] = [(clients::PATH, "Clients")];
 
 /// What the pages stand on. A handle: clones are the same.
 #[derive(Clone, Debug)]
@@ -101,6 +104,7 @@ pub fn router(web: Web) -> Router {
     let pages = pages
         .route("/style.css", get(style))
         .merge(applications::routes())
+        .merge(clients::routes())
         .merge(notices::routes())
         .merge(sign_in::routes())
         .layer(DefaultBodyLimit::max(16 << 10));

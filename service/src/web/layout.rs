@@ -36,7 +36,7 @@ pub fn page(status: StatusCode, title: &str, member: Option<&SignedIn>, body: &M
                     p .brand { "Exchange" }
                     @if let Some(member) = member {
                         nav {
-                            @for (address, name) in super::PAGES {
+                            @for (address, name) in member.pages() {
                                 a href=(address) {
                                     (name)
                                     @if address == notices::PATH && member.unread() > 0 {

@@ -9,7 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use super::csrf::Csrf;
-use super::{Web, message};
+use super::{ADMINISTRATORS, PAGES, Web, message};
 use crate::config::Config;
 use crate::idp::{Session, sessions};
 use crate::ids::MemberId;
@@ -27,6 +27,7 @@ pub struct SignedIn {
     name: String,
     csrf: Csrf,
     unread: u64,
+    administers: bool,
 }
 
 impl SignedIn {
@@ -46,6 +47,17 @@ impl SignedIn {
     #[must_use]
     pub(super) const fn unread(&self) -> u64 {
         self.unread
+    }
+
+    /// Whether the member administers the service.
+    #[must_use]
+    pub(super) const fn administers(&self) -> bool {
+        self.administers
+    }
+
+    /// The pages that lie open to the member, by their addresses and names.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        PAGES.into_iter().chain(ADMINISTRATORS.into_iter().filter(|_| self.administers))
     }
 
     /// The session.
@@ -127,7 +139,8 @@ pub(super) async fn of_cookie(web: &Web, headers: &HeaderMap) -> Result<Option<S
         let member = member.filter(|member| matches!(member.state, State::Active | State::Pending));
         let Some(member) = member else { return Ok(None) };
         let unread = records::count_unread(database, &member.id)?;
-        Ok::<_, StoreError>(Some(SignedIn { session, name: member.name, csrf, unread }))
+        let administers = member.is_admin && member.state == State::Active;
+        Ok::<_, StoreError>(Some(SignedIn { session, name: member.name, csrf, unread, administers }))
     };
     web.provider().store().read(work).await
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod admin;
+mod clients_page;
 mod device;
 mod external;
 pub(crate) mod forge;

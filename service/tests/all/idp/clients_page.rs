@@ -1,0 +1,110 @@
+//! The page on which administrators register clients.
+
+use exchange_service::store::StoreError;
+
+use super::world::{SCOPES, World, location};
+
+const PATH: &str = "/clients";
+
+async fn clients(world: &World) -> Vec<String> {
+    let work = |database: &rusqlite::Connection| {
+        let sql = "SELECT id || ' ' || name || ' ' || state || ' ' || coalesce(min_version, '-') || ' ' || \
+                     (SELECT count(*) FROM client_scope WHERE client = id) \
+                   FROM client WHERE id NOT IN ('tool', 'other', 'hold', 'off') ORDER BY id";
+        let mut rows = database.prepare(sql)?;
+        let rows = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        Ok::<_, StoreError>(rows)
+    };
+    world.store.read(work).await.unwrap()
+}
+
+/// IDP-04, GW-05: an administrator registers, suspends and resumes clients on a page; it is audited.
+#[tokio::test]
+async fn clients_are_registered_by_an_administrator() {
+    let world = World::new().await;
+    world.change("UPDATE member SET is_admin = 1 WHERE id = 'm-ada'").await;
+    let mut browser = world.browser().await;
+    let page = browser.open(&world, PATH).await.expect(200);
+    assert!(page.body.contains(">Clients</a>") && page.body.contains("Stock &amp; Tool"), "{}", page.body);
+    let fields = [
+        ("id", "desk"),
+        ("name", " Desk & more "),
+        ("min-version", "2.1.0"),
+        ("scope", "exchange.connect"),
+        ("scope", "exchange.stock.read"),
+        ("register", "yes"),
+    ];
+    assert_eq!(location(&browser.submit(&world, PATH, &fields).await), PATH);
+    assert_eq!(clients(&world).await, ["desk Desk & more active 2.1.0 2"]);
+    let page = browser.open(&world, PATH).await.expect(200);
+    assert!(
+        page.body.contains("Desk &amp; more")
+            && page.body.contains("aria-label=\"Suspend: Desk &amp; more\"")
+    );
+
+    // What is wrong is said beside what was filled in.
+    for (name, value, says) in [
+        ("id", "desk", "there is a client `desk` already"),
+        ("id", "de sk", "a client&#39;s id is 1 to 64 letters"),
+        ("name", "\u{202e}", "a client&#39;s name is 1 to 100 characters"),
+        ("min-version", "two", "`two` is no version"),
+        ("scope", "exchange.everything", "there is no scope `exchange.everything`"),
+    ] {
+        let filled: Vec<_> = [("id", "lap"), ("name", "Lap"), ("min-version", "1.0.0"), ("register", "yes")]
+            .into_iter()
+            .filter(|(field, _)| *field != name)
+            .chain([(name, value), ("scope", "exchange.connect")])
+            .collect();
+        let page = browser.submit(&world, PATH, &filled).await.expect(422);
+        let body = page.body.replace("’", "&#39;").replace('\'', "&#39;");
+        assert!(body.contains(says), "{says}: {body}");
+        let checked = r#"name="scope" value="exchange.connect" checked"#;
+        assert!(page.body.contains(checked), "what was filled in stays: {}", page.body);
+    }
+    let none = [("id", "lap"), ("name", "Lap"), ("register", "yes")];
+    let page = browser.submit(&world, PATH, &none).await.expect(422);
+    assert!(page.body.contains("a client without a scope may do nothing"), "{}", page.body);
+
+    assert_eq!(location(&browser.submit(&world, PATH, &[("suspend", "desk")]).await), PATH);
+    assert_eq!(clients(&world).await, ["desk Desk & more suspended 2.1.0 2"]);
+    assert!(browser.open(&world, PATH).await.body.contains("Let it call again"));
+    browser.submit(&world, PATH, &[("resume", "desk")]).await.expect(303);
+    browser.submit(&world, PATH, &[("suspend", "nobody")]).await.expect(303);
+    for broken in [&[("id", "lap")][..], &[("suspend", "desk"), ("resume", "desk")], &[("other", "x")]] {
+        browser.submit(&world, PATH, broken).await.expect(403);
+        browser.open(&world, PATH).await.expect(200);
+    }
+    assert_eq!(clients(&world).await, ["desk Desk & more active 2.1.0 2"]);
+    let audited = "SELECT count(*) FROM audit WHERE actor = 'administrator:m-ada' AND client = 'desk'";
+    assert_eq!(world.count(audited).await, 3);
+    // Members sign in for it at once.
+    let login = world.form("device_authorization", &[("client_id", "desk"), ("scope", SCOPES)], &[]).await;
+    login.expect(200);
+}
+
+/// Nobody else finds the page, and nobody changes anything by another's form.
+#[tokio::test]
+async fn nobody_else_registers_clients() {
+    let world = World::new().await;
+    world.change("UPDATE member SET is_admin = 1 WHERE id IN ('m-ada', 'm-new')").await;
+    let fields = [("id", "desk"), ("name", "Desk"), ("scope", "exchange.connect"), ("register", "yes")];
+    // One who does not administer, and one whose registration awaits approval.
+    for username in ["bob", "new"] {
+        let mut browser = world.browser_of(username).await;
+        let page = browser.open(&world, PATH).await.expect(404);
+        assert!(!page.body.contains(">Clients</a>") && !page.body.contains("Stock &amp; Tool"));
+        browser.open(&world, "/applications").await.expect(200);
+        browser.submit(&world, PATH, &fields).await.expect(404);
+        browser.submit(&world, PATH, &[("suspend", "tool")]).await.expect(404);
+    }
+    let mut ada = world.browser().await;
+    ada.open(&world, PATH).await.expect(200);
+    let csrf = std::mem::replace(&mut ada.csrf, "x".to_owned());
+    ada.submit(&world, PATH, &fields).await.expect(403);
+    // Who administers no longer does so at once.
+    world.change("UPDATE member SET is_admin = 0").await;
+    ada.csrf = csrf;
+    ada.submit(&world, PATH, &fields).await.expect(404);
+    assert!(clients(&world).await.is_empty());
+    assert_eq!(world.count("SELECT count(*) FROM client WHERE state = 'active'").await, 2);
+}
