@@ -83,6 +83,33 @@ pub(crate) fn with_body<A, B>(request: &http::Request<A>, body: B) -> http::Requ
     copy
 }
 
+/// An answer of what came of its body: one that is no success is one without the rest, too.
+#[cfg(any(feature = "reqwest", feature = "tower", all(feature = "client", feature = "stream")))]
+pub(crate) fn of_what_came(
+    mut answer: http::Response<Bytes>,
+    error: Option<TransportError>,
+) -> Result<http::Response<Bytes>, TransportError> {
+    match error {
+        Some(error) if answer.status().is_success() => Err(error),
+        Some(error) => {
+            answer.extensions_mut().insert(Partial(error.fault()));
+            Ok(answer)
+        }
+        None => Ok(answer),
+    }
+}
+
+/// A whole answer of one in pieces, up to so many bytes.
+#[cfg(all(feature = "client", feature = "stream"))]
+pub(crate) async fn whole(
+    answer: http::Response<ByteStream>,
+    limit: usize,
+) -> Result<http::Response<Bytes>, TransportError> {
+    let (parts, body) = answer.into_parts();
+    let (came, error) = body.gather(limit).await;
+    of_what_came(http::Response::from_parts(parts, came), error)
+}
+
 /// A transport that has whole answers alone.
 #[cfg(feature = "stream")]
 pub(crate) fn no_streams() -> TransportError {

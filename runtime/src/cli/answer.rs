@@ -72,8 +72,12 @@ pub(super) async fn show(
     if !is_success {
         let wait = RetryAfter::wait(&parts.headers, (outlet.now)());
         let wait = wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
-        let said = said(media_type, &body.collect(WHOLE).await?);
-        let failure = Failure::answered(status, wait, said);
+        // Its head says what it is, whatever becomes of its body.
+        let (came, error) = body.gather(WHOLE).await;
+        if let Some(error) = error {
+            let _ = writeln!(outlet.errors, "note: the body of the answer is not whole: {error}");
+        }
+        let failure = Failure::answered(status, wait, said(media_type, &came));
         // Nobody is sent elsewhere without being asked: credentials would go along.
         let location = parts.headers.get(LOCATION).and_then(|value| value.to_str().ok());
         return Err(match location.filter(|_| status.is_redirection()) {
@@ -278,7 +282,46 @@ mod tests {
     use futures_core::Stream;
 
     use super::*;
-    use crate::transport::TransportError;
+    use crate::{
+        cli::Exit,
+        transport::{Delivery, TransportError, TransportFault},
+    };
+
+    /// A piece, and then an error.
+    struct Cut(Option<&'static str>);
+
+    impl Stream for Cut {
+        type Item = Result<Bytes, TransportError>;
+
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            let cut = || TransportError::new(TransportFault::Interrupted, Delivery::Unknown);
+            Poll::Ready(Some(self.0.take().map(Bytes::from).ok_or_else(cut)))
+        }
+    }
+
+    /// Its head says what it is, and how long to wait.
+    #[test]
+    fn a_refusal_is_one_without_its_body() {
+        let answer = http::Response::builder().status(503).header("retry-after", "7");
+        let answer = answer.body(ByteStream::new(Cut(Some("slowly")))).unwrap();
+        let (mut output, mut errors) = (Vec::new(), Vec::new());
+        let mut outlet = Outlet {
+            json: false,
+            file: None,
+            terminal: false,
+            output: &mut output,
+            errors: &mut errors,
+            now: &|| SystemTime::UNIX_EPOCH,
+        };
+        let mut context = Context::from_waker(Waker::noop());
+        let shown = pin!(show(&Operation::NONE, answer, &mut outlet)).poll(&mut context);
+        let Poll::Ready(Err(failure)) = shown else { panic!("no refusal") };
+        failure.tell(false, &mut errors);
+        assert_eq!((failure.exit, output.len()), (Exit::Wait, 0));
+        let said = "note: the body of the answer is not whole: the connection ended before the answer did\n\
+                    error: the server answered 503 Service Unavailable, and asks to wait 7 s\n  slowly\n";
+        assert_eq!(String::from_utf8(errors).unwrap(), said);
+    }
 
     /// Pieces of a body; nothing is one that is waited for.
     struct Pieces(VecDeque<Option<&'static str>>);

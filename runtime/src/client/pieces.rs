@@ -20,7 +20,7 @@ use super::{
 use crate::{
     operation::{Content, Format, Framing, Items, Operation, Outcome},
     stream::{Checks, Plain, Reopen, Reopening, Source, Streamed, is_streamed, written},
-    transport::{ByteStream, Repeat, RequestBody, Transport, no_streams, with_body},
+    transport::{ByteStream, Repeat, RequestBody, Transport, no_streams, whole, with_body},
 };
 
 /// A call whose success can be handed on as it comes; generated for each such operation.
@@ -152,7 +152,7 @@ async fn open<C: StreamCall>(core: Core, request: Request) -> Outcomes<C::Stream
         let body = C::Stream::start(source);
         return Ok(Answer { extensions, ..Answer::new(status, headers, body) });
     }
-    let answer = whole(answer, &core).await?;
+    let answer = whole(answer, core.limits.whole).await.map_err(SendError::from)?;
     let (status, headers, body) = (answer.status(), answer.headers().clone(), answer.body().clone());
     Err(match C::read(Response::new(answer, operation, core.shown)) {
         Err(error) => error,
@@ -167,7 +167,8 @@ async fn open<C: StreamCall>(core: Core, request: Request) -> Outcomes<C::Stream
 async fn upload<C: Call>(core: Core, request: Request) -> Outcomes<C::Success, C::Refusal> {
     let (operation, request) = request.finish_pieces(&core.base_url)?;
     let answer = connect(&core.transport, operation, request).await?;
-    C::read(Response::new(whole(answer, &core).await?, operation, core.shown))
+    let answer = whole(answer, core.limits.whole).await.map_err(SendError::from)?;
+    C::read(Response::new(answer, operation, core.shown))
 }
 
 async fn connect(
@@ -177,15 +178,6 @@ async fn connect(
 ) -> Result<http::Response<ByteStream>, SendError> {
     let streams = transport.streams().ok_or_else(no_streams)?;
     Ok(streams.open(operation, request).await?)
-}
-
-async fn whole(
-    answer: http::Response<ByteStream>,
-    core: &Core,
-) -> Result<http::Response<bytes::Bytes>, SendError> {
-    let (parts, body) = answer.into_parts();
-    let body = body.collect(core.limits.whole).await?;
-    Ok(http::Response::from_parts(parts, body))
 }
 
 /// The row of a success that is handed on as it comes.

@@ -12,15 +12,15 @@ use tokio::time::timeout;
 use self::quiet::Quiet;
 use crate::{
     operation::Operation,
-    transport::{Delivery, Partial, Sending, Transport, TransportError, TransportFault},
+    transport::{Delivery, Sending, Transport, TransportError, TransportFault, of_what_came},
 };
 
 /// Sends each request once, as it is. Follows no redirect (the answer is the caller's),
 /// repeats nothing, keeps no cookies, and reads bodies up to a limit.
 ///
 /// An answer that is no success is one as soon as its head is there: of a body that is cut, too
-/// large or slow it has what came, and [`Partial`] among its extensions. So nobody loses what
-/// `Retry-After` asked for.
+/// large or slow it has what came, and [`Partial`](crate::transport::Partial) among its extensions. So
+/// nobody loses what `Retry-After` asked for.
 #[derive(Clone, Debug)]
 pub struct ReqwestTransport {
     client: reqwest::Client,
@@ -91,8 +91,8 @@ impl ReqwestTransport {
         self
     }
 
-    /// Hears the body of an answer that is no success out for so long: what came of it by then is all
-    /// of it. Without this a server that stalls there is waited for as everywhere else, and who gives
+    /// Hears the body of an answer that is no success out for so long, also where a stream was asked for:
+    /// what came of it by then is all of it. Without this a server that stalls there is waited for as everywhere else, and who gives
     /// the call up from outside never sees the head of its answer. Asks for tokio's timer.
     #[must_use]
     pub const fn with_refusal_time(mut self, longest: Duration) -> Self {
@@ -117,14 +117,7 @@ impl ReqwestTransport {
         let mut answer = http::Response::new(body.whole());
         *answer.status_mut() = status;
         *answer.headers_mut() = std::mem::take(response.headers_mut());
-        match read {
-            Ok(()) => Ok(answer),
-            Err(error) if status.is_success() => Err(error),
-            Err(error) => {
-                answer.extensions_mut().insert(Partial(error.fault()));
-                Ok(answer)
-            }
-        }
+        of_what_came(answer, read.err())
     }
 
     /// Reads a body to its end, or as far as it comes.
@@ -260,6 +253,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::transport::Partial;
 
     /// How an answer ends.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -269,13 +263,37 @@ mod tests {
         Silent,
     }
 
-    /// What comes of an answer with this head and so much of its body of 100 bytes.
+    /// How an answer is asked for.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Way {
+        Whole,
+        #[cfg(feature = "stream")]
+        Pieces,
+    }
+
+    type Answered = Result<(u16, Option<String>, usize, Option<Partial>), TransportFault>;
+
+    /// What comes of an answer with this head and so much of its body of 100 bytes, by all ways the same.
     async fn answered(
         head: &str,
         body: usize,
         end: End,
-        transport: impl FnOnce(ReqwestTransport) -> ReqwestTransport,
-    ) -> Result<(u16, Option<String>, usize, Option<Partial>), TransportFault> {
+        set: impl Fn(ReqwestTransport) -> ReqwestTransport,
+    ) -> Answered {
+        let transport = set(ReqwestTransport::from_client(reqwest::Client::new()));
+        let whole = answered_by(Way::Whole, head, body, end, &transport).await;
+        #[cfg(feature = "stream")]
+        assert_eq!(answered_by(Way::Pieces, head, body, end, &transport).await, whole, "in pieces");
+        whole
+    }
+
+    async fn answered_by(
+        way: Way,
+        head: &str,
+        body: usize,
+        end: End,
+        transport: &ReqwestTransport,
+    ) -> Answered {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap());
         let answer = format!(
@@ -291,9 +309,19 @@ mod tests {
                 let _ = is_over.recv();
             }
         });
-        let transport = transport(ReqwestTransport::from_client(reqwest::Client::new()));
         let request = http::Request::get(uri).body(Bytes::new()).unwrap();
-        let answer = transport.send(&Operation::NONE, request).await;
+        let answer = match way {
+            Way::Whole => transport.send(&Operation::NONE, request).await,
+            #[cfg(feature = "stream")]
+            Way::Pieces => {
+                use crate::transport::{RequestBody, StreamTransport as _, whole};
+
+                match transport.open(&Operation::NONE, request.map(RequestBody::Whole)).await {
+                    Ok(answer) => whole(answer, transport.max_body).await,
+                    Err(error) => Err(error),
+                }
+            }
+        };
         drop(over);
         server.join().unwrap();
         answer.map_err(|error| error.fault()).map(|answer| {

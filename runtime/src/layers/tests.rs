@@ -350,3 +350,42 @@ async fn a_body_of_a_service_breaks() {
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Timeout, Delivery::Unknown));
     assert!(!format!("{error} {error:?}").contains("secret"));
 }
+
+/// Its head says what it is, and when to come back.
+#[cfg(feature = "tower")]
+#[tokio::test]
+async fn a_refusal_of_a_service_is_one_without_its_body() {
+    use ::tower::service_fn;
+
+    use crate::transport::Partial;
+
+    /// One piece, and then an error.
+    struct Cut(bool);
+    impl http_body::Body for Cut {
+        type Data = Bytes;
+        type Error = std::io::Error;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
+            let is_first = !std::mem::replace(&mut self.0, true);
+            let piece = || http_body::Frame::data(Bytes::from_static(b"slowly"));
+            let cut = || std::io::Error::other("cut");
+            Poll::Ready(Some(if is_first { Ok(piece()) } else { Err(cut()) }))
+        }
+    }
+    let transport = TowerTransport::new(service_fn(|_: Request<Bytes>| async {
+        let answer = Response::builder().status(503).header("retry-after", "7");
+        Ok::<_, TransportError>(answer.body(Cut(false)).unwrap())
+    }));
+    for (most, body, fault) in [(6, "slowly", TransportFault::Interrupted), (5, "", TransportFault::TooLarge)]
+    {
+        let answer = transport.clone().with_max_body(most).send(&READ, request()).await.unwrap();
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()["retry-after"]),
+            (503, &"7".parse().unwrap())
+        );
+        assert_eq!((&answer.body()[..], answer.extensions().get()), (body.as_bytes(), Some(&Partial(fault))));
+    }
+}

@@ -8,7 +8,7 @@ use tower_service::Service;
 
 use crate::{
     operation::Operation,
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+    transport::{Delivery, Sending, Transport, TransportError, TransportFault, of_what_came},
 };
 
 /// Sends requests through a clone of a service, and reads bodies up to a limit. The service finds the
@@ -60,6 +60,36 @@ impl<S> TowerTransport<S> {
             }
         }
     }
+
+    /// What comes of a body, and why it is not all of it.
+    async fn read<B>(&self, body: B) -> (Bytes, Option<TransportFault>)
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    {
+        let mut body = pin!(body);
+        let mut came = BytesMut::new();
+        let fault = loop {
+            match poll_fn(|context| body.as_mut().poll_frame(context)).await {
+                None => break None,
+                Some(Err(error)) => {
+                    break Some(match self.error(error.into()).fault() {
+                        TransportFault::Other => TransportFault::Interrupted,
+                        fault => fault,
+                    });
+                }
+                Some(Ok(frame)) => {
+                    // Others are trailers.
+                    let data = frame.into_data().unwrap_or_default();
+                    if data.len() > self.max_body - came.len() {
+                        break Some(TransportFault::TooLarge);
+                    }
+                    came.extend_from_slice(&data);
+                }
+            }
+        };
+        (came.freeze(), fault)
+    }
 }
 
 impl<S> fmt::Debug for TowerTransport<S> {
@@ -89,24 +119,10 @@ where
             poll_fn(|context| service.poll_ready(context)).await.map_err(not_sent)?;
             let answer = service.call(request).await.map_err(|error| self.error(error.into()))?;
             let (parts, body) = answer.into_parts();
-            let mut body = pin!(body);
-            let mut whole = BytesMut::new();
-            while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
-                let frame = frame.map_err(|error| {
-                    // An answer has begun: whatever the error says of it, the request arrived.
-                    let fault = match self.error(error.into()).fault() {
-                        TransportFault::Other => TransportFault::Interrupted,
-                        fault => fault,
-                    };
-                    TransportError::new(fault, Delivery::Unknown)
-                })?;
-                let Ok(data) = frame.into_data() else { continue };
-                if data.len() > self.max_body - whole.len() {
-                    return Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown));
-                }
-                whole.extend_from_slice(&data);
-            }
-            Ok(http::Response::from_parts(parts, whole.freeze()))
+            let (came, fault) = self.read(body).await;
+            // An answer has begun: whatever the error says of it, the request arrived.
+            let error = fault.map(|fault| TransportError::new(fault, Delivery::Unknown));
+            of_what_came(http::Response::from_parts(parts, came), error)
         })
     }
 }

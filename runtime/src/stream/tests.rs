@@ -17,8 +17,8 @@ use crate::{
     contract::Rejected,
     operation::{Content, Format, Framing, ItemForm, Items as Row, Operation, Outcome, Repeat, Statuses},
     transport::{
-        Delivery, Opening, RequestBody, Sending, Sleeping, StreamTransport, Transport, TransportError,
-        TransportFault,
+        Delivery, Opening, Partial, RequestBody, Sending, Sleeping, StreamTransport, Transport,
+        TransportError, TransportFault,
     },
 };
 
@@ -398,8 +398,34 @@ async fn sizes_are_limited() {
     assert_eq!(all(events).await, ["1", large, "3", "4", "! the stream ended: the answer is too large"]);
 
     let fake = Fake::new([Ok((500, "text/plain", vec![Ok("long"), Ok("er")]))]);
+    assert_eq!(
+        refused(&fake.core().with_stream_limits(limits)).await,
+        (500, "long", TransportFault::TooLarge)
+    );
+    let fake = Fake::new([Ok((200, "text/plain", vec![Ok("long"), Ok("er")]))]);
     let error = open(&fake.core().with_stream_limits(limits), &Watch).await.unwrap_err();
     assert!(matches!(error, Error::Transport(error) if error.fault() == TransportFault::TooLarge));
+}
+
+/// Status, body and what is wrong with it of a refusal that did not come whole.
+async fn refused(core: &Core) -> (u16, &'static str, TransportFault) {
+    let Error::Answer(answer) = open(core, &Watch).await.unwrap_err() else { panic!("no answer") };
+    let Partial(fault) = *answer.extensions.get().unwrap();
+    let body = ["", "slo", "long"].into_iter().find(|body| answer.body == body);
+    (answer.status.as_u16(), body.unwrap(), fault)
+}
+
+/// A refusal is one without its body, too: its head says what it is.
+#[tokio::test]
+async fn a_refusal_that_is_cut_is_one() {
+    let fake = Fake::new([Ok((429, "text/plain", vec![Ok("slo"), Err(TransportFault::Interrupted)]))]);
+    assert_eq!(refused(&fake.core()).await, (429, "slo", TransportFault::Interrupted));
+    let fake = Fake::new([Ok((429, "text/plain", vec![Ok("slo"), Err(TransportFault::Interrupted)]))]);
+    let core = fake.core();
+    let Error::Answer(answer) = core.upload::<Watch>(Watch.request(&core)).await.unwrap_err() else {
+        panic!("no answer")
+    };
+    assert_eq!((answer.status.as_u16(), &answer.body[..]), (429, &b"slo"[..]));
 }
 
 #[tokio::test]

@@ -102,16 +102,28 @@ impl ByteStream {
     ///
     /// # Errors
     /// That of the first piece that is one, and [`TransportFault::TooLarge`] beyond so many bytes.
-    pub async fn collect(mut self, limit: usize) -> Result<Bytes, TransportError> {
-        let mut whole = BytesMut::new();
-        while let Some(piece) = self.next().await {
-            let piece = piece?;
-            if piece.len() > limit - whole.len() {
-                return Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown));
-            }
-            whole.extend_from_slice(&piece);
+    pub async fn collect(self, limit: usize) -> Result<Bytes, TransportError> {
+        match self.gather(limit).await {
+            (whole, None) => Ok(whole),
+            (_, Some(error)) => Err(error),
         }
-        Ok(whole.freeze())
+    }
+
+    /// What comes of all pieces, and why it is not all of them: the error of one, or
+    /// [`TransportFault::TooLarge`] beyond so many bytes.
+    pub async fn gather(mut self, limit: usize) -> (Bytes, Option<TransportError>) {
+        let mut came = BytesMut::new();
+        let error = loop {
+            match self.next().await {
+                None => break None,
+                Some(Err(error)) => break Some(error),
+                Some(Ok(piece)) if piece.len() > limit - came.len() => {
+                    break Some(TransportError::new(TransportFault::TooLarge, Delivery::Unknown));
+                }
+                Some(Ok(piece)) => came.extend_from_slice(&piece),
+            }
+        };
+        (came.freeze(), error)
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, TransportError>>> {

@@ -41,22 +41,40 @@ impl ReqwestTransport {
         let (mut parts, body) = http::Response::<reqwest::Body>::from(response).into_parts();
         // reqwest's own: what it remembers of the address is nobody's to read.
         parts.extensions.clear();
-        let pieces = ByteStream::of_body(body, cut);
-        let pieces = match self.quiet_time {
-            Some(longest) => ByteStream::new(Patient { pieces: Some(pieces), longest, sleeping: None }),
-            None => pieces,
-        };
+        let mut pieces = ByteStream::of_body(body, cut);
+        if let Some(longest) = self.quiet_time {
+            pieces = ByteStream::new(Patient::new(pieces, Time::Each, longest));
+        }
+        if let Some(longest) = self.refusal_time.filter(|_| !parts.status.is_success()) {
+            pieces = ByteStream::new(Patient::new(pieces, Time::All, longest));
+        }
         Ok(http::Response::from_parts(parts, pieces))
     }
 }
 
-/// Pieces of an answer, as long as none is waited for too long. A reader who does not ask for the next
-/// one is nobody's silence.
+/// Pieces of an answer, as long as they are not waited for too long. A reader who does not ask for the
+/// next one is nobody's silence.
 struct Patient {
     /// `None` behind an error.
     pieces: Option<ByteStream>,
+    time: Time,
     longest: Duration,
     sleeping: Option<Pin<Box<Sleep>>>,
+}
+
+/// What a time is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Time {
+    /// One piece.
+    Each,
+    /// All of them, from when the first is asked for.
+    All,
+}
+
+impl Patient {
+    const fn new(pieces: ByteStream, time: Time, longest: Duration) -> Self {
+        Self { pieces: Some(pieces), time, longest, sleeping: None }
+    }
 }
 
 impl Stream for Patient {
@@ -64,12 +82,16 @@ impl Stream for Patient {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
-        if let Poll::Ready(piece) = Pin::new(pieces).poll_next(context) {
+        let piece = Pin::new(pieces).poll_next(context);
+        if piece.is_ready() && self.time == Time::Each {
             self.sleeping = None;
-            return Poll::Ready(piece);
+            return piece;
         }
         let longest = self.longest;
         let sleeping = self.sleeping.get_or_insert_with(|| Box::pin(sleep(longest)));
+        if piece.is_ready() {
+            return piece;
+        }
         ready!(sleeping.as_mut().poll(context));
         self.pieces = None;
         Poll::Ready(Some(Err(quiet_too_long())))
@@ -144,8 +166,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_stream_ends_when_nothing_comes_for_too_long() {
         let slow = Slow(vec![50, 50, 50].into_iter(), None);
-        let pieces = Some(ByteStream::new(slow));
-        let patient = Patient { pieces, longest: ReqwestTransport::QUIET_TIME, sleeping: None };
+        let patient = Patient::new(ByteStream::new(slow), Time::Each, ReqwestTransport::QUIET_TIME);
         let (mut patient, start) = (ByteStream::new(patient), Instant::now());
         for _ in 0..3 {
             assert_eq!(patient.next().await.unwrap().unwrap(), "piece");
@@ -155,5 +176,16 @@ mod tests {
         assert_eq!(error.fault(), TransportFault::Timeout);
         assert!(patient.next().await.is_none());
         assert_eq!(start.elapsed().as_secs(), 3 * 650 + 60);
+    }
+
+    /// A server that says a little now and then is heard out no longer than one that is silent.
+    #[tokio::test(start_paused = true)]
+    async fn all_pieces_of_a_refusal_have_one_time() {
+        let slow = ByteStream::new(Slow(vec![2; 100].into_iter(), None));
+        let start = Instant::now();
+        let (came, error) =
+            ByteStream::new(Patient::new(slow, Time::All, Duration::from_secs(5))).gather(1000).await;
+        assert_eq!((came, error.unwrap().fault()), ("piecepiece".into(), TransportFault::Timeout));
+        assert_eq!(start.elapsed().as_secs(), 5);
     }
 }
