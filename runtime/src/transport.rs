@@ -156,6 +156,7 @@ pub enum Delivery {
 pub struct TransportError {
     fault: TransportFault,
     delivery: Delivery,
+    attempts: Option<u32>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -163,7 +164,14 @@ impl TransportError {
     /// An error without a source.
     #[must_use]
     pub const fn new(fault: TransportFault, delivery: Delivery) -> Self {
-        Self { fault, delivery, source: None }
+        Self { fault, delivery, attempts: None, source: None }
+    }
+
+    /// Says how often the request was sent, for a transport that sends it again.
+    #[must_use]
+    pub const fn with_attempts(mut self, attempts: u32) -> Self {
+        self.attempts = Some(attempts);
+        self
     }
 
     /// Adds what lies behind it. It must not print secrets: `Display` and `Debug` of an
@@ -184,6 +192,12 @@ impl TransportError {
     #[must_use]
     pub const fn delivery(&self) -> Delivery {
         self.delivery
+    }
+
+    /// How often the request was sent, where a transport counted that.
+    #[must_use]
+    pub const fn attempts(&self) -> Option<u32> {
+        self.attempts
     }
 
     /// What lies behind it, for a transport's own users: `error.cause::<SessionError>()`.

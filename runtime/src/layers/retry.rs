@@ -3,12 +3,15 @@
 use std::{
     fmt,
     hash::{BuildHasher, Hasher, RandomState},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{Extensions, HeaderMap, StatusCode};
 
 use crate::{
     client::RetryAfter,
@@ -47,9 +50,48 @@ impl Default for Retries {
 }
 
 /// How often a request was sent: among the extensions of the answer, and of the request for the
-/// transport below, which then has the number of its own attempt.
+/// transport below, which then has the number of its own attempt. An error says it itself
+/// ([`TransportError::attempts`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempts(pub u32);
+
+/// Where a [`Retry`] writes down which attempt it is at, among the extensions of a request: for layers
+/// around it that give the call up and never hear how it would have ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally(Arc<AtomicU32>);
+
+impl Tally {
+    /// The one of a request, which has one from here on.
+    pub(super) fn of(extensions: &mut Extensions) -> Self {
+        extensions.get_or_insert_default::<Self>().clone()
+    }
+
+    /// An error of this side that ends the call, with the attempts that there were.
+    pub(super) fn count(&self, error: TransportError) -> TransportError {
+        match self.0.load(Ordering::Relaxed) {
+            0 => error,
+            attempts => error.with_attempts(attempts),
+        }
+    }
+}
+
+/// Marks a request as this attempt.
+fn mark(extensions: &mut Extensions, attempt: u32) {
+    extensions.insert(Attempts(attempt));
+    if let Some(Tally(tally)) = extensions.get() {
+        tally.store(attempt, Ordering::Relaxed);
+    }
+}
+
+/// What came in the end, with how often it was sent.
+fn counted<B>(
+    came: Result<http::Response<B>, TransportError>,
+    attempts: u32,
+) -> Result<http::Response<B>, TransportError> {
+    let mut answer = came.map_err(|error| error.with_attempts(attempts))?;
+    answer.extensions_mut().insert(Attempts(attempts));
+    Ok(answer)
+}
 
 /// Sends a request again that got no answer, or one that says to come back, byte for byte.
 ///
@@ -184,15 +226,10 @@ impl<T: Transport> Retry<T> {
         let mut attempt = 1;
         loop {
             let mut sent = with_body(&request, request.body().clone());
-            sent.extensions_mut().insert(Attempts(attempt));
-            let mut came = self.transport.send(operation, sent).await;
+            mark(sent.extensions_mut(), attempt);
+            let came = self.transport.send(operation, sent).await;
             let seen = came.as_ref().map(|answer| (answer.status(), answer.headers()));
-            let Some(wait) = self.wait(operation, attempt, seen) else {
-                if let Ok(answer) = &mut came {
-                    answer.extensions_mut().insert(Attempts(attempt));
-                }
-                return came;
-            };
+            let Some(wait) = self.wait(operation, attempt, seen) else { return counted(came, attempt) };
             drop(came);
             self.timer.sleep(wait).await;
             attempt += 1;
@@ -224,16 +261,11 @@ impl<T: Transport> crate::transport::StreamTransport for Retry<T> {
             loop {
                 let Some(mut sent) = next.take() else { return Err(crate::transport::no_streams()) };
                 next = sent.body().again().map(|body| with_body(&sent, body));
-                sent.extensions_mut().insert(Attempts(attempt));
-                let mut came = streams.open(operation, sent).await;
+                mark(sent.extensions_mut(), attempt);
+                let came = streams.open(operation, sent).await;
                 let seen = came.as_ref().map(|answer| (answer.status(), answer.headers()));
                 let wait = next.as_ref().and_then(|_| self.wait(operation, attempt, seen));
-                let Some(wait) = wait else {
-                    if let Ok(answer) = &mut came {
-                        answer.extensions_mut().insert(Attempts(attempt));
-                    }
-                    return came;
-                };
+                let Some(wait) = wait else { return counted(came, attempt) };
                 drop(came);
                 self.timer.sleep(wait).await;
                 attempt += 1;

@@ -106,7 +106,10 @@ async fn retried(operation: &'static Operation, told: &[Told]) -> (String, usize
             assert_eq!(answer.extensions().get(), Some(&Attempts(u32::try_from(fake.sent()).unwrap())));
             answer.status().as_u16().to_string()
         }
-        Err(error) => format!("{:?}", error.fault()),
+        Err(error) => {
+            assert_eq!(error.attempts(), Some(u32::try_from(fake.sent()).unwrap()));
+            format!("{:?}", error.fault())
+        }
     };
     assert!(fake.0.lock().unwrap().bodies.iter().all(|body| body == "body"));
     (came, fake.sent(), fake.slept())
@@ -187,6 +190,23 @@ async fn a_call_ends_in_its_time() {
     assert_eq!(fake.slept(), [20_000, 20_000]);
 }
 
+/// Who gives up from outside says how often it was sent until then.
+#[cfg(feature = "tokio")]
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_says_how_often_it_was_sent() {
+    let attempts = async |ready: Ready, told: &[Told]| {
+        let transport = ready.over(Fake::new(told), crate::transport::TokioTimer);
+        transport.send(&READ, request()).await.unwrap_err().attempts()
+    };
+    let call_time = Some(Duration::from_secs(30));
+    let bounded = Ready { call_time, ..Ready::default() };
+    assert_eq!(attempts(bounded, &[LOST, LOST, Never]).await, Some(3));
+    let timed = Ready { attempt_time: Some(Duration::from_secs(20)), ..bounded };
+    assert_eq!(attempts(timed, &[Never, Never]).await, Some(2));
+    // Where nobody sends again, nobody counts.
+    assert_eq!(attempts(Ready { retries: None, ..bounded }, &[Never]).await, None);
+}
+
 fn poll<T>(future: &mut Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Poll<T> {
     future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -262,34 +282,101 @@ async fn places_are_for_attempts() {
     assert_eq!(both(all, &[Never, Never]).await, (20, 20));
 }
 
-/// One span for a call, however many attempts it takes.
+/// One span for a call, however many attempts it takes, with each field that `Traced` names.
 #[cfg(all(feature = "tokio", feature = "tracing"))]
 #[tokio::test(start_paused = true)]
 async fn a_call_has_one_span() {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::{collections::BTreeMap, fmt};
 
-    use ::tracing::{Event, Metadata, Subscriber, span};
+    use ::tracing::{
+        Event, Metadata, Subscriber,
+        field::{Field, Visit},
+        span,
+    };
 
-    struct Counting(Arc<AtomicU64>);
-    impl Subscriber for Counting {
+    type Fields = BTreeMap<&'static str, String>;
+
+    /// The fields of each span.
+    #[derive(Clone, Default)]
+    struct Recorder(Arc<Mutex<Vec<Fields>>>);
+
+    struct Visitor<'a>(&'a mut Fields);
+    impl Visit for Visitor<'_> {
+        fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+            self.0.insert(field.name(), format!("{value:?}"));
+        }
+        fn record_str(&mut self, field: &Field, value: &str) {
+            self.0.insert(field.name(), value.to_owned());
+        }
+    }
+
+    impl Subscriber for Recorder {
         fn enabled(&self, _: &Metadata<'_>) -> bool {
             true
         }
-        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-            span::Id::from_u64(self.0.fetch_add(1, Ordering::Relaxed) + 1)
+        fn new_span(&self, attributes: &span::Attributes<'_>) -> span::Id {
+            let mut fields = Fields::from([("span", attributes.metadata().name().to_owned())]);
+            attributes.record(&mut Visitor(&mut fields));
+            let mut spans = self.0.lock().unwrap();
+            spans.push(fields);
+            span::Id::from_u64(spans.len() as u64)
         }
-        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record(&self, span: &span::Id, values: &span::Record<'_>) {
+            let mut spans = self.0.lock().unwrap();
+            let at = usize::try_from(span.into_u64()).unwrap() - 1;
+            values.record(&mut Visitor(&mut spans[at]));
+        }
         fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
         fn event(&self, _: &Event<'_>) {}
         fn enter(&self, _: &span::Id) {}
         fn exit(&self, _: &span::Id) {}
     }
-    let count = Arc::new(AtomicU64::new(0));
-    let _guard = ::tracing::subscriber::set_default(Counting(Arc::clone(&count)));
-    ready(Ready::default(), &[LOST, LOST, Status(200, "")]).await;
-    assert_eq!(count.load(Ordering::Relaxed), 1);
-    ready(Ready { traced: false, ..Ready::default() }, &[Status(200, "")]).await;
-    assert_eq!(count.load(Ordering::Relaxed), 1);
+
+    static SHIP: Operation =
+        Operation { id: "ship.read", path: "/ships/{id}", repeat: Repeat::Safe, ..Operation::NONE };
+    let recorder = Recorder::default();
+    let _guard = ::tracing::subscriber::set_default(recorder.clone());
+    let spans = async |ready: Ready, told: &[Told]| {
+        let transport = ready.over(Fake::new(told), crate::transport::TokioTimer);
+        let request = Request::get("https://exchange.example:8443/ships/secret?key=secret");
+        let _came = transport.send(&SHIP, request.body(Bytes::new()).unwrap()).await;
+        std::mem::take(&mut *recorder.0.lock().unwrap())
+    };
+    let check = async |ready: Ready, told: &[Told], said: &[(&'static str, &str)]| {
+        let mut fields = Fields::from(
+            [
+                ("span", "http.client"),
+                ("operation", "ship.read"),
+                ("http.request.method", "GET"),
+                ("url.template", "/ships/{id}"),
+                ("server.address", "exchange.example"),
+                ("server.port", "8443"),
+            ]
+            .map(|(name, value)| (name, value.to_owned())),
+        );
+        fields.extend(said.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        assert_eq!(spans(ready, told).await, [fields]);
+    };
+    let (usual, ok) = (Ready::default(), Status(200, ""));
+    let status = "http.response.status_code";
+    let resent = "http.request.resend_count";
+    check(usual, &[ok], &[(status, "200")]).await;
+    check(usual, &[LOST, LOST, ok], &[(status, "200"), (resent, "2")]).await;
+    check(usual, &[Status(404, "")], &[(status, "404"), ("error.type", "404")]).await;
+    check(usual, &[LOST, LOST, LOST], &[("error.type", "interrupted"), (resent, "2")]).await;
+    let refused = [REFUSED, Fault(TransportFault::Declined, Delivery::NotSent)];
+    check(usual, &refused, &[("error.type", "declined"), (resent, "1")]).await;
+    // Also of a call whose time was over between.
+    let bounded = Ready { call_time: Some(Duration::from_secs(30)), ..usual };
+    check(bounded, &[LOST, Never], &[("error.type", "timeout"), (resent, "1")]).await;
+    check(bounded, &[Never], &[("error.type", "timeout")]).await;
+    // Within the attempts there is one for each, by its number.
+    let attempts = Retry::new(Traced::new(Fake::new(&[LOST, ok])), Retries::default(), Fake::default());
+    attempts.send(&SHIP, request()).await.unwrap();
+    let each = std::mem::take(&mut *recorder.0.lock().unwrap());
+    let each: Vec<_> = each.iter().map(|fields| fields.get(resent).map(String::as_str)).collect();
+    assert_eq!(each, [None, Some("1")]);
+    assert!(spans(Ready { traced: false, ..usual }, &[ok]).await.is_empty());
 }
 
 #[cfg(feature = "reqwest")]

@@ -11,6 +11,7 @@ use std::{
 
 use bytes::Bytes;
 
+use super::retry::Tally;
 use crate::{
     operation::Operation,
     transport::{Delivery, Sending, Timer, Transport, TransportError, TransportFault},
@@ -32,6 +33,7 @@ impl<T> Timeout<T> {
 
     async fn within<A>(
         &self,
+        tally: Tally,
         sending: impl Future<Output = Result<A, TransportError>>,
     ) -> Result<A, TransportError> {
         let mut sending = pin!(sending);
@@ -42,7 +44,7 @@ impl<T> Timeout<T> {
             }
             // Whether it arrived, nobody can know who does not wait for the answer.
             let late = || TransportError::new(TransportFault::Timeout, Delivery::Unknown);
-            sleeping.as_mut().poll(context).map(|()| Err(late()))
+            sleeping.as_mut().poll(context).map(|()| Err(tally.count(late())))
         })
         .await
     }
@@ -55,8 +57,9 @@ impl<T> fmt::Debug for Timeout<T> {
 }
 
 impl<T: Transport> Transport for Timeout<T> {
-    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
-        Box::pin(self.within(self.transport.send(operation, request)))
+    fn send<'a>(&'a self, operation: &'static Operation, mut request: http::Request<Bytes>) -> Sending<'a> {
+        let tally = Tally::of(request.extensions_mut());
+        Box::pin(self.within(tally, self.transport.send(operation, request)))
     }
 
     #[cfg(feature = "stream")]
@@ -70,11 +73,12 @@ impl<T: Transport> crate::transport::StreamTransport for Timeout<T> {
     fn open<'a>(
         &'a self,
         operation: &'static Operation,
-        request: http::Request<crate::transport::RequestBody>,
+        mut request: http::Request<crate::transport::RequestBody>,
     ) -> crate::transport::Opening<'a> {
         Box::pin(async move {
             let streams = self.transport.streams().ok_or_else(crate::transport::no_streams)?;
-            self.within(streams.open(operation, request)).await
+            let tally = Tally::of(request.extensions_mut());
+            self.within(tally, streams.open(operation, request)).await
         })
     }
 }

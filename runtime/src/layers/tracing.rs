@@ -44,12 +44,16 @@ fn span<B>(operation: &Operation, request: &http::Request<B>) -> Span {
         http.request.resend_count = Empty,
         error.r#type = Empty,
     );
-    resent(&span, request.extensions());
+    resent(&span, attempts(request.extensions()));
     span
 }
 
-fn resent(span: &Span, extensions: &http::Extensions) {
-    if let Some(Attempts(attempts @ 2..)) = extensions.get() {
+fn attempts(extensions: &http::Extensions) -> Option<u32> {
+    extensions.get().map(|Attempts(attempts)| *attempts)
+}
+
+fn resent(span: &Span, attempts: Option<u32>) {
+    if let Some(attempts @ 2..) = attempts {
         span.record("http.request.resend_count", attempts - 1);
     }
 }
@@ -59,12 +63,13 @@ fn ended<B>(span: &Span, came: &Result<http::Response<B>, TransportError>) {
         Ok(answer) => {
             let status = answer.status().as_u16();
             span.record("http.response.status_code", status);
-            resent(span, answer.extensions());
+            resent(span, attempts(answer.extensions()));
             if status >= 400 {
                 span.record("error.type", status.to_string());
             }
         }
         Err(error) => {
+            resent(span, error.attempts());
             span.record(
                 "error.type",
                 match error.fault() {
