@@ -7,7 +7,10 @@ use http::StatusCode;
 use super::{Command, commands, print};
 use crate::{
     Json, Map, Number,
-    client::{SendError, credentials::Missing},
+    client::{
+        SendError,
+        credentials::{Missing, NoToken},
+    },
     transport::{Delivery, TransportError, TransportFault},
     violation::Violations,
 };
@@ -22,7 +25,7 @@ pub enum Exit {
     Failed = 1,
     /// The command line, or the body, is wrong; nothing was sent.
     Usage = 2,
-    /// Credentials are missing, or the server takes others (`401`).
+    /// Credentials are missing, or the server, or who gives tokens, takes others (`401`).
     SignIn = 4,
     /// The server refuses (`4XX`).
     Refused = 5,
@@ -172,13 +175,16 @@ impl Failure {
 
 impl From<TransportError> for Failure {
     fn from(error: TransportError) -> Self {
-        match error.cause::<Missing>() {
-            Some(missing) => {
-                let help = "see `--help`, under Credentials";
-                Self::new(Exit::SignIn, missing.to_string()).with_help(help)
-            }
-            None if error.fault() == TransportFault::Request => Self::usage(error.to_string()),
-            None => Self::failed(error.to_string()),
+        let sign_in = |why: String| Self::new(Exit::SignIn, why).with_help("see `--help`, under Credentials");
+        if let Some(missing) = error.cause::<Missing>() {
+            return sign_in(missing.to_string());
+        }
+        if let Some(none) = error.cause::<NoToken>().filter(|none| none.is_client_refused()) {
+            return sign_in(none.to_string());
+        }
+        match error.fault() {
+            TransportFault::Request => Self::usage(error.to_string()),
+            _ => Self::failed(error.to_string()),
         }
     }
 }

@@ -201,11 +201,12 @@ type Reply = fn() -> Result<Response<&'static [u8]>, TransportError>;
 struct Fake(Reply, Arc<Mutex<Vec<String>>>);
 
 impl Transport for Fake {
-    /// What is sent whole is asked of a token endpoint, which has none.
+    /// What is sent whole is asked of a token endpoint, which takes no client.
     fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
         let text = format!("{} {}", request.uri(), String::from_utf8_lossy(request.body()));
         self.1.lock().unwrap().push(text);
-        Box::pin(async { Err(TransportError::new(TransportFault::Other, Delivery::NotSent)) })
+        let body = Bytes::from_static(br#"{"error":"invalid_client"}"#);
+        Box::pin(async { Ok(Response::builder().status(401).body(body).unwrap()) })
     }
 
     fn streams(&self) -> Option<&dyn StreamTransport> {
@@ -437,6 +438,11 @@ fn tokens_are_asked_for_with_the_scopes_of_their_scheme() {
 
 #[test]
 fn exit_codes_say_what_happened() {
+    // A client that gets none has to say another.
+    Run::new(seats).run("picture --own-client a:b").ended(Exit::SignIn).said(&[
+        "error: no token: the token endpoint answered 401 Unauthorized invalid_client",
+        "under Credentials",
+    ]);
     let check = |reply: Reply, exit: Exit, said: &str| {
         let ran = Run::new(reply).run("list").ended(exit).said(&[said]);
         assert_eq!(ran.out, "");

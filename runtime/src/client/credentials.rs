@@ -14,7 +14,10 @@ use std::{fmt, sync::Arc};
 use bytes::Bytes;
 use http::StatusCode;
 
-pub use self::oauth::{ClientAuthentication, ClientCredentials};
+pub use self::{
+    attach::Unfit,
+    oauth::{ClientAuthentication, ClientCredentials, NoToken},
+};
 
 use self::oauth::Tokens;
 use crate::{
@@ -90,34 +93,43 @@ enum Credential {
     Tokens(Arc<Tokens>),
 }
 
+/// Why nothing is known for a scheme.
+#[derive(Clone, Copy)]
+enum Lack {
+    /// Nobody set it.
+    Unset,
+    /// It was a name with a colon.
+    Colon,
+}
+
 /// The credentials of a caller, by scheme; generated code has a setter for each.
 #[derive(Clone)]
 pub struct Keyring {
     security: Security,
-    held: Vec<Option<Credential>>,
+    held: Vec<Result<Credential, Lack>>,
 }
 
 impl Keyring {
     /// None yet.
     #[must_use]
     pub fn new(security: Security) -> Self {
-        Self { security, held: vec![None; security.schemes.len()] }
+        Self { security, held: vec![Err(Lack::Unset); security.schemes.len()] }
     }
 
     /// A key or a token.
     #[must_use]
     pub fn secret(self, scheme: usize, secret: impl Into<String>) -> Self {
-        self.with(scheme, Credential::Secret(Secret::from(secret.into())))
+        self.with(scheme, Ok(Credential::Secret(Secret::from(secret.into()))))
     }
 
     /// A name and a password. A name cannot have a colon (RFC 7617, 2): what stands behind one would
-    /// be read as the password, so that every call that needs it is refused here.
+    /// be read as the password, so that every call that needs it is refused here, and says why.
     #[must_use]
     pub fn basic(self, scheme: usize, name: &str, password: &str) -> Self {
         if name.contains(':') {
-            return self;
+            return self.with(scheme, Err(Lack::Colon));
         }
-        self.with(scheme, Credential::Basic(Secret::from(format!("{name}:{password}"))))
+        self.with(scheme, Ok(Credential::Basic(Secret::from(format!("{name}:{password}")))))
     }
 
     /// An id and a secret of a client, for which tokens are fetched when they are needed, one fetch
@@ -128,12 +140,12 @@ impl Keyring {
             Some(SchemeKind::Bearer { token_url }) => token_url,
             _ => "",
         };
-        self.with(scheme, Credential::Tokens(Arc::new(Tokens::new(client, token_url))))
+        self.with(scheme, Ok(Credential::Tokens(Arc::new(Tokens::new(client, token_url)))))
     }
 
-    fn with(mut self, scheme: usize, credential: Credential) -> Self {
+    fn with(mut self, scheme: usize, credential: Result<Credential, Lack>) -> Self {
         if let Some(held) = self.held.get_mut(scheme) {
-            *held = Some(credential);
+            *held = credential;
         }
         self
     }
@@ -148,7 +160,12 @@ impl Keyring {
     fn meets(&self, scheme: usize) -> bool {
         let connection =
             self.security.schemes.get(scheme).map(|scheme| scheme.kind) == Some(SchemeKind::Connection);
-        connection || self.held.get(scheme).is_some_and(Option::is_some)
+        connection || self.held(scheme).is_some()
+    }
+
+    /// What is known for a scheme.
+    fn held(&self, scheme: usize) -> Option<&Credential> {
+        self.held.get(scheme)?.as_ref().ok()
     }
 
     /// The scopes that an operation asks for, of a scheme's tokens, in the alternative that is shown.
@@ -177,10 +194,16 @@ impl Keyring {
     }
 
     fn missing(&self, operation: &Operation, alternatives: &[Requirement]) -> Missing {
-        let name = |scheme: &usize| self.security.schemes.get(*scheme).map_or("?", |scheme| scheme.name);
+        let lack = |scheme: &usize| {
+            let name = self.security.schemes.get(*scheme).map_or("?", |scheme| scheme.name);
+            match self.held.get(*scheme) {
+                Some(Err(Lack::Colon)) => format!("`{name}` (a name cannot have a colon)"),
+                _ => format!("`{name}`"),
+            }
+        };
         let lacking = |requirement: &Requirement| {
-            let names = requirement.iter().filter(|scheme| !self.meets(**scheme)).map(name);
-            names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
+            let lacking = requirement.iter().filter(|scheme| !self.meets(**scheme)).map(lack);
+            lacking.collect::<Vec<_>>().join(" and ")
         };
         let alternatives: Vec<String> = alternatives.iter().map(lacking).collect();
         Missing { operation: operation.id, lacking: alternatives.join(", or ") }
@@ -190,8 +213,8 @@ impl Keyring {
 /// How many there are, and of which schemes.
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let schemes = self.security.schemes.iter().zip(&self.held);
-        let names = schemes.filter(|(_, held)| held.is_some()).map(|(scheme, _)| scheme.name);
+        let schemes = self.security.schemes.iter().enumerate();
+        let names = schemes.filter(|(at, _)| self.held(*at).is_some()).map(|(_, scheme)| scheme.name);
         f.debug_set().entries(names).finish()
     }
 }
@@ -214,7 +237,9 @@ impl fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 /// A transport that shows credentials. What an operation lacks is
-/// [`TransportFault::Declined`] and [`Delivery::NotSent`], with [`Missing`] as its cause.
+/// [`TransportFault::Declined`] and [`Delivery::NotSent`], with [`Missing`] as its cause, or [`NoToken`]
+/// where a token was not to be had; what no request can hold is [`TransportFault::Request`] with
+/// [`Unfit`].
 #[derive(Clone)]
 pub struct Authorized<T> {
     keyring: Keyring,
@@ -247,10 +272,10 @@ impl<T: Transport> Authorized<T> {
             |reason| TransportError::new(TransportFault::Request, Delivery::NotSent).with_source(reason);
         let requirement = self.keyring.choose(operation).map_err(missing)?;
         let mut shown = Vec::new();
-        let mut attached: Vec<(SchemeKind, Secret)> = Vec::new();
+        let mut attached: Vec<(&'static Scheme, Secret)> = Vec::new();
         for &index in requirement {
             let scheme = self.keyring.security.schemes.get(index);
-            let (Some(scheme), Some(Some(held))) = (scheme, self.keyring.held.get(index)) else { continue };
+            let (Some(scheme), Some(held)) = (scheme, self.keyring.held(index)) else { continue };
             let secret = match held {
                 Credential::Secret(secret) | Credential::Basic(secret) => secret.clone(),
                 Credential::Tokens(tokens) => {
@@ -260,15 +285,15 @@ impl<T: Transport> Authorized<T> {
                 }
             };
             // The second would take the place of the first, and the call go out half authorised.
-            let clashes = |(kind, other): &(SchemeKind, Secret)| {
-                let same = attach::are_alike(*kind, scheme.kind) && *other == secret;
-                !same && attach::share_a_place(*kind, scheme.kind)
+            let clashes = |(earlier, other): &&(&'static Scheme, Secret)| {
+                let same = attach::are_alike(earlier.kind, scheme.kind) && *other == secret;
+                !same && attach::share_a_place(earlier.kind, scheme.kind)
             };
-            if attached.iter().any(clashes) {
-                return Err(unfit(attach::CLASH));
+            if let Some((earlier, _)) = attached.iter().find(clashes) {
+                return Err(unfit(Unfit::Clash(earlier.name, scheme.name)));
             }
             attach::attach(scheme, secret.expose(), request).map_err(unfit)?;
-            attached.push((scheme.kind, secret));
+            attached.push((scheme, secret));
         }
         Ok(shown)
     }

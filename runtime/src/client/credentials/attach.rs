@@ -1,5 +1,7 @@
 //! Where a secret stands in a request.
 
+use std::fmt;
+
 use http::{
     HeaderName, HeaderValue, Uri,
     header::{AUTHORIZATION, COOKIE},
@@ -9,13 +11,33 @@ use http::{
 use super::{Scheme, SchemeKind};
 use crate::{format::base64, parameters::write::encoded};
 
-/// A request that cannot hold its credential. Does not print it.
-pub(super) type Unfit = &'static str;
+/// A request that cannot hold its credentials, and was not sent. Prints none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unfit {
+    /// The credential of this scheme has characters that its place cannot hold.
+    Characters(&'static str),
+    /// The credentials of these two schemes are needed at once, and have the same place.
+    Clash(&'static str, &'static str),
+}
 
-const UNFIT: Unfit = "a credential has characters that its place cannot hold";
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Characters(scheme) => {
+                write!(f, "the credential of `{scheme}` has characters that its place cannot hold")
+            }
+            Self::Clash(one, other) => {
+                write!(f, "the credentials of `{one}` and `{other}` have the same place in a request")
+            }
+        }
+    }
+}
 
-/// What a request cannot show at once.
-pub(super) const CLASH: Unfit = "two credentials that are needed at once have the same place in a request";
+impl std::error::Error for Unfit {}
+
+/// A place that cannot hold a text.
+struct Refused;
 
 /// Whether a request has one place for both.
 pub(super) fn share_a_place(one: SchemeKind, other: SchemeKind) -> bool {
@@ -41,15 +63,20 @@ const fn header_of(kind: SchemeKind) -> Option<&'static str> {
 
 /// Adds a secret where its scheme has it.
 pub(super) fn attach<B>(scheme: &Scheme, secret: &str, request: &mut http::Request<B>) -> Result<(), Unfit> {
-    match scheme.kind {
+    add(scheme.kind, secret, request).map_err(|Refused| Unfit::Characters(scheme.name))
+}
+
+fn add<B>(kind: SchemeKind, secret: &str, request: &mut http::Request<B>) -> Result<(), Refused> {
+    match kind {
         SchemeKind::Header(name) => {
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| UNFIT)?;
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| Refused)?;
             let value = header(secret)?;
             request.headers_mut().insert(name, value);
         }
         SchemeKind::Query(name) => {
             let name = format!("{}=", encoded(name, &[]));
-            *request.uri_mut() = with_pair(request.uri(), &name, &encoded(secret, &[])).map_err(|_| UNFIT)?;
+            *request.uri_mut() =
+                with_pair(request.uri(), &name, &encoded(secret, &[])).map_err(|_| Refused)?;
         }
         SchemeKind::Cookie(name) => cookie(name, secret, request)?,
         SchemeKind::Basic => authorization(&format!("Basic {}", base64::encode(secret.as_bytes())), request)?,
@@ -61,28 +88,31 @@ pub(super) fn attach<B>(scheme: &Scheme, secret: &str, request: &mut http::Reque
 }
 
 /// A value that no HTTP library prints or compresses.
-fn header(text: &str) -> Result<HeaderValue, Unfit> {
-    let mut value = HeaderValue::from_str(text).map_err(|_| UNFIT)?;
+fn header(text: &str) -> Result<HeaderValue, Refused> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| Refused)?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-fn authorization<B>(text: &str, request: &mut http::Request<B>) -> Result<(), Unfit> {
+fn authorization<B>(text: &str, request: &mut http::Request<B>) -> Result<(), Refused> {
     let value = header(text)?;
     request.headers_mut().insert(AUTHORIZATION, value);
     Ok(())
 }
 
-/// RFC 6265, 4.2.1: one header, pairs between `; `. What no cookie can hold is refused, since
-/// nobody says how it would be encoded (4.1.1).
-fn cookie<B>(name: &str, secret: &str, request: &mut http::Request<B>) -> Result<(), Unfit> {
+/// RFC 6265, 4.2.1: one header, pairs between `; `; one of that name that is there, as a parameter of the
+/// call, gives way. What no cookie can hold is refused, since nobody says how it would be encoded (4.1.1).
+fn cookie<B>(name: &str, secret: &str, request: &mut http::Request<B>) -> Result<(), Refused> {
     let fits = |byte: u8| matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e);
     if !secret.bytes().all(fits) {
-        return Err(UNFIT);
+        return Err(Refused);
     }
-    let known = request.headers().get(COOKIE).and_then(|value| value.to_str().ok());
-    let text = known.map_or_else(|| format!("{name}={secret}"), |known| format!("{known}; {name}={secret}"));
-    let value = header(&text)?;
+    let lines = request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).map(str::trim);
+    let kept =
+        pairs.filter(|pair| !pair.is_empty() && pair.split_once('=').is_none_or(|(own, _)| own != name));
+    let text: String = kept.map(|pair| format!("{pair}; ")).collect();
+    let value = header(&format!("{text}{name}={secret}"))?;
     request.headers_mut().insert(COOKIE, value);
     Ok(())
 }

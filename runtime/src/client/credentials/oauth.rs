@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{
-    HeaderValue, Method, Request,
+    HeaderValue, Method, Request, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 
@@ -108,6 +108,33 @@ impl fmt::Debug for ClientCredentials {
     }
 }
 
+/// A token was not to be had, and the call that needs it was not sent. Prints no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoToken {
+    reason: String,
+    is_client_refused: bool,
+}
+
+impl NoToken {
+    fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_client_refused: false }
+    }
+
+    /// Whether the token endpoint does not take the client's id and secret (RFC 6749, 5.2).
+    #[must_use]
+    pub const fn is_client_refused(&self) -> bool {
+        self.is_client_refused
+    }
+}
+
+impl fmt::Display for NoToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no token: {}", self.reason)
+    }
+}
+
+impl std::error::Error for NoToken {}
+
 /// What the token endpoint is called where a transport asks for an operation.
 static TOKEN: Operation = Operation {
     id: "oauth2.token",
@@ -134,7 +161,7 @@ struct State {
     /// Which fetch that is, or which was the last.
     fetch: u64,
     /// The last one that failed, and why.
-    failed: Option<(u64, String)>,
+    failed: Option<(u64, NoToken)>,
     waiting: Vec<Waker>,
 }
 
@@ -225,12 +252,13 @@ impl Tokens {
     }
 
     /// Another one, or why there is none.
-    async fn fetch<T: Transport + ?Sized>(&self, transport: &T) -> Result<Token, String> {
+    async fn fetch<T: Transport + ?Sized>(&self, transport: &T) -> Result<Token, NoToken> {
         let request = self.request()?;
         // Before it is sent: nobody knows how long the answer was on its way.
         let asked = (self.client.now)();
         // Not of the operation that waits for it: that one was not sent.
-        let answer = transport.send(&TOKEN, request).await.map_err(|error| format!("no token: {error}"))?;
+        let answer =
+            transport.send(&TOKEN, request).await.map_err(|error| NoToken::new(error.to_string()))?;
         let status = answer.status();
         let body = Json::parse(answer.body()).unwrap_or(Json::Null);
         let text = |pointer: &str| body.pointer(pointer).and_then(Json::as_str);
@@ -238,12 +266,14 @@ impl Tokens {
             // RFC 6749, 5.2: a word out of a list; whatever else stands there is not shown.
             let word =
                 text("/error").filter(|word| word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+            let is_client_refused = status == StatusCode::UNAUTHORIZED || word == Some("invalid_client");
             let word = word.map(|word| format!(" {word}")).unwrap_or_default();
-            return Err(format!("no token: the token endpoint answered {status}{word}"));
+            let reason = format!("the token endpoint answered {status}{word}");
+            return Err(NoToken { reason, is_client_refused });
         };
         let kind = text("/token_type").unwrap_or("bearer");
         if !kind.eq_ignore_ascii_case("bearer") {
-            return Err("no token: the token endpoint gives none of the type `bearer`".to_owned());
+            return Err(NoToken::new("the token endpoint gives none of the type `bearer`"));
         }
         // A number (RFC 6749, 5.1), which some servers write as text.
         let lifetime = body.pointer("/expires_in").and_then(|time| match time {
@@ -258,9 +288,10 @@ impl Tokens {
         Ok(Token { secret: Secret::from(token.to_owned()), until })
     }
 
-    fn request(&self) -> Result<Request<Bytes>, &'static str> {
+    fn request(&self) -> Result<Request<Bytes>, NoToken> {
         if self.token_url.is_empty() {
-            return Err("no token: nobody says where one is to be had (`ClientCredentials::with_token_url`)");
+            let reason = "nobody says where one is to be had (`ClientCredentials::with_token_url`)";
+            return Err(NoToken::new(reason));
         }
         let ClientCredentials { id, secret, scopes, authentication, parameters, .. } = &self.client;
         let mut form = String::from("grant_type=client_credentials");
@@ -281,7 +312,7 @@ impl Tokens {
         let mut request = Request::new(Bytes::from(form));
         *request.method_mut() = Method::POST;
         *request.uri_mut() =
-            self.token_url.parse().map_err(|_| "no token: the address of the token endpoint is none")?;
+            self.token_url.parse().map_err(|_| NoToken::new("the address of the token endpoint is none"))?;
         let headers = request.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
@@ -289,7 +320,7 @@ impl Tokens {
             // RFC 6749, 2.3.1: both encoded as in a form before they are joined.
             let pair = format!("{}:{}", encoded(id, &[]), encoded(secret.expose(), &[]));
             let mut value = HeaderValue::try_from(format!("Basic {}", base64::encode(pair.as_bytes())))
-                .map_err(|_| "no token: the client's id or secret cannot be sent")?;
+                .map_err(|_| NoToken::new("the client's id or secret cannot be sent"))?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }

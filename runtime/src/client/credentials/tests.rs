@@ -175,6 +175,14 @@ async fn each_kind_has_its_place() {
     let fake = Fake::new(ok);
     all().over(fake.clone()).send(&BOTH, own).await.unwrap();
     assert!(fake.sent()[0].ends_with("cookie=own=1; sid=k3"));
+    // A parameter of the call that has the name of the scheme's gives way, as in headers and queries.
+    let mut own = request("http://a/");
+    for line in ["sid=old; own=1;sid=older", "asid=2; odd"] {
+        own.headers_mut().append("cookie", line.parse().unwrap());
+    }
+    let fake = Fake::new(ok);
+    all().over(fake.clone()).send(&BOTH, own).await.unwrap();
+    assert!(fake.sent()[0].ends_with("cookie=own=1; asid=2; odd; sid=k3"), "{:?}", fake.sent());
 }
 
 #[tokio::test]
@@ -207,26 +215,39 @@ async fn what_is_missing_is_named_and_nothing_is_sent() {
     let error = sends(keyring(), &BOTH, "http://a/").await.unwrap_err();
     assert!(error.ends_with("`query` and `cookie`"), "{error}");
     // A name with a colon would give away a part of the password as the name.
-    assert!(sends(keyring().basic(3, "a:b", "c"), &EITHER, "http://a/").await.is_err());
+    let error = sends(keyring().basic(3, "a:b", "c"), &EITHER, "http://a/").await.unwrap_err();
+    assert!(error.ends_with("not set: `cookie`, or `basic` (a name cannot have a colon)"), "{error}");
+    let other = sends(keyring().secret(2, "k").basic(3, "a:b", "c"), &EITHER, "http://a/").await.unwrap();
+    assert_eq!(other, "GET http://a/ x-key=secret-key cookie=sid=k");
+    assert!(!format!("{:?}", keyring().basic(3, "a:b", "c")).contains("basic"));
     // What a header cannot hold is not cut.
     let transport = Keyring::new(SECURITY).secret(6, "bad\nkey").over(Fake::new(ok));
     let error = transport.send(&HOBA, request("http://a/")).await.unwrap_err();
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
     assert!(!format!("{error} {error:?}").contains("bad"), "{error:?}");
+    assert_eq!(error.cause(), Some(&Unfit::Characters("hoba")));
+    let said = "the credential of `hoba` has characters that its place cannot hold";
+    assert_eq!(error.to_string(), format!("the request cannot be sent: {said}"));
+    let cookie = Keyring::new(SECURITY).secret(1, "k").secret(2, "a b");
+    let error = cookie.over(Fake::new(ok)).send(&BOTH, request("http://a/")).await.unwrap_err();
+    assert_eq!(error.cause(), Some(&Unfit::Characters("cookie")));
 }
 
 /// `Authorization` holds one: half of what is asked for would be refused, or worse, taken.
 #[tokio::test]
 async fn two_credentials_of_one_place_are_not_sent() {
-    let refused = async |operation: &'static Operation, keyring: Keyring| {
+    let refused = async |operation: &'static Operation, keyring: Keyring, other: &'static str| {
         let fake = Fake::new(ok);
         let error = keyring.over(fake.clone()).send(operation, request("http://a/")).await.unwrap_err();
         assert!(fake.sent().is_empty());
         assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
+        assert_eq!(error.cause(), Some(&Unfit::Clash("oauth", other)));
+        let said = format!("the credentials of `oauth` and `{other}` have the same place in a request");
+        assert!(error.to_string().ends_with(&said), "{error}");
     };
     let token = || Keyring::new(SECURITY).secret(4, "t");
-    refused(&CLASH, token().basic(3, "me", "pw")).await;
-    refused(&ALIKE, token().secret(7, "other")).await;
+    refused(&CLASH, token().basic(3, "me", "pw"), "basic").await;
+    refused(&ALIKE, token().secret(7, "other"), "person").await;
     let sent = sends(token().secret(7, "t"), &ALIKE, "http://a/").await.unwrap();
     assert_eq!(sent, "GET http://a/ authorization=Bearer t");
 }
@@ -424,9 +445,13 @@ async fn without_a_token_nothing_is_sent() {
         let transport = Keyring::new(SECURITY).client(4, client).over(Fake::new(answer));
         let error = transport.send(&OAUTH, request("http://a/")).await.unwrap_err();
         assert_eq!((error.fault(), error.delivery()), (TransportFault::Declined, Delivery::NotSent));
+        let is_client_refused = error.cause::<NoToken>().unwrap().is_client_refused();
+        assert_eq!(is_client_refused, error.to_string().contains("invalid_client"));
         error.to_string()
     };
     let client = || ClientCredentials::new("a", "hidden");
+    // RFC 6749, 5.2: by either status.
+    said(client(), |_| (400, r#"{"error":"invalid_client"}"#.into())).await;
     let text = said(client(), |_| (401, r#"{"error":"invalid_client"}"#.into())).await;
     assert!(
         text.ends_with("no token: the token endpoint answered 401 Unauthorized invalid_client"),
