@@ -208,22 +208,42 @@ const fn other(scalar: Scalar, texts: usize) -> Parameter {
     Parameter { shape, ..Parameter::QUERY }
 }
 
-/// A text, or that of the file behind an `@`.
-fn text_of(text: &str, input: &mut dyn Read) -> Result<String, Failure> {
-    let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
-    let bytes = bytes_of(Path::new(file), input)?;
-    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{file} is no text: it is not UTF-8")))
+/// What the value of a field stands for.
+enum Value<'t> {
+    /// Itself.
+    Text(&'t str),
+    /// What a file holds.
+    File(&'t Path),
 }
 
-/// A part: a text, or the file behind an `@` with its name.
-fn file_of(text: &str, row: Option<&Part>, input: &mut dyn Read) -> Result<File, Failure> {
-    let mut file = match text.strip_prefix('@') {
-        Some(path) => {
-            let bytes = bytes_of(Path::new(path), input)?;
-            let name = Path::new(path).file_name().filter(|_| path != STDIN);
+/// Behind an `@` stands the name of a file, behind two a text that begins with one.
+fn value_of(typed: &str) -> Value<'_> {
+    match typed.strip_prefix('@') {
+        None => Value::Text(typed),
+        Some(text) if text.starts_with('@') => Value::Text(text),
+        Some(file) => Value::File(Path::new(file)),
+    }
+}
+
+/// A text, or that of a file.
+fn text_of(typed: &str, input: &mut dyn Read) -> Result<String, Failure> {
+    let file = match value_of(typed) {
+        Value::Text(text) => return Ok(text.to_owned()),
+        Value::File(file) => file,
+    };
+    let no_text = |_| Failure::usage(format!("{} is no text: it is not UTF-8", file.display()));
+    String::from_utf8(bytes_of(file, input)?).map_err(no_text)
+}
+
+/// A part: a text, or a file with its name.
+fn file_of(typed: &str, row: Option<&Part>, input: &mut dyn Read) -> Result<File, Failure> {
+    let mut file = match value_of(typed) {
+        Value::File(path) => {
+            let bytes = bytes_of(path, input)?;
+            let name = path.file_name().filter(|_| path != Path::new(STDIN));
             File { name: name.map(|name| name.to_string_lossy().into_owned()), ..File::from(bytes) }
         }
-        None => File::from(text.to_owned()),
+        Value::Text(text) => File::from(text.to_owned()),
     };
     let usual = match row.map(|row| (row.media_type, row.form)) {
         Some(("", PartForm::Binary)) => "application/octet-stream",

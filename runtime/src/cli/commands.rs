@@ -271,7 +271,8 @@ fn with_body(mut command: Clap, row: &'static Command, body: Body) -> Clap {
         ways.push(FIELD);
         let known: Vec<&str> = body.content.iter().flat_map(body::fields).collect();
         let known = if known.is_empty() { String::new() } else { format!(": {}", known.join(", ")) };
-        let help = format!("A field of the body{known}. NAME=@FILE takes what a file holds");
+        let help =
+            format!("A field of the body{known}. NAME=@FILE takes what a file holds, NAME=@@TEXT is @TEXT");
         let field = Arg::new(FIELD).long(FIELD).value_name("NAME=VALUE").help(help);
         command = command.arg(field.action(ArgAction::Append));
     }

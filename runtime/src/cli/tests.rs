@@ -386,6 +386,12 @@ fn fields_become_forms_and_parts() {
     let ran = run.run("picture --field seat=07 --field note=a&b").ended(Exit::Done);
     let form = "content-type: application/x-www-form-urlencoded\naccept: image/png\n\nseat=7&note=a%26b";
     assert_eq!(ran.sent, [format!("POST https://pictures.example/pictures\n{form}")]);
+    // What begins with the sign of a file.
+    let ran =
+        run.run("picture --field seat=07 --field nick=@@ann --field at=@@ --field a=b@c").ended(Exit::Done);
+    assert!(ran.sent[0].ends_with("\n\nseat=7&nick=%40ann&at=%40&a=b%40c"), "{ran:?}");
+    let ran = run.run("picture --content-type multipart/form-data --field nick=@@ann").ended(Exit::Done);
+    assert!(ran.sent[0].contains("name=\"nick\"\r\n\r\n@ann\r\n"), "{ran:?}");
     let ran = run.run("picture --content-type multipart/form-data --field picture=@-").ended(Exit::Done);
     assert!(ran.sent[0].contains("name=\"picture\"\r\nContent-Type: image/png\r\n\r\n"), "{ran:?}");
     let ran = run.run("picture --content-type image/png --body -").ended(Exit::Done);
