@@ -18,9 +18,11 @@ use super::{failure::Failure, print};
 use crate::{
     Json, Map,
     client::RetryAfter,
+    contract::Rejected,
     media::MediaType,
-    operation::{Format, Operation, Outcome},
+    operation::{Format, Items, Operation, Outcome},
     sequence::{Decoder, Framing, Item},
+    stream::{ItemFault, StreamError},
     transport::ByteStream,
 };
 
@@ -160,9 +162,9 @@ async fn stream(
     mut body: ByteStream,
     outlet: &mut Outlet<'_>,
 ) -> Result<(), Failure> {
-    let (ends, last) = match format {
-        Some(Format::Items(items)) => (items.ends, items.last),
-        _ => (&[] as &[&str], &[] as &[&str]),
+    let row = match format {
+        Some(Format::Items(row)) => Items { framing, ..row },
+        _ => Items::new(framing),
     };
     let mut decoder = Decoder::new(framing, ITEM);
     let mut faults = 0;
@@ -175,19 +177,18 @@ async fn stream(
         }
         while let Some(item) = decoder.pop() {
             let item = match item {
-                Ok(item) => item,
-                Err(fault) => {
-                    faults += 1;
-                    let _ = writeln!(outlet.errors, "note: {fault}");
-                    continue;
-                }
+                Ok(item) if row.is_end(&item) => return finished(faults),
+                item => item,
             };
-            if ends.iter().any(|end| end.as_bytes() == item.data) {
-                return finished(faults);
+            let is_last = item.as_ref().is_ok_and(|item| row.is_last(item.event.as_deref()));
+            match item.map_err(StreamError::from).and_then(|item| line(framing, &item, outlet.json)) {
+                Ok(line) => print::whole(outlet.output, format!("{line}\n").as_bytes())?,
+                Err(error) => {
+                    faults += 1;
+                    let _ = writeln!(outlet.errors, "note: {error}");
+                }
             }
-            let line = line(framing, &item, outlet.json);
-            print::whole(outlet.output, format!("{line}\n").as_bytes())?;
-            if item.event.as_deref().is_some_and(|event| last.contains(&event)) {
+            if is_last {
                 return finished(faults);
             }
         }
@@ -204,22 +205,29 @@ fn finished(faults: usize) -> Result<(), Failure> {
     }
 }
 
-/// An item in one line. For programs an event is an object, and what is no JSON a string.
-fn line(framing: Framing, item: &Item, json: bool) -> String {
-    let text = || String::from_utf8_lossy(&item.data);
-    let data = Json::parse(&item.data).unwrap_or_else(|_| Json::String(text().into_owned()));
+/// An item in one line. For programs an event is an object; its data may be any text, which is a string
+/// then.
+fn line(framing: Framing, item: &Item, json: bool) -> Result<String, StreamError> {
+    let data = match Json::parse(&item.data) {
+        Ok(data) => data,
+        Err(_) if framing == Framing::Events => Json::from(&*String::from_utf8_lossy(&item.data)),
+        Err(error) => {
+            let fault = ItemFault::Rejected(Rejected::of_text(error));
+            return Err(StreamError::Item { place: item.place, fault });
+        }
+    };
     if !json {
         let shown = match &data {
             Json::String(text) => print::clean(text).replace('\n', " "),
             data => print::compact(data),
         };
-        return match &item.event {
+        return Ok(match &item.event {
             Some(event) => format!("{}: {shown}", print::clean(event)),
             None => shown,
-        };
+        });
     }
     if framing != Framing::Events {
-        return print::compact(&data);
+        return Ok(print::compact(&data));
     }
     let mut members: Map<Json> = Map::new();
     for (name, value) in [("event", &item.event), ("id", &item.id)] {
@@ -228,7 +236,7 @@ fn line(framing: Framing, item: &Item, json: bool) -> String {
         }
     }
     members.insert("data".to_owned(), data);
-    print::compact(&Json::Object(members))
+    Ok(print::compact(&Json::Object(members)))
 }
 
 /// Bytes as they come.

@@ -519,6 +519,27 @@ fn items_are_printed_one_by_one() {
     assert_eq!(Run::new(lines).run("list").ended(Exit::Done).out, "{\"a\":1}\n[2]\n");
 }
 
+/// No line that a program could take for a record: it is told, and the command fails.
+#[test]
+fn records_that_are_none_are_not_printed() {
+    let lines = || ok("application/x-ndjson", "{\"a\": 1}\nnonsense\n[2]\n{\"a\"");
+    for words in ["list", "list --json"] {
+        let ran = Run::new(lines).run(words).ended(Exit::Failed).said(&[
+            "note: item 1 at byte 9 cannot be read: not a JSON document: ",
+            "note: item 3 at byte 22 cannot be read: not a JSON document: ",
+            "items that cannot be read: 2",
+        ]);
+        assert_eq!(ran.out, "{\"a\":1}\n[2]\n", "{words}");
+    }
+    let records = || ok("application/json-seq", "\u{1e}[1]\n\u{1e}{\"a\":\u{1e}12");
+    let ran = Run::new(records).run("list").ended(Exit::Failed);
+    let ran = ran.said(&[
+        "note: item 1 at byte 6 cannot be read: ",
+        "note: item 2 at byte 12 cannot be read: it was cut off",
+    ]);
+    assert_eq!(ran.out, "[1]\n");
+}
+
 #[test]
 fn bytes_go_to_a_file_or_to_no_terminal() {
     let mut run = Run::new(|| ok("image/png", "\u{1}PNG"));
