@@ -236,6 +236,7 @@ async fn one_operation_answers_whole_or_in_pieces() {
     }
     assert_eq!(words, [("0".to_owned(), "Hello".to_owned()), ("1".to_owned(), "you".to_owned())]);
     assert_eq!(events.last_event_id(), "1");
+    assert!(events.is_complete(), "a server that comes to its end says so");
     match client.create_chat_stream(&ask_in_pieces("no")).await.unwrap_err() {
         Error::Answer(answer) => assert_eq!((answer.status.as_u16(), answer.title.as_str()), (429, "slowly")),
         other => panic!("{other}"),

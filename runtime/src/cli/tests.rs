@@ -438,17 +438,17 @@ fn tokens_are_asked_for_with_the_scopes_of_their_scheme() {
         asked("picture --other-client a:b"),
         "https://other.example/token grant_type=client_credentials&scope=y%20z"
     );
+    // A client that gets none has to say another.
+    Run::new(seats).run("picture --own-client a:b").ended(Exit::SignIn).said(&[
+        "error: no token: the token endpoint answered 401 Unauthorized invalid_client",
+        "under Credentials",
+    ]);
     // A token that is there is shown, and none fetched.
     assert!(asked("picture --own-client a:b --own hush").contains("authorization: Bearer hush"));
 }
 
 #[test]
 fn exit_codes_say_what_happened() {
-    // A client that gets none has to say another.
-    Run::new(seats).run("picture --own-client a:b").ended(Exit::SignIn).said(&[
-        "error: no token: the token endpoint answered 401 Unauthorized invalid_client",
-        "under Credentials",
-    ]);
     let check = |reply: Reply, exit: Exit, said: &str| {
         let ran = Run::new(reply).run("list").ended(exit).said(&[said]);
         assert_eq!(ran.out, "");

@@ -27,6 +27,35 @@ impl Items {
     pub const fn new(framing: Framing) -> Self {
         Self { framing, form: ItemForm::Json, ends: &[], last: &[] }
     }
+
+    /// Whether an item is one of the [`ends`](Self::ends).
+    #[must_use]
+    pub fn is_end(&self, item: &Item) -> bool {
+        self.ends.iter().any(|end| end.as_bytes() == item.data)
+    }
+
+    /// Whether nothing comes behind an event of this name; one without a name is a `message`.
+    #[must_use]
+    pub fn is_last(&self, event: Option<&str>) -> bool {
+        self.last.contains(&event.unwrap_or("message"))
+    }
+
+    /// What a writer says behind the last event, so that its readers know that none is missing: the first
+    /// of the [`ends`](Self::ends). Only where events are JSON, of which none could be it; where they
+    /// are texts or objects of their fields, one of them says it.
+    #[must_use]
+    pub fn end(&self) -> Option<&'static str> {
+        let unsaid = self.framing == Framing::Events && self.form == ItemForm::Json;
+        self.ends.first().copied().filter(|_| unsaid)
+    }
+
+    /// Writes the [`end`](Self::end) behind what is there, where there is one.
+    pub fn write_end(&self, out: &mut Vec<u8>) {
+        if let Some(end) = self.end() {
+            // Only a name and an id can be refused.
+            let _ = write(self.framing, &Outgoing { data: end, ..Outgoing::default() }, out);
+        }
+    }
 }
 
 /// What the bytes of an item stand for.

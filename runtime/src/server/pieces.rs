@@ -28,12 +28,25 @@ pub enum Either<W, S> {
 }
 
 /// Events that a handler sends one after another. Dropped when the caller is gone.
-pub struct EventStream<T>(Pin<Box<dyn Stream<Item = Event<T>> + Send>>);
+///
+/// Behind the last of them stands the end that the contract's owner declares (`[DONE]`), where events
+/// are JSON, so that a reader knows that none is missing and does not connect again.
+pub struct EventStream<T> {
+    events: Pin<Box<dyn Stream<Item = Event<T>> + Send>>,
+    is_ended: bool,
+}
 
 impl<T> EventStream<T> {
     /// Whatever gives events.
     pub fn new(events: impl Stream<Item = Event<T>> + Send + 'static) -> Self {
-        Self(Box::pin(events))
+        Self { events: Box::pin(events), is_ended: true }
+    }
+
+    /// The same without the end: more events come over another connection, and a reader that connects
+    /// again asks for them.
+    #[must_use]
+    pub fn to_be_continued(self) -> Self {
+        Self { is_ended: false, ..self }
     }
 }
 
@@ -96,13 +109,15 @@ impl<T: Serialize + 'static> Streaming for EventStream<T> {
     fn pieces(self, content: Option<&'static Content>, writing: Writing) -> ByteStream {
         let Writing { check, keep_alive, told } = writing;
         let validator = content.and_then(|content| content.validator).filter(|_| check);
-        written(self.0, items(content), validator, keep_alive, told)
+        let items = items(content);
+        let items = if self.is_ended { items } else { Items { ends: &[], ..items } };
+        written(self.events, items, validator, keep_alive, told)
     }
 }
 
 impl<T: Serialize + 'static> Streaming for ItemStream<T> {
     fn pieces(self, content: Option<&'static Content>, writing: Writing) -> ByteStream {
-        EventStream(Box::pin(Plain(Box::pin(self.0)))).pieces(content, writing)
+        EventStream::new(Plain(Box::pin(self.0))).pieces(content, writing)
     }
 }
 

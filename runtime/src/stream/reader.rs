@@ -105,11 +105,10 @@ impl Reader {
             }
             if let Some(item) = self.decoder.pop() {
                 match item {
-                    Ok(item) if self.is_end(&item) => self.complete(),
+                    Ok(item) if self.items.is_end(&item) => self.complete(),
                     Ok(item) => {
                         self.place = item.place;
-                        let name = item.event.as_deref().unwrap_or("message");
-                        if self.items.last.contains(&name) {
+                        if self.items.is_last(item.event.as_deref()) {
                             self.complete();
                         }
                         return Poll::Ready(Some(Ok(item)));
@@ -147,10 +146,6 @@ impl Reader {
                 return Poll::Ready(Some(Err(error)));
             }
         }
-    }
-
-    fn is_end(&self, item: &Item) -> bool {
-        self.items.ends.iter().any(|end| end.as_bytes() == item.data)
     }
 
     fn complete(&mut self) {

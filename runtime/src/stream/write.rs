@@ -75,8 +75,9 @@ impl fmt::Debug for KeepAlive {
 /// A line that begins with a colon is a comment.
 const COMMENT: &[u8] = b":\n";
 
-/// Writes events as a body. Each is checked by the validator, where there is one; the first that
-/// breaks it, or cannot be written, is told to `broken`, and ends the body with an error.
+/// Writes events as a body, and behind them the end that the contract's owner declares
+/// ([`Items::end`]). Each is checked by the validator, where there is one; the first that breaks it, or
+/// cannot be written, is told to `broken`, and ends the body with an error.
 pub(crate) fn written<T: Serialize + 'static>(
     events: impl Stream<Item = Event<T>> + Send + 'static,
     items: Items,
@@ -97,7 +98,7 @@ pub(crate) fn written<T: Serialize + 'static>(
 }
 
 struct Written<T> {
-    /// `None` behind an error.
+    /// `None` behind the end, or an error.
     events: Option<Pin<Box<dyn Stream<Item = Event<T>> + Send>>>,
     items: Items,
     validator: Option<Validator<'static>>,
@@ -128,11 +129,20 @@ impl<T: Serialize> Stream for Written<T> {
             return self.poll_comment(context).map(|comment| Some(Ok(comment)));
         };
         self.sleeping = None;
-        let Some(event) = event else { return Poll::Ready(None) };
+        let Some(event) = event else {
+            self.events = None;
+            let mut end = Vec::new();
+            self.items.write_end(&mut end);
+            return Poll::Ready(Some(end).filter(|end| !end.is_empty()).map(|end| Ok(end.into())));
+        };
         let bytes = bytes(&event, self.items, self.validator);
         Poll::Ready(Some(match bytes {
             Ok(bytes) => {
                 self.index += 1;
+                if self.items.is_last(Some(&event.event)) {
+                    // It is the end already.
+                    self.items.ends = &[];
+                }
                 Ok(bytes.into())
             }
             Err(violations) => {

@@ -216,3 +216,54 @@ fn without_tokio_nothing_waits() {
     let mut context = task::Context::from_waker(task::Waker::noop());
     assert!(Pin::new(&mut pieces).poll_next(&mut context).is_pending());
 }
+
+/// Events of these names and texts.
+struct Told(std::vec::IntoIter<(&'static str, &'static str)>);
+
+impl Stream for Told {
+    type Item = Event<String>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Option<Event<String>>> {
+        Poll::Ready(self.0.next().map(|(name, text)| Event::new(text.to_owned()).named(name)))
+    }
+}
+
+/// A reader that saw the end knows that nothing is missing, and one that did not connects again.
+#[tokio::test]
+async fn the_end_is_said_where_no_event_can_say_it() {
+    const ROW: Items = Items { ends: &["[DONE]", "[END]"], last: &["stop"], ..Items::new(Framing::Events) };
+    const JSON: &Content = &content("text/event-stream", Format::Items(ROW));
+    const TEXT: &Content =
+        &content("text/event-stream", Format::Items(Items { form: operation::ItemForm::Text, ..ROW }));
+    const LINES: &Content =
+        &content("application/jsonl", Format::Items(Items { framing: Framing::Lines, ..ROW }));
+    let told = |events: &[(&'static str, &'static str)]| EventStream::new(Told(events.to_vec().into_iter()));
+    let check = async |events: EventStream<String>, content, expected: &str| {
+        let writing = Writing { check: false, keep_alive: None, told: Box::new(|_| {}) };
+        let whole = events.pieces(Some(content), writing).collect(1000).await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&whole), expected);
+    };
+    let (one, stop) = (("message", "a"), ("stop", "b"));
+    check(told(&[one]), JSON, "data: \"a\"\n\ndata: [DONE]\n\n").await;
+    check(told(&[]), JSON, "data: [DONE]\n\n").await;
+    // An event that is the last by its name is the end.
+    check(told(&[one, stop]), JSON, "data: \"a\"\n\nevent: stop\ndata: \"b\"\n\n").await;
+    check(told(&[one]).to_be_continued(), JSON, "data: \"a\"\n\n").await;
+    // A text says it itself, and other framings end with their bodies.
+    check(told(&[one]), TEXT, "data: a\n\n").await;
+    check(told(&[one]), LINES, "\"a\"\n").await;
+}
+
+/// What breaks is no end.
+#[tokio::test]
+async fn a_stream_that_breaks_has_no_end() {
+    const EVENTS: &Content = &content(
+        "text/event-stream",
+        Format::Items(Items { ends: &["[DONE]"], ..Items::new(Framing::Events) }),
+    );
+    let writing = Writing { check: false, keep_alive: None, told: Box::new(|_| {}) };
+    let mut pieces = EventStream::new(Smuggled(0)).pieces(Some(EVENTS), writing);
+    assert_eq!(pieces.next().await.unwrap().unwrap(), "id: 1\ndata: 1\n\n");
+    assert!(pieces.next().await.unwrap().is_err());
+    assert!(pieces.next().await.is_none());
+}
