@@ -24,7 +24,7 @@ Examples:
   cargo xtask regen           write what the contract now generates
   cargo xtask test            run all tests
   cargo xtask drift           compare the contract with its older version
-  cargo xtask ci              all that CI checks, in CI's order"
+  cargo xtask ci              the checks of CI's first job, in its order"
 )]
 pub(crate) struct Cli {
     /// What to do.
@@ -226,7 +226,7 @@ Examples:
   cargo xtask sandbox --port 8080 --json
   cargo xtask sandbox -- --help       what it can be told")]
     Sandbox(SandboxArgs),
-    /// Run everything that CI checks.
+    /// Run the checks of CI's first job.
     ///
     /// Formatting, generated files, house rules, clippy, examples, tests, documentation: cheapest
     /// first. Stops at the first step that fails and names the command that repairs it.
