@@ -1,10 +1,14 @@
 //! The engine: what happened goes in, the one thing to do next comes out.
 
-use std::marker::PhantomData;
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher as _, RandomState},
+    marker::PhantomData,
+};
 
 use dpop_bound::UnixTime;
 use exchange_api::{
-    types::{InstallationId, RemovedBy, Timestamp, Tombstone},
+    types::{Cursor, InstallationId, RemovedBy, Timestamp, Tombstone},
     views::{FeedPage, FeedPageParts},
 };
 
@@ -20,7 +24,7 @@ const MOST_REFUSALS: u32 = 3;
 const MOST_RESTARTS: u32 = 8;
 /// So many pages that want to be asked again at the same place, with nothing in them.
 const MOST_STILL: u32 = 3;
-/// So many pages in a row that either bring nothing or do not move.
+/// So many pages in a row that either bring nothing or lead to where the round was before.
 const MOST_BARREN: u32 = 256;
 
 /// The engine of one area's feed. It lives as long as the program, since it counts over rounds; everything else is
@@ -35,7 +39,22 @@ pub struct Feed<E> {
     restarts: u32,
     still: u32,
     barren: u32,
+    been: Been,
     entries: PhantomData<fn() -> E>,
+}
+
+/// The places at which a round was, by hashes of their cursors: a few bytes for each page until the end is reached.
+#[derive(Debug, Default)]
+struct Been {
+    hasher: RandomState,
+    places: HashSet<u64>,
+}
+
+impl Been {
+    /// Notes a place; says whether it is another one than all before.
+    fn is_new(&mut self, cursor: &Cursor) -> bool {
+        self.places.insert(self.hasher.hash_one(cursor.as_str()))
+    }
 }
 
 #[derive(Debug)]
@@ -180,6 +199,7 @@ impl<E: Entry> Feed<E> {
             restarts: 0,
             still: 0,
             barren: 0,
+            been: Been::default(),
             entries: PhantomData,
         }
     }
@@ -278,7 +298,13 @@ impl<E: Entry> Feed<E> {
         let first = *from == Position::Start;
         let moved = from.cursor() != Some(&next_cursor);
         let empty = items.is_empty() && removed.is_empty();
-        let headway = moved && !empty;
+        if first {
+            self.been.places.clear();
+        }
+        if let Some(cursor) = from.cursor() {
+            self.been.is_new(cursor);
+        }
+        let headway = self.been.is_new(&next_cursor) && !empty;
         // The last of several pages of a snapshot is not the end: what changed since the first follows in the feed
         // (FED-06).
         let complete = !has_more && (first || phase == Phase::Feed);
@@ -331,6 +357,7 @@ impl<E: Entry> Feed<E> {
             Next::Begin => self.begin(kept),
             Next::End => {
                 self.restarts = 0;
+                self.been.places.clear();
                 Action::Done
             }
             Next::Read { headway } => {

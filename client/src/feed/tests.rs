@@ -158,6 +158,30 @@ fn a_feed_that_does_not_go_on_is_stuck() {
     assert_eq!((asked.len(), stuck(end)), (256, true));
 }
 
+/// FED-05: places that come again are a circle, whatever is on their pages and however many they are: no other area waits
+/// for the end of it.
+#[test]
+fn a_feed_that_turns_in_a_circle_is_stuck() {
+    let stuck = |end| matches!(end, Some(Action::Stuck(StuckBecause::Still)));
+    for places in [2, 3, 100] {
+        let (store, me, mut feed) = (MemoryReplica::default(), reader(Some(THIS), false), Feed::new());
+        round(&mut feed, &store, &me, [Some(page(&["a"], "f-0", false))]);
+        let circle = || (0..1000).map(|at| Some(page(&["a"], &format!("c-{}", at % places), true)));
+        let (asked, _, end) = round(&mut feed, &store, &me, circle());
+        assert_eq!((asked.len(), stuck(end)), (places + 256, true));
+        let (asked, _, end) = round(&mut feed, &store, &me, circle());
+        assert_eq!((asked.len(), stuck(end)), (1, true), "once for each try");
+        let (_, _, end) = round(&mut feed, &store, &me, [Some(page(&[], "f-1", false))]);
+        assert!(matches!(end, Some(Action::Done)));
+        // Whatever comes again in another round is none.
+        for _ in 0..300 {
+            let answers = [Some(page(&["a"], "c-0", true)), Some(page(&["a"], "f-1", false))];
+            let (_, _, end) = round(&mut feed, &store, &me, answers);
+            assert!(matches!(end, Some(Action::Done)));
+        }
+    }
+}
+
 /// A position is worth nothing to another installation, and its entries are not shown to it.
 #[test]
 fn another_installation_starts_from_nothing() {
