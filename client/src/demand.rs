@@ -14,6 +14,7 @@ use crate::{
     environment::{CORRECTION, Environment},
     error::Error,
     exchange::Exchange,
+    retention::{ORGANISATION_FOR, is_over},
     tokens::{Signers, Tokens},
     transport::Terms,
     whose::Private,
@@ -144,7 +145,7 @@ impl DemandCadence {
     pub const LEAST: Duration = Duration::from_secs(5 * 60);
 
     /// How long a copy may be kept (DEM-10, LIM-38).
-    pub const KEPT: Duration = Duration::from_secs(7 * 86_400);
+    pub const KEPT: Duration = ORGANISATION_FOR;
 
     /// As it was when demand was read last, perhaps by another process.
     #[must_use]
@@ -279,10 +280,7 @@ impl DemandView {
 
 impl State {
     fn copy(&mut self, now: UnixTime) -> Option<Arc<Demand>> {
-        // By a clock that was set back nobody can tell how old it is.
-        self.copy.take_if(|(read_at, _)| {
-            now + CORRECTION < *read_at || now.saturating_since(*read_at) >= DemandCadence::KEPT
-        });
+        self.copy.take_if(|(read_at, _)| is_over(*read_at, now, DemandCadence::KEPT));
         self.copy.as_ref().map(|(_, demand)| Arc::clone(demand))
     }
 }

@@ -106,6 +106,7 @@ mod place;
 #[cfg(any(test, doctest))]
 mod readme;
 pub mod replica;
+mod retention;
 mod session;
 mod state;
 pub mod sync;

@@ -40,6 +40,7 @@ use crate::{
     changes::Lane,
     connection::WRITES_PER_DAY,
     error::{Error, ErrorKind},
+    retention::ORGANISATION_FOR,
 };
 
 /// The numbers of an outbox.
@@ -85,7 +86,7 @@ impl Default for Policy {
             resends: 3,
             key_memory: Duration::from_secs(23 * 3600),
             quiet: Duration::from_secs(60),
-            keep_decided: Duration::from_secs(7 * 86_400 - 2 * 3600),
+            keep_decided: ORGANISATION_FOR.saturating_sub(Duration::from_secs(2 * 3600)),
             lease: Duration::from_secs(120),
             look: Duration::from_secs(60),
             backoff: Backoff::default(),

@@ -34,24 +34,22 @@ use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
     feed::{Area, Collection, Entry},
+    retention::is_over,
     session::LocalData,
     tokens::Later,
 };
 
-pub use crate::feed::commit::{Commit, Outcome, OwnerNote, Removal, Row, Tally};
+pub use crate::{
+    feed::commit::{Commit, Outcome, OwnerNote, Removal, Row, Tally},
+    retention::ORGANISATION_FOR,
+};
 pub use memory::MemoryReplica;
 pub use merge::{Merge, Question, ShipValues, merge_blueprint, merge_lot, merge_ship};
 pub use ships::{FirstShips, LocalShip, Unsure};
 pub use store::{Document, Forgotten, ReplicaStore};
 
-/// How long copies of org stock and demand are kept at most (LIM-38, OST-14, DEM-10).
-pub const ORGANISATION_FOR: Duration = Duration::from_secs(7 * 86_400);
-
 /// How long a cursor lasts (FED-08): each feed is read at least as often (FED-11).
 pub const CURSOR_FOR: Duration = Duration::from_secs(90 * 86_400);
-
-/// A time that lies so far ahead was written by a clock that was wrong, and tells no age.
-const AHEAD: Duration = Duration::from_secs(3600);
 
 /// So many entries are read at once by [`Entries`].
 const AT_ONCE: usize = 512;
@@ -411,7 +409,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 
 /// What came at a time that nobody can tell is taken for old.
 fn is_expired(since: Option<UnixTime>, now: UnixTime) -> bool {
-    since.is_some_and(|since| now.saturating_since(since) >= ORGANISATION_FOR || since > now + AHEAD)
+    since.is_some_and(|since| is_over(since, now, ORGANISATION_FOR))
 }
 
 impl fmt::Debug for Replica {

@@ -15,6 +15,7 @@ use crate::{
     backoff::Backoff,
     environment::CORRECTION,
     error::{Error, ErrorKind},
+    retention::is_over,
 };
 
 /// The longest wait that the exchange did not ask for: nobody has a reason to want more than a day.
@@ -326,11 +327,11 @@ impl Entry {
     }
 }
 
-/// Whether something was decided long enough ago to be forgotten. What seems to be decided well after now was, before the
-/// clock was set back: nobody knows when.
+/// Whether something was decided long enough ago to be forgotten.
 pub(super) fn is_stale(decided_at: Option<u64>, now: u64, policy: &Policy) -> bool {
     let Some(at) = decided_at else { return true };
-    at > now.saturating_add(as_millis(CORRECTION)) || now.saturating_sub(at) >= as_millis(policy.keep_decided)
+    let [at, now] = [at, now].map(|at| UnixTime::from_secs(0) + millis(at));
+    is_over(at, now, policy.keep_decided)
 }
 
 /// Whether what is sent next is another write.
