@@ -66,7 +66,7 @@ async fn the_demonstration_is_what_the_readme_shows() {
 /// The picture is drawn of what the README says, letter by letter.
 #[test]
 fn the_picture_is_what_the_readme_shows() {
-    let prompt = ["$ ", "cargo run -q -p exchange-client-e2e --example demo"].map(str::to_owned);
+    let prompt = ["$ ", "cargo xtask demo"].map(str::to_owned);
     let mut lines: Vec<_> = vec![["prompt", ""].into_iter().zip(prompt).collect(), Vec::new()];
     lines.extend(shown().lines().map(|line| match line.as_bytes().first() {
         Some(b'1'..=b'9') => parts(&format!("\u{1b}[1m{line}\u{1b}[0m")),
