@@ -67,6 +67,9 @@ pub struct Mock {
     /// The start of paths by `servers`, the longest first.
     bases: Vec<String>,
     schemes: Vec<Scheme<'static>>,
+    /// Of events: texts and names behind which nothing comes.
+    ends: &'static [&'static str],
+    last: &'static [&'static str],
     seed: u64,
     /// The bodies that depend on no request, by call, status and media type.
     made: Mutex<HashMap<(usize, u16, usize), Made>>,
@@ -132,6 +135,8 @@ impl Mock {
             bodies: bodies.collect::<Vec<_>>().leak(),
             bases,
             schemes: schemes.map(|(name, raw)| credentials::scheme(name, raw)).collect(),
+            ends: kept(project.config.streams.as_ref().map(|streams| &streams.ends)),
+            last: kept(project.config.streams.as_ref().map(|streams| &streams.last_events)),
             seed,
             made: Mutex::default(),
             located: OnceLock::new(),
@@ -263,13 +268,13 @@ impl Mock {
             rest => rest.starts_with('/').then_some(rest),
         };
         let mut allowed: Vec<&'static str> = Vec::new();
+        let header = |name: &str| parts.headers.get(name).map(|value| value.as_bytes());
+        let asked = parts.uri.query().unwrap_or_default();
         for rest in self.bases.iter().filter_map(below) {
             match self.operations.find_asked(parts.method.as_str(), rest, asked, header) {
                 Lookup::Found(operation) => {
                     let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
                     let Ok(uri) = format!("{rest}{query}").parse::<Uri>() else { continue };
-        let header = |name: &str| parts.headers.get(name).map(|value| value.as_bytes());
-        let asked = parts.uri.query().unwrap_or_default();
                     let at = self.operations.all().iter().position(|each| each == operation);
                     parts.uri = uri;
                     return Routed::To(at.unwrap_or(0), Arc::new(parts));
@@ -449,6 +454,12 @@ fn told(operation: Option<String>, done: Done) -> Response<Bytes> {
     };
     response.extensions_mut().insert(verdict);
     response
+}
+
+/// Texts of the options as the rows of a generated table hold them.
+fn kept(texts: Option<&'static Vec<String>>) -> &'static [&'static str] {
+    let texts: Vec<&'static str> = texts.into_iter().flatten().map(String::as_str).collect();
+    texts.leak()
 }
 
 /// The path of an address, without a slash at its end; empty where it is none of a server.

@@ -6,9 +6,9 @@ use std::{collections::HashMap, sync::Arc};
 use contract_runtime::{
     Json,
     multipart::Field,
-    operation::{Format, Framing, Operation},
+    operation::{Format, Operation},
     parameters::Query,
-    sequence::Decoder,
+    sequence::{Decoder, Fault},
     server::{self, Bytes, Context, Rejection, media},
     violation::Violations,
 };
@@ -184,10 +184,7 @@ impl Mock {
     /// The items of a body, each as what it stands for or with why it cannot be read, and with how
     /// many stand before it.
     pub(super) fn items(&self, own: &Item, body: &[u8]) -> Vec<(u64, Result<Json, String>)> {
-        let streams = self.project.config.streams.as_ref().filter(|_| own.framing == Framing::Events);
-        let is = |names: Option<&Vec<String>>, name: &[u8]| {
-            names.is_some_and(|names| names.iter().any(|own| own.as_bytes() == name))
-        };
+        let row = self.row(own);
         // A byte that is no UTF-8 becomes three.
         let mut decoder = Decoder::new(own.framing, body.len().saturating_mul(3));
         decoder.push(body);
@@ -197,17 +194,20 @@ impl Mock {
             let item = match item {
                 Ok(item) => item,
                 Err(fault) => {
-                    items.push((fault.place().index, Err(fault.to_string())));
+                    let why = match fault {
+                        Fault::TooLarge(_) => "is too large",
+                        _ => "was cut off",
+                    };
+                    items.push((fault.place().index, Err(why.to_owned())));
                     continue;
                 }
             };
-            if is(streams.map(|streams| &streams.ends), &item.data) {
+            if row.is_end(&item) {
                 break;
             }
             let read = Json::parse(&own.form.document(&item));
             items.push((item.place.index, read.map_err(|error| format!("is no JSON document: {error}"))));
-            let name = item.event.as_deref().unwrap_or("message");
-            if is(streams.map(|streams| &streams.last_events), name.as_bytes()) {
+            if row.is_last(item.event.as_deref()) {
                 break;
             }
         }

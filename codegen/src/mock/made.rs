@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use contract_runtime::{
     Json, Map,
     media::MediaType,
-    operation::{Framing, ItemForm},
-    sequence::{Inexpressible, Outgoing},
+    operation::{Framing, ItemForm, Items},
+    sequence::{Decoder, Inexpressible, Outgoing},
     server::Bytes,
     violation::Violations,
 };
@@ -158,7 +158,13 @@ impl Mock {
         };
         if let Some(item) = self.item(media) {
             return match value {
-                Json::String(text) if is_whole(&item, text) => Ok(()),
+                Json::String(text) if is_whole(&item, text) => {
+                    let items = self.items(&item, ended(&item, text).as_bytes());
+                    items.into_iter().try_for_each(|(index, read)| {
+                        let value = read.map_err(|why| format!("item {index} {why}"))?;
+                        checked(item.schema, &value).map_err(|rule| format!("item {index}: {rule}"))
+                    })
+                }
                 Json::Array(items) => items.iter().try_for_each(|value| checked(item.schema, value)),
                 value => checked(item.schema, value),
             };
@@ -171,6 +177,15 @@ impl Mock {
     /// What the items of a media type are; `None` for one that is a single document.
     pub(super) fn item(&self, media: &api::MediaType) -> Option<Item> {
         self.project.given(self.contract).item(media)
+    }
+
+    /// The same as the runtime's row, which says how it is read and ends.
+    pub(super) fn row(&self, item: &Item) -> Items {
+        let plain = Items { form: item.form, ..Items::new(item.framing) };
+        match item.framing {
+            Framing::Events => Items { ends: self.ends, last: self.last, ..plain },
+            Framing::Lines | Framing::Sequence => plain,
+        }
     }
 
     /// A value of a place.
@@ -222,7 +237,7 @@ impl Mock {
                     })
                     .ok_or(Lack::Value(schema))
             });
-            return Ok(framed(&item, &items.collect::<Result<Vec<Json>, Lack>>()?));
+            return Ok(self.framed(&item, &items.collect::<Result<Vec<Json>, Lack>>()?));
         }
         let file = !kind.is_json() && !kind.is_text();
         let Some(schema) = media.schema.filter(|_| !file) else {
@@ -242,13 +257,20 @@ impl Mock {
 
     /// Whether a written event is one that ends its stream, so that nobody would read what follows.
     fn ends(&self, item: &Item, written: &[u8]) -> bool {
-        let streams = self.project.config.streams.as_ref().filter(|_| item.framing == Framing::Events);
-        let data: Vec<&[u8]> = written
-            .split(|byte| *byte == b'\n')
-            .filter_map(|line| line.strip_prefix(b"data:"))
-            .map(|data| data.strip_prefix(b" ").unwrap_or(data))
-            .collect();
-        streams.is_some_and(|streams| streams.ends.iter().any(|end| end.as_bytes() == data.join(&b'\n')))
+        let mut decoder = Decoder::new(item.framing, written.len());
+        decoder.push(written);
+        decoder.pop().is_some_and(|read| read.is_ok_and(|read| self.row(item).is_end(&read)))
+    }
+
+    /// Items as their framing has them, and the end behind the last.
+    fn framed(&self, item: &Item, items: &[Json]) -> Bytes {
+        let mut out = Vec::new();
+        for value in items {
+            // What has no place in an event is left out.
+            let _ = one_more(item, value, &mut out);
+        }
+        self.row(item).write_end(&mut out);
+        Bytes::from(out)
     }
 
     /// A value in the form of a media type.
@@ -257,8 +279,8 @@ impl Mock {
         if let Some(item) = self.item(media) {
             return Some(match value {
                 Json::String(text) if is_whole(&item, text) => Bytes::from(ended(&item, text)),
-                Json::Array(items) => framed(&item, items),
-                value => framed(&item, std::slice::from_ref(value)),
+                Json::Array(items) => self.framed(&item, items),
+                value => self.framed(&item, std::slice::from_ref(value)),
             });
         }
         let text = value.as_str().filter(|_| !kind.is_json());
@@ -327,16 +349,6 @@ fn ended(item: &Item, text: &str) -> String {
         Framing::Events => text.trim_end_matches('\n').to_owned() + "\n\n",
         Framing::Lines | Framing::Sequence => text.to_owned(),
     }
-}
-
-/// Items as their framing has them.
-fn framed(item: &Item, items: &[Json]) -> Bytes {
-    let mut out = Vec::new();
-    for value in items {
-        // What has no place in an event is left out.
-        let _ = one_more(item, value, &mut out);
-    }
-    Bytes::from(out)
 }
 
 /// An item behind what is there. JSON is a text, too.

@@ -489,6 +489,67 @@ paths:
     assert_eq!(text("/named").matches("retry: ").count(), 3);
 }
 
+/// As the owner declares it: a generated client that saw the end knows that nothing is missing.
+#[test]
+fn events_of_json_end_as_they_are_declared_to() {
+    let document = api(r"
+paths:
+  /made: { get: { responses: { '200': { description: '', content: { text/event-stream: { schema: { type: integer } } } } } } }
+  /listed: { get: { responses: { '200': { description: '', content: { text/event-stream: { schema: { type: integer }, example: [1, 2] } } } } } }
+  /lines: { get: { responses: { '200': { description: '', content: { application/jsonl: { schema: { type: integer }, example: [1, 2] } } } } } }
+");
+    let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", &document)]).unwrap();
+    let mut project = Project::default();
+    project.config.streams = Some(toml::from_str("ends = [\"[DONE]\", \"[END]\"]").unwrap());
+    let contract = project.understand(sources).unwrap();
+    let mock = Mock::new(project, contract, 0);
+    let text = |path: &str| {
+        let body = asked(&mock, &format!("GET {path}"), &[], "").into_body();
+        String::from_utf8(body.to_vec()).unwrap()
+    };
+    let made = text("/made");
+    assert_eq!(made.matches("data: ").count(), 4, "{made}");
+    assert!(made.ends_with("\n\ndata: [DONE]\n\n"), "{made}");
+    assert_eq!(text("/listed"), "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n");
+    assert_eq!(text("/lines"), "1\n2\n");
+}
+
+/// An example that is the text of a whole stream is judged item by item, as one that lists them.
+#[test]
+fn a_stream_that_is_written_out_is_judged_by_its_items() {
+    let mock = mock_of(&api(r#"
+paths:
+  /events:
+    get:
+      responses:
+        '200':
+          description: ''
+          content:
+            text/event-stream:
+              schema: { type: object, required: [seat], properties: { seat: { type: integer, maximum: 99 } } }
+              examples:
+                large: { value: "data: {\"seat\": 1}\n\ndata: {\"seat\": 100}\n" }
+                broken: { value: "data: {\"seat\":\n" }
+                right: { value: "data: {\"seat\": 7}\n" }
+  /lines:
+    get: { responses: { '200': { description: '', content: { application/jsonl: { schema: { type: integer }, example: "1\n\"no\"\n" } } } } }
+"#));
+    let events = asked(&mock, "GET /events", &[], "");
+    assert_eq!(events.body(), "data: {\"seat\": 7}\n\n");
+    assert_eq!(events.extensions().get::<Verdict>().unwrap().words, "example `right`");
+    let large = asked(&mock, "GET /events", &["prefer: example=large"], "");
+    assert_eq!(large.status(), 501);
+    assert!(json(&large).to_string().contains("item 1: /seat: maximum"), "{}", json(&large));
+    // Nothing of the example is sent, but what is made.
+    let lines = String::from_utf8(asked(&mock, "GET /lines", &[], "").body().to_vec()).unwrap();
+    assert!(lines.lines().all(|line| line.parse::<i64>().is_ok()), "{lines}");
+    let rules: Vec<String> = mock.review().broken_examples.into_iter().map(|(_, rule)| rule).collect();
+    assert_eq!(rules.len(), 3, "{rules:?}");
+    assert!(rules[0].starts_with("item 1: /seat: maximum"), "{rules:?}");
+    assert!(rules[1].starts_with("item 0 is no JSON document: "), "{rules:?}");
+    assert!(rules[2].starts_with("item 1: /: type"), "{rules:?}");
+}
+
 #[test]
 fn text_files_and_elements_are_made() {
     let mock = mock_of(&api(r"
