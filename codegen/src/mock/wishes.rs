@@ -24,7 +24,8 @@ impl Wishes {
         for (name, value) in lines.flat_map(apart).filter_map(|each| each.split_once('=')) {
             let value = value.trim().trim_matches('"');
             match name.trim().to_ascii_lowercase().as_str() {
-                "code" => wishes.code = value.parse().ok().filter(|code| (100..=599).contains(code)),
+                // RFC 9110, 15.2: before 200 there is no answer yet.
+                "code" => wishes.code = value.parse().ok().filter(|code| (200..=599).contains(code)),
                 "example" => wishes.example = Some(value.to_owned()),
                 "dynamic" => wishes.dynamic = value.eq_ignore_ascii_case("true"),
                 _ => {}
@@ -116,6 +117,9 @@ mod tests {
         check(&["example=\"a; b, c\", code=200"], Some(200), Some("a; b, c"), false);
         check(&["respond-async; wait=10", "code=x, dynamic=false"], None, None, false);
         check(&["code=9"], None, None, false);
+        check(&["code=100"], None, None, false);
+        check(&["code=199"], None, None, false);
+        check(&["code=200"], Some(200), None, false);
         check(&[], None, None, false);
     }
 
