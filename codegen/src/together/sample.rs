@@ -24,6 +24,8 @@ const FEW: usize = 8;
 const EFFORT: u32 = 20_000;
 /// Longer texts and lists show nothing more.
 const LONGEST: u64 = 200;
+/// Values within values of a list, since lists of lists of lists multiply.
+const LARGEST: u64 = 100_000;
 
 /// Values at the edges of what a place allows: least, most, every branch, every member.
 ///
@@ -227,10 +229,12 @@ impl<'g> Sampler<'g> {
         };
         // Distinct ones where `uniqueItems` asks for them.
         let rest = self.part(&element(prefix), depth, if most == 1 { 2 } else { 6 });
+        let largest = rest.iter().map(weight).max().unwrap_or(0);
         let lengths = [least, least.max(1), prefix as u64, prefix as u64 + 1, greatest.unwrap_or(2)];
         let lengths: BTreeSet<u64> = lengths
             .into_iter()
             .filter(|n| *n >= least && *n <= LONGEST.min(greatest.unwrap_or(LONGEST)))
+            .filter(|n| n * largest <= LARGEST)
             .collect();
         for length in lengths {
             let items = (0..usize::try_from(length).unwrap_or(0)).map(|at| match at.checked_sub(prefix) {
@@ -248,6 +252,16 @@ impl<'g> Sampler<'g> {
             out.extend(rest.into_iter().map(|value| Json::Array(vec![value])));
         }
     }
+}
+
+/// How many values a value is.
+fn weight(value: &Json) -> u64 {
+    let within: u64 = match value {
+        Json::Array(items) => items.iter().map(weight).sum(),
+        Json::Object(members) => members.values().map(weight).sum(),
+        _ => 0,
+    };
+    1 + within
 }
 
 /// A few distinct values, of as many JSON types as there are.
@@ -351,11 +365,14 @@ fn text_of(pattern: &str, count: u64, choice: &dyn Choice) -> Option<String> {
     spelled(&regex_syntax::parse(pattern).ok()?, count, choice)
 }
 
-/// A text for a pattern; repetitions run as near to `count` times as they may.
+/// A text for a pattern; repetitions run as near to `count` times as they may. What takes too long, or grows
+/// too long, is left off.
 fn spelled(pattern: &Hir, count: u64, choice: &dyn Choice) -> Option<String> {
-    let mut text = String::new();
-    spell(pattern, u32::try_from(count).ok()?, choice, &mut text);
-    Some(text)
+    let count = u32::try_from(count).ok()?;
+    let mut speller = Speller { count, choice, left: EFFORT, text: String::new() };
+    // As far as it came: whoever asked judges it.
+    let _ = speller.spell(pattern);
+    Some(speller.text)
 }
 
 /// Which of several characters or branches to take.
@@ -374,32 +391,43 @@ enum End {
     Last,
 }
 
-fn spell(hir: &Hir, count: u32, choice: &dyn Choice, text: &mut String) {
-    // Repetitions within repetitions multiply.
-    if text.len() as u64 > 4 * LONGEST {
-        return;
-    }
-    match hir.kind() {
-        HirKind::Literal(literal) => text.push_str(&String::from_utf8_lossy(&literal.0)),
-        HirKind::Class(Class::Unicode(class)) => {
-            let ranges: Vec<(char, char)> = class.ranges().iter().map(|r| (r.start(), r.end())).collect();
-            text.extend(choice.letter(&ranges));
+/// Writes a text for a pattern.
+struct Speller<'c> {
+    count: u32,
+    choice: &'c dyn Choice,
+    /// Parts of the pattern that may still be written: repetitions within repetitions multiply, also those
+    /// of nothing.
+    left: u32,
+    text: String,
+}
+
+impl Speller<'_> {
+    /// Writes a part; `None` when it is enough.
+    fn spell(&mut self, hir: &Hir) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        match hir.kind() {
+            HirKind::Literal(literal) => self.text.push_str(&String::from_utf8_lossy(&literal.0)),
+            HirKind::Class(Class::Unicode(class)) => {
+                let ranges: Vec<(char, char)> = class.ranges().iter().map(|r| (r.start(), r.end())).collect();
+                self.text.extend(self.choice.letter(&ranges));
+            }
+            HirKind::Class(Class::Bytes(class)) => {
+                self.text.extend(class.ranges().first().map(|r| char::from(r.start())));
+            }
+            HirKind::Repetition(repetition) => {
+                let times = self.count.max(repetition.min);
+                let times = repetition.max.map_or(times, |most| times.min(most));
+                (0..times).try_for_each(|_| self.spell(&repetition.sub))?;
+            }
+            HirKind::Capture(capture) => self.spell(&capture.sub)?,
+            HirKind::Concat(parts) => parts.iter().try_for_each(|part| self.spell(part))?,
+            HirKind::Alternation(parts) => {
+                let part = parts.get(self.choice.branch(parts.len()));
+                part.map_or(Some(()), |part| self.spell(part))?;
+            }
+            HirKind::Empty | HirKind::Look(_) => {}
         }
-        HirKind::Class(Class::Bytes(class)) => {
-            text.extend(class.ranges().first().map(|r| char::from(r.start())))
-        }
-        HirKind::Repetition(repetition) => {
-            let times = count.max(repetition.min);
-            let times = repetition.max.map_or(times, |most| times.min(most));
-            (0..times).for_each(|_| spell(&repetition.sub, count, choice, text));
-        }
-        HirKind::Capture(capture) => spell(&capture.sub, count, choice, text),
-        HirKind::Concat(parts) => parts.iter().for_each(|part| spell(part, count, choice, text)),
-        HirKind::Alternation(parts) => {
-            let part = parts.get(choice.branch(parts.len()));
-            part.into_iter().for_each(|part| spell(part, count, choice, text));
-        }
-        HirKind::Empty | HirKind::Look(_) => {}
+        (self.text.len() as u64 <= 4 * LONGEST).then_some(())
     }
 }
 
@@ -441,5 +469,19 @@ mod tests {
         values.insert(1, object(0));
         values.push(Json::Null);
         assert_eq!(spread(values, 4), [object(0), Json::Null, object(1), object(2)]);
+    }
+
+    /// A pattern may ask for more than anybody can write, and for nothing again and again.
+    #[test]
+    fn no_pattern_is_spelled_without_an_end() {
+        for pattern in
+            ["^x{4294967295}$", r"(?:[^\s\S]{4000000000}){4000000000}", "(?:(?:){3000000000}){3000000000}"]
+        {
+            for choice in [End::First, End::Last] {
+                let text = text_of(pattern, 8, &choice);
+                assert!(text.is_none_or(|text| text.len() as u64 <= 4 * LONGEST + 4), "{pattern}");
+            }
+        }
+        assert_eq!(text_of("^a{3}(?:b|c){2,9}$", 8, &End::Last).as_deref(), Some("aaacccccccc"));
     }
 }

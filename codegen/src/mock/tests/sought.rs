@@ -46,6 +46,11 @@ fn whatever_has_a_value_is_answered_with_one() {
         "{ type: object, patternProperties: { '^[ab]$': { type: integer } }, additionalProperties: false, minProperties: 2 }",
         "{ type: object, patternProperties: { '^only$': { type: integer } }, additionalProperties: { type: boolean }, minProperties: 3 }",
         "{ type: object, propertyNames: { pattern: '^[a-c]$' }, minProperties: 3 }",
+        // More than anybody writes by hand.
+        "{ type: string, minLength: 2000 }",
+        "{ type: string, minLength: 2000, maxLength: 2000, pattern: '^x' }",
+        "{ type: array, minItems: 300 }",
+        "{ type: array, minItems: 300, uniqueItems: true, items: { type: integer } }",
     ] {
         answers(schema, "", 0);
     }
@@ -74,4 +79,33 @@ fn a_tag_is_one_that_means_something() {
         let expect = if pet.pointer("/meow").is_some() { "meows" } else { "Dog" };
         assert_eq!(of(pet), expect, "{pet}");
     }
+}
+
+/// A contract may ask for more than fits into memory, or into anybody's time: there is no such value, and
+/// the next operation is answered.
+#[test]
+fn what_nobody_could_hold_is_not_made() {
+    let lists = |depth: usize| {
+        let list = "{ type: array, minItems: 200, items: ";
+        list.repeat(depth) + "{ type: integer }" + &" }".repeat(depth)
+    };
+    for schema in [
+        "{ type: string, minLength: 4000000000 }",
+        "{ type: string, minLength: 4000000000, pattern: '^x' }",
+        "{ type: array, minItems: 2000000000, maxItems: 3000000000 }",
+        "{ type: array, minItems: 18446744073709551615 }",
+        "{ type: array, contains: { type: integer }, minContains: 18446744073709551615 }",
+        "{ type: object, minProperties: 18446744073709551615 }",
+        &lists(6),
+    ] {
+        let mock = mock_of(&api(&format!(
+            "paths:\n  /it: {{ get: {{ responses: {{ '200': {{ description: '', content: {{ application/json: {{ schema: {schema} }} }} }} }} }} }}\n  /other: {{ get: {{ responses: {{ '200': {{ description: '', content: {{ application/json: {{ schema: {{ const: 7 }} }} }} }} }} }} }}\n"
+        )));
+        assert_eq!(mock.review().without_value.len(), 1, "{schema}");
+        assert_eq!(asked(&mock, "GET /it", &[], "").status(), 501, "{schema}");
+        assert_eq!(asked(&mock, "GET /other", &[], "").body(), "7", "{schema}");
+    }
+    // Nobody checks a pattern of such a size, so that any text has it.
+    answers("{ type: string, pattern: '^x{4294967295}$' }", "", 0);
+    answers(r"{ type: string, pattern: '^(?:[^\s\S]{4000000000}){4000000000}$' }", "", 0);
 }

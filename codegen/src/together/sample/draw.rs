@@ -19,6 +19,8 @@ const LEVELS: u8 = 12;
 const EFFORT: u32 = 4_000;
 /// Elements and names that are tried where no two may be equal.
 const TRIES: u64 = 16;
+/// Letters of a text of which nothing but its length is asked.
+const TEXT: u64 = 1 << 16;
 /// What values at the edges cost in a branch: places, as those of `Effort::Quick`.
 const EDGES: u32 = 200;
 
@@ -285,7 +287,11 @@ impl<'g> Drawer<'g> {
 
     fn array(&self, all: &[&'g Schema], level: u8, holds: Holds<'_>) -> Option<Json> {
         let least = all.iter().filter_map(|s| s.min_items).max().unwrap_or(0);
-        let most = all.iter().filter_map(|s| s.max_items).min().unwrap_or(LONGEST);
+        // More than there is effort for is not even begun.
+        if least > EFFORT.into() {
+            return None;
+        }
+        let most = all.iter().filter_map(|s| s.max_items).min().unwrap_or(LONGEST.max(least));
         let prefix = all.iter().map(|s| s.prefix_items.len()).max().unwrap_or(0);
         let distinct = all.iter().any(|s| s.unique_items);
         // Lists of lists of lists multiply.
@@ -294,16 +300,16 @@ impl<'g> Drawer<'g> {
             (true, false) => 1,
             (false, _) => 0,
         };
-        let length = usual.max(prefix as u64).max(least).min(most);
+        let length = usual.max(prefix as u64).max(least).min(most).min(EFFORT.into());
         let mut items: Vec<Json> = Vec::new();
         let wanted = all.iter().filter_map(|s| s.contains.as_ref());
         for contains in wanted {
-            for _ in 0..contains.min.unwrap_or(1).min(LONGEST) {
+            for _ in 0..contains.min.unwrap_or(1).min(EFFORT.into()) {
                 items.extend(self.place(&Conj::one(contains.schema), level));
             }
         }
         let mut tries = 0;
-        while (items.len() as u64) < length && tries < TRIES + length {
+        while (items.len() as u64) < length && tries < TRIES + 4 * length {
             tries += 1;
             let at = items.len();
             let ids = all.iter().filter_map(|s| s.prefix_items.get(at).copied().or(s.items)).collect();
@@ -352,7 +358,7 @@ impl<'g> Drawer<'g> {
     /// Some words, as long as they may be and have to be.
     fn words(&self, least: u64, most: u64) -> String {
         let mut text = self.luck.word().to_owned();
-        while (text.len() as u64) < least.min(4 * LONGEST) {
+        while (text.len() as u64) < least.min(TEXT) {
             text.push(' ');
             text.push_str(self.luck.word());
         }
