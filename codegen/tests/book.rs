@@ -14,6 +14,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -327,7 +328,8 @@ fn features(page: &str) -> Vec<String> {
     rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
 }
 
-/// README and book list the same features, each with what shows it: a case, a file beside one.
+/// README and book list the same features, each with what shows it: a case, and files that name its
+/// folder or its module.
 #[test]
 fn every_feature_has_its_case() {
     let rows = features("README.md");
@@ -340,12 +342,38 @@ fn every_feature_has_its_case() {
         let shown: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();
         let (files, cases): (Vec<&str>, Vec<&str>) = shown.iter().partition(|name| name.contains('/'));
         assert!(!cases.is_empty(), "no case shows this: {row}");
-        for case in cases {
+        for case in &cases {
             let folder = root().join("codegen/tests/cases").join(case);
             assert!(folder.join("expected").is_dir(), "`{case}` is no case: {row}");
         }
         for file in files {
-            assert!(root().join(file).is_file(), "`{file}` is no file: {row}");
+            let text = fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{file}: {e}: {row}"));
+            let names = |case: &&str| {
+                text.contains(&format!("cases/{case}")) || text.contains(&format!("::{case}::"))
+            };
+            assert!(cases.iter().any(names), "`{file}` has nothing to do with any of {cases:?}: {row}");
         }
+    }
+}
+
+/// What can be asked of a crate stands in the table of its README, and nothing else does.
+#[test]
+fn every_feature_of_a_crate_is_in_its_readme() {
+    for folder in ["runtime", "codegen", "dpop", "client"] {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let features = manifest["features"].as_table().unwrap().keys().map(String::as_str);
+        let features: BTreeSet<&str> = features.filter(|feature| *feature != "default").collect();
+        let readme = fs::read_to_string(root().join(folder).join("README.md")).unwrap();
+        let is_head = |line: &&str| line.starts_with("| feature |") || *line == "## Features";
+        let rows =
+            readme.lines().skip_while(|line| !is_head(line)).skip_while(|line| !line.starts_with("| `"));
+        let cells = rows.take_while(|line| line.starts_with('|')).map(|row| row.split('|').nth(1).unwrap());
+        // What stands between backticks is every second part.
+        let told: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        assert_eq!(
+            told, features,
+            "the table of features in {folder}/README.md is not that of its Cargo.toml"
+        );
     }
 }

@@ -49,10 +49,10 @@ use client::{Answer, Bytes, Call, Client, Error, RequestChecks};
 use contract_runtime::{
     Contract,
     client::{Reason, ReqwestTransport, RetryAfter},
-    layers::{Ready, Retries},
+    layers::{Attempts, Ready, Retries, TowerTransport},
     operation::{Operation, Outcome, Repeat},
     server::{self as runtime, Rejection, RouterOptions},
-    transport::{Delivery, Sending, TokioTimer, Transport, TransportError, TransportFault},
+    transport::{Delivery, Sending, Sleeping, Timer, TokioTimer, Transport, TransportError, TransportFault},
 };
 use http::{Request, Response, StatusCode};
 use tower::ServiceExt;
@@ -113,6 +113,59 @@ fn a_ready_transport_is_one_line() {
     };
     let other = Client::new("https://exchange.example", layers.over(sends, TokioTimer));
     assert_eq!(client.core().base_url(), other.core().base_url());
+}
+
+/// Waits for nothing.
+struct Impatient;
+
+impl Timer for Impatient {
+    fn sleep(&self, _: Duration) -> Sleeping {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// A call passes the layers around a transport: one that does no harm is sent again, and says how often.
+#[test]
+fn a_call_goes_through_all_layers() {
+    /// Answers every third request.
+    #[derive(Clone, Default)]
+    struct Flaky(Arc<Mutex<Vec<String>>>);
+    impl Transport for Flaky {
+        fn send<'a>(&'a self, operation: &'static Operation, _: Request<Bytes>) -> Sending<'a> {
+            let mut sent = self.0.lock().unwrap();
+            sent.push(operation.id.to_owned());
+            let came = match sent.len() % 3 {
+                0 => answer(200, "application/json", r#"{"ships":["a"]}"#),
+                _ => Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown)),
+            };
+            Box::pin(std::future::ready(came))
+        }
+    }
+    let flaky = Flaky::default();
+    let client = Client::new("https://exchange.example", Ready::default().over(flaky.clone(), Impatient));
+    let page = run(client.ships_read("a", "t", ShipsRead::new())).unwrap();
+    assert_eq!((page.ships.len(), page.extensions.get()), (1, Some(&Attempts(3))));
+    assert_eq!(*flaky.0.lock().unwrap(), ["ships_read"; 3]);
+    // One that is given up says it, too.
+    let retries = Some(Retries { attempts: 2, ..Retries::default() });
+    let layers = Ready { retries, ..Ready::default() };
+    let client = Client::new("https://exchange.example", layers.over(flaky, Impatient));
+    let error = run(client.ships_read("a", "t", ShipsRead::new())).unwrap_err();
+    let Error::Transport(error) = error else { panic!("{error}") };
+    assert_eq!(error.attempts(), Some(2));
+}
+
+/// Any service of tower carries calls: here the generated router itself.
+#[test]
+fn a_service_of_tower_is_a_transport() {
+    let echo = Arc::new(Echo(Mutex::default()));
+    let router = server::router(Arc::clone(&echo), RouterOptions::default());
+    let service = router.map_request(|request: Request<Bytes>| request.map(axum::body::Body::from));
+    let client = Client::new("https://exchange.example", TowerTransport::new(service));
+    let page = drive(client.ships_read("here", "t", ShipsRead::new())).unwrap();
+    assert_eq!((page.status, page.ships.len()), (StatusCode::OK, 0));
+    let heard = echo.0.lock().unwrap();
+    assert!(matches!(&heard[..], [server::Incoming::ShipsRead(call)] if call.ship_id == "here"), "{heard:?}");
 }
 
 #[test]

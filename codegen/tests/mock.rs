@@ -108,6 +108,30 @@ fn a_library_asks_without_a_socket() {
     assert_eq!((verdict.broken[0].pointer.as_str(), verdict.broken[0].keyword.as_str()), ("/id", "type"));
 }
 
+/// The case whose client `client_runs.rs` calls.
+#[test]
+fn the_hangar_is_answered_and_its_requests_are_judged() {
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/hangar/codegen.toml");
+    let mock = Mock::of(Project::from_config(&case).unwrap(), 0).unwrap();
+    assert!(mock.review().without_value.is_empty(), "{:?}", mock.review());
+    let ask = |uri: &str| {
+        let request = Request::get(uri).header("authorization", "DPoP token").header("dpop", "proof");
+        mock.answer(request.body(Bytes::new()).unwrap())
+    };
+    let page = ask("/ships/a/parts?type=t");
+    let verdict = page.extensions().get::<Verdict>().unwrap();
+    assert_eq!((page.status(), verdict.operation.as_deref()), (StatusCode::OK, Some("ships_read")));
+    let page: Value = serde_json::from_slice(page.body()).unwrap();
+    assert!(page["ships"].is_array(), "{page}");
+    let refused = ask("/ships/a/parts");
+    let broken = &refused.extensions().get::<Verdict>().unwrap().broken[0];
+    assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(
+        (broken.place, broken.pointer.as_str(), broken.keyword.as_str()),
+        ("query", "/type", "required")
+    );
+}
+
 #[test]
 fn it_says_where_it_listens_answers_and_ends_at_once() {
     let mut mock = Running::start(&folder("people"), &["pets.yaml", "--port", "0"]);
