@@ -186,9 +186,12 @@ impl<S: ProofSigner, R: Random> Session<S, R> {
         }
         let most = state.jar.limits().origins;
         state.firsts.answered(origin, most);
+        // Whoever waited goes on, with what was learnt: also when this was not the first, which may never come
+        // back.
+        let waiting = state.firsts.waiting(|known| known == origin);
         let clock = state.clocks.of(origin);
         drop(state);
-        // Whoever waited goes on, with what was learnt.
+        first::wake(waiting);
         drop(first);
 
         match Refused::read(answer) {
@@ -231,6 +234,10 @@ impl<S: ProofSigner, R: Random> Session<S, R> {
         let mut state = lock(&self.known);
         state.jar.restore(nonces, now.wall);
         state.clocks.restore(clocks, now);
+        let State { jar, firsts, .. } = &mut *state;
+        let waiting = firsts.waiting(|origin| jar.knows(origin));
+        drop(state);
+        first::wake(waiting);
     }
 
     /// What is known of a server's clock.

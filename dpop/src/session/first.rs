@@ -52,6 +52,14 @@ impl Firsts {
         true
     }
 
+    /// Who waits for a first to a server of which something is known now, whatever became of that first: to be
+    /// woken when nobody holds the lock.
+    #[must_use]
+    pub(super) fn waiting(&mut self, is_known: impl Fn(&str) -> bool) -> Vec<Waker> {
+        let known = self.under_way.iter_mut().filter(|(origin, _)| is_known(origin));
+        known.flat_map(|(_, waiting)| std::mem::take(waiting)).collect()
+    }
+
     /// Remembers the origin as one that answers; of these as many as `most`.
     pub(super) fn answered(&mut self, origin: &str, most: NonZeroUsize) {
         if self.answered.last().is_some_and(|known| **known == *origin) {
@@ -78,9 +86,13 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let waiting = lock(&self.known).firsts.under_way.remove(&self.origin);
-        // Not under the lock: a waker may run what it wakes.
-        waiting.into_iter().flatten().for_each(Waker::wake);
+        wake(waiting.unwrap_or_default());
     }
+}
+
+/// Lets those go on who waited. Not under the lock: a waker may run what it wakes.
+pub(super) fn wake(waiting: Vec<Waker>) {
+    waiting.into_iter().for_each(Waker::wake);
 }
 
 /// The end of another request, which is the first to its server: a future, of whatever runtime. Whoever

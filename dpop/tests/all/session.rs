@@ -301,6 +301,40 @@ fn one_goes_first() {
     assert!(!session.would_wait(&origin));
 }
 
+/// DPP-13: what lets the others go on is what is known of the server, not who learnt it. A first that hangs keeps
+/// nobody once another's answer, or what another process saved, says how the server is.
+#[test]
+fn a_first_that_hangs_keeps_nobody() {
+    let answered: fn(&Ours) = |session| {
+        let said = Said(200, vec![("DPoP-Nonce", "n-1".to_owned())], "");
+        assert_eq!(said.to(session, &mut api().without_waiting(), 0).1, Next::Done);
+    };
+    let restored: fn(&Ours) = |ours| {
+        let before = session();
+        let _ = Said(200, vec![("DPoP-Nonce", "n-1".to_owned())], "").to(&before, &mut api(), 0);
+        ours.restore(before.save(at(0)), at(0));
+    };
+    for learns in [answered, restored] {
+        let (session, woken) = (session(), Arc::new(Woken::default()));
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut context = Context::from_waker(&waker);
+        let hangs = go(session.prepare_now(&api(), at(0)).unwrap());
+        // To another server, of which nobody learns anything.
+        let _other = go(session.prepare_now(&tokens(), at(0)).unwrap());
+        let mut second = pin!(wait(session.prepare_now(&api(), at(0)).unwrap()));
+        let mut third = pin!(wait(session.prepare_now(&tokens(), at(0)).unwrap()));
+        assert!(second.as_mut().poll(&mut context).is_pending());
+        assert!(third.as_mut().poll(&mut context).is_pending());
+
+        learns(&session);
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1, "the one who waited for this server");
+        assert_eq!(second.poll(&mut context), Poll::Ready(()));
+        assert!(third.poll(&mut context).is_pending());
+        drop(hangs);
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1, "nobody twice");
+    }
+}
+
 /// A first that never comes back leaves its place to another; one whose proof failed never had it.
 #[test]
 fn the_first_may_fail() {
