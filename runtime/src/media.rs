@@ -35,6 +35,11 @@ impl<'t> MediaType<'t> {
         self.essence.split_once('/').map_or("", |(_, subtype)| subtype)
     }
 
+    /// Its parameters in their order: names as they are written, values without their quotes.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'t str, Cow<'t, str>)> + use<'t> {
+        attributes(self.parameters)
+    }
+
     /// The value of a parameter (`charset`, `boundary`), its quotes removed.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<Cow<'t, str>> {
@@ -106,22 +111,33 @@ impl<'t> MediaType<'t> {
 /// A parameter of `; name=a; filename="b"`: what follows a media type or a disposition. Browsers
 /// escape a quote as `%22`, others as `\"`.
 pub(crate) fn attribute<'t>(parameters: &'t str, name: &str) -> Option<Cow<'t, str>> {
-    let mut rest = parameters.split_once(';')?.1;
-    loop {
-        let (key, after) = rest.split_once('=')?;
-        let after = after.trim_start();
-        let (value, onward) = match after.strip_prefix('"') {
-            Some(quoted) => unquote(quoted)?,
-            None => {
-                let end = after.find(';').unwrap_or(after.len());
-                (Cow::Borrowed(after[..end].trim_end()), &after[end..])
-            }
-        };
-        if key.trim().eq_ignore_ascii_case(name) {
-            return Some(value);
+    attributes(parameters).find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}
+
+/// All of them, up to a quote that nothing closes; what has no value is none.
+fn attributes(parameters: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+    let next = |text| str::split_once(text, ';').map(|(_, rest)| rest);
+    let mut left = next(parameters);
+    std::iter::from_fn(move || {
+        loop {
+            let text = left.take()?;
+            let (key, after) = text.split_at(text.find([';', '='])?);
+            let Some(after) = after.strip_prefix('=') else {
+                left = next(after);
+                continue;
+            };
+            let after = after.trim_start();
+            let (value, onward) = match after.strip_prefix('"') {
+                Some(quoted) => unquote(quoted)?,
+                None => {
+                    let end = after.find(';').unwrap_or(after.len());
+                    (Cow::Borrowed(after[..end].trim_end()), &after[end..])
+                }
+            };
+            left = next(onward);
+            return Some((key.trim(), value));
         }
-        rest = onward.split_once(';')?.1;
-    }
+    })
 }
 
 /// Up to the closing quote, and what follows it.
@@ -167,6 +183,19 @@ mod tests {
             assert!(!MediaType::of(other).is_json(), "{other}");
         }
         assert!(MediaType::of("image/svg+xml").is_text());
+    }
+
+    #[test]
+    fn parameters_are_cut_outside_of_quotes_alone() {
+        let check = |text: &'static str, expect: &[(&str, &str)]| {
+            let found: Vec<_> = MediaType::of(text).parameters().collect();
+            let found: Vec<_> = found.iter().map(|(name, value)| (*name, &**value)).collect();
+            assert_eq!(found, expect, "{text}");
+        };
+        check("a/b", &[]);
+        check("a/b; x=\"1;y=2\" ;z = 3 ; x=4", &[("x", "1;y=2"), ("z", "3"), ("x", "4")]);
+        check("a/b; flag; ; x=1; y", &[("x", "1")]);
+        check("a/b; x=1; y=\"2; z=3", &[("x", "1")]);
     }
 
     #[test]

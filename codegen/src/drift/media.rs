@@ -17,12 +17,10 @@ pub(super) fn find<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType
 /// nothing of JSON (RFC 8259, 11), and UTF-8 is what texts are in where nothing else is said.
 fn meaning(name: &str) -> (String, BTreeMap<String, String>) {
     let essence = contract_runtime::media::MediaType::of(name);
-    let parameters = name.split(';').skip(1).filter_map(|parameter| {
-        let (key, value) = parameter.split_once('=')?;
-        let key = key.trim().to_ascii_lowercase();
-        let value = value.trim().trim_matches('"');
+    let parameters = essence.parameters().filter_map(|(key, value)| {
+        let key = key.to_ascii_lowercase();
         let said = key != "charset" || !(essence.is_json() || value.eq_ignore_ascii_case("utf-8"));
-        let value = if key == "charset" { value.to_ascii_lowercase() } else { value.to_owned() };
+        let value = if key == "charset" { value.to_ascii_lowercase() } else { value.into_owned() };
         said.then_some((key, value))
     });
     let parameters = parameters.collect();
@@ -48,6 +46,9 @@ mod tests {
         check("text/csv;header=present", "text/csv", false);
         check("application/json;version=1", "application/json;version=2", false);
         check("a/b;x=1;y=2", "a/b; y=2; x=1", true);
+        check("a/b;x=\"1;y=2\"", "a/b; x = \"1;y=2\"", true);
+        check("a/b;x=\"1;y=2\"", "a/b;x=\"1;y=3\"", false);
+        check("a/b;x=\"1;y=2\"", "a/b;x=\"1\";y=2", false);
         check("application/json", "text/json", false);
     }
 }
