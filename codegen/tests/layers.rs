@@ -15,6 +15,7 @@ use std::{
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
+use syn::punctuated::Punctuated;
 
 /// The modules of the generator from the ground up; each uses those before it.
 const GENERATOR: &[&str] = &[
@@ -123,16 +124,18 @@ fn uses(source: &Path) -> Uses {
         ["lib.rs", "main.rs"].map(|face| source.join(face)).into_iter().find(|face| face.exists()).unwrap();
     let shown = shown(&face);
     let mut uses = Uses::new();
-    let mut files = vec![(face, PathBuf::new())];
-    while let Some((file, module)) = files.pop() {
+    let mut files = vec![(face, PathBuf::new(), None)];
+    while let Some((file, module, from)) = files.pop() {
         let depth = module.iter().count();
         let (names, inside) = used(&file, depth);
-        let inside = inside.into_iter().map(|name| module.join(name));
-        files.extend(inside.map(|module| (source.join(&module).with_extension("rs"), module)));
+        files.extend(inside.into_iter().map(|Inside { name, is_kit }| {
+            let module = module.join(name);
+            let own = || module.display().to_string();
+            let from = if is_kit { own() } else { from.clone().unwrap_or_else(own) };
+            (source.join(&module).with_extension("rs"), module, Some(from))
+        }));
         // The crate's face shows them all.
-        let Some(from) = module.iter().next().map(|name| name.to_string_lossy().into_owned()) else {
-            continue;
-        };
+        let Some(from) = from else { continue };
         let uses = uses.entry(from.clone()).or_default();
         for to in names {
             let to = shown.get(&to).cloned().unwrap_or(to);
@@ -167,9 +170,17 @@ fn shown(face: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// The top-level modules that a file names, `depth` modules below the crate's face, and the files of the modules in it;
-/// what is there for tests alone stands aside.
-fn used(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<String>) {
+/// A module in a file of its own.
+struct Inside {
+    name: String,
+    /// Whether it is a kit: what a feature shows for the tests of others. It stands above what it tests, wherever
+    /// its file lies, and so by itself.
+    is_kit: bool,
+}
+
+/// The top-level modules that a file names, `depth` modules below the crate's face, and the modules in it that have
+/// files; what is there for tests alone stands aside.
+fn used(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<Inside>) {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file = syn::parse_file(&text).unwrap();
     let (mut found, mut inside) = (BTreeSet::new(), Vec::new());
@@ -180,18 +191,50 @@ fn used(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<String>) {
             syn::Item::Fn(item) => &item.attrs,
             _ => &Vec::new(),
         };
-        let is_word = |text: String| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == "test");
-        if attributes.iter().any(|attribute| is_word(attribute.to_token_stream().to_string())) {
+        if attributes.iter().any(is_for_tests) {
             continue;
         }
         match item {
             // A file of another crate is read there.
             syn::Item::Mod(item) if item.attrs.iter().any(|attribute| attribute.path().is_ident("path")) => {}
-            syn::Item::Mod(item) if item.content.is_none() => inside.push(item.ident.to_string()),
+            syn::Item::Mod(item) if item.content.is_none() => {
+                let is_kit = item.attrs.iter().any(is_for_kits);
+                inside.push(Inside { name: item.ident.to_string(), is_kit });
+            }
             item => names(item.to_token_stream(), depth, &mut found),
         }
     }
     (found, inside)
+}
+
+/// Whether what an attribute stands on is there in tests alone: `#[test]`, and `#[cfg(…)]` that no other
+/// build fulfils. What a feature brings, too, is of the crate.
+fn is_for_tests(attribute: &syn::Attribute) -> bool {
+    attribute.path().is_ident("test")
+        || attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(|meta| asks_for_test(&meta))
+}
+
+/// Whether it is there in tests, and wherever a feature asks for it.
+fn is_for_kits(attribute: &syn::Attribute) -> bool {
+    let is_either = |meta: syn::Meta| match meta {
+        syn::Meta::List(list) => list.path.is_ident("any") && conditions(&list).iter().any(asks_for_test),
+        _ => false,
+    };
+    attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(is_either)
+}
+
+fn asks_for_test(condition: &syn::Meta) -> bool {
+    match condition {
+        syn::Meta::Path(path) => path.is_ident("test"),
+        syn::Meta::List(list) if list.path.is_ident("all") => conditions(list).iter().any(asks_for_test),
+        syn::Meta::List(list) if list.path.is_ident("any") => conditions(list).iter().all(asks_for_test),
+        _ => false,
+    }
+}
+
+/// What a list of conditions lists.
+fn conditions(list: &syn::MetaList) -> Punctuated<syn::Meta, syn::Token![,]> {
+    list.parse_args_with(Punctuated::parse_terminated).unwrap_or_default()
 }
 
 /// What stands behind `crate::`, or behind as many `super::` as lead there.
@@ -348,6 +391,25 @@ fn finds(text: &str, depth: usize, expect: &[&str]) {
     let mut found = BTreeSet::new();
     names(text.parse().unwrap(), depth, &mut found);
     assert_eq!(found.into_iter().collect::<Vec<_>>(), expect, "{text}");
+}
+
+/// A word of it is not enough: what a feature shows to others is compiled for them, and looked at.
+#[test]
+fn what_stands_aside_is_there_for_tests_alone() {
+    let check = |attribute: &str, expect: bool| {
+        let item: syn::ItemMod = syn::parse_str(&format!("{attribute} mod m {{}}")).unwrap();
+        assert_eq!(item.attrs.iter().any(is_for_tests), expect, "{attribute}");
+        let is_kit = !expect && item.attrs.iter().any(is_for_kits);
+        assert_eq!(is_kit, attribute.contains("contract-tests"), "{attribute}");
+    };
+    check("#[test]", true);
+    check("#[cfg(test)]", true);
+    check("#[cfg(all(test, feature = \"http\"))]", true);
+    check("#[cfg(any(test, all(unix, test)))]", true);
+    check("#[cfg(any(test, feature = \"contract-tests\"))]", false);
+    check("#[cfg(feature = \"test\")]", false);
+    check("#[cfg(not(test))]", false);
+    check("#[doc = \"a test\"]", false);
 }
 
 #[test]
