@@ -1,6 +1,6 @@
 //! Anonymous schemas that say the same: they share one type, named after the first of them.
 //!
-//! What a schema says of itself (`title`, `description`, `default`) may differ, since it is printed
+//! What a schema says of itself (`title`, `description`, `default`, `deprecated`) may differ, since it is printed
 //! where the schema stands; what it says of its members may not, since a type has one documentation
 //! of each.
 
@@ -35,6 +35,7 @@ struct Words {
     title: Option<String>,
     description: Option<String>,
     default: Option<Json>,
+    deprecated: bool,
 }
 
 impl Names {
@@ -80,6 +81,7 @@ fn is_chosen(options: &Options, id: SchemaId) -> bool {
     options.names.contains_key(&id)
         || options.secrets.contains(&id)
         || options.replace.contains_key(&id)
+        || options.attributes.contains_key(&id)
         || options.open.contains(&id)
         || options.closed.contains(&id)
         || options.unchecked.contains(&id)
@@ -117,6 +119,7 @@ impl Kinds<'_> {
             title: schema.title.clone(),
             description: schema.description.clone(),
             default: schema.default.clone(),
+            deprecated: schema.deprecated,
         };
         *self.described.entry((first, words)).or_insert(id)
     }
@@ -240,6 +243,52 @@ mod tests {
         let input = contract.shapes.types.iter().find(|def| def.name == "Input").unwrap();
         let Body::Struct(body) = &input.body else { panic!("{input:?}") };
         assert_eq!(body.fields[0].ty, body.fields[1].ty);
+    }
+
+    /// Each field says itself whether it is deprecated, whichever of the equal places comes first.
+    #[test]
+    fn places_with_other_deprecated_members_are_others() {
+        for deprecated in ["a", "b"] {
+            let inner = |at: &str| {
+                let said = if at == deprecated { r#", "deprecated": true"# } else { "" };
+                format!(r#""{at}": {{"type": "object", "properties": {{"x": {{"type": "string"{said}}}}}}}"#)
+            };
+            let text = format!(r#"{{"type": "object", "properties": {{{}, {}}}}}"#, inner("a"), inner("b"));
+            let sources = Sources::from_texts(&[("input.json", "", &text)]).unwrap();
+            let contract = Project::default().understand(sources).unwrap();
+            for (name, at) in [("InputA", "a"), ("InputB", "b")] {
+                let def = contract.shapes.types.iter().find(|def| def.name == name).unwrap();
+                let Body::Struct(body) = &def.body else { panic!("{def:?}") };
+                let field = contract.graph.schema(body.fields[0].describe.unwrap());
+                assert_eq!(field.deprecated, at == deprecated, "{name}, {deprecated} is deprecated");
+            }
+        }
+    }
+
+    /// What the owner puts on one place stands on no other.
+    #[test]
+    fn places_that_the_owner_dresses_are_others() {
+        let text = r#"{"type": "object", "properties": {
+            "a": {"type": "object", "properties": {"x": {"type": "string"}}},
+            "b": {"type": "object", "properties": {"x": {"type": "string"}}},
+            "c": {"type": "object", "properties": {"x": {"type": "string"}}}
+        }}"#;
+        for (options, names) in [
+            ("", vec!["Input", "InputA"]),
+            ("derives = { '#/properties/b' = ['Hash'] }", vec!["Input", "InputA", "InputB"]),
+            ("attributes = { '#/properties/a' = ['#[doc(hidden)]'] }", vec!["Input", "InputA", "InputB"]),
+            (
+                "attributes = { '#/properties/b/properties/x' = ['#[doc(hidden)]'] }",
+                vec!["Input", "InputA", "InputB"],
+            ),
+        ] {
+            let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
+            let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+            let contract = project.understand(sources).unwrap_or_else(|e| panic!("{options}: {e}"));
+            let mut found: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
+            found.sort_unstable();
+            assert_eq!(found, names, "{options}");
+        }
     }
 
     /// What of several schemas is equal to another is told by where it stands itself.
