@@ -185,6 +185,7 @@ impl Project {
         options::allow_null(&self.config, &mut graph, &mut diagnostics);
         let options = self.options(&graph, &api, &mut diagnostics);
         let names = Names::settle(&graph, &api, &options);
+        named::settled(&self.config, &graph, &names, &mut diagnostics);
         let settled = Settled { graph, api, options, names };
         let (settled, whole) = prune(settled, &self.config, &sources, &mut diagnostics);
         let Settled { mut graph, api, options, names } = settled;

@@ -60,6 +60,28 @@ pub fn is_name(name: &str) -> bool {
         && !KEYWORDS.contains(&name)
 }
 
+/// Whether something in the module of a generated type bears the name already.
+#[must_use]
+pub fn is_taken(name: &str) -> bool {
+    [TAKEN_TYPES, IMPORTED].iter().any(|taken| taken.contains(&name))
+}
+
+/// Whether a generated type can be called so, and the compiler has nothing to say about it: its lint
+/// wants a capital first, and no `_` beside what could be one.
+#[must_use]
+pub fn is_model_name(name: &str) -> bool {
+    let is_cased = |c: char| c.is_lowercase() || c.is_uppercase();
+    let bare = name.trim_matches('_');
+    let mut around = bare.match_indices('_').flat_map(|(at, _)| {
+        let (before, after) = (bare[..at].chars().next_back(), bare[at + 1..].chars().next());
+        before.into_iter().chain(after)
+    });
+    let is_of_types = !bare.is_empty()
+        && !bare.starts_with(char::is_lowercase)
+        && !around.any(|sign| is_cased(sign) || sign == '_');
+    is_name(name) && is_of_types && !is_taken(name)
+}
+
 /// A type or variant name: `stock-lot` → `StockLot`, `+1` → `Plus1`, `` → `Empty`.
 #[must_use]
 pub fn type_name(wire: &str) -> String {
@@ -304,6 +326,29 @@ mod tests {
             ("exchange.stock.read", "ExchangeStockRead", "exchange_stock_read"),
         ] {
             assert_eq!((type_name(wire), field_name(wire)), (ty.into(), field.into()), "{wire}");
+        }
+    }
+
+    #[test]
+    fn chosen_names_are_types_that_nothing_else_is() {
+        for name in ["Seat", "HTTPError", "V1_2", "_Seat", "Größe", "船", "OptionValue"] {
+            assert!(is_model_name(name), "{name}");
+        }
+        for name in [
+            "",
+            "seat",
+            "_seat",
+            "Stock_Lot",
+            "stock-lot",
+            "9x",
+            "V1__2",
+            "Option",
+            "Self",
+            "Contract",
+            "Tag",
+            "__",
+        ] {
+            assert!(!is_model_name(name), "{name}");
         }
     }
 

@@ -30,6 +30,8 @@ pub struct Names {
     places: BTreeMap<SchemaId, PlaceName>,
     /// All names of the whole contract.
     taken: BTreeSet<String>,
+    /// Names that the owner chose and that several schemas of the whole contract would have.
+    contested: BTreeMap<String, Vec<SchemaId>>,
     /// Where each schema that is nothing but a reference ends.
     pub(crate) aliases: BTreeMap<SchemaId, SchemaId>,
     /// The first of the anonymous schemas that say the same, for each of them.
@@ -73,6 +75,7 @@ impl Names {
             equals: equals::moved(&self.equals, moved),
             silent: moved.set(self.silent),
             taken: self.taken,
+            contested: BTreeMap::new(),
             rows: self.rows,
         }
     }
@@ -86,6 +89,12 @@ impl Names {
     /// All schemas that have a name.
     pub fn named(&self) -> impl Iterator<Item = SchemaId> {
         self.named.keys().copied()
+    }
+
+    /// Names that the owner chose for one schema and that others would have, too, with all of them; until
+    /// a part is taken.
+    pub(crate) const fn contested(&self) -> &BTreeMap<String, Vec<SchemaId>> {
+        &self.contested
     }
 
     /// The path of names that leads to a schema without a name, when a type may stand there.
@@ -129,7 +138,12 @@ impl Names {
                     self.taken.insert(name.clone());
                     self.named.insert(*id, name);
                 }
-                _ => clashing.extend(ids.into_iter().map(|id| (name.clone(), id))),
+                _ => {
+                    if ids.iter().any(|id| options.names.contains_key(id)) {
+                        self.contested.insert(name.clone(), ids.clone());
+                    }
+                    clashing.extend(ids.into_iter().map(|id| (name.clone(), id)));
+                }
             }
         }
         clashing.sort_by_key(|(_, id)| graph.location(*id));

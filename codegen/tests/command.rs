@@ -306,6 +306,8 @@ fn no_module_replaces_another() {
         ("9x", "models", "no table can be called `9x`: Rust has no such names"),
         ("", "models", "no table can be called ``: Rust has no such names"),
         ("Self", "models", "no table can be called `Self`: Rust has no such names"),
+        ("String", "models", "no table can be called `String`: generated code calls something else so"),
+        ("seat_kind", "models", "no table can be called `seat_kind`: types of Rust are not written so"),
         ("Seat", "a-b", "no area can be called `a-b`: Rust has no such names"),
         ("Seat", "", "no area can be called ``: Rust has no such names"),
         ("Seat", "type", "no area can be called `type`: Rust has no such names"),
@@ -320,6 +322,10 @@ fn no_module_replaces_another() {
     }
     let options = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'a-b' }\n";
     cannot_be(&folder, options, "no type can be called `a-b`: Rust has no such names");
+    let taken = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'Option' }\n";
+    cannot_be(&folder, taken, "no type can be called `Option`: generated code calls something else so");
+    let small = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'ticket' }\n";
+    cannot_be(&folder, small, "no type can be called `ticket`: types of Rust are not written so");
     let options = "inputs = ['tickets.yaml']\n[[table]]\nname = 'Seat'\nfile = 'rows.json'\nrows = ''\nkey = 'code'\n\
                    enums = { code = 'x y' }\n";
     cannot_be(&folder, options, "no column can be called `x y`: Rust has no such names");

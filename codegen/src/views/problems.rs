@@ -94,7 +94,7 @@ impl Problems<'_, '_> {
     /// A name has to be that of a trait, for itself.
     fn name(&mut self) {
         let name = self.view.name.as_str();
-        if names::model_name(name) != name || TAKEN.contains(&name) {
+        if !names::is_model_name(name) || TAKEN.contains(&name) {
             let help = "choose a name such as `FeedPage`";
             self.push(("name", name), &format!("no view can be called `{name}`"), help);
             return;
