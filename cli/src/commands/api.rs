@@ -191,7 +191,7 @@ mod tests {
     use std::time::Duration;
 
     use exchange_client::{
-        Advice, Settings,
+        Advice, Asked, Patience, Settings,
         api::operations::OperationId,
         testkit::{Reply, ScriptedServer, VirtualEnvironment, signed_in},
     };
@@ -204,8 +204,10 @@ mod tests {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
         gateway.answer(move |_| reply.clone());
-        let below = gateway.clone();
-        (signed_in(gateway.origin(), below, &machine.environment(), Settings::default()), gateway)
+        let (below, mut settings) = (gateway.clone(), Settings::default());
+        // The next one would hear what became of the first.
+        settings.patience = Patience::new(1, Duration::from_secs(30), Asked::ByMember);
+        (signed_in(gateway.origin(), below, &machine.environment(), settings), gateway)
     }
 
     fn call(operation: OperationId) -> RawCall {
