@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use contract_runtime::server::{Answer, Context};
 use exchange_api::operations::OperationId;
 use exchange_api::refusals::PlainCode;
@@ -30,6 +32,7 @@ use crate::feed::{self, Author, Change, Removal, Stream};
 use crate::idempotency::{self, Completion};
 use crate::ids::MemberId;
 use crate::records::{self, Doer};
+use crate::secrets;
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -77,9 +80,37 @@ impl Writer {
     }
 
     /// The opaque id of something that the change set makes, by its number among them: known before
-    /// anything is written, and no other change set's. In the order of the numbers, in which rows are written.
+    /// anything is written, and no other change set's. Nothing in it tells what else the change set made, which
+    /// would say of entries whose holder is withheld that they are one holder's (OST-12).
     pub(crate) fn made(&self, number: usize) -> String {
-        format!("{}.{number:04}", self.change_set)
+        let hash = secrets::hash(format!("{}.{number}", self.change_set));
+        URL_SAFE_NO_PAD.encode(secrets::head::<16>(&hash))
+    }
+}
+
+/// The ids of what a change set makes, in the order in which it is made.
+#[derive(Debug)]
+pub(crate) struct Made<'w> {
+    writer: &'w Writer,
+    places: HashMap<String, usize>,
+}
+
+impl<'w> Made<'w> {
+    pub(crate) fn new(writer: &'w Writer) -> Self {
+        Self { writer, places: HashMap::new() }
+    }
+
+    /// The id of the next one.
+    pub(crate) fn id(&mut self) -> String {
+        let number = self.places.len() + 1;
+        let id = self.writer.made(number);
+        self.places.insert(id.clone(), number);
+        id
+    }
+
+    /// Which one of all an id is; none is in front of all, and was there before.
+    pub(crate) fn place(&self, id: &str) -> Option<usize> {
+        self.places.get(id).copied()
     }
 }
 

@@ -564,7 +564,9 @@ impl Undo {
         done: Done<A::Entry>,
     ) -> Result<(), StoreError> {
         let At { connection, interruption, .. } = *at;
-        let Done { touched, as_before, undoes, extras, notices } = done;
+        let Done { mut touched, as_before, undoes, extras, notices } = done;
+        // As they were written at first: of one age the first is the oldest (STK-16).
+        touched.sort_by_key(|touched| undoes.get(&touched.key));
         if !touched.is_empty() {
             applied::<A>(connection, writer, &touched, &notices, &undoes, interruption)?;
             self.written_down::<A>(connection, writer, &touched, &extras)?;

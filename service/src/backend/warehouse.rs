@@ -14,7 +14,7 @@ pub(crate) use earmarks::{Earmark, Earmarks};
 pub(crate) use measure::{Measure, decimal};
 pub(crate) use table::{LOT, ORG_STOCK, STOCK, by_ids, find, lot, rows, rows_of, tell, tell_pools, write};
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -203,19 +203,24 @@ pub(crate) struct Booking<'a> {
     pub(crate) after: Option<Placed<'a>>,
 }
 
-/// Pairs what was and what is by the rows' ids, and leaves out what stayed as it was.
+/// Pairs what was and what is by the rows' ids, and leaves out what stayed as it was. New rows are in the order in which
+/// they come, in which they are written, too: of one age the first is the oldest (STK-16).
 pub(crate) fn bookings<'a>(
     before: impl IntoIterator<Item = Placed<'a>>,
     after: impl IntoIterator<Item = Placed<'a>>,
 ) -> Vec<Booking<'a>> {
-    let mut all: BTreeMap<&str, Booking<'a>> = BTreeMap::new();
-    for placed in before {
-        all.entry(&placed.row.id).or_default().before = Some(placed);
-    }
+    let before = before.into_iter().map(|placed| Booking { before: Some(placed), after: None });
+    let mut all: Vec<Booking<'a>> = before.collect();
+    let of = |(at, booking): (usize, &Booking<'a>)| booking.before.map(|placed| (&*placed.row.id, at));
+    let places: HashMap<&str, usize> = all.iter().enumerate().filter_map(of).collect();
     for placed in after {
-        all.entry(&placed.row.id).or_default().after = Some(placed);
+        match places.get(&*placed.row.id).and_then(|at| all.get_mut(*at)) {
+            Some(booking) => booking.after = Some(placed),
+            None => all.push(Booking { before: None, after: Some(placed) }),
+        }
     }
-    all.into_values().filter(|booking| booking.before != booking.after).collect()
+    all.retain(|booking| booking.before != booking.after);
+    all
 }
 
 /// What rows hold together.

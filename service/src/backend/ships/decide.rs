@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use exchange_api::reasons::Reason;
 
-use super::super::change::{Decided, Extras, OpEnd, Touched, Writer};
+use super::super::change::{Decided, Extras, Made, OpEnd, Touched, Writer};
 use super::{Named, Op, Ship, Upsert, Wish};
 use crate::feed::Removal;
 use crate::ids::{InstallationId, UnitId};
@@ -44,7 +44,7 @@ struct Fleet<'a> {
     units: BTreeSet<UnitId>,
     missions: BTreeMap<String, i64>,
     detached: i64,
-    made: usize,
+    made: Made<'a>,
     writer: &'a Writer,
 }
 
@@ -60,7 +60,8 @@ pub(crate) fn decide(
     let links = ships.iter().filter_map(link).collect();
     let state = |ship: Ship| State { before: Some(ship.clone()), now: Some(ship), ..State::default() };
     let ships = ships.into_iter().map(|(id, ship)| (id, state(ship))).collect();
-    let mut fleet = Fleet { ships, gone, links, units, missions, detached: 0, made: 0, writer };
+    let made = Made::new(writer);
+    let mut fleet = Fleet { ships, gone, links, units, missions, detached: 0, made, writer };
     let mut end = |(op, target): (&Op, &Result<Option<Named>, Reason>)| {
         let ended = match &op.wish {
             Wish::Link { external, ship } => fleet.link(external, ship),
@@ -70,7 +71,8 @@ pub(crate) fn decide(
         ended.unwrap_or_else(OpEnd::Refused)
     };
     let ends = ops.iter().zip(targets).map(&mut end).collect();
-    let touched = fleet.ships.into_iter().filter(|(_, state)| state.before != state.now);
+    let Fleet { ships, made, detached, .. } = fleet;
+    let touched = ships.into_iter().filter(|(_, state)| state.before != state.now);
     let touched = touched.map(|(key, State { before, now, overridden, .. })| Touched {
         removal: is_removal(before.as_ref(), now.as_ref()),
         key,
@@ -78,8 +80,9 @@ pub(crate) fn decide(
         after: now,
         overridden,
     });
-    let touched = touched.collect();
-    let extras = Extras { detached_from_missions: Some(fleet.detached), ..Extras::default() };
+    let mut touched: Vec<Touched<Ship>> = touched.collect();
+    touched.sort_by_key(|touched| made.place(&touched.key));
+    let extras = Extras { detached_from_missions: Some(detached), ..Extras::default() };
     Decided { ends, touched, extras, notices: Vec::new() }
 }
 
@@ -188,8 +191,7 @@ impl Fleet<'_> {
         let only = || self.units.first().filter(|_| self.units.len() == 1).cloned();
         let unit = upsert.unit.clone().unwrap_or_else(only);
         self.permit(unit.as_ref())?;
-        self.made += 1;
-        let id = self.writer.made(self.made);
+        let id = self.made.id();
         let ship = Ship {
             ship_type: named.ship_type,
             name: upsert.name.clone(),

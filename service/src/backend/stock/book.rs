@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::super::change::Writer;
+use super::super::change::{Made, Writer};
 use super::super::warehouse::{Keeping, Lot, Measure, Row};
 use super::decide::State;
+use crate::time::Moment;
 
 /// Books every lot.
 pub(super) fn book(states: &mut BTreeMap<Lot, State>, writer: &Writer) {
-    let mut made = Made { writer, count: 0 };
+    let mut made = Made::new(writer);
     let changes: Vec<(Lot, i64)> =
         states.iter().map(|(lot, state)| (lot.clone(), state.change())).filter(|(_, by)| *by != 0).collect();
     let (falls, rises): (Vec<_>, Vec<_>) = changes.into_iter().partition(|(_, by)| *by < 0);
@@ -30,23 +31,10 @@ pub(super) fn book(states: &mut BTreeMap<Lot, State>, writer: &Writer) {
     }
     for (lot, rise) in rises.into_iter().filter(|(_, rise)| *rise > 0) {
         if let Some(state) = states.get_mut(&lot) {
-            put(&mut state.rows, lot.measure, rise, &mut made);
+            put(&mut state.rows, lot.measure, rise, writer.now, &mut made);
         }
     }
     count_versions(states);
-}
-
-/// Ids of new rows.
-struct Made<'w> {
-    writer: &'w Writer,
-    count: usize,
-}
-
-impl Made<'_> {
-    fn id(&mut self) -> String {
-        self.count += 1;
-        self.writer.made(self.count)
-    }
 }
 
 /// The places of rows in the order in which they are booked out: personal stock, then what is in no pool,
@@ -96,7 +84,7 @@ fn take(rows: &mut Vec<Row>, amount: i64) {
 }
 
 /// Books so much in as personal stock: counted pieces to those that are there (STK-15).
-fn put(rows: &mut Vec<Row>, measure: Measure, amount: i64, made: &mut Made<'_>) {
+fn put(rows: &mut Vec<Row>, measure: Measure, amount: i64, now: Moment, made: &mut Made<'_>) {
     let there = in_turn(rows).first().and_then(|&at| rows.get_mut(at));
     match there.filter(|row| measure == Measure::Piece && row.keeping == Keeping::Personal) {
         Some(row) => row.amount += amount,
@@ -106,7 +94,7 @@ fn put(rows: &mut Vec<Row>, measure: Measure, amount: i64, made: &mut Made<'_>) 
             keeping: Keeping::Personal,
             version: 1,
             note: None,
-            booked_at: made.writer.now,
+            booked_at: now,
             reserved: 0,
             offer: None,
             number: None,

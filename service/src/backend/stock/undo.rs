@@ -37,6 +37,8 @@ struct Trail {
     is: Option<Row>,
     /// The last version that it had.
     version: i64,
+    /// How many rows the client met before it: rows come back in this order, which is that of their age.
+    place: usize,
 }
 
 /// What is known of the lots now.
@@ -84,17 +86,19 @@ impl Restore for Stock {
         let mut past = past.unwrap_or_else(new);
         past.lot = past.lot.or(lot);
         let mut after: BTreeMap<String, Row> = by_id(after.map(|holding| holding.rows));
-        for (id, was) in by_id(before.map(|holding| holding.rows)) {
+        for was in before.into_iter().flat_map(|holding| holding.rows) {
+            let (id, place) = (was.id.clone(), past.rows.len());
             let is = after.remove(&id);
             past.is_whole &= past.rows.get(&id).is_none_or(|trail| are_alike(trail.is.as_ref(), Some(&was)));
             let version = is.as_ref().unwrap_or(&was).version;
-            let trail = past.rows.entry(id).or_insert(Trail { was: Some(was), is: None, version });
+            let new = || Trail { was: Some(was), is: None, version, place };
+            let trail = past.rows.entry(id).or_insert_with(new);
             (trail.is, trail.version) = (is, version);
         }
         for (id, is) in after {
             past.is_whole &= past.rows.get(&id).is_none_or(|trail| trail.is.is_none());
-            let version = is.version;
-            let trail = past.rows.entry(id).or_insert(Trail { was: None, is: None, version });
+            let (version, place) = (is.version, past.rows.len());
+            let trail = past.rows.entry(id).or_insert(Trail { was: None, is: None, version, place });
             (trail.is, trail.version) = (Some(is), version);
         }
         past
@@ -185,9 +189,10 @@ fn draft(present: &Present, key: &str, past: &Past) -> Result<Option<Draft>, Hin
         back: Vec::new(),
     };
     let is_other = |Trail { was, is, .. }: &&Trail| !are_alike(was.as_ref(), is.as_ref());
-    let mut is_changed = false;
-    for (id, trail) in past.rows.iter().filter(|(_, trail)| is_other(trail)) {
-        is_changed = true;
+    let mut changed: Vec<_> = past.rows.iter().filter(|(_, trail)| is_other(trail)).collect();
+    changed.sort_by_key(|(_, trail)| trail.place);
+    let is_changed = !changed.is_empty();
+    for (id, trail) in changed {
         let row = now.iter().find(|row| row.id == *id);
         if !are_alike(trail.is.as_ref(), row) {
             return Err(Hindrance::ChangedSince(None));

@@ -530,7 +530,7 @@ impl World {
             let mut rows = connection.prepare(
                 "SELECT r.id, r.number, r.member, r.material, r.location, r.quality, r.stolen, r.unit, r.shared, \
                  r.amount, r.version, r.note, r.booked_at, coalesce(o.amount, 0) FROM stock_row r \
-                 LEFT JOIN stock_offer o ON o.stock_row = r.id ORDER BY r.id",
+                 LEFT JOIN stock_offer o ON o.stock_row = r.id ORDER BY r.number",
             )?;
             let mut marks = connection.prepare("SELECT kind, target, amount FROM stock_earmark WHERE stock_row = ?1")?;
             let mut rows = rows.query([])?;
@@ -623,6 +623,15 @@ impl World {
             .extend((0..UNITS.len()).filter(|unit| is(*unit).is_none()).map(|unit| names[unit].to_owned()));
         for secret in secrets {
             assert!(!page.contains(&secret), "{reader} reads {secret}: {page}");
+        }
+        // OST-12: nothing tells which of those who are withheld are one holder.
+        let page: Value = serde_json::from_str(page).expect("JSON");
+        let lots = page["items"].as_array().into_iter().flatten();
+        let entries = lots.filter_map(|lot| lot["entries"].as_array()).flatten();
+        let withheld = entries.filter(|entry| entry["holder"]["withheld"] == true);
+        let mut heads = BTreeSet::new();
+        for id in withheld.map(|entry| entry["id"].as_str().expect("an id")) {
+            assert!(heads.insert(&id[..8]), "{reader} reads two ids that begin with {}", &id[..8]);
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::super::super::change::{Decided, Extras, Notice, OpEnd, Touched, Writer};
+use super::super::super::change::{Decided, Extras, Made, Notice, OpEnd, Touched, Writer};
 use super::super::super::warehouse::{Earmarks, Keeping, Lot, Purpose, Row};
 use super::super::entry::{Entry, Record, Sale};
 use crate::ids::{MemberId, UnitId};
@@ -32,7 +32,7 @@ pub(super) struct Desk<'w> {
     alike: HashMap<(MemberId, Lot), Vec<(Moment, String)>>,
     sales: Vec<(String, Sale)>,
     notices: BTreeSet<Notice>,
-    made: usize,
+    made: Made<'w>,
 }
 
 impl<'w> Desk<'w> {
@@ -45,7 +45,7 @@ impl<'w> Desk<'w> {
         let now: BTreeMap<String, Entry> =
             entries.into_iter().map(|entry| (entry.row.id.clone(), entry)).collect();
         let (sales, notices) = Default::default();
-        Self { writer, before: now.clone(), now, alike, sales, notices, made: 0 }
+        Self { writer, before: now.clone(), now, alike, sales, notices, made: Made::new(writer) }
     }
 
     pub(super) fn now(&self) -> Moment {
@@ -105,7 +105,7 @@ impl<'w> Desk<'w> {
         let other = if joins { self.like(&part, None) } else { None };
         let Part { holder, lot, unit, amount, earmarks, .. } = part;
         let Some(other) = other else {
-            let id = self.made();
+            let id = self.made.id();
             let row = Row {
                 id: id.clone(),
                 amount,
@@ -153,7 +153,7 @@ impl<'w> Desk<'w> {
         let Part { lot, unit, amount, .. } = part;
         let Lot { kind, material, .. } = lot;
         let terminal = terminal.to_owned();
-        let id = self.made();
+        let id = self.made.id();
         self.sales.push((id, Sale { unit, kind, material, amount, terminal, proceeds, incomes }));
     }
 
@@ -171,17 +171,14 @@ impl<'w> Desk<'w> {
         self.alike.get(&kin(&part.holder, &part.lot))?.iter().map(|(_, id)| id).find(fits).cloned()
     }
 
-    fn made(&mut self) -> String {
-        self.made += 1;
-        self.writer.made(self.made)
-    }
-
     /// What all of it comes to.
     pub(super) fn close(self, ends: Vec<OpEnd>) -> Decided<Record> {
-        let Self { before, now, sales, notices, .. } = self;
+        let Self { before, now, sales, notices, made, .. } = self;
         let offers_unsaid = offers(&before, &now);
         let ids: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-        let changed = ids.into_iter().filter(|id| before.get(*id) != now.get(*id));
+        let mut changed: Vec<_> = ids.into_iter().filter(|id| before.get(*id) != now.get(*id)).collect();
+        // The older ones first, and then what was made, in whose order it is written (STK-16).
+        changed.sort_by_key(|id| (made.place(id), before.get(*id).map(|entry| entry.row.age())));
         let entry = |id: &String| Touched {
             key: id.clone(),
             before: before.get(id).cloned().map(Record::Entry),
@@ -197,7 +194,7 @@ impl<'w> Desk<'w> {
             removal: false,
             overridden: false,
         };
-        let touched = changed.map(entry).chain(sales.into_iter().map(sale)).collect();
+        let touched = changed.into_iter().map(entry).chain(sales.into_iter().map(sale)).collect();
         let extras = Extras { offers_unsaid, ..Extras::default() };
         Decided { ends, touched, extras, notices: notices.into_iter().collect() }
     }
