@@ -53,6 +53,10 @@ pub(crate) struct Ship {
     pub(crate) version: i64,
     /// By installation.
     pub(crate) links: BTreeMap<InstallationId, String>,
+    /// The ship that had been removed, and in whose place this one came (SHP-19): said where it is made, for the journal,
+    /// and kept nowhere else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) replaces: Option<String>,
 }
 
 impl Ship {

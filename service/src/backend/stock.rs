@@ -4,6 +4,7 @@ mod book;
 mod collection;
 mod decide;
 mod desk;
+mod moves;
 mod removals;
 mod table;
 mod undo;

@@ -7,7 +7,8 @@
 //!
 //! Each entry becomes again what it was before the client's first change of the span. An entry that somebody
 //! else changed since stays as it is, and is told as a conflict; nothing is forced. Entries between which something
-//! moved are set back together or not at all. The journal names what each change undid, so that a second run finds
+//! moved are set back together or not at all, and so are one that was removed and one that came in its place. The
+//! journal names what each change undid, so that a second run finds
 //! nothing, and one that was cut off goes on where it ended: what a piece set back is committed, and the next run
 //! does not find it any more.
 //!
@@ -272,8 +273,11 @@ pub(super) trait Restore: Area<Entry: DeserializeOwned> {
     /// Whether something can move between entries.
     const MOVES: bool = false;
 
-    /// What a change gave away or got, by names that both sides of a move within a change set have in common.
-    fn shares(_: &Change<Self::Entry>) -> Vec<(String, Side)> {
+    /// Whether an entry can come in the place of one that was removed.
+    const REPLACES: bool = false;
+
+    /// Which changes of a change set gave to one another, by their places among them.
+    fn moved(_: &[Change<Self::Entry>]) -> Vec<Vec<usize>> {
         Vec::new()
     }
 
@@ -281,6 +285,11 @@ pub(super) trait Restore: Area<Entry: DeserializeOwned> {
     fn follow(past: Option<Self::Past>, change: Change<Self::Entry>) -> Self::Past;
 
     /// An entry of which there is nothing but its past, for its name.
+    /// The key of the entry in whose place a new one came.
+    fn replaced(_: &Self::Entry) -> Option<&str> {
+        None
+    }
+
     fn faded(key: &str, past: &Self::Past) -> Touched<Self::Entry>;
 
     /// What is there now of the entries of these keys.
@@ -468,19 +477,30 @@ impl Undo {
             let (id, at, author): (i64, i64, Option<ClientId>) = (row.get(0)?, row.get(1)?, row.get(4)?);
             let by = match author {
                 Some(author) if author == self.client && at <= self.to.millis() => By::Client,
+        let mut set = Set::default();
                 Some(author) => By::Other(format!("client {author}")),
                 None => By::Other(row.get(3)?),
             };
             if A::MOVES && by == By::Client {
-                let change = Change { before: entry(row.get(7)?)?, after: entry(row.get(8)?)? };
-                moves.see(id, &row.get::<_, String>(6)?, A::shares(&change));
+                let change_set: String = row.get(6)?;
+                if change_set != set.name {
+                    std::mem::take(&mut set).close::<A>(&mut moves);
+                    set.name = change_set;
+                }
+                set.ids.push(id);
+                set.changes.push(Change { before: entry(row.get(7)?)?, after: entry(row.get(8)?)? });
             }
-            history.see(Seen { id, key: row.get(2)?, by, undoes: row.get(5)? });
+            let replaces = if A::REPLACES { replaced::<A>(row.get(7)?, row.get(8)?)? } else { None };
+            if let Some(removed) = history.see(Seen { id, key, by, undoes, replaces }) {
+                moves.see(vec![removed, id]);
+            }
+            let (key, undoes): (String, Option<i64>) = (row.get(2)?, row.get(5)?);
         }
         Ok(moves.into_groups(history.into_planned()).into())
     }
 
     /// Whether the journal has all of the span.
+        set.close::<A>(&mut moves);
     fn remembers(&self, connection: &Connection) -> Result<(), UndoError> {
         match journal::floor(connection)? {
             Some(floor) if self.from <= floor => {
@@ -502,7 +522,7 @@ impl Undo {
 
     fn piece<A: Restore>(&mut self, plan: &mut Plan, at: &At<'_>) -> Result<Vec<Outcome>, UndoError> {
         let (connection, area) = (at.connection, plan.area);
-        plan.look_again(connection)?;
+        plan.look_again::<A>(connection)?;
         let index = at.catalogue.at(connection)?;
         let (mut cases, mut undoes) = (Vec::new(), HashMap::new());
         for group in 0.. {
@@ -622,17 +642,43 @@ struct At<'a> {
 }
 
 impl Plan {
-    /// Notes what was changed since it was made.
-    fn look_again(&mut self, connection: &Connection) -> Result<(), StoreError> {
+    /// Notes what was changed since it was made, and in whose place something came.
+    fn look_again<A: Restore>(&mut self, connection: &Connection) -> Result<(), StoreError> {
         // From there on whatever the journal has, which is little.
-        let mut keys = connection.prepare_cached(
-            "SELECT e.key FROM journal_set s NOT INDEXED \
+/// What was read of one change set of the client.
+struct Set<E> {
+    name: String,
+    /// In the journal.
+    ids: Vec<i64>,
+    changes: Vec<Change<E>>,
+}
+
+impl<E> Default for Set<E> {
+    fn default() -> Self {
+        Self { name: String::new(), ids: Vec::new(), changes: Vec::new() }
+    }
+}
+
+impl<E> Set<E> {
+    fn close<A: Restore<Entry = E>>(self, moves: &mut Moves) {
+        for moved in A::moved(&self.changes) {
+            moves.see(moved.into_iter().filter_map(|at| self.ids.get(at).copied()).collect());
+        }
+    }
+}
+
+        let mut entries = connection.prepare_cached(
+            "SELECT e.id, e.key FROM journal_set s NOT INDEXED \
              CROSS JOIN journal_entry e ON e.id BETWEEN s.first AND s.last \
              WHERE s.first > ?1 AND s.member = ?2 AND s.area = ?3",
         )?;
-        let keys = keys.query_map(params![self.newest, self.member, self.area.as_str()], |row| row.get(0))?;
-        for key in keys {
-            self.meanwhile.insert(key?);
+        let mut entries = entries.query(params![self.newest, self.member, A::NAME])?;
+        while let Some(row) = entries.next()? {
+            self.meanwhile.insert(row.get(1)?);
+            if A::REPLACES {
+                let (before, after) = journal::change(connection, row.get(0)?)?;
+                self.meanwhile.extend(replaced::<A>(before, after)?);
+            }
         }
         self.newest = newest(connection)?;
         Ok(())
@@ -641,6 +687,15 @@ impl Plan {
 
 fn newest(connection: &Connection) -> Result<i64, StoreError> {
     journal::last(connection)
+}
+
+/// The key of the entry in whose place a journalled change put another one.
+fn replaced<A: Restore>(before: Option<String>, after: Option<String>) -> Result<Option<String>, StoreError> {
+    if before.is_some() {
+        return Ok(None);
+    }
+    let after: Option<A::Entry> = entry(after)?;
+    Ok(after.as_ref().and_then(A::replaced).map(str::to_owned))
 }
 
 /// What the client did to an entry; none where there is nothing of it.

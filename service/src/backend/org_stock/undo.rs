@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, params};
 
 use super::super::change::{Extras, Notice, Touched, Writer};
-use super::super::undo::moves::Side;
+use super::super::undo::moves::{Side, gave_and_got};
 use super::super::undo::{Change, Hindrance, Restore, SetBack};
 use super::super::units;
 use super::super::warehouse::{Lot, Purpose, Row};
@@ -53,26 +53,8 @@ impl Restore for OrgStock {
 
     const MOVES: bool = true;
 
-    fn shares(Change { before, after }: &Change<Record>) -> Vec<(String, Side)> {
-        let sold = |kind: Kind, material: &str| format!("{}:{material}", kind.as_str());
-        if let (None, Some(Record::Sale(Sale { kind, material, .. }))) = (before, after) {
-            return vec![(sold(*kind, material), Side::Got)];
-        }
-        let [before, after] = [before, after].map(|record| record.as_ref().and_then(Record::entry));
-        let Some(Lot { kind, material, measure, quality, .. }) = before.or(after).map(|entry| &entry.lot)
-        else {
-            return Vec::new();
-        };
-        let held = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.row.amount);
-        let side = match held(after) - held(before) {
-            0 => return Vec::new(),
-            more if more > 0 => Side::Got,
-            _ => Side::Gave,
-        };
-        // Neither place nor pool, holder nor marking stay what they are in a move. What was sold may have been booked
-        // in by the same change set.
-        let moved = format!("{}:{}:{quality}:{material}", kind.as_str(), measure.as_str());
-        vec![(moved, side), (sold(*kind, material), Side::Gave)]
+    fn moved(changes: &[Change<Record>]) -> Vec<Vec<usize>> {
+        gave_and_got(changes.iter().map(shares)).collect()
     }
 
     fn follow(past: Option<Past>, change: Change<Record>) -> Past {
@@ -148,6 +130,28 @@ impl Present {
         }
         Ok(())
     }
+}
+
+/// What a change gave away or got, by names that both sides of a move, or of a sale, have in common.
+fn shares(Change { before, after }: &Change<Record>) -> Vec<(String, Side)> {
+    let sold = |kind: Kind, material: &str| format!("{}:{material}", kind.as_str());
+    if let (None, Some(Record::Sale(Sale { kind, material, .. }))) = (before, after) {
+        return vec![(sold(*kind, material), Side::Got)];
+    }
+    let [before, after] = [before, after].map(|record| record.as_ref().and_then(Record::entry));
+    let Some(Lot { kind, material, measure, quality, .. }) = before.or(after).map(|entry| &entry.lot) else {
+        return Vec::new();
+    };
+    let held = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.row.amount);
+    let side = match held(after) - held(before) {
+        0 => return Vec::new(),
+        more if more > 0 => Side::Got,
+        _ => Side::Gave,
+    };
+    // Neither place nor pool, holder nor marking stay what they are in a move. What was sold may have been booked
+    // in by the same change set.
+    let moved = format!("{}:{}:{quality}:{material}", kind.as_str(), measure.as_str());
+    vec![(moved, side), (sold(*kind, material), Side::Gave)]
 }
 
 /// What becomes of an entry or a sale.

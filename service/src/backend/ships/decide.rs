@@ -130,7 +130,7 @@ impl Fleet<'_> {
         let Some((id, version)) = &upsert.ship else {
             let named = named()?;
             self.is_free(&upsert.external)?;
-            return self.create(upsert, named, Removed::Here);
+            return self.create(upsert, named, None);
         };
         let Some(state) = self.ships.get(id) else {
             let gone = self.gone.get(id).ok_or(Reason::Unmatched)?;
@@ -141,7 +141,7 @@ impl Fleet<'_> {
             if removed == Removed::Elsewhere && !upsert.overrule {
                 return Err(Reason::RemovedElsewhere);
             }
-            return self.create(upsert, named, removed);
+            return self.create(upsert, named, Some((id, removed)));
         };
         let named = named()?;
         let Some(ship) = state.now.clone().filter(|ship| !state.changed && ship.version == *version) else {
@@ -187,7 +187,7 @@ impl Fleet<'_> {
     }
 
     /// A new ship, in the place of one that was removed or of none (SHP-08, SHP-12, SHP-19).
-    fn create(&mut self, upsert: &Upsert, named: Named, removed: Removed) -> Ended {
+    fn create(&mut self, upsert: &Upsert, named: Named, replaces: Option<(&str, Removed)>) -> Ended {
         let only = || self.units.first().filter(|_| self.units.len() == 1).cloned();
         let unit = upsert.unit.clone().unwrap_or_else(only);
         self.permit(unit.as_ref())?;
@@ -202,8 +202,9 @@ impl Fleet<'_> {
             unit_version: 1,
             version: 1,
             links: BTreeMap::new(),
+            replaces: replaces.map(|(gone, _)| gone.to_owned()),
         };
-        let overridden = removed == Removed::Elsewhere;
+        let overridden = matches!(replaces, Some((_, Removed::Elsewhere)));
         self.ships.insert(id.clone(), State { now: Some(ship), changed: true, overridden, before: None });
         self.tie(&upsert.external, &id);
         Ok(OpEnd::Applied)

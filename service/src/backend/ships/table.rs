@@ -80,6 +80,7 @@ fn ship(row: &Row<'_>) -> rusqlite::Result<Ship> {
         unit_version: row.get(6)?,
         version: row.get(7)?,
         links: BTreeMap::new(),
+        replaces: None,
     })
 }
 
@@ -128,8 +129,18 @@ pub(super) fn apply(
     )?;
     for Touched { key, after, .. } in touched {
         let Some(ship) = after else { continue };
-        let Ship { ship_type, name, insured_months, location, fitted, unit, unit_version, version, links } =
-            ship;
+        let Ship {
+            ship_type,
+            name,
+            insured_months,
+            location,
+            fitted,
+            unit,
+            unit_version,
+            version,
+            links,
+            replaces: _,
+        } = ship;
         put.execute(params![
             key,
             member,

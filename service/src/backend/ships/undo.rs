@@ -1,4 +1,5 @@
-//! Ships set back: with their counters, which only go on, and the clients' ids, where nobody else has them by now.
+//! Ships set back: with their counters, which only go on, and the clients' ids, where nobody else has them by now. A ship
+//! that was removed and the one that came in its place are one ship, and are set back together (SHP-19).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +37,16 @@ impl Restore for Ships {
     type Past = Past;
     type Present = Present;
 
-    fn follow(past: Option<Past>, change: Change<Ship>) -> Past {
+    const REPLACES: bool = true;
+
+    fn replaced(ship: &Ship) -> Option<&str> {
+        ship.replaces.as_deref()
+    }
+
+    fn follow(past: Option<Past>, Change { before, after }: Change<Ship>) -> Past {
+        // Whence it came is no part of what it is.
+        let [before, after] = [before, after].map(|ship| ship.map(|ship| Ship { replaces: None, ..ship }));
+        let change = Change { before, after };
         let last = change.after.clone().or_else(|| change.before.clone());
         match past {
             Some(past) => Past {
@@ -186,6 +196,7 @@ mod tests {
             unit_version,
             version,
             links,
+            replaces: None,
         })
     }
 

@@ -1,20 +1,20 @@
 //! Stock set back: what was booked in is booked out again, and what was booked out stands where it stood, with its
-//! keeping, age and note. What was offered of it stays unoffered (STK-17), and what is reserved stays (STK-13). A lot
-//! and its twin, between which a change set re-marked stock, are set back together (STK-19).
+//! keeping, age and note. What was offered of it stays unoffered (STK-17), and what is reserved stays (STK-13). Lots of
+//! which a change set lowered some and raised others of the same material are set back together: it moved stock between
+//! them, be it re-marked (STK-19) or elsewhere (STK-20).
 //!
 //! The journal has a lot under the member whose it is. What Logisticians do to its rows in pools stands under them, and
 //! shows in that a change did not meet a row as the one before left it, or that a row is not as the last one left it.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
 use super::super::change::{Touched, Writer};
-use super::super::undo::moves::Side;
 use super::super::undo::{Change, Hindrance, Restore, SetBack};
 use super::super::warehouse::{self, Keeping, Lot, Row};
 use super::decide::offers;
+use super::moves::moved;
 use super::{Holding, Stock};
 use crate::ids::{MemberId, UnitId};
 use crate::members;
@@ -68,15 +68,8 @@ impl Restore for Stock {
 
     const MOVES: bool = true;
 
-    fn shares(Change { before, after }: &Change<Holding>) -> Vec<(String, Side)> {
-        let held = |holding: &Option<Holding>| holding.as_ref().map_or(0, |holding| holding.held);
-        let side = match held(before).cmp(&held(after)) {
-            Ordering::Greater => Side::Gave,
-            Ordering::Less => Side::Got,
-            Ordering::Equal => return Vec::new(),
-        };
-        let lot = before.as_ref().or(after.as_ref()).map(|holding| &holding.lot);
-        lot.map(|lot| (Lot { stolen: false, ..lot.clone() }.key(), side)).into_iter().collect()
+    fn moved(changes: &[Change<Holding>]) -> Vec<Vec<usize>> {
+        moved(changes)
     }
 
     fn follow(past: Option<Past>, change: Change<Holding>) -> Past {

@@ -15,6 +15,8 @@ pub(super) struct Seen {
     pub(super) by: By,
     /// The first entry that it undid, with all of its key that came between.
     pub(super) undoes: Option<i64>,
+    /// The key of what had been removed, and in whose place it put something else.
+    pub(super) replaces: Option<String>,
 }
 
 /// Who made an entry.
@@ -36,28 +38,52 @@ pub(super) struct Planned {
     pub(super) other: Option<String>,
 }
 
-/// What was seen so far, by key, from the client's first entry on.
+/// What was seen so far.
 #[derive(Debug, Default)]
-pub(super) struct History(HashMap<String, Vec<(i64, By)>>);
+pub(super) struct History {
+    /// By key, from the client's first entry on.
+    entries: HashMap<String, Vec<(i64, By)>>,
+    /// Entries by their keys that are a change of another key's entry, too: what somebody else put in its place.
+    replacing: HashMap<String, (i64, String)>,
+}
 
 impl History {
-    /// The next entry.
-    pub(super) fn see(&mut self, seen: Seen) {
-        let Seen { id, key, by, undoes } = seen;
-        match (undoes, by) {
-            (Some(first), _) => {
-                // From that entry on it is as if nothing had happened to the key.
-                if let Some(entries) = self.0.get_mut(&key) {
-                    entries.retain(|(id, _)| *id < first);
-                }
+    /// The next entry. Says which one it goes with, when it put something in the place of what the client removed: both
+    /// are the client's then, and one is not undone without the other.
+    pub(super) fn see(&mut self, seen: Seen) -> Option<i64> {
+        let Seen { id, key, by, undoes, replaces } = seen;
+        if let Some(first) = undoes {
+            // From that entry on it is as if nothing had happened to the key.
+            if let Some(entries) = self.entries.get_mut(&key) {
+                entries.retain(|(id, _)| *id < first);
             }
-            (None, by @ By::Client) => self.0.entry(key).or_default().push((id, by)),
-            (None, by @ By::Other(_)) => {
-                if let Some(entries) = self.0.get_mut(&key).filter(|entries| !entries.is_empty()) {
-                    entries.push((id, by));
+            if let Some((replacing, replaced)) = self.replacing.get(&key)
+                && *replacing >= first
+                && let Some(entries) = self.entries.get_mut(replaced)
+            {
+                entries.retain(|(id, _)| id != replacing);
+            }
+            return None;
+        }
+        let mut removed = None;
+        if let Some(replaced) = replaces
+            && let Some(entries) = self.entries.get_mut(&replaced)
+        {
+            match (entries.last(), &by) {
+                (Some((last, By::Client)), By::Client) => removed = Some(*last),
+                (Some(_), By::Other(_)) => {
+                    entries.push((id, by.clone()));
+                    self.replacing.insert(key.clone(), (id, replaced));
                 }
+                _ => {}
             }
         }
+        if by == By::Client {
+            self.entries.entry(key).or_default().push((id, by));
+        } else if let Some(entries) = self.entries.get_mut(&key).filter(|entries| !entries.is_empty()) {
+            entries.push((id, by));
+        }
+        removed
     }
 
     /// What is left, the key first that the client changed last.
@@ -73,7 +99,7 @@ impl History {
             planned
         };
         let mut all: Vec<Planned> =
-            self.0.into_iter().map(planned).filter(|planned| !planned.ids.is_empty()).collect();
+            self.entries.into_iter().map(planned).filter(|planned| !planned.ids.is_empty()).collect();
         all.sort_unstable_by_key(|planned| Reverse(planned.ids.last().copied()));
         all
     }
@@ -90,7 +116,7 @@ mod tests {
         for (id, entry) in (1..).zip(entries) {
             let undoes = entry.parse().ok();
             let by = if *entry == "c" { By::Client } else { By::Other((*entry).to_owned()) };
-            history.see(Seen { id, key: "k".to_owned(), by, undoes });
+            history.see(Seen { id, key: "k".to_owned(), by, undoes, replaces: None });
         }
         let planned = history.into_planned();
         let expect = Planned { key: "k".to_owned(), ids: ids.to_vec(), other: other.map(str::to_owned) };
@@ -120,11 +146,45 @@ mod tests {
         check(&["c", "1", "c", "o"], &[3], Some("o"));
     }
 
+    /// Entries of `old`, or of what came in its place as `new`; numbered from 1, written as above. Then what each that
+    /// came in its place goes with, and whether somebody else changed `old`.
+    fn check_replaced(entries: &[&str], with: &[Option<i64>], other: Option<&str>) {
+        let (mut history, mut seen) = (History::default(), Vec::new());
+        for (id, entry) in (1..).zip(entries) {
+            let (key, entry) = entry.split_once(' ').expect("a key");
+            let (undoes, replaces) = (entry.parse().ok(), (key == "new").then(|| "old".to_owned()));
+            let by = if entry == "c" { By::Client } else { By::Other(entry.to_owned()) };
+            let is_new = replaces.is_some() && undoes.is_none();
+            let with = history.see(Seen { id, key: key.to_owned(), by, undoes, replaces });
+            if is_new {
+                seen.push(with);
+            }
+        }
+        assert_eq!(seen, with, "{entries:?}");
+        let planned = history.into_planned().into_iter().find(|planned| planned.key == "old");
+        assert_eq!(planned.and_then(|planned| planned.other).as_deref(), other, "{entries:?}");
+    }
+
+    #[test]
+    fn what_comes_in_the_place_of_another_goes_with_it_or_is_in_its_way() {
+        check_replaced(&["old c", "new c"], &[Some(1)], None);
+        check_replaced(&["old c", "new c", "new c"], &[Some(1), Some(1)], None);
+        check_replaced(&["old c", "new web"], &[None], Some("web"));
+        // Somebody else removed it, or the client did before the span.
+        check_replaced(&["old c", "old web", "new c"], &[None], Some("web"));
+        check_replaced(&["new c"], &[None], None);
+        check_replaced(&["new web"], &[None], None);
+        // What came is undone, or only what was done to it later; and what was removed is back.
+        check_replaced(&["old c", "new web", "new 2"], &[None], None);
+        check_replaced(&["old c", "new web", "new 3"], &[None], Some("web"));
+        check_replaced(&["old c", "old 1", "new c"], &[None], None);
+    }
+
     #[test]
     fn the_latest_comes_first() {
         let mut history = History::default();
         for (id, key) in [(1, "a"), (2, "b"), (3, "c"), (4, "a")] {
-            history.see(Seen { id, key: key.to_owned(), by: By::Client, undoes: None });
+            history.see(Seen { id, key: key.to_owned(), by: By::Client, undoes: None, replaces: None });
         }
         let keys: Vec<String> = history.into_planned().into_iter().map(|planned| planned.key).collect();
         assert_eq!(keys, ["a", "c", "b"]);

@@ -1,8 +1,8 @@
 //! What moved between entries is set back on both sides or on neither, so that nothing is lost and nothing is there
-//! twice: entries that gave to one another within a change set are one group.
+//! twice: entries that gave to one another within a change set are one group, and so are an entry that was removed and
+//! the one that came in its place.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::super::change::Writer;
 use super::history::Planned;
@@ -17,40 +17,45 @@ pub(in super::super) enum Side {
     Got,
 }
 
-/// What the client's changes may have moved, as far as it was looked at.
+/// What each change of a change set gave away or got, by names that both sides of a move have in common; then, by their
+/// places, which of them gave to one another.
+pub(in super::super) fn gave_and_got(
+    shares: impl IntoIterator<Item = Vec<(String, Side)>>,
+) -> impl Iterator<Item = Vec<usize>> {
+    let mut sides: BTreeMap<String, [Vec<usize>; 2]> = BTreeMap::new();
+    for (at, shares) in shares.into_iter().enumerate() {
+        for (of, side) in shares {
+            let [gave, got] = sides.entry(of).or_default();
+            match side {
+                Side::Gave => gave.push(at),
+                Side::Got => got.push(at),
+            }
+        }
+    }
+    let both = sides.into_values().filter(|[gave, got]| !gave.is_empty() && !got.is_empty());
+    both.map(|[gave, got]| [gave, got].concat())
+}
+
+/// Which of the client's changes moved something between entries, as far as it was looked at.
 #[derive(Debug, Default)]
-pub(super) struct Moves(HashMap<i64, Vec<(u64, Side)>>);
+pub(super) struct Moves(Vec<Vec<i64>>);
 
 impl Moves {
-    /// What an entry of the journal gave or got in a change set.
-    pub(super) fn see(&mut self, id: i64, change_set: &str, shares: Vec<(String, Side)>) {
-        let hashed = |(of, side): (String, Side)| {
-            // Two that hash alike are set back together, which harms neither.
-            let mut hasher = DefaultHasher::new();
-            (change_set, of).hash(&mut hasher);
-            (hasher.finish(), side)
-        };
-        if !shares.is_empty() {
-            self.0.insert(id, shares.into_iter().map(hashed).collect());
-        }
+    /// The entries of the journal with these numbers are one move.
+    pub(super) fn see(&mut self, ids: Vec<i64>) {
+        self.0.push(ids);
     }
 
     /// Puts together what gave to one another, in the order of what comes first in each group.
     pub(super) fn into_groups(self, planned: Vec<Planned>) -> Vec<Vec<Planned>> {
-        let mut sides: HashMap<u64, [Vec<usize>; 2]> = HashMap::new();
-        for (at, planned) in planned.iter().enumerate() {
-            for (of, side) in planned.ids.iter().filter_map(|id| self.0.get(id)).flatten() {
-                let [gave, got] = sides.entry(*of).or_default();
-                match side {
-                    Side::Gave => gave.push(at),
-                    Side::Got => got.push(at),
-                }
-            }
-        }
+        let of =
+            |(at, planned): (usize, &Planned)| planned.ids.iter().map(|id| (*id, at)).collect::<Vec<_>>();
+        let places: HashMap<i64, usize> = planned.iter().enumerate().flat_map(of).collect();
         let mut roots = Roots((0..planned.len()).collect());
-        for [gave, got] in sides.values() {
-            if let (Some(first), false) = (gave.first(), got.is_empty()) {
-                gave.iter().chain(got).for_each(|at| roots.join(*first, *at));
+        for ids in self.0 {
+            let mut moved = ids.iter().filter_map(|id| places.get(id));
+            if let Some(first) = moved.next() {
+                moved.for_each(|at| roots.join(*first, *at));
             }
         }
         let mut groups: BTreeMap<usize, Vec<Planned>> = BTreeMap::new();
@@ -142,7 +147,7 @@ mod tests {
 
     /// Keys with what each of their changes gave (`-x`) or got (`+x`), as `1-x` in change set 1; then the groups.
     fn check(keys: &[(&str, &[&str])], expect: &[&[&str]]) {
-        let (mut moves, mut planned) = (Moves::default(), Vec::new());
+        let (mut sets, mut planned) = (BTreeMap::<&str, (Vec<i64>, Vec<_>)>::new(), Vec::new());
         let mut id = 0;
         for (key, changes) in keys {
             let mut ids = Vec::new();
@@ -151,9 +156,15 @@ mod tests {
                 ids.push(id);
                 let (set, share) = change.split_at(1);
                 let side = if share.starts_with('-') { Side::Gave } else { Side::Got };
-                moves.see(id, set, vec![(share[1..].to_owned(), side)]);
+                let (ids, shares) = sets.entry(set).or_default();
+                ids.push(id);
+                shares.push(vec![(share[1..].to_owned(), side)]);
             }
             planned.push(Planned { key: (*key).to_owned(), ids, other: None });
+        }
+        let mut moves = Moves::default();
+        for (ids, shares) in sets.into_values() {
+            gave_and_got(shares).for_each(|moved| moves.see(moved.into_iter().map(|at| ids[at]).collect()));
         }
         let groups = moves.into_groups(planned);
         let groups: Vec<Vec<String>> =

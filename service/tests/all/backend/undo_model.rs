@@ -19,8 +19,11 @@ use crate::kit::cases;
 const PRODUCTS: [&str; 4] = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS"];
 const WEB: usize = 3;
 
-fn places() -> [At; 7] {
-    [ORE, ORE.stolen(), METAL, METAL.place("Station"), PARTS, GUN, GUN.stolen()]
+/// Lots with twins, in other places, and of other qualities.
+fn places() -> [At; 9] {
+    let ores = [ORE, ORE.stolen(), ORE.place("Station"), ORE.quality(7)];
+    let [ore, stolen, elsewhere, better] = ores;
+    [ore, stolen, elsewhere, better, METAL, METAL.place("Station"), PARTS, GUN, GUN.stolen()]
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +40,7 @@ enum Act {
         who: usize,
         wishes: BTreeMap<usize, i64>,
     },
-    /// A new ship, another name for one, or none any more.
+    /// A new ship, another name for one, or none any more; or a new one in the place of one that is gone.
     Ship {
         member: usize,
         who: usize,
@@ -59,15 +62,15 @@ enum Act {
 
 fn act() -> impl Strategy<Value = Act> {
     let (member, who) = (|| 0_usize..2, || 0_usize..4);
-    let wishes = || prop::collection::btree_map(0_usize..7, prop::sample::select(vec![0, 1, 3, 8, 20]), 1..5);
+    let wishes = || prop::collection::btree_map(0_usize..9, prop::sample::select(vec![0, 1, 3, 8, 20]), 1..6);
     prop_oneof![
         6 => (member(), who(), 0_usize..4, any::<bool>())
             .prop_map(|(member, who, product, add)| Act::Blueprint { member, who, product, add }),
         8 => (member(), who(), wishes()).prop_map(|(member, who, wishes)| Act::Stock { member, who, wishes }),
-        6 => (member(), who(), 0_usize..4, 0_usize..5)
+        6 => (member(), who(), 0_usize..4, 0_usize..7)
             .prop_map(|(member, who, ship, act)| Act::Ship { member, who, ship, act }),
-        1 => (0_usize..7).prop_map(Act::Rebook),
-        1 => (0_usize..7).prop_map(Act::Give),
+        1 => (0_usize..9).prop_map(Act::Rebook),
+        1 => (0_usize..9).prop_map(Act::Give),
         2 => (0_usize..6, 1_u8..4).prop_map(|(reader, limit)| Act::Page(reader, limit)),
         4 => (member(), 0_usize..2, 0_u8..30, 0_u8..8, 1_usize..8)
             .prop_map(|(member, client, from, to, areas)| Act::Undo { member, client, from, to, areas }),
@@ -86,6 +89,8 @@ struct Write {
     at: Moment,
     /// What it was part of.
     act: usize,
+    /// What had been removed, and in whose place it made this.
+    instead: Option<Name>,
 }
 
 struct World {
@@ -150,7 +155,7 @@ impl World {
 
     fn note(&mut self, name: Name, value: Option<String>, client: Option<&'static str>) {
         let at = self.bench.clock.now();
-        self.log.push(Write { name, value, client, at, act: self.act });
+        self.log.push(Write { name, value, client, at, act: self.act, instead: None });
     }
 
     /// Everything that is there, by what it is called here.
@@ -233,11 +238,11 @@ impl World {
         }
     }
 
-    /// The member's ships, by their ids.
-    fn ships(&self, number: usize) -> Vec<(Name, String)> {
+    /// The member's ships that are there, or those that are gone, by their ids.
+    fn ships(&self, number: usize, are_there: bool) -> Vec<(Name, String)> {
         let all = self.all();
         let mine = |(key, name): (&String, &Name)| {
-            (name.0 == number && name.1 == UndoArea::Ships && all.contains_key(name))
+            (name.0 == number && name.1 == UndoArea::Ships && all.contains_key(name) == are_there)
                 .then(|| (name.clone(), key.clone()))
         };
         self.keys.iter().filter_map(mine).collect()
@@ -245,8 +250,9 @@ impl World {
 
     async fn ship(&mut self, number: usize, who: usize, which: usize, act: usize) {
         self.made += 1;
-        let ships = self.ships(number);
-        let there = ships.get(which).filter(|_| act > 0);
+        let (ships, gone) = (self.ships(number, true), self.ships(number, false));
+        let there = ships.get(which).filter(|_| (1..5).contains(&act));
+        let instead = gone.get(which).filter(|_| act >= 5);
         let (name, key) = match there {
             Some((name, key)) => (name.clone(), Some(key.clone())),
             None => ((number, UndoArea::Ships, format!("e-{}", self.made)), None),
@@ -254,7 +260,14 @@ impl World {
         let called = format!("n-{}", self.made);
         let op = with(ship(&name.2), "name", json!(called));
         let (op, value) = match &key {
-            None => (op, Some(called)),
+            None => {
+                let op = match instead {
+                    // Of a ship that is gone any version will do (A13).
+                    Some((_, gone)) => with(with(op, "shipId", json!(gone)), "version", json!(1)),
+                    None => op,
+                };
+                (with(op, "override", json!(true)), Some(called))
+            }
             Some(key) => {
                 let caller =
                     writer(number, who).unwrap_or_else(|| if number == 0 { first() } else { other_member() });
@@ -270,6 +283,9 @@ impl World {
         };
         self.post(number, who, UndoArea::Ships, json!({ "ops": [op] })).await;
         self.note(name, value, client(number, who));
+        if let (Some((gone, _)), Some(write)) = (instead, self.log.last_mut()) {
+            write.instead = Some(gone.clone());
+        }
     }
 
     async fn rebook(&mut self, lot: usize) {
@@ -345,9 +361,13 @@ impl World {
                 |write: &&Write| write.client == Some(client) && write.at >= from && write.at <= to;
             let mine: Vec<&Write> = self.log.iter().filter(|write| write.name == name).collect();
             let Some(begin) = mine.iter().position(is_meant) else { continue };
-            if mine[begin..].iter().all(is_meant) {
+            halves.extend(self.halves(&name, &mine[begin..], is_meant));
+            let replaces =
+                |write: &&Write| write.act > mine[begin].act && write.instead.as_ref() == Some(&name);
+            if mine[begin..].iter().all(is_meant)
+                && self.log.iter().filter(replaces).all(|write| is_meant(&write))
+            {
                 let was = begin.checked_sub(1).and_then(|at| mine[at].value.clone());
-                halves.extend(self.halves(&name, &mine[begin..], is_meant));
                 if was != self.value(&name) {
                     clean.insert(name);
                 } else {
@@ -370,9 +390,9 @@ impl World {
                 // Rebooked by the web, into the pool of a unit that the member is not in.
                 Err(Hindrance::UnitLeft) => hindered.insert(name),
                 Err(Hindrance::OtherHalf) => {
-                    let other =
-                        halves.iter().find(|(one, _)| *one == name).expect("the other half").1.clone();
-                    let is_told = |outcome: &&Outcome| told(outcome) == other && outcome.end.is_err();
+                    let mut others = halves.iter().filter(|(one, _)| *one == name).map(|(_, other)| other);
+                    let other = others.next().expect("the other half");
+                    let is_told = |outcome: &&Outcome| told(outcome) == *other && outcome.end.is_err();
                     assert!(done.iter().any(|outcome| is_told(&outcome)), "{name:?} hangs on {other:?}");
                     hindered.insert(name)
                 }
@@ -396,26 +416,74 @@ impl World {
         });
     }
 
-    /// The twin of a lot, when the one gave to the other in one of these writes.
+    /// What was part of a move with an entry, in one of these writes of the client's: from the entry to the others and
+    /// back.
     fn halves(
         &self,
         name: &Name,
         writes: &[&Write],
         is_meant: impl Fn(&&Write) -> bool,
-    ) -> Option<(Name, Name)> {
-        let twin =
-            places().into_iter().find(|at| format!("{:?}", At { stolen: !at.stolen, ..*at }) == name.2)?;
-        let twin: Name = (name.0, name.1, format!("{twin:?}"));
-        let rose = |write: &Write| {
+    ) -> Vec<(Name, Name)> {
+        let mut others: Vec<Name> = Vec::new();
+        for write in writes.iter().filter(|write| is_meant(*write)) {
+            if name.1 == UndoArea::Stock {
+                others.extend(self.moved_with(write, &is_meant));
+            }
+            if let Some(gone) = &write.instead {
+                // Unless somebody else had made one in its place before.
+                let counts = |one: &&Write| {
+                    one.act < write.act
+                        && (one.name == *gone || (one.instead.as_ref() == Some(gone) && !is_meant(one)))
+                };
+                let before = self.log.iter().filter(counts).next_back();
+                others.extend(before.filter(&is_meant).map(|_| gone.clone()));
+            }
+        }
+        others.into_iter().flat_map(|other| [(name.clone(), other.clone()), (other, name.clone())]).collect()
+    }
+
+    /// The other lots of the smallest move that a write was part of: what is nearest is taken for a move when falls and
+    /// rises are as much as one another, then what is farther.
+    fn moved_with(&self, write: &Write, is_meant: impl Fn(&&Write) -> bool) -> Vec<Name> {
+        let at = |name: &Name| {
+            let is = |at: &At| format!("{at:?}") == name.2;
+            places().into_iter().find(is).expect("a lot")
+        };
+        let by = |write: &Write| {
             let mut before = self.log.iter().rev().skip_while(|one| one.act >= write.act);
             let was = before.find(|one| one.name == write.name).and_then(|one| one.value.clone());
-            number(write.value.as_ref()) > number(was.as_ref())
+            number(write.value.as_ref()) - number(was.as_ref())
         };
-        let gave = |write: &&&Write| {
-            let mut others = self.log.iter().filter(|one| one.act == write.act && one.name == twin);
-            others.any(|other| is_meant(&other) && rose(other) != rose(write))
-        };
-        (name.1 == UndoArea::Stock && writes.iter().any(|write| gave(&write))).then(|| (name.clone(), twin))
+        let of_act = self.log.iter().filter(|one| {
+            one.act == write.act && one.name.0 == write.name.0 && one.name.1 == UndoArea::Stock
+        });
+        // Each a set of lots with what came to all of them.
+        let mut sets: Vec<(Vec<Name>, i64)> =
+            of_act.filter(&is_meant).map(|one| (vec![one.name.clone()], by(one))).collect();
+        let nears: [fn(At) -> At; 3] = [
+            |at| At { stolen: false, ..at },
+            |at| At { stolen: false, place: "", ..at },
+            |at| At { stolen: false, place: "", quality: 0, ..at },
+        ];
+        for near in nears {
+            let mut left = std::mem::take(&mut sets);
+            // What is all of one sign did not move.
+            while let Some((names, sum)) = left.pop() {
+                let is_near = |other: &Vec<Name>| near(at(&other[0])) == near(at(&names[0]));
+                let (mut near_by, rest): (Vec<_>, Vec<_>) =
+                    left.into_iter().partition(|(other, of)| sum != 0 && *of != 0 && is_near(other));
+                left = rest;
+                near_by.push((names, sum));
+                if near_by.iter().any(|(_, sum)| *sum > 0) && near_by.iter().any(|(_, sum)| *sum < 0) {
+                    let sum = near_by.iter().map(|(_, sum)| sum).sum();
+                    sets.push((near_by.into_iter().flat_map(|(names, _)| names).collect(), sum));
+                } else {
+                    sets.extend(near_by);
+                }
+            }
+        }
+        let own = sets.into_iter().find(|(names, _)| names.contains(&write.name));
+        own.into_iter().flat_map(|(names, _)| names).filter(|name| *name != write.name).collect()
     }
 
     /// Everything is as the interpreter has it; learns what the service calls it.
@@ -434,6 +502,7 @@ impl World {
                         let is = |at: &&At| {
                             item["material"]["bt"] == at.material
                                 && item["location"]["name"] == at.place
+                                && item["quality"] == at.quality
                                 && item["stolen"] == at.stolen
                         };
                         (of, area, format!("{:?}", places().iter().find(is).expect("a lot")))

@@ -1,6 +1,7 @@
 //! What a client moved between lots, whoever else changes them and whichever span is undone: nothing is lost, nothing
-//! is there twice. The client that is undone only re-marks stock, so that undoing it never changes what there is of a
-//! material; what others book changes it by that much. No row has a version twice.
+//! is there twice. The client that is undone only re-marks stock and moves it to other places and qualities, several at
+//! once, so that undoing it never changes what there is of a material; what others book changes it by that much. No row
+//! has a version twice.
 
 use exchange_service::backend::Keeping;
 use exchange_service::backend::undo::{Mode, Undo, UndoArea, Word, Writes};
@@ -11,43 +12,39 @@ use super::stock::{At, GUN, ORE, SET, on_the_web, rebook, with};
 use super::*;
 use crate::kit::cases;
 
-const PLACES: [At; 2] = [ORE, GUN];
+/// What the member has, and where; moves go from any of these to any other of the same material.
+fn lots() -> [At; 8] {
+    let [ore, gun] = [ORE, GUN].map(|at| at.place("Station"));
+    [ORE, ORE.stolen(), ORE.quality(7), ore, ore.quality(7), GUN, GUN.stolen(), gun]
+}
 
 /// Two installations of the client that is undone, another client, and the web.
 const WHO: usize = 4;
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// Re-marks up to so much.
+    /// Moves in one batch: from a lot to another one, up to so much.
     Move {
         who: usize,
-        place: usize,
-        to_stolen: bool,
-        most: i64,
+        moves: Vec<(usize, usize, i64)>,
     },
     /// Sets a lot, by anybody but the client that is undone.
     Book {
         web: bool,
-        place: usize,
-        stolen: bool,
+        lot: usize,
         to: i64,
     },
     /// Reserves a part of one row.
-    Reserve {
-        place: usize,
-        stolen: bool,
-    },
+    Reserve(usize),
     /// Offers a part of one row.
-    Offer {
-        place: usize,
-        stolen: bool,
-    },
+    Offer(usize),
     /// Into a pool, which the member may be about to leave.
     Rebook {
-        place: usize,
-        stolen: bool,
+        lot: usize,
         unit: usize,
     },
+    /// The member leaves their unit, or comes back.
+    Leave(bool),
     Undo {
         from: u8,
         to: u8,
@@ -56,16 +53,15 @@ enum Act {
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    let (place, stolen) = (|| 0..PLACES.len(), any::<bool>);
+    let lot = || 0..lots().len();
+    let moves = || prop::collection::vec((lot(), lot(), 1_i64..9), 1..6);
     prop_oneof![
-        9 => (0..WHO, place(), stolen(), 1_i64..9)
-            .prop_map(|(who, place, to_stolen, most)| Act::Move { who, place, to_stolen, most }),
-        4 => (any::<bool>(), place(), stolen(), 0_i64..9)
-            .prop_map(|(web, place, stolen, to)| Act::Book { web, place, stolen, to }),
-        1 => (place(), stolen()).prop_map(|(place, stolen)| Act::Reserve { place, stolen }),
-        1 => (place(), stolen()).prop_map(|(place, stolen)| Act::Offer { place, stolen }),
-        1 => (place(), stolen(), 1_usize..4)
-            .prop_map(|(place, stolen, unit)| Act::Rebook { place, stolen, unit }),
+        9 => (0..WHO, moves()).prop_map(|(who, moves)| Act::Move { who, moves }),
+        4 => (any::<bool>(), lot(), 0_i64..9).prop_map(|(web, lot, to)| Act::Book { web, lot, to }),
+        1 => lot().prop_map(Act::Reserve),
+        1 => lot().prop_map(Act::Offer),
+        1 => (lot(), 1_usize..4).prop_map(|(lot, unit)| Act::Rebook { lot, unit }),
+        1 => any::<bool>().prop_map(Act::Leave),
         4 => (0_u8..20, 0_u8..6, any::<bool>())
             .prop_map(|(from, to, administrator)| Act::Undo { from, to, administrator }),
     ]
@@ -74,27 +70,24 @@ fn act() -> impl Strategy<Value = Act> {
 struct World {
     bench: Bench,
     /// What there is of each material.
-    sums: BTreeMap<usize, i64>,
+    sums: BTreeMap<&'static str, i64>,
     /// Each version of each row that was seen, and what it was.
     versions: BTreeMap<String, String>,
 }
 
-fn lot(place: usize, stolen: bool) -> At {
-    if stolen { PLACES[place].stolen() } else { PLACES[place] }
-}
-
 /// A lot's rows in a query.
-fn rows_of(place: usize, stolen: bool) -> String {
-    let stolen = i32::from(stolen);
+fn rows_of(at: At) -> String {
+    let At { material, place, quality, stolen } = at;
+    let (place, stolen) = (if place == "City" { "l-1" } else { "l-2" }, i32::from(stolen));
     format!(
-        "FROM stock_row r WHERE r.member = 'm-1' AND r.material = '{}' AND r.stolen = {stolen}",
-        PLACES[place].material
+        "FROM stock_row r WHERE r.member = 'm-1' AND r.material = '{material}' AND r.location = '{place}' \
+         AND r.quality = {quality} AND r.stolen = {stolen}"
     )
 }
 
 /// One of its own kind of amount.
-fn one(place: usize) -> i64 {
-    if PLACES[place].is_counted() { 1 } else { 1000 }
+fn one(at: At) -> i64 {
+    if at.is_counted() { 1 } else { 1000 }
 }
 
 impl World {
@@ -105,16 +98,16 @@ impl World {
         number.expect("a number").parse().expect("a number")
     }
 
-    async fn amount(&self, place: usize, stolen: bool) -> i64 {
-        self.number(format!("SELECT coalesce(sum(amount), 0) {}", rows_of(place, stolen))).await / one(place)
+    async fn amount(&self, at: At) -> i64 {
+        self.number(format!("SELECT coalesce(sum(amount), 0) {}", rows_of(at))).await / one(at)
     }
 
     /// What nothing stands on.
-    async fn movable(&self, place: usize, stolen: bool) -> i64 {
+    async fn movable(&self, at: At) -> i64 {
         let stands = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
                       coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0))";
-        let sql = format!("SELECT coalesce(sum(amount - {stands}), 0) {}", rows_of(place, stolen));
-        self.number(sql).await / one(place)
+        let sql = format!("SELECT coalesce(sum(amount - {stands}), 0) {}", rows_of(at));
+        self.number(sql).await / one(at)
     }
 
     async fn write(&self, who: usize, ops: Vec<Value>) {
@@ -128,46 +121,64 @@ impl World {
 
     async fn act(&mut self, act: Act) {
         match act {
-            Act::Move { who, place, to_stolen, most } => {
-                let part = self.movable(place, !to_stolen).await.min(most);
-                if part > 0 {
-                    let (from, to) =
-                        (self.amount(place, !to_stolen).await, self.amount(place, to_stolen).await);
-                    let ops = vec![
-                        lot(place, to_stolen).set(to, to + part),
-                        lot(place, !to_stolen).set(from, from - part),
-                    ];
+            Act::Move { who, moves } => {
+                let (mut given, mut change) = (BTreeMap::new(), BTreeMap::<At, i64>::new());
+                for (from, to, most) in moves {
+                    let (from, to) = (lots()[from], lots()[to]);
+                    if from != to && from.material == to.material {
+                        let given: &mut i64 = given.entry(from).or_default();
+                        let part = (self.movable(from).await - *given).min(most);
+                        *given += part;
+                        *change.entry(from).or_default() -= part;
+                        *change.entry(to).or_default() += part;
+                    }
+                }
+                let mut ops = Vec::new();
+                for (at, by) in change.into_iter().filter(|(_, by)| *by != 0) {
+                    let held = self.amount(at).await;
+                    ops.push(at.set(held, held + by));
+                }
+                if !ops.is_empty() {
                     self.write(who, ops).await;
                 }
             }
-            Act::Book { web, place, stolen, to } => {
-                let held = self.amount(place, stolen).await;
+            Act::Book { web, lot, to } => {
+                let at = lots()[lot];
+                let held = self.amount(at).await;
                 let reserved = "(SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id)";
-                let sql = format!("SELECT coalesce(sum({reserved}), 0) {}", rows_of(place, stolen));
-                let to = to.max(self.number(sql).await / one(place));
+                let sql = format!("SELECT coalesce(sum({reserved}), 0) {}", rows_of(at));
+                let to = to.max(self.number(sql).await / one(at));
                 if to != held {
-                    self.write(if web { 3 } else { 2 }, vec![lot(place, stolen).set(held, to)]).await;
-                    *self.sums.entry(place).or_default() += to - held;
+                    self.write(if web { 3 } else { 2 }, vec![at.set(held, to)]).await;
+                    *self.sums.entry(at.material).or_default() += to - held;
                 }
             }
-            Act::Reserve { place, stolen } => {
-                let (rows, one) = (rows_of(place, stolen), one(place));
+            Act::Reserve(lot) => {
+                let (rows, one) = (rows_of(lots()[lot]), one(lots()[lot]));
                 let sql = format!(
                     "INSERT OR IGNORE INTO stock_earmark SELECT id, 'mission', 'x', {one}, 0 {rows} LIMIT 1"
                 );
                 self.bench.sql(sql).await;
             }
-            Act::Offer { place, stolen } => {
-                let (rows, one) = (rows_of(place, stolen), one(place));
+            Act::Offer(lot) => {
+                let (rows, one) = (rows_of(lots()[lot]), one(lots()[lot]));
                 let sql =
                     format!("INSERT OR IGNORE INTO stock_offer SELECT 'o-' || id, id, {one} {rows} LIMIT 1");
                 self.bench.sql(sql).await;
             }
-            Act::Rebook { place, stolen, unit } => {
-                if self.amount(place, stolen).await > 0 {
+            Act::Rebook { lot, unit } => {
+                if self.amount(lots()[lot]).await > 0 {
                     let keeping = Keeping::Pool(format!("u-{unit}").into());
-                    rebook(&self.bench, lot(place, stolen), keeping).await;
+                    rebook(&self.bench, lots()[lot], keeping).await;
                 }
+            }
+            Act::Leave(leaves) => {
+                let sql = if leaves {
+                    "DELETE FROM membership WHERE member = 'm-1'"
+                } else {
+                    "INSERT OR IGNORE INTO membership (member, unit) VALUES ('m-1', 'u-1')"
+                };
+                self.bench.sql(sql).await;
             }
             Act::Undo { from, to, administrator } => self.undo(from, to, administrator).await,
         }
@@ -195,9 +206,11 @@ impl World {
     }
 
     async fn check(&mut self) {
-        for (place, at) in PLACES.iter().enumerate() {
-            let sum = self.amount(place, false).await + self.amount(place, true).await;
-            assert_eq!(sum, self.sums.get(&place).copied().unwrap_or(0), "{at:?}");
+        for at in [ORE, GUN] {
+            let sql =
+                format!("SELECT coalesce(sum(amount), 0) FROM stock_row WHERE material = '{}'", at.material);
+            let sum = self.number(sql).await / one(at);
+            assert_eq!(sum, self.sums.get(at.material).copied().unwrap_or(0), "{}", at.material);
         }
         let sql =
             "SELECT id || '@' || version, lot || ' ' || amount || ' ' || coalesce(unit, '') FROM stock_row";
@@ -212,7 +225,7 @@ impl World {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// STK-13, STK-16, STK-19: see the head of this file.
+    /// STK-13, STK-16, STK-19, STK-20, STK-21: see the head of this file.
     #[test]
     fn what_was_moved_is_neither_lost_nor_doubled(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
