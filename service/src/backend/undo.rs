@@ -20,6 +20,8 @@
 
 mod history;
 pub(super) mod moves;
+mod report;
+mod writers;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -43,7 +45,9 @@ use crate::records::{self, Deed, Doer};
 use crate::store::StoreError;
 use crate::time::Moment;
 use history::{By, History, Planned, Seen};
-use moves::{Case, Moves, Side, together};
+use moves::{Case, Moves, together};
+pub use report::Report;
+pub use writers::Wrote;
 
 /// How many entries are set back in one transaction; more where more of them belong together.
 const PIECE: usize = 200;
@@ -115,7 +119,7 @@ impl UndoArea {
 
 /// There is no such area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no area whose writes can be undone")]
+#[error("no area whose writes can be undone: there are {}", UndoArea::ALL.map(UndoArea::as_str).join(", "))]
 pub struct NoArea;
 
 impl FromStr for UndoArea {
@@ -281,15 +285,15 @@ pub(super) trait Restore: Area<Entry: DeserializeOwned> {
         Vec::new()
     }
 
-    /// What the next change adds to what came before.
-    fn follow(past: Option<Self::Past>, change: Change<Self::Entry>) -> Self::Past;
-
-    /// An entry of which there is nothing but its past, for its name.
     /// The key of the entry in whose place a new one came.
     fn replaced(_: &Self::Entry) -> Option<&str> {
         None
     }
 
+    /// What the next change adds to what came before.
+    fn follow(past: Option<Self::Past>, change: Change<Self::Entry>) -> Self::Past;
+
+    /// An entry of which there is nothing but its past, for its name.
     fn faded(key: &str, past: &Self::Past) -> Touched<Self::Entry>;
 
     /// What is there now of the entries of these keys.
@@ -473,14 +477,15 @@ impl Undo {
         )?;
         let mut rows = rows.query(params![member, A::NAME, self.from.millis()])?;
         let (mut history, mut moves) = (History::default(), Moves::default());
+        let mut set = Set::default();
         while let Some(row) = rows.next()? {
             let (id, at, author): (i64, i64, Option<ClientId>) = (row.get(0)?, row.get(1)?, row.get(4)?);
             let by = match author {
                 Some(author) if author == self.client && at <= self.to.millis() => By::Client,
-        let mut set = Set::default();
                 Some(author) => By::Other(format!("client {author}")),
                 None => By::Other(row.get(3)?),
             };
+            let (key, undoes): (String, Option<i64>) = (row.get(2)?, row.get(5)?);
             if A::MOVES && by == By::Client {
                 let change_set: String = row.get(6)?;
                 if change_set != set.name {
@@ -494,13 +499,12 @@ impl Undo {
             if let Some(removed) = history.see(Seen { id, key, by, undoes, replaces }) {
                 moves.see(vec![removed, id]);
             }
-            let (key, undoes): (String, Option<i64>) = (row.get(2)?, row.get(5)?);
         }
+        set.close::<A>(&mut moves);
         Ok(moves.into_groups(history.into_planned()).into())
     }
 
     /// Whether the journal has all of the span.
-        set.close::<A>(&mut moves);
     fn remembers(&self, connection: &Connection) -> Result<(), UndoError> {
         match journal::floor(connection)? {
             Some(floor) if self.from <= floor => {
@@ -641,10 +645,6 @@ struct At<'a> {
     interruption: &'a Interruption,
 }
 
-impl Plan {
-    /// Notes what was changed since it was made, and in whose place something came.
-    fn look_again<A: Restore>(&mut self, connection: &Connection) -> Result<(), StoreError> {
-        // From there on whatever the journal has, which is little.
 /// What was read of one change set of the client.
 struct Set<E> {
     name: String,
@@ -667,6 +667,10 @@ impl<E> Set<E> {
     }
 }
 
+impl Plan {
+    /// Notes what was changed since it was made, and in whose place something came.
+    fn look_again<A: Restore>(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        // From there on whatever the journal has, which is little.
         let mut entries = connection.prepare_cached(
             "SELECT e.id, e.key FROM journal_set s NOT INDEXED \
              CROSS JOIN journal_entry e ON e.id BETWEEN s.first AND s.last \
@@ -685,10 +689,6 @@ impl<E> Set<E> {
     }
 }
 
-fn newest(connection: &Connection) -> Result<i64, StoreError> {
-    journal::last(connection)
-}
-
 /// The key of the entry in whose place a journalled change put another one.
 fn replaced<A: Restore>(before: Option<String>, after: Option<String>) -> Result<Option<String>, StoreError> {
     if before.is_some() {
@@ -696,6 +696,10 @@ fn replaced<A: Restore>(before: Option<String>, after: Option<String>) -> Result
     }
     let after: Option<A::Entry> = entry(after)?;
     Ok(after.as_ref().and_then(A::replaced).map(str::to_owned))
+}
+
+fn newest(connection: &Connection) -> Result<i64, StoreError> {
+    journal::last(connection)
 }
 
 /// What the client did to an entry; none where there is nothing of it.
