@@ -40,7 +40,7 @@ use tower::ServiceExt as _;
 
 use crate::app::{App, AppError};
 use crate::backend::ChangeError;
-use crate::backend::undo::{Hindrance, UndoError};
+use crate::backend::undo::UndoError;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::idp::{Decision, Undecided, UserCode, sessions};
@@ -52,7 +52,7 @@ use crate::store::{OpenError, Options as StoreOptions, Place, Store, StoreError}
 use crate::time::{Clock as _, MovedClock, SystemClock};
 use crate::upkeep::Upkeep;
 
-pub use control::Act;
+pub use control::{Act, Acted};
 pub use random::SeededRandom;
 pub use seed::SandboxAccount;
 use seed::{Owner, Seed};
@@ -135,14 +135,6 @@ pub enum SandboxError {
     /// What a client wrote cannot be taken back.
     #[error(transparent)]
     Undo(#[from] UndoError),
-    /// What a client wrote to an entry was not taken back.
-    #[error("{entry} stays as it is: {why}")]
-    Stays {
-        /// What a person calls it.
-        entry: String,
-        /// Why.
-        why: Hindrance,
-    },
     /// The code was not decided on.
     #[error(transparent)]
     Undecided(#[from] Undecided),
@@ -316,7 +308,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// [`SandboxError::Account`], or what the store says.
-    pub async fn act(&self, account: &str, act: Act) -> Result<(), SandboxError> {
+    pub async fn act(&self, account: &str, act: Act) -> Result<Acted, SandboxError> {
         self.inner.act(account, act).await
     }
 

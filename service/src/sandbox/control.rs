@@ -25,7 +25,7 @@ use serde_json::json;
 
 use super::{Directory, Inner, SandboxError};
 use crate::admin::{self, AdminError, By, Standing};
-use crate::backend::undo::{Mode, Outcome, UndoArea, UndoError, Writes};
+use crate::backend::undo::{Mode, Report, UndoArea, UndoError, Writes};
 use crate::backend::{Keeping, Purpose, Role};
 use crate::feed::Author;
 use crate::idp::{Decision, Undecided, disconnect_client};
@@ -145,8 +145,7 @@ pub enum Act {
         /// Its state.
         state: String,
     },
-    /// The member takes back what a client wrote for them; what it did not leave as it is stays, and the first of
-    /// that is told.
+    /// The member takes back what a client wrote for them; what became of each entry is told.
     Undo {
         /// The client.
         client: String,
@@ -182,6 +181,16 @@ pub enum Act {
         /// Whether it is suspended.
         suspended: bool,
     },
+}
+
+/// What came of an act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Acted {
+    /// It was done.
+    Done,
+    /// What a client wrote was taken back, but for what is told to stay.
+    Undone(Report),
 }
 
 #[derive(Deserialize)]
@@ -289,7 +298,10 @@ async fn step(State(inner): State<Arc<Inner>>, body: Sent<Step>) -> Response {
 
 async fn act(State(inner): State<Arc<Inner>>, body: Sent<Acting>) -> Response {
     match body {
-        Ok(Json(Acting { account, act })) => done(inner.act(&account, act).await),
+        Ok(Json(Acting { account, act })) => match inner.act(&account, act).await {
+            Ok(Acted::Undone(report)) => Json(report.to_json()).into_response(),
+            acted => done(acted.map(drop)),
+        },
         Err(error) => unread(&error),
     }
 }
@@ -310,7 +322,6 @@ fn done(outcome: Result<(), SandboxError>) -> Response {
         | SandboxError::Name { .. }
         | SandboxError::Broken(_)
         | SandboxError::Undo(UndoError::Forgotten(_))
-        | SandboxError::Stays { .. }
         | SandboxError::NotApplied { .. } => StatusCode::BAD_REQUEST,
         SandboxError::Undecided(Undecided::Decided(_)) => StatusCode::CONFLICT,
         SandboxError::Undecided(Undecided::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
@@ -328,12 +339,12 @@ fn refused(status: StatusCode, error: &str) -> Response {
 }
 
 impl Inner {
-    pub(super) async fn act(&self, account: &str, act: Act) -> Result<(), SandboxError> {
+    pub(super) async fn act(&self, account: &str, act: Act) -> Result<Acted, SandboxError> {
         let member = MemberId::new(self.account(account)?.member.clone());
         let now = self.environment.now();
         let app = self.app.load_full();
         let backend = app.backend();
-        match act {
+        let done: Result<(), SandboxError> = match act {
             Act::Blueprints { add, remove } => {
                 let ops = ops(add, remove).ok_or(SandboxError::Refused("a product's key cannot be read"))?;
                 let result = backend.change_blueprints(&member, Author::Web, ops).await?;
@@ -389,9 +400,9 @@ impl Inner {
             Act::Undo { client, from, to, areas } => {
                 let areas = if areas.is_empty() { UndoArea::ALL.to_vec() } else { areas };
                 let writes = Writes { client: client.into(), member, from, to };
-                let mut outcomes = backend.undo(writes, &areas, Mode::Apply).await?.into_iter();
-                let stays = outcomes.find_map(|Outcome { name, end, .. }| Some((name, end.err()?)));
-                stays.map_or(Ok(()), |(entry, why)| Err(SandboxError::Stays { entry, why }))
+                let (client, mode) = (writes.client.clone(), Mode::Apply);
+                let outcomes = backend.undo(writes, &areas, mode).await?;
+                return Ok(Acted::Undone(Report { client, mode, outcomes }));
             }
             Act::Disconnect { client } => {
                 let write = self.store.write(move |connection| {
@@ -414,7 +425,8 @@ impl Inner {
                 };
                 self.administer(account, now, act).await
             }
-        }
+        };
+        done.map(|()| Acted::Done)
     }
 
     async fn set(

@@ -503,11 +503,29 @@ async fn a_member_takes_back_what_a_client_wrote() {
         let told = act.send().await.unwrap();
         (told.status().as_u16(), told.text().await.unwrap())
     };
-    assert_eq!(undo(json!(["wallet"])).await.0, 422);
-    assert_eq!(undo(json!(["stock", "org-stock"])).await, (204, String::new()));
+    let (status, told) = undo(json!(["wallet"])).await;
+    assert!(status == 422 && told.contains("there are blueprints, stock, ships, org-stock"), "{told}");
+    let done = |undone: usize, conflicts: usize, entries: Value| {
+        let told = json!({
+            "done": "undo", "client": "sandbox-client", "dryRun": false,
+            "undone": undone, "conflicts": conflicts, "entries": entries,
+        });
+        (200, told)
+    };
+    let undo = async |areas: Value| {
+        let (status, told) = undo(areas).await;
+        (status, serde_json::from_str::<Value>(&told).unwrap())
+    };
+    let entry = |key: &str, name: &str, result: &str, reason: Value| {
+        json!({
+            "member": "member-1", "area": "blueprints", "key": key, "name": name, "result": result, "reason": reason,
+        })
+    };
+    assert_eq!(undo(json!(["stock", "org-stock"])).await, done(0, 0, json!([])));
     let page = client.read(Some(&cursor)).await;
     assert_eq!(keys(&page.body["items"]), ["bp-sandbox-knife"], "of another area");
-    assert_eq!(undo(json!([])).await, (204, String::new()));
+    let removed = entry("bp-sandbox-knife", "Sandbox Knife", "removed", Value::Null);
+    assert_eq!(undo(json!([])).await, done(1, 0, json!([removed])));
     let page = client.read(Some(&cursor)).await;
     assert_eq!(keys(&page.body["removed"]), ["bp-sandbox-knife"]);
     assert_eq!(page.body["removed"][0]["removedBy"]["channel"], "web");
@@ -518,9 +536,9 @@ async fn a_member_takes_back_what_a_client_wrote() {
     assert_eq!(client.write(removal, "key-of-the-third-write").await.body["applied"], 1);
     let back = Act::Blueprints { add: vec!["bp-sandbox-rifle".to_owned()], remove: vec![] };
     sandbox.act(MEMBER, back).await.unwrap();
-    let (status, told) = undo(json!(["blueprints"])).await;
-    assert_eq!(status, 400);
-    assert!(told.contains("stays as it is: changed since by web"), "{told}");
+    let why = json!({ "code": "changed-since", "text": "changed since by web" });
+    let stays = entry("bp-sandbox-rifle", "Sandbox Rifle", "conflict", why);
+    assert_eq!(undo(json!(["blueprints"])).await, done(0, 1, json!([stays])));
 }
 
 /// What an administrator does is audited, by the account that does it.

@@ -6,12 +6,11 @@ use clap::Args;
 use exchange_service::Environment;
 use exchange_service::admin::{self, AdminError, By};
 use exchange_service::backend::Interruption;
-use exchange_service::backend::undo::{Access, Mode, Outcome, Undo, UndoArea, Word, Writes};
+use exchange_service::backend::undo::{Access, Mode, Outcome, Report, Undo, UndoArea, Word, Writes};
 use exchange_service::catalogue::Catalogue;
 use exchange_service::ids::{ClientId, MemberId};
 use exchange_service::store::{edit, inspect};
 use exchange_service::time::Moment;
-use serde_json::{Value, json};
 
 use super::audit::shown;
 use super::{Told, table};
@@ -67,7 +66,8 @@ pub(super) fn run(
     let mode = if dry_run { Mode::Preview } else { Mode::Apply };
     let (catalogue, uninterrupted) = (Catalogue::default(), Interruption::default());
     let mut members = members.into_iter();
-    let Some(member) = members.next() else { return Ok(told(&client, &[], mode)) };
+    let report = |outcomes| told(&Report { client: client.clone(), mode, outcomes });
+    let Some(member) = members.next() else { return Ok(report(Vec::new())) };
     let writes = Writes { client: client.clone(), member, from, to };
     let mut undo = Undo::new(writes, Word::Administrator(by.name.to_owned()), &areas, mode).and_for(members);
     while let Some(access) = undo.next_access() {
@@ -79,37 +79,22 @@ pub(super) fn run(
             Access::Write => edit(folder, step)?,
         }
     }
-    Ok(told(&client, &undo.into_outcomes(), mode))
+    Ok(report(undo.into_outcomes()))
 }
 
-fn told(client: &ClientId, outcomes: &[Outcome], mode: Mode) -> Told {
-    let conflicts = outcomes.iter().filter(|outcome| outcome.end.is_err()).count();
-    let undone = outcomes.len() - conflicts;
-    let rows = outcomes.iter().map(|Outcome { member, area, name, end, .. }| {
+fn told(report: &Report) -> Told {
+    let rows = report.outcomes.iter().map(|Outcome { member, area, name, end, .. }| {
         let end = match end {
             Ok(became) => became.as_str().to_owned(),
             Err(hindrance) => format!("stays: {hindrance}"),
         };
         [member.as_str(), area.as_str(), &end, name].map(shown).to_vec()
     });
-    let mut text = match outcomes {
+    let mut text = match &*report.outcomes {
         [] => String::new(),
         _ => table(&["member", "area", "becomes", "entry"], rows) + "\n",
     };
-    let would = if mode == Mode::Preview { "would be set back" } else { "set back" };
-    text.push_str(&format!("{undone} {would}, {conflicts} stay as they are"));
-    let entries: Vec<Value> = outcomes.iter().map(entry).collect();
-    let json = json!({
-        "done": "undo", "client": client, "dryRun": mode == Mode::Preview,
-        "undone": undone, "conflicts": conflicts, "entries": entries,
-    });
-    Told { text, json }
-}
-
-fn entry(Outcome { member, area, key, name, end }: &Outcome) -> Value {
-    let (result, reason) = match end {
-        Ok(became) => (became.as_str(), Value::Null),
-        Err(hindrance) => ("conflict", json!({ "code": hindrance.as_str(), "text": hindrance.to_string() })),
-    };
-    json!({ "member": member, "area": area.as_str(), "key": key, "name": name, "result": result, "reason": reason })
+    let would = if report.mode == Mode::Preview { "would be set back" } else { "set back" };
+    text.push_str(&format!("{} {would}, {} stay as they are", report.undone(), report.conflicts()));
+    Told { text, json: report.to_json() }
 }
