@@ -29,6 +29,9 @@ const LONGEST_TEXT: usize = 255;
 pub struct Panel {
     /// The name of the place.
     pub location: String,
+    /// The place as it was read, where the warehouse has none of that name: what the member goes by to pick one.
+    #[serde(default)]
+    pub read_location: Option<String>,
     /// The name of the method.
     pub method: String,
     /// How long it takes.
@@ -129,6 +132,7 @@ pub(super) fn prepare(body: RefineryDraft) -> Option<Panel> {
     };
     Some(Panel {
         location: first.raw_location_name.unwrap_or_default(),
+        read_location: None,
         method: first.raw_method_name.unwrap_or_default(),
         minutes: first.duration_minutes.map(|minutes| minutes.to_string()).unwrap_or_default(),
         expenses: shown(first.expenses.as_ref(), 0),
@@ -227,10 +231,15 @@ impl Panel {
         }
     }
 
-    /// The same with the names that the catalogue has, wherever what was read finds exactly one.
+    /// The same with the names that the catalogue has, wherever what was read finds exactly one. A place that finds none
+    /// is no place to fill in, and stands beside the field.
     pub(super) fn named(mut self, index: &Index) -> Self {
         let place = place_of(index, &self.location).and_then(|id| index.places().get(&id));
-        self.location = place.map(|place| place.name.clone()).unwrap_or_default();
+        let read = match place {
+            Some(place) => std::mem::replace(&mut self.location, place.name.clone()),
+            None => std::mem::take(&mut self.location),
+        };
+        self.read_location = Some(read).filter(|read| place.is_none() && !read.trim().is_empty());
         for good in &mut self.goods {
             if let Some(id) = material_of(index, &good.material) {
                 good.material = index.name_of(Kind::Material, &id);

@@ -103,7 +103,8 @@ impl Backend {
     ) -> Result<TakenOver, StoreError> {
         let Some((stored, index)) = self.stored(member, id).await? else { return Ok(TakenOver::Gone) };
         let Draft::Refinery(panel) = stored.draft else { return Ok(TakenOver::Gone) };
-        let form = Panel { further: panel.further, ..form };
+        let Panel { further, read_location, .. } = panel.named(&index);
+        let form = Panel { further, read_location, ..form };
         let order = match form.order(&index) {
             Ok(order) => order,
             Err(wrong) => {

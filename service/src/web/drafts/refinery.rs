@@ -22,7 +22,7 @@ pub(super) fn routes() -> Router<Backed> {
 
 /// The form, filled in.
 pub(super) fn fields(panel: &Panel, materials: &[String], places: &[String]) -> Markup {
-    let Panel { location, method, minutes, expenses, goods, further } = panel;
+    let Panel { location, read_location, method, minutes, expenses, goods, further } = panel;
     html! {
         @if !further.is_empty() {
             div .warning role="note" {
@@ -35,7 +35,13 @@ pub(super) fn fields(panel: &Panel, materials: &[String], places: &[String]) -> 
             }
         }
         label for="location" { "Place" }
-        input #location type="text" name="location" value=(location) list="places" maxlength="255" autocomplete="off";
+        input #location type="text" name="location" value=(location) list="places" maxlength="255" autocomplete="off"
+            aria-describedby=[read_location.as_ref().map(|_| "read-location")];
+        @if let Some(read) = read_location {
+            p #read-location .hint {
+                "It was read as “" (read) "”, which is no place of the warehouse: pick one, or leave it empty."
+            }
+        }
         label for="method" { "Method" }
         input #method type="text" name="method" value=(method) maxlength="255" autocomplete="off";
         div .row {

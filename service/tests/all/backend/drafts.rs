@@ -194,7 +194,8 @@ async fn refinery_orders_wait_for_review() {
     let Some((_, Reviewed::Refinery { panel, materials, places })) = bench.opened(&handoff).await else {
         panic!("of an order")
     };
-    let Panel { location, method, minutes, expenses, goods, further } = panel;
+    let Panel { location, read_location, method, minutes, expenses, goods, further } = panel;
+    assert_eq!(read_location, None);
     assert_eq!(
         [&*location, &*method, &*minutes, &*expenses],
         ["Station", "Dinyx Solventation", "754", "18251"]

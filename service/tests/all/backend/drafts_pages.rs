@@ -340,7 +340,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
     let mine = Browser::of(&bench, "m-1").await;
     mine.open("/refinery-orders").await.expect(200, "You have none");
     let mut setup = order("SETUP", "Quanta Ore");
-    setup["rawLocationName"] = json!("An unknown place");
+    setup["rawLocationName"] = json!("An <unknown> place");
     setup["goods"] = json!([
         { "inputQuantity": 32.5, "rawMaterialName": "QUANTA ORE", "refine": true, "outputQuantity": 20 },
         { "inputQuantity": 1, "rawMaterialName": "<u>Ur</u>", "refine": false },
@@ -348,6 +348,8 @@ async fn a_refinery_order_is_reviewed_and_kept() {
     let body = json!({ "schemaVersion": 1, "orders": [setup, order("IN_WORK", "Quanta Ore")] });
     let path = mine.open(&staged(&bench, REFINERY, body).await).await.to().to_owned();
     let page = mine.open(&path).await.expect(200, "IN_WORK, 1 row").expect(200, "&lt;u&gt;Ur&lt;/u&gt;");
+    let read = "It was read as “An &lt;unknown&gt; place”";
+    assert!(page.text.contains(read), "{}", page.text);
     assert_eq!((page.values("location"), page.values("material-0")), (vec![""], vec!["Quanta Ore"]));
     assert!(
         page.text.contains("<option value=\"Station\">")
@@ -375,6 +377,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
         "Row 2: the material is not known.",
         "IN_WORK, 1 row",
         "value=\"an hour\"",
+        read,
     ] {
         assert!(again.text.contains(said), "{said}: {}", again.text);
     }
