@@ -10,6 +10,7 @@ mod demand_model;
 mod drafts;
 mod drafts_pages;
 mod fixtures;
+mod guard_model;
 mod held;
 mod model;
 mod org_stock;

@@ -1,6 +1,9 @@
 //! Any interleaving of clients and the web of two members, of reservations, offers, gifts and readers, against the
-//! plainest interpreter of the eight steps: every op ends as it says, every lot holds what it says, nothing is below
-//! zero, nothing is reserved or offered beyond its row, and readers have all of their member's and nothing else.
+//! plainest interpreter of the eight steps and of booking: every op ends as it says, every row holds what it says and
+//! backs the offer that it says, nothing is below zero, nothing is reserved or offered beyond its row, and readers have
+//! all of their member's and nothing else.
+
+mod rows;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +18,7 @@ use super::reader::Reader;
 use super::stock::*;
 use super::*;
 use crate::kit::{cases, ops};
+use rows::{Age, Kept, Row, Rows};
 
 /// Lots that the model knows, twins among them.
 fn all() -> Vec<At> {
@@ -118,23 +122,32 @@ struct Oracle {
 /// One member's lots.
 #[derive(Clone, Default)]
 struct Shelves {
-    held: BTreeMap<At, i64>,
-    reserved: BTreeMap<At, i64>,
+    rows: Rows,
+    /// What the ops of a batch make of lots until they are booked.
+    wanted: BTreeMap<At, i64>,
     /// When a lot was emptied last, and by which writer.
     emptied: BTreeMap<At, (Moment, usize)>,
 }
 
 impl Shelves {
     fn held(&self, at: At) -> i64 {
-        self.held.get(&at).copied().unwrap_or(0)
+        self.wanted.get(&at).copied().unwrap_or_else(|| self.rows.held(at))
     }
 
     fn reserved(&self, at: At) -> i64 {
-        self.reserved.get(&at).copied().unwrap_or(0)
+        self.rows.reserved(at)
     }
 
     fn lots(&self) -> BTreeMap<At, i64> {
-        self.held.iter().filter(|(_, held)| **held > 0).map(|(at, held)| (*at, *held)).collect()
+        self.rows.lots()
+    }
+
+    /// Books what the ops of a batch came to.
+    fn book(&mut self, now: Moment) {
+        let wanted = std::mem::take(&mut self.wanted);
+        let changes = wanted.into_iter().map(|(at, to)| (at, to - self.rows.held(at)));
+        let changes = changes.filter(|(_, by)| *by != 0).collect();
+        self.rows.book(&changes, now);
     }
 }
 
@@ -173,7 +186,7 @@ impl Oracle {
         if to < held && held - to > held - shelves.reserved(at) {
             return "rejected STOCK_EARMARKED";
         }
-        shelves.held.insert(at, to);
+        shelves.wanted.insert(at, to);
         if to == 0 {
             shelves.emptied.insert(at, (now, who));
         }
@@ -258,6 +271,7 @@ impl World {
             assert_eq!(before, after);
             return;
         }
+        self.oracle.members[member].book(now);
         let lost = before.keys().filter(|id| !after.contains_key(*id)).count();
         let lowered = before.iter().filter(|(id, was)| after.get(*id).is_some_and(|is| is < *was)).count();
         assert_eq!(
@@ -276,6 +290,48 @@ impl World {
         rows.iter().map(one).collect()
     }
 
+    /// The rows as they are in the store, by members and lots, the oldest first: each with its age.
+    async fn rows(&self) -> BTreeMap<(usize, At), Vec<(Age, Row)>> {
+        let reserved = "coalesce((SELECT max(amount) FROM stock_earmark WHERE stock_row = r.id), 0)";
+        let offered = "coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0)";
+        let sql = format!(
+            "SELECT member = 'm-2', lot, CASE WHEN NOT shared THEN 0 WHEN unit IS NULL THEN 1 \
+             ELSE 1 + substr(unit, 3) END, booked_at, number, amount, {reserved}, {offered} \
+             FROM stock_row r ORDER BY booked_at, number"
+        );
+        let mut rows: BTreeMap<(usize, At), Vec<(Age, Row)>> = BTreeMap::new();
+        let lots = self.lots_by_key().await;
+        for row in self.bench.rows(sql).await {
+            let columns: Vec<&str> = row.split(' ').collect();
+            let number = |at: usize| -> i64 {
+                let digits = columns[at].trim_start_matches("Integer(").trim_end_matches(')');
+                digits.parse().expect("a number")
+            };
+            let kept = match number(2) {
+                0 => Kept::Personal,
+                1 => Kept::Shared,
+                unit => Kept::Pool(unit as usize - 1),
+            };
+            let age = (Moment::from_millis(number(3)), Some(number(4)));
+            let row = Row { amount: number(5), kept, reserved: number(6), offered: number(7) };
+            let at = lots[columns[1].trim_start_matches("Text(\"").trim_end_matches("\")")];
+            rows.entry((number(0) as usize, at)).or_default().push((age, row));
+        }
+        rows
+    }
+
+    /// What readers call lots.
+    async fn lots_by_key(&self) -> BTreeMap<String, At> {
+        let mut lots = BTreeMap::new();
+        for caller in [first(), other_member()] {
+            let (items, _) = self.bench.page(&caller, STOCK, &mut String::new()).await;
+            lots.extend(
+                items.iter().map(|item| (item["key"].as_str().expect("a key").to_owned(), lot(item).0)),
+            );
+        }
+        lots
+    }
+
     async fn key(&self, member: usize, lot: usize) -> Option<String> {
         let (at, caller) = (all()[lot], [first(), other_member()][member].clone());
         if self.oracle.members[member].held(at) == 0 {
@@ -285,8 +341,23 @@ impl World {
         }
     }
 
-    /// What has to hold at any moment.
-    async fn check(&self) {
+    /// What has to hold at any moment. What was written anew is as old from then on as the store says.
+    async fn check(&mut self) {
+        let mut rows = self.rows().await;
+        for (member, shelves) in self.oracle.members.iter_mut().enumerate() {
+            for at in all() {
+                let (is, should) = (rows.remove(&(member, at)).unwrap_or_default(), shelves.rows.of_mut(at));
+                let shown = |rows: &[(Age, Row)]| {
+                    rows.iter().map(|((at, _), row)| (*at, row.clone())).collect::<Vec<_>>()
+                };
+                assert_eq!(shown(&is), shown(should), "{at:?} of {}", MEMBERS[member]);
+                let ages = should.iter().zip(&is).map(|((was, _), (is, _))| (was, is));
+                let is_kept = |(was, is): (&Age, &Age)| was.1.is_none() || was == is;
+                assert!(ages.map(is_kept).all(|kept| kept), "{should:?} {is:?}");
+                *should = is;
+            }
+        }
+        assert_eq!(rows, BTreeMap::new(), "no other lots");
         let broken = "SELECT 'reserved', r.id FROM stock_row r JOIN stock_earmark e ON e.stock_row = r.id \
                       GROUP BY r.id, e.kind HAVING sum(e.amount) > r.amount \
                       UNION ALL SELECT 'offered', r.id FROM stock_row r JOIN stock_offer o \
@@ -317,7 +388,7 @@ async fn run(acts: Vec<Act>) {
                 if held == 0 || from == to || from_at.material != to_at.material {
                     continue;
                 }
-                let total: i64 = shelves.held.values().sum();
+                let total: i64 = shelves.lots().values().sum();
                 let wish = |lot, to| Wish { lot, to, stale: false, overrule: true };
                 // Pieces are few, so that no sum is cut.
                 if to_at.is_counted() && held + there >= 100 {
@@ -328,16 +399,18 @@ async fn run(acts: Vec<Act>) {
                     continue;
                 }
                 world.write(who, &[wish(from, 0), wish(to, held + there)], false).await;
-                let after: i64 = world.oracle.members[member].held.values().sum();
+                let after: i64 = world.oracle.members[member].lots().values().sum();
                 assert_eq!(after, total, "nothing is lost on the way");
             }
             Act::Rebook { member, lot, keeping } => {
                 let Some(key) = world.key(member, lot).await else { continue };
-                let keeping = match keeping {
-                    0 => Keeping::Personal,
-                    1 => Keeping::Shared,
-                    unit => Keeping::Pool(format!("u-{}", unit - 1).into()),
+                let (keeping, kept) = match keeping {
+                    0 => (Keeping::Personal, Kept::Personal),
+                    1 => (Keeping::Shared, Kept::Shared),
+                    unit => (Keeping::Pool(format!("u-{}", unit - 1).into()), Kept::Pool(unit - 1)),
                 };
+                let rows = world.oracle.members[member].rows.of_mut(all()[lot]);
+                rows.iter_mut().for_each(|(_, row)| row.kept = kept);
                 let member = MemberId::new(MEMBERS[member]);
                 let rebooked = world.bench.backend().rebook_stock(&member, Author::Web, &key, keeping).await;
                 assert!(rebooked.expect("a rebooking"));
@@ -352,18 +425,19 @@ async fn run(acts: Vec<Act>) {
                          FROM stock_row WHERE {of_lot} ORDER BY number LIMIT 1"
                     ))
                     .await;
-                let reserved = world
-                    .bench
-                    .rows(format!(
-                        "SELECT e.amount FROM stock_earmark e JOIN stock_row ON id = e.stock_row WHERE {of_lot}"
-                    ))
-                    .await;
-                let sum: i64 = reserved.iter().map(|row| if row == "Integer(1)" { 1_i64 } else { 2 }).sum();
-                world.oracle.members[member].reserved.insert(all()[lot], sum);
+                let rows = world.oracle.members[member].rows.of_mut(all()[lot]);
+                let first = rows.iter_mut().min_by_key(|((_, number), _)| *number);
+                if let Some((_, row)) = first.filter(|(_, row)| row.reserved == 0) {
+                    row.reserved = row.amount.min(2);
+                }
             }
             Act::Release => {
                 world.bench.sql("DELETE FROM stock_earmark").await;
-                world.oracle.members.iter_mut().for_each(|shelves| shelves.reserved.clear());
+                for shelves in &mut world.oracle.members {
+                    for at in all() {
+                        shelves.rows.of_mut(at).iter_mut().for_each(|(_, row)| row.reserved = 0);
+                    }
+                }
             }
             Act::Offer { member, lot } => {
                 let Some(key) = world.key(member, lot).await else { continue };
@@ -375,6 +449,11 @@ async fn run(acts: Vec<Act>) {
                         MEMBERS[member]
                     ))
                     .await;
+                let rows = world.oracle.members[member].rows.of_mut(all()[lot]);
+                let last = rows.iter_mut().max_by_key(|((_, number), _)| *number);
+                if let Some((_, row)) = last.filter(|(_, row)| row.offered == 0) {
+                    row.offered = (row.amount + 1) / 2;
+                }
             }
             Act::Give { member, lot } => {
                 let (at, other) = (all()[lot], 1 - member);
@@ -385,8 +464,8 @@ async fn run(acts: Vec<Act>) {
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
                 let given = world.bench.backend().give_stock(&from, Author::Web, &key, &to).await;
                 assert!(given.expect("a gift"));
-                let held = world.oracle.members[member].held.insert(at, 0).unwrap_or(0);
-                *world.oracle.members[other].held.entry(at).or_default() += held;
+                let given = std::mem::take(world.oracle.members[member].rows.of_mut(at));
+                world.oracle.members[other].rows.get(at, given);
                 let emptied = (world.bench.clock.now(), web_of(member));
                 world.oracle.members[member].emptied.insert(at, emptied);
             }

@@ -1,0 +1,340 @@
+//! Any interleaving of two clients, one on two devices, and the web, over three areas and several days, against the
+//! plainest interpreter of the mass-change guard: a list of what each client did. A batch is held exactly when the
+//! removals of a day would be too many of what was there, and what is held is as if it had never been sent.
+
+use exchange_service::feed::Author;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::ships::{FLY, SHIPS, ship, with};
+use super::stock::{At, GUN, METAL, ORE, PARTS, SET};
+use super::*;
+use crate::kit::cases;
+
+const HOUR: Duration = Duration::from_secs(3600);
+/// More removals than this are too many.
+const MOST: u64 = 7;
+/// So many are, when they are more than one in three.
+const SOME: u64 = 3;
+const SHARE: u64 = 3;
+
+fn lots() -> [At; 10] {
+    let [there, better] = [ORE.place("Station"), ORE.quality(7)];
+    let metals = [METAL, METAL.place("Station"), METAL.quality(7)];
+    [ORE, ORE.stolen(), there, better, metals[0], metals[1], metals[2], PARTS, PARTS.place("Station"), GUN]
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    /// Sets lots, in this order.
+    Stock(usize, Vec<(usize, i64)>),
+    /// Adds products, or removes them.
+    Blueprints(usize, Vec<(usize, bool)>),
+    /// Of each ship, made where there is none: nothing, another name, another type, both, or none any more.
+    Ships(usize, Vec<(usize, Change)>),
+    /// Hours.
+    Advance(u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Name,
+    Type,
+    Both,
+    Gone,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let who = || select(vec![0_usize, 0, 1, 2, 3]);
+    let lots = prop::collection::vec((0_usize..10, select(vec![0_i64, 0, 1, 2, 10, 19, 20, 21, 50])), 1..9);
+    let products = prop::collection::vec((0_usize..12, prop::bool::weighted(0.6)), 1..9);
+    let change = select(vec![Change::Name, Change::Type, Change::Both, Change::Gone]);
+    let ships = prop::collection::btree_map(0_usize..9, change, 1..7);
+    prop_oneof![
+        8 => (who(), lots).prop_map(|(who, lots)| Act::Stock(who, lots)),
+        4 => (who(), products).prop_map(|(who, products)| Act::Blueprints(who, products)),
+        4 => (who(), ships).prop_map(|(who, ships)| Act::Ships(who, ships.into_iter().collect())),
+        3 => select(vec![1_u32, 5, 12, 23, 24]).prop_map(Act::Advance),
+    ]
+}
+
+/// What a client did to an entry.
+#[derive(Clone, Debug)]
+struct Did {
+    client: &'static str,
+    area: &'static str,
+    entry: String,
+    at: Moment,
+    /// What was there of it before.
+    before: i64,
+    is_removal: bool,
+}
+
+/// A ship as the model knows it.
+#[derive(Clone, Debug)]
+struct Known {
+    id: String,
+    version: i64,
+    name: String,
+    is_miner: bool,
+    /// What writers call it.
+    links: BTreeMap<usize, String>,
+}
+
+struct World {
+    bench: Bench,
+    log: Vec<Did>,
+    held: BTreeMap<At, i64>,
+    products: BTreeSet<usize>,
+    ships: BTreeMap<usize, Known>,
+    made: usize,
+    /// How often it was held.
+    holds: usize,
+}
+
+/// Whoever writes: two installations of a client, another client, and nobody on the web; and the client.
+fn writer(who: usize) -> Option<(Caller, &'static str)> {
+    match who {
+        0 => Some((first(), "c-1")),
+        1 => Some((second(), "c-1")),
+        2 => Some((other_client(), "c-2")),
+        _ => None,
+    }
+}
+
+impl World {
+    /// What a client did within a day, in order.
+    fn day(&self, client: &str, area: &str) -> Vec<&Did> {
+        let now = self.bench.clock.now();
+        let is_of = |did: &&Did| did.client == client && did.area == area && now.since(did.at) < 24 * HOUR;
+        self.log.iter().filter(is_of).collect()
+    }
+
+    /// Sends ops, and says whether they were carried out; `there` entries are before them, and `did` is what they come to.
+    async fn write(
+        &mut self,
+        who: usize,
+        (area, uri): (&'static str, &str),
+        ops: Vec<Value>,
+        there: usize,
+        did: Vec<(String, i64, bool)>,
+    ) -> bool {
+        let Some((caller, client)) = writer(who) else {
+            let body = json!({ "ops": ops }).to_string();
+            let (backend, member) = (self.bench.backend(), MemberId::new("m-1"));
+            macro_rules! change {
+                ($change:ident) => {
+                    backend.$change(&member, Author::Web, parsed(&body)).await.expect("a change")
+                };
+            }
+            let result = match area {
+                "stock" => change!(change_stock),
+                "ships" => change!(change_ships),
+                _ => change!(change_blueprints),
+            };
+            assert_eq!(result.not_applied, 0, "{ops:?}");
+            return true;
+        };
+        let new = did.iter().filter(|(_, _, is_removal)| *is_removal).count() as u64;
+        let before = self.day(client, area).iter().filter(|did| did.is_removal).count() as u64;
+        let all = before + new;
+        let is_too_much = all > MOST || (all >= SOME && all * SHARE > there as u64 + before);
+        let shown = format!("{ops:?}");
+        // WRT-04: who only asks is not held.
+        let asked = self.bench.post(&caller, uri, json!({ "ops": ops.clone(), "dryRun": true })).await;
+        assert_eq!(asked.status, 200, "{shown}");
+        let answered = self.bench.post(&caller, uri, json!({ "ops": ops })).await;
+        if new > 0 && is_too_much {
+            assert_eq!(
+                (answered.status, answered.code()),
+                (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"),
+                "{shown}"
+            );
+            self.holds += 1;
+            return false;
+        }
+        assert_eq!(
+            (answered.status, answered.counts().2),
+            (200, 0),
+            "{new} and {before} of {there}: {shown}"
+        );
+        let at = self.bench.clock.now();
+        let did = did.into_iter();
+        self.log.extend(did.map(|(entry, before, is_removal)| Did {
+            client,
+            area,
+            entry,
+            at,
+            before,
+            is_removal,
+        }));
+        true
+    }
+
+    async fn stock(&mut self, who: usize, wishes: &[(usize, i64)]) {
+        let mut now = self.held.clone();
+        let (mut ops, mut first) = (Vec::new(), Vec::new());
+        for (lot, to) in wishes {
+            let at = lots()[*lot];
+            let held = now.get(&at).copied().unwrap_or(0);
+            ops.push(with(at.set(held, *to), "override", json!(true)));
+            if held != *to && !first.contains(&at) {
+                first.push(at);
+            }
+            now.insert(at, *to);
+        }
+        now.retain(|_, held| *held > 0);
+        let day = writer(who).map(|(_, client)| self.day(client, "stock")).unwrap_or_default();
+        let held = |lots: &BTreeMap<At, i64>, at: &At| lots.get(at).copied().unwrap_or(0);
+        // STK-21: what rises of a material covers what falls of it, in the order of the batch.
+        let mut rises: BTreeMap<&str, i64> = BTreeMap::new();
+        for at in &first {
+            *rises.entry(at.material).or_default() += (held(&now, at) - held(&self.held, at)).max(0);
+        }
+        let mut did = Vec::new();
+        for at in &first {
+            let (was, is) = (held(&self.held, at), held(&now, at));
+            let cover = rises.entry(at.material).or_default();
+            let is_move = was > is && *cover >= was - is;
+            if is_move {
+                *cover -= was - is;
+            }
+            // STK-22: by what it held before the client's first change of the day, and once.
+            let name = format!("{at:?}");
+            let mut own = day.iter().filter(|did| did.entry == name);
+            let is_counted = own.clone().any(|did| did.is_removal);
+            let base = own.next().map_or(was, |did| did.before);
+            let is_cut = was > is && (is == 0 || is * 10 <= base);
+            if was != is || is == 0 {
+                did.push((name, was, is_cut && !is_move && !is_counted));
+            }
+        }
+        let there = self.held.len();
+        if self.write(who, ("stock", SET), ops, there, did).await {
+            self.held = now;
+        }
+    }
+
+    async fn blueprints(&mut self, who: usize, wishes: &[(usize, bool)]) {
+        let key = |product: usize| format!("BP_MANY_{product:03}");
+        let mut now = self.products.clone();
+        let mut ops = Vec::new();
+        for (product, adds) in wishes {
+            if *adds {
+                now.insert(*product);
+                ops.push(add_anyway(&key(*product)));
+            } else {
+                now.remove(product);
+                ops.push(remove(&key(*product)));
+            }
+        }
+        let did = self.products.difference(&now).map(|product| (key(*product), 1, true));
+        let did =
+            did.chain(now.difference(&self.products).map(|product| (key(*product), 0, false))).collect();
+        // Two are everybody's.
+        let there = self.products.len() + 2;
+        if self.write(who, ("blueprints", WRITE), ops, there, did).await {
+            self.products = now;
+        }
+    }
+
+    async fn ships(&mut self, who: usize, wishes: &[(usize, Change)]) {
+        let (mut now, mut ops, mut did) = (self.ships.clone(), Vec::new(), Vec::new());
+        for (number, change) in wishes {
+            self.made += 1;
+            let called = format!("n-{}", self.made);
+            let types = ["hauler", "miner"];
+            let external = format!("e-{}", self.made);
+            let Some(Known { id, version, name, is_miner, mut links }) = now.get(number).cloned() else {
+                ops.push(with(ship(&external), "name", json!(called)));
+                let links = BTreeMap::from([(who, external)]);
+                let known = Known { id: String::new(), version: 1, name: called, is_miner: false, links };
+                now.insert(*number, known);
+                continue;
+            };
+            if *change == Change::Gone {
+                ops.push(json!({ "op": "remove", "shipId": id, "version": version }));
+                now.remove(number);
+                did.push((id, 1, true));
+                continue;
+            }
+            let name = if *change == Change::Type { name } else { called };
+            let is_miner = is_miner != (*change != Change::Name);
+            let mut op = with(ship(links.entry(who).or_insert(external)), "shipId", json!(id));
+            op = with(with(op, "version", json!(version)), "name", json!(name));
+            ops.push(with(op, "shipType", json!({ "bt": types[usize::from(is_miner)] })));
+            did.push((id.clone(), 1, *change == Change::Both));
+            now.insert(*number, Known { id, version: version + 1, name, is_miner, links });
+        }
+        let there = self.ships.len();
+        if self.write(who, ("ships", FLY), ops, there, did).await {
+            self.ships = now;
+        }
+    }
+
+    /// All is as the model has it; learns the ids of new ships.
+    async fn check(&mut self) {
+        let held: BTreeSet<String> =
+            self.bench.held(&first()).await.into_iter().map(|(key, _)| key).collect();
+        let products = self.products.iter().map(|product| format!("BP_MANY_{product:03}"));
+        assert_eq!(held, products.chain(["BP_CORE".to_owned(), "BP_LAMP".to_owned()]).collect());
+        let (items, _) = self.bench.page(&first(), super::stock::STOCK, &mut String::new()).await;
+        assert_eq!(items.len(), self.held.len());
+        let (items, _) = self.bench.page(&first(), SHIPS, &mut String::new()).await;
+        assert_eq!(items.len(), self.ships.len());
+        for item in items {
+            let is_it = |known: &&mut Known| item["name"] == known.name.as_str();
+            let known = self.ships.values_mut().find(is_it).expect("the ship");
+            known.id = item["shipId"].as_str().expect("an id").to_owned();
+            assert_eq!(
+                (&item["version"], &item["shipType"]["bt"] == "miner"),
+                (&json!(known.version), known.is_miner)
+            );
+        }
+    }
+}
+
+fn parsed<T: exchange_api::Contract>(body: &str) -> T {
+    T::parse_valid(body.as_bytes()).expect("a change set")
+}
+
+/// Says how often a batch was held.
+async fn run(acts: Vec<Act>) -> usize {
+    let mut config = Config::default();
+    config.guard.removals = MOST as u32;
+    config.guard.removals_of_share = SOME as u32;
+    config.guard.share = SHARE as u32;
+    let bench = Bench::with(config, |backend| backend).await;
+    let (held, products, ships) = Default::default();
+    let mut world = World { bench, log: Vec::new(), held, products, ships, made: 0, holds: 0 };
+    for act in acts {
+        // No two writes at the same moment.
+        world.bench.clock.advance(Duration::from_millis(1));
+        match act {
+            Act::Stock(who, wishes) => world.stock(who, &wishes).await,
+            Act::Blueprints(who, wishes) => world.blueprints(who, &wishes).await,
+            Act::Ships(who, wishes) => world.ships(who, &wishes).await,
+            Act::Advance(hours) => world.bench.clock.advance(hours * HOUR),
+        }
+        world.check().await;
+    }
+    world.holds
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    /// STK-21, STK-22, SHP-22, WRT-04, WRT-10, LIM-21: see the head of this file.
+    #[test]
+    fn the_guard_holds_what_the_plainest_interpreter_says(acts in prop::collection::vec(act(), 1..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(run(acts));
+    }
+}
+
+/// The model does meet the guard.
+#[tokio::test]
+async fn the_guard_holds_something() {
+    let lots = |to| (0..6).map(|lot| (lot, to)).collect();
+    assert_eq!(run(vec![Act::Stock(0, lots(20)), Act::Stock(1, lots(0))]).await, 1);
+}
