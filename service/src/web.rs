@@ -17,6 +17,7 @@ mod profile;
 mod reservations;
 mod session;
 mod sign_in;
+mod undo;
 
 use std::sync::Arc;
 
@@ -116,6 +117,7 @@ pub fn own(web: Web, backend: Backend) -> Router {
     let pages = Router::new()
         .merge(profile::routes())
         .merge(reservations::routes())
+        .merge(undo::routes())
         .layer(DefaultBodyLimit::max(16 << 10));
     framed(pages, &web).with_state(Backed { web, backend })
 }

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use serde::Deserialize;
 
 use super::session::{self, SignedIn};
-use super::{Web, page};
+use super::{Web, page, undo};
 use crate::idp::installed::{Application, Installed, acknowledge, applications};
 use crate::idp::{disconnect_client, disconnect_installation};
 use crate::ids::{ClientId, InstallationId, MemberId};
@@ -94,6 +94,7 @@ fn one(application: &Application, is_known: bool, csrf: &Markup) -> Markup {
                 button .plain type="submit" name="client" value=(client) { "Disconnect " (name) " on all devices" }
             }
         }
+        p { a href={ (undo::PATH) "?client=" (client) } { "Take back what " (name) " wrote" } }
     }
 }
 

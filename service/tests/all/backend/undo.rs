@@ -2,15 +2,16 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use exchange_service::backend::Interruption;
 use exchange_service::backend::undo::{
     Access, Became, Hindrance, Mode, Outcome, Undo, UndoArea, UndoError, Word, Writes,
 };
+use exchange_service::backend::{Interruption, Keeping};
 use exchange_service::catalogue::Catalogue;
 use exchange_service::feed::Author;
 
-use super::ships::{FLY, SHIPS, ship};
-use super::stock::{GUN, ORE, SET, STOCK, key, on_the_web};
+use super::drafts_pages::Browser;
+use super::ships::{FLY, SHIPS, ship, with};
+use super::stock::{GUN, METAL, ORE, SET, STOCK, key, on_the_web, rebook};
 use super::*;
 
 /// What a client wrote for the first member since the beginning.
@@ -42,7 +43,7 @@ async fn what_a_client_wrote_is_set_back() {
     bench.check(&other_client(), FLY, vec![ship("e-1")], &[]).await;
     bench.clock.advance(DAY);
     bench.change(&first(), vec![add("BP_RIFLE"), remove("BP_KNIFE"), remove("BP_ARMS")]).await;
-    bench.check(&first(), SET, vec![ORE.set(5, 2), ORE.quality(7).set(0, 3)], &[]).await;
+    bench.check(&first(), SET, vec![ORE.set(5, 2), METAL.set(0, 3)], &[]).await;
     let (ships, _) = bench.page(&first(), SHIPS, &mut String::new()).await;
     let id = ships[0]["shipId"].as_str().expect("an id").to_owned();
     bench.check(&second(), FLY, vec![json!({ "op": "remove", "shipId": id, "version": 1 })], &[]).await;
@@ -53,7 +54,7 @@ async fn what_a_client_wrote_is_set_back() {
     let body = json!({ "ops": [add_arms] }).to_string();
     let body = exchange_api::Contract::parse_valid(body.as_bytes()).expect("a change set");
     bench.backend().change_blueprints(&MemberId::new("m-1"), Author::Web, body).await.expect("a change");
-    on_the_web(&bench, "m-1", Author::Web, vec![ORE.quality(7).set(3, 4)]).await;
+    on_the_web(&bench, "m-1", Author::Web, vec![METAL.set(3, 4)]).await;
 
     let mut cursors = [String::new(), String::new(), String::new()];
     for (uri, cursor) in [READ, STOCK, SHIPS].into_iter().zip(&mut cursors) {
@@ -63,7 +64,7 @@ async fn what_a_client_wrote_is_set_back() {
         "blueprints Sandbox arms: changed since by web",
         "blueprints Sandbox rifle: removed",
         "blueprints Sandbox knife: put-back",
-        "stock Quanta Ore, City, quality 7: changed since by web",
+        "stock Quanta Metal, City: changed since by web",
         "stock Quanta Ore, City: changed",
         "ships Big Hauler: removed",
         "ships Big Hauler: put-back",
@@ -196,23 +197,68 @@ async fn reservations_stay_and_offers_are_not_restored() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), SET, vec![ORE.set(0, 5)], &[]).await;
     bench.sql("INSERT INTO stock_offer SELECT 'o-1', id, 4000 FROM stock_row").await;
-    bench.check(&first(), SET, vec![ORE.set(5, 0), ORE.quality(7).set(0, 3)], &[]).await;
-    let other = key(&bench, &first(), ORE.quality(7)).await;
+    bench.check(&first(), SET, vec![ORE.set(5, 0), METAL.set(0, 3)], &[]).await;
+    let other = key(&bench, &first(), METAL).await;
     bench
         .sql(format!("INSERT INTO stock_earmark SELECT id, 'mission', 'x', 1000, 0 FROM stock_row WHERE lot = '{other}'"))
         .await;
     let mut done = undo(&bench, Mode::Apply).await;
     done.sort();
     let expect = [
-        "stock Quanta Ore, City, quality 7: more of it is reserved than there was",
+        "stock Quanta Metal, City: more of it is reserved than there was",
         "stock Quanta Ore, City: put-back",
     ];
     assert_eq!(done, expect);
     assert_eq!(
-        bench.rows("SELECT amount, version FROM stock_row ORDER BY quality").await[0],
+        bench.rows("SELECT amount, version FROM stock_row ORDER BY material DESC").await[0],
         "Integer(5000) Integer(2)"
     );
     assert_eq!(bench.rows("SELECT * FROM stock_offer").await, [""; 0]);
+}
+
+/// WRT-03: the member takes back what an application wrote on a page, which first says what that comes to; as a change on
+/// the web.
+#[tokio::test]
+async fn a_member_takes_it_back_on_the_web() {
+    const PATH: &str = "/take-back";
+    let bench = Bench::unguarded().await;
+    let browser = Browser::of(&bench, "m-1").await;
+    browser.open(PATH).await.expect(200, "No application has written anything for you");
+    bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
+    bench.change(&other_client(), vec![remove("BP_KNIFE")]).await;
+    let page = browser.open("/applications").await.expect(200, "Take back what First client wrote");
+    let link = format!("{PATH}?client=c-1");
+    assert!(page.text.contains(&format!("href=\"{link}\"")), "{}", page.text);
+    let page = browser.open(&link).await.expect(200, "value=\"c-1\" selected");
+    let [from, to] = ["from", "to"].map(|name| page.values(name)[0].to_owned());
+    let csrf = page.csrf().to_owned();
+    let submit = async |decision: &str, from: &str, to: &str| {
+        let fields =
+            [("csrf", &*csrf), ("decision", decision), ("client", "c-1"), ("from", from), ("to", to)];
+        browser.submit(PATH, &fields).await
+    };
+    submit("look", "soon", &to).await.expect(422, "cannot be read").expect(422, "value=\"soon\"");
+    submit("undo", &to, "2020-01-01").await.expect(422, "It ends before it begins.");
+    submit("all", &from, &to).await.expect(403, "");
+    browser.submit(PATH, &[("csrf", "x"), ("decision", "undo")]).await.expect(403, "");
+
+    let before = bench.everything().await;
+    let page = submit("look", &from, &to).await.expect(200, "Would be taken back (1)");
+    let page = page.expect(200, "<strong>Sandbox rifle</strong>, your blueprints: gone");
+    let page = page.expect(200, "Would stay as it is (1)");
+    assert_eq!(page.values("from"), [&*from]);
+    assert_eq!(bench.everything().await, before, "a look changes nothing");
+    bench.sql("UPDATE member SET state = 'pending' WHERE id = 'm-1'").await;
+    submit("undo", &from, &to).await.expect(403, "Your registration awaits approval.");
+    bench.sql("UPDATE member SET state = 'active' WHERE id = 'm-1'").await;
+    let page = submit("undo", &from, &to).await.expect(200, "Taken back (1)");
+    page.expect(200, "<strong>Sandbox knife</strong>, your blueprints: changed since by client c-2");
+    assert_eq!(bench.held(&first()).await.len(), 2, "the default ones");
+    let audited = bench.rows("SELECT actor, client, action FROM audit ORDER BY id DESC LIMIT 1").await;
+    assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"blueprints.undo\")"]);
+    submit("look", &from, &to).await.expect(200, "Would stay as it is (1)");
+    let other = Browser::of(&bench, "m-2").await;
+    other.open(&link).await.expect(200, "No application has written anything for you");
 }
 
 /// What is older than the journal is whole cannot be undone, and says so.
@@ -261,6 +307,147 @@ async fn what_was_moved_is_set_back_together() {
     assert_eq!(done[..2], expect);
     let rows = bench.rows("SELECT amount, stolen FROM stock_row WHERE material = 'gun'").await;
     assert_eq!(rows, ["Integer(3) Integer(0)"]);
+}
+
+/// STK-20, STK-21: what was moved from one place to another is set back at both or at neither, be it the new place or the
+/// old one that is hindered.
+#[tokio::test]
+async fn what_was_moved_elsewhere_is_set_back_together() {
+    let bench = Bench::unguarded().await;
+    let there = [ORE.place("Station"), METAL.place("Station")];
+    bench.check(&other_client(), SET, vec![ORE.set(0, 12), METAL.set(0, 24)], &[]).await;
+    rebook(&bench, METAL, Keeping::Pool("u-1".into())).await;
+    bench.clock.advance(DAY);
+    bench.check(&first(), SET, vec![ORE.set(12, 0), there[0].set(0, 12)], &[]).await;
+    bench.check(&first(), SET, vec![METAL.set(24, 12), there[1].set(0, 12)], &[]).await;
+    let rows = "SELECT material, location, amount FROM stock_row ORDER BY material, location";
+    let moved = bench.rows(rows).await;
+    on_the_web(&bench, "m-1", Author::Web, vec![there[0].set(12, 11)]).await;
+    bench.sql("UPDATE stock_row SET unit = 'u-2' WHERE material = 'metal' AND location = 'l-1'").await;
+    let left = bench.rows(rows).await;
+    let mut done = undo(&bench, Mode::Apply).await;
+    done.sort();
+    let expect = [
+        "stock Quanta Metal, City: changed since",
+        "stock Quanta Metal, Station: what moved from or to it stays as it is",
+        "stock Quanta Ore, City: what moved from or to it stays as it is",
+        "stock Quanta Ore, Station: changed since by web",
+    ];
+    assert_eq!(done, expect);
+    assert_eq!(bench.rows(rows).await, left, "nothing is lost and nothing doubled");
+    // Of what is in nobody's way both sides go back.
+    bench.sql("UPDATE stock_row SET unit = 'u-1' WHERE material = 'metal' AND location = 'l-1'").await;
+    let mut done = undo(&bench, Mode::Apply).await;
+    done.sort();
+    assert_eq!(done[..2], ["stock Quanta Metal, City: changed", "stock Quanta Metal, Station: removed"]);
+    assert_ne!(moved, bench.rows(rows).await);
+    assert_eq!(bench.rows(rows).await[0], "Text(\"metal\") Text(\"l-1\") Integer(24000)");
+}
+
+/// STK-20: nor does what left a pool whose unit the member has left since come back at one end alone.
+#[tokio::test]
+async fn what_was_moved_out_of_a_pool_that_was_left_stays_moved() {
+    let bench = Bench::unguarded().await;
+    bench.check(&other_client(), SET, vec![ORE.set(0, 12)], &[]).await;
+    rebook(&bench, ORE, Keeping::Pool("u-1".into())).await;
+    bench.clock.advance(DAY);
+    bench.check(&first(), SET, vec![ORE.set(12, 0), ORE.place("Station").set(0, 12)], &[]).await;
+    bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
+    let mut done = undo(&bench, Mode::Apply).await;
+    done.sort();
+    let expect = [
+        "stock Quanta Ore, City: it was in a unit that the member has left",
+        "stock Quanta Ore, Station: what moved from or to it stays as it is",
+    ];
+    assert_eq!(done, expect);
+    assert_eq!(bench.rows("SELECT amount, location FROM stock_row").await, ["Integer(12000) Text(\"l-2\")"]);
+}
+
+/// The only ship of the first member: its id and version.
+async fn only_ship(bench: &Bench) -> (String, i64) {
+    let (ships, _) = bench.page(&first(), SHIPS, &mut String::new()).await;
+    assert_eq!(ships.len(), 1, "{ships:?}");
+    let id = ships[0]["shipId"].as_str().expect("an id").to_owned();
+    (id, ships[0]["version"].as_i64().expect("a version"))
+}
+
+/// Has the first installation remove the only ship, and a moment later make it anew in its place.
+async fn remove_and_revive(bench: &Bench, revived: &[(&str, Value)]) -> [String; 2] {
+    let (gone, version) = only_ship(bench).await;
+    bench
+        .check(&first(), FLY, vec![json!({ "op": "remove", "shipId": gone, "version": version })], &[])
+        .await;
+    bench.clock.advance(DAY);
+    let mut op = with(with(ship("e-2"), "shipId", json!(gone)), "version", json!(1));
+    revived.iter().for_each(|(name, value)| op[*name] = value.clone());
+    bench.check(&first(), FLY, vec![op], &[]).await;
+    [gone, only_ship(bench).await.0]
+}
+
+/// SHP-19: a ship that was removed and revived is one ship; it does not come back beside what it was made anew as.
+#[tokio::test]
+async fn a_revived_ship_is_not_put_back_beside_itself() {
+    let bench = Bench::unguarded().await;
+    bench.check(&other_client(), FLY, vec![ship("e-1")], &[]).await;
+    let [gone, revived] = remove_and_revive(&bench, &[]).await;
+    let op =
+        with(with(with(ship("w"), "shipId", json!(revived)), "version", json!(1)), "name", json!("Mine"));
+    assert_eq!(super::ships::on_the_web(&bench, Author::Web, vec![op]).await["applied"], 1);
+    let mut done = undo(&bench, Mode::Apply).await;
+    done.sort();
+    let expect = [
+        "ships Big Hauler: changed since by web",
+        "ships Big Hauler: what moved from or to it stays as it is",
+    ];
+    assert_eq!(done, expect);
+    assert_eq!(only_ship(&bench).await.0, revived);
+    // Without the other half: what came after the span is somebody else's, too.
+    let writes = writes(&bench, "c-1");
+    let to = writes.to.minus(Duration::from_secs(1));
+    let done = bench.backend().undo(Writes { to, ..writes }, &UndoArea::ALL, Mode::Apply).await;
+    assert_eq!(shown(&done.expect("an undo")), ["ships Big Hauler: changed since by client c-1"]);
+    assert_ne!(only_ship(&bench).await.0, gone);
+}
+
+/// SHP-19: nor does it go for good when the one that it was cannot come back; where it can, it does.
+#[tokio::test]
+async fn a_revived_ship_goes_only_for_the_one_that_it_was() {
+    let bench = Bench::unguarded().await;
+    bench.check(&other_client(), FLY, vec![with(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
+    let [gone, revived] = remove_and_revive(&bench, &[("orgUnit", Value::Null)]).await;
+    bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
+    let mut done = undo(&bench, Mode::Apply).await;
+    done.sort();
+    let expect = [
+        "ships Big Hauler: it was in a unit that the member has left",
+        "ships Big Hauler: what moved from or to it stays as it is",
+    ];
+    assert_eq!(done, expect);
+    assert_eq!(only_ship(&bench).await.0, revived);
+    bench.sql("INSERT INTO membership (member, unit) VALUES ('m-1', 'u-1')").await;
+    let mut done = undo(&bench, Mode::Apply).await;
+    done.sort();
+    assert_eq!(done, ["ships Big Hauler: put-back", "ships Big Hauler: removed"]);
+    assert_eq!(only_ship(&bench).await, (gone, 2));
+    assert_eq!(undo(&bench, Mode::Apply).await, [""; 0]);
+}
+
+/// SHP-19: what somebody else put in the place of a removed ship is a change of it, until that is undone.
+#[tokio::test]
+async fn a_ship_that_somebody_else_revived_stays_theirs() {
+    let bench = Bench::unguarded().await;
+    bench.check(&other_client(), FLY, vec![ship("e-1")], &[]).await;
+    let (gone, _) = only_ship(&bench).await;
+    bench.check(&first(), FLY, vec![json!({ "op": "remove", "shipId": gone, "version": 1 })], &[]).await;
+    bench.clock.advance(DAY);
+    let op = with(with(ship("e-2"), "shipId", json!(gone)), "version", json!(1));
+    bench.check(&other_client(), FLY, vec![with(op, "override", json!(true))], &[]).await;
+    assert_eq!(undo(&bench, Mode::Apply).await, ["ships Big Hauler: changed since by client c-2"]);
+    let theirs = Writes { from: bench.clock.now(), ..writes(&bench, "c-2") };
+    let done = bench.backend().undo(theirs, &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+    assert_eq!(shown(&done), ["ships Big Hauler: removed"]);
+    assert_eq!(undo(&bench, Mode::Apply).await, ["ships Big Hauler: put-back"]);
+    assert_eq!(only_ship(&bench).await.0, gone);
 }
 
 /// Hundreds of halves, of which a piece has 200: none is parted from the other.
