@@ -94,7 +94,15 @@ impl From<rusqlite::Error> for AdminError {
     }
 }
 
-impl By<'_> {
+impl<'a> By<'a> {
+    /// Somebody whose name can be told from others'.
+    ///
+    /// # Errors
+    /// [`AdminError::Wrong`]
+    pub fn new(name: &'a str, now: Moment) -> Result<Self, AdminError> {
+        Ok(Self { name: text("an administrator's name", name, 128)?, now })
+    }
+
     const fn actor(&self) -> Actor<'_> {
         Actor::Administrator(self.name)
     }

@@ -153,7 +153,10 @@ impl Failure {
 
 /// Carries out what the command line says.
 pub(crate) fn run() -> ExitCode {
-    let command = Cli::parse().command;
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return unread(&error),
+    };
     let as_json = matches!(&command, Command::Admin(args) if args.json);
     let outcome = match command {
         Command::Sandbox(args) => sandbox::run(args),
@@ -174,6 +177,20 @@ pub(crate) fn run() -> ExitCode {
         format!("error: {text}")
     });
     ExitCode::from(code)
+}
+
+/// What there is to say to a command line that is none, or that asks for help: as JSON where it is one of `admin` that
+/// asks for it.
+fn unread(error: &clap::Error) -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let is_admin = arguments.first().is_some_and(|first| first == "admin");
+    if !error.use_stderr() || !is_admin || !arguments.iter().any(|argument| argument == "--json") {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    complain(&json!({ "error": { "message": text, "exit": 2 } }).to_string());
+    ExitCode::from(2)
 }
 
 #[allow(clippy::print_stderr, reason = "the command's own voice")]

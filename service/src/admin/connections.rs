@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
-use super::{AdminError, By, clients};
+use super::{AdminError, By, clients, members};
 use crate::idp::{Disconnected, disconnect_client, disconnect_installation};
 use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::time::Moment;
@@ -42,8 +42,18 @@ pub struct Listed {
 /// Installations and connections, by member and client; the ones seen last come first.
 ///
 /// # Errors
-/// What the database says.
+/// [`AdminError::Unknown`] for a member or client that never was, or what the database says.
 pub fn list(connection: &Connection, filter: &Filter) -> Result<Vec<Listed>, AdminError> {
+    if let Some(member) = &filter.member
+        && !members::is_known(connection, member)?
+    {
+        return Err(AdminError::Unknown { what: "member", id: member.to_string() });
+    }
+    if let Some(client) = &filter.client
+        && !clients::is_known(connection, client)?
+    {
+        return Err(AdminError::Unknown { what: "client", id: client.to_string() });
+    }
     let sql = "SELECT member, client, id, label, first_seen, last_seen, \
                  EXISTS (SELECT 1 FROM connection WHERE connection.jkt = installation.jkt \
                    AND connection.client = installation.client \

@@ -1,5 +1,6 @@
 //! Members and their accounts.
 
+use exchange_api::types::AccountHandle;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
@@ -19,7 +20,7 @@ pub struct NewMember {
     /// The name that others see.
     pub name: MemberName,
     /// The game-account handle.
-    pub handle: Option<String>,
+    pub handle: Option<AccountHandle>,
     /// Where the registration stands.
     pub state: State,
     /// Whether the member holds a role (ERR-19).
@@ -32,9 +33,6 @@ pub struct NewMember {
 /// [`AdminError::Exists`], [`AdminError::Wrong`], or what the database says.
 pub fn add(connection: &Connection, by: &By<'_>, member: &NewMember) -> Result<(), AdminError> {
     id("a member's id", member.id.as_str(), 128)?;
-    if let Some(handle) = &member.handle {
-        text("a handle", handle, 100)?;
-    }
     if is_known(connection, &member.id)? {
         return Err(AdminError::Exists { what: "a member", id: member.id.to_string() });
     }
@@ -43,7 +41,7 @@ pub fn add(connection: &Connection, by: &By<'_>, member: &NewMember) -> Result<(
         params![
             member.id,
             member.name,
-            member.handle,
+            member.handle.as_ref().map(AccountHandle::as_str),
             member.state.as_str(),
             member.has_role,
             by.now.millis()

@@ -8,6 +8,7 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use exchange_api::types::AccountHandle;
 use exchange_service::Environment;
 use exchange_service::admin::{self, AdminError, By, Changes, Filter, NewClient, NewMember, Standing};
 use exchange_service::config::Config;
@@ -58,7 +59,6 @@ enum Area {
     /// Members and their accounts.
     #[command(subcommand)]
     Member(MemberCommand),
-    /// Connected clients of members: list, disconnect.
     /// Org units, and who is in them.
     #[command(subcommand)]
     Unit(setup::UnitCommand),
@@ -69,6 +69,7 @@ enum Area {
     ///
     /// A new service has none. Members accept a version on their profile's page.
     Terms(setup::TermsArgs),
+    /// Connected clients of members: list, disconnect.
     #[command(subcommand)]
     Connections(ConnectionsCommand),
     /// The keys that access tokens are signed with.
@@ -167,9 +168,9 @@ enum MemberCommand {
         /// The name that others see: 1 to 200 characters.
         #[arg(long)]
         name: MemberName,
-        /// The game-account handle, which no client is told.
-        #[arg(long)]
-        handle: Option<String>,
+        /// The game-account handle, which no client is told: 3 to 60 letters, digits, `_` and `-`.
+        #[arg(long, value_parser = handle)]
+        handle: Option<AccountHandle>,
         /// The registration awaits approval: the member may sign in, and the exchange refuses.
         #[arg(long)]
         pending: bool,
@@ -196,7 +197,6 @@ enum MemberCommand {
         /// Where it stands.
         state: Registration,
     },
-    /// List all members.
     /// Let a member administer the service on its pages: register clients, suspend them, take them back.
     Administrator {
         /// The member.
@@ -205,6 +205,7 @@ enum MemberCommand {
         #[arg(long)]
         no: bool,
     },
+    /// List all members.
     List,
 }
 
@@ -272,6 +273,11 @@ impl<T> Own<T> {
     }
 }
 
+/// SVC-13
+fn handle(text: &str) -> Result<AccountHandle, &'static str> {
+    text.parse().map_err(|_| "a handle is 3 to 60 letters, digits, `_` and `-`")
+}
+
 fn number(text: &str) -> Result<Own<u32>, String> {
     match text {
         "default" => Ok(Own::Default),
@@ -295,7 +301,7 @@ pub(super) fn run(args: AdminArgs) -> Result<(), Failure> {
     let config = configuration(&config)?;
     let name = administrator.unwrap_or_else(user);
     let environment = Environment::system();
-    let by = By { name: &name, now: environment.now() };
+    let by = By::new(&name, environment.now()).map_err(|error| failure(&error))?;
     let folder: PathBuf = config.serve.data.clone();
     let told = match command {
         Area::Client(command) => edit(&folder, |store| client(store, &by, command)),
@@ -308,15 +314,15 @@ pub(super) fn run(args: AdminArgs) -> Result<(), Failure> {
             })
         }
         Area::Member(command) => edit(&folder, |store| member(store, &by, command)),
+        Area::Unit(command) => setup::unit(&folder, &by, command),
+        Area::Catalogue(command) => setup::catalogue(&folder, &by, &environment, command),
+        Area::Terms(args) => setup::terms(&folder, &by, args),
         Area::Connections(command) => {
             edit(&folder, |store| connections(store, &by, command, config.is_external()))
         }
         Area::Keys(KeysCommand::Rotate) => edit(&folder, |store| {
             admin::rotate_keys(store, &by)?;
             let text = "a new key signs; the one before stays published until its tokens have ended";
-        Area::Unit(command) => setup::unit(&folder, &by, command),
-        Area::Catalogue(command) => setup::catalogue(&folder, &by, &environment, command),
-        Area::Terms(args) => setup::terms(&folder, &by, args),
             done("keys.rotate", text, json!({}))
         }),
         Area::Undo(args) => undo::run(&folder, &by, &environment, args),
@@ -422,18 +428,18 @@ fn member(store: &Connection, by: &By<'_>, command: MemberCommand) -> Result<Tol
             let text = format!("{id} is {} now", state.as_str());
             done("member.state", &text, json!({ "member": id, "state": state.as_str() }))
         }
-        // Carried out by `run`: its hash is made before the store is held.
-        MemberCommand::Password { .. } => Err(AdminError::Wrong("no password was read".to_owned())),
-        MemberCommand::List => {
-            let members = admin::list_members(store)?;
-            let rows = members.iter().map(|member| {
-                let role = if member.has_role { "yes" } else { "no" };
         MemberCommand::Administrator { id, no } => {
             admin::set_administrator(store, by, &id, !no)?;
             let text =
                 format!("{id} {} the service", if no { "no longer administers" } else { "administers" });
             done("member.administrator", &text, json!({ "member": id, "administers": !no }))
         }
+        // Carried out by `run`: its hash is made before the store is held.
+        MemberCommand::Password { .. } => Err(AdminError::Wrong("no password was read".to_owned())),
+        MemberCommand::List => {
+            let members = admin::list_members(store)?;
+            let rows = members.iter().map(|member| {
+                let role = if member.has_role { "yes" } else { "no" };
                 let username = member.username.as_deref().unwrap_or("-");
                 [member.id.as_str(), &member.state, &member.name, role, username].map(str::to_owned).to_vec()
             });

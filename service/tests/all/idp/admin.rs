@@ -352,6 +352,40 @@ async fn the_audit() {
     }
 }
 
+/// SVC-13: a handle is one that a check could name, whoever changes something has a name, and whom nobody knows is no
+/// empty list.
+#[tokio::test]
+async fn what_is_none_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let world = world(folder).await;
+    let add = ["member", "add", "m-9", "--name", "Nine", "--handle"];
+    for handle in ["Ada Lovelace (no handle)", "ab", "", &"a".repeat(61)] {
+        refused(
+            folder,
+            &[&add[..], &[handle]].concat(),
+            "",
+            2,
+            "a handle is 3 to 60 letters, digits, `_` and `-`",
+        );
+    }
+    told(folder, &[&add[..], &["Ada_Lovelace-1"]].concat(), "");
+    assert_eq!(world.count("SELECT count(*) FROM member WHERE handle = 'Ada_Lovelace-1'").await, 1);
+    for (flag, who) in [("--member", "member"), ("--client", "client")] {
+        let says = format!("there is no {who} `nobody`");
+        refused(folder, &["connections", "list", flag, "nobody"], "", 1, &says);
+    }
+    let before = world.count("SELECT count(*) FROM audit").await;
+    for name in ["", " ", "ro\u{200b}ot"] {
+        let mut nameless = command(&["admin", "--as", name, "switch", "on"]);
+        let output = nameless.env("EXCHANGE_SERVE__DATA", folder).output().unwrap();
+        let says = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{says}");
+        assert!(says.contains("an administrator's name is 1 to 128 characters that are seen"), "{says}");
+    }
+    assert_eq!(world.count("SELECT count(*) FROM audit").await, before);
+}
+
 /// With `--json` a script is told why nothing was done as it is told what was: one line of JSON, on standard error.
 #[tokio::test]
 async fn refusals_as_json() {
@@ -365,6 +399,11 @@ async fn refusals_as_json() {
         (&["client", "limits", "tool"], 2, "at least one limit"),
         (&["client", "list", "--config", nowhere], 2, nowhere),
         (&["member", "password", "m-ada"], 2, "a password is one line"),
+        // What the command line itself is refused for, too.
+        (&["client", "suspend"], 2, "the following required arguments were not provided"),
+        (&["member", "state", "m-ada", "gone"], 2, "invalid value 'gone' for '<STATE>'"),
+        (&["clients", "list"], 2, "unrecognized subcommand 'clients'"),
+        (&["undo", "--client", "tool", "--from", "soon", "--all-members"], 2, "'--from <TIME>'"),
     ] {
         let output = admin(folder, &[&["--json"], arguments].concat(), "short");
         let told = String::from_utf8(output.stderr).unwrap();
@@ -429,7 +468,11 @@ async fn undo() {
         (&["--client", "tool", "--from", &*from][..], 2, "--member <ID>"),
         (&["--client", "nobody", "--from", &from, "--all-members"], 1, "there is no client `nobody`"),
         (&["--client", "tool", "--from", &from, "--member", "m-9"], 1, "there is no member `m-9`"),
-        (&["--client", "tool", "--from", &from, "--all-members", "--area", "demand"], 2, "no area"),
+        (
+            &["--client", "tool", "--from", &from, "--all-members", "--area", "demand"],
+            2,
+            "no area whose writes can be undone: there are blueprints, stock, ships, org-stock",
+        ),
         (&["--client", "tool", "--from", &from, "--all-members", "--to", "2020-01-01"], 2, "is after --to"),
     ] {
         refused(folder, &[&["undo"], arguments].concat(), "", code, says);
