@@ -50,7 +50,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | `cli` (default) | the command `contract-codegen`, with `engines`, `frames` and `proofs` |
+//! | `cli` (default) | the command `contract-codegen`, with `frames` and `proofs` |
 //! | `engines` | what progenitor and typify make of a contract (`engines`), for `report --engines` and `lower` |
 //! | `frames` | excerpts in frames around what is told |
 //! | `mock` | a double of any service, answered from its contract (`mock`) |

@@ -90,7 +90,7 @@ const STEPS: &[Step] = &[
             "--bins",
             "--no-default-features",
             "--features",
-            "command",
+            "cli",
             "--",
             "-D",
             "warnings",

@@ -51,7 +51,7 @@ impl Failure {
     #[cfg(not(feature = "engines"))]
     pub(crate) fn without_engines() -> Self {
         Self::Usage(
-            "this command was built without other generators: build it with the feature `engines`".to_owned(),
+            "this command was built without other generators: build it with `--features engines`".to_owned(),
         )
     }
 
