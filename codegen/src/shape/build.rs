@@ -374,16 +374,25 @@ impl Shaper<'_> {
         }
         let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
         let format = |name: &str| schemas.iter().any(|s| s.format.as_deref() == Some(name));
-        let below = schemas.iter().filter_map(|s| s.minimum.as_ref().or(s.exclusive_minimum.as_ref()));
-        let above = schemas.iter().filter_map(|s| s.maximum.as_ref().or(s.exclusive_maximum.as_ref()));
+        let below = schemas.iter().flat_map(|s| s.minimum.iter().chain(&s.exclusive_minimum));
+        let above = schemas.iter().flat_map(|s| s.maximum.iter().chain(&s.exclusive_maximum));
         let bounded = |fits: fn(&Number) -> bool| below.clone().any(fits) && above.clone().any(fits);
-        // No `i64` is at least 1e19: a type for such values has to be another one.
-        let outside = below.clone().any(|n| *n > Number::int(i64::MAX))
-            || above.clone().any(|n| *n < Number::int(i64::MIN));
-        let beyond = || below.clone().chain(above.clone()).any(|n| !n.is_within_i64());
-        if bounded(Number::is_within_i64) || (!outside && (format("int64") || format("int32"))) {
+        // No `i64` is at least 1e19, or above its greatest: a type for such values has to be another one.
+        let reached = |least: Number, greatest: Number| {
+            let reaches = |s: &&Schema| {
+                s.minimum.iter().all(|n| *n <= greatest)
+                    && s.exclusive_minimum.iter().all(|n| *n < greatest)
+                    && s.maximum.iter().all(|n| *n >= least)
+                    && s.exclusive_maximum.iter().all(|n| *n > least)
+            };
+            schemas.iter().all(reaches)
+        };
+        let (i64s, u64s) =
+            (reached(i64::MIN.into(), i64::MAX.into()), reached(Number::int(0), u64::MAX.into()));
+        let beyond = || !i64s || below.clone().chain(above.clone()).any(|n| !n.is_within_i64());
+        if i64s && (bounded(Number::is_within_i64) || format("int64") || format("int32")) {
             TypeRef::Int(IntKind::I64)
-        } else if bounded(Number::is_within_u64) || (!outside && format("uint64")) {
+        } else if u64s && (bounded(Number::is_within_u64) || format("uint64")) {
             TypeRef::Int(IntKind::U64)
         } else if self.options.exact_integers || beyond() {
             TypeRef::Number

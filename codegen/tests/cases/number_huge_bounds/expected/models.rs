@@ -27,13 +27,28 @@ pub struct Input {
     ///
     /// Limits: at least 1e19; format `int64`.
     pub word: Option<Number>,
+    /// `above`
+    ///
+    /// Limits: more than 9223372036854775807.
+    pub above: Option<Number>,
+    /// `below`
+    ///
+    /// Limits: less than -9223372036854775808; format `int64`.
+    pub below: Option<Number>,
+    /// `last`
+    ///
+    /// Limits: more than 9223372036854775805.5; format `int64`.
+    pub last: Option<i64>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
     Input {
-        optional { least = "least", unsigned = "unsigned", most = "most", word = "word" }
+        optional {
+            least = "least", unsigned = "unsigned", most = "most", word = "word", above = "above",
+            below = "below", last = "last",
+        }
         extra undeclared
     }
 }
@@ -58,6 +73,20 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| {
                     value.is_integer() && *value >= Number::literal("1e19")
-                }) && is_apart(&self.extra, Self::DECLARED)
+                })
+            && self
+                .above
+                .as_ref()
+                .is_none_or(|value| {
+                    value.is_integer() && *value > Number::int(9223372036854775807)
+                })
+            && self
+                .below
+                .as_ref()
+                .is_none_or(|value| {
+                    value.is_integer() && *value < Number::int(-9223372036854775808)
+                })
+            && self.last.as_ref().is_none_or(|value| *value >= 9223372036854775806)
+            && is_apart(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 a658bbfa86ce68ac
+//! * `input.json` sha256 c4a69793adb4b0bb
 
 pub mod models;
 
