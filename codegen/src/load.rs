@@ -3,11 +3,13 @@
 //! A source's URI is its root `$id`, or one made from its name relative to the inputs, so that
 //! the same contract gives the same graph in every folder and on every machine.
 
+mod bytes;
 pub(crate) mod files;
 pub(crate) mod json;
 mod metaschemas;
 mod overlay;
 pub(crate) mod uri;
+mod version;
 pub(crate) mod yaml;
 
 use std::{
@@ -20,6 +22,7 @@ use std::{
 use contract_runtime::{Json, depth};
 use sha2::{Digest, Sha256};
 
+use self::bytes::read;
 pub(crate) use self::overlay::Mend;
 
 use crate::{
@@ -31,9 +34,6 @@ use crate::{
 
 /// Levels of nesting that a document may have, as many as a value; bounds every recursion over trees.
 pub const MAX_DEPTH: usize = depth::DEFAULT;
-
-/// Bytes that one document may have.
-const MAX_BYTES: usize = 256 << 20;
 
 /// The documents of a contract: everything that was read, and where more may be read when a reference asks for it.
 #[derive(Clone, Debug, Default)]
@@ -581,7 +581,7 @@ impl Sources {
         let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
         let digest = digest(bytes);
         let (text, mut tree, mut found) = read(id, &name, bytes);
-        found.extend(tree.as_mut().and_then(|tree| unversioned(id, tree)));
+        found.extend(tree.as_mut().and_then(|tree| version::settle(id, tree)));
         let broken = tree.is_none() || found.iter().any(Diagnostic::is_fatal);
         // What is wrong with a document that only references ask for costs what they ask it for.
         let optional = |each: Diagnostic| {
@@ -652,24 +652,6 @@ fn address(tree: &Tree, retrieval: &str) -> String {
     named.map_or_else(|| retrieval.to_owned(), |absolute| absolute.uri)
 }
 
-/// Gives the root of an OpenAPI document that does not say so its version: as a schema it would be
-/// nothing but unknown keywords.
-fn unversioned(id: SourceId, tree: &mut Tree) -> Option<Diagnostic> {
-    let object = |key: &str| tree.get(key).is_some_and(Tree::is_object);
-    let named = ["openapi", "swagger", "$schema", "$id"].iter().any(|key| tree.get(key).is_some());
-    if named || !object("info") || !object("paths") {
-        return None;
-    }
-    let start = span(tree.span.start as usize, tree.span.start as usize + 1);
-    let Value::Object(members) = &mut tree.value else { return None };
-    let value = Tree { value: Value::String("3.1.0".to_owned()), span: start };
-    members.insert(0, Member { key: "openapi".to_owned(), key_span: start, value });
-    let place = Place { source: id, pointer: String::new(), span: start };
-    let message = "`info` and `paths` are those of an OpenAPI document, which must have `openapi`";
-    let problem = Diagnostic::error("invalid-openapi", message).at(place);
-    Some(problem.help("say which version it is: `openapi: 3.1.0`").mended("it is read as OpenAPI 3.1"))
-}
-
 /// The `$id`, or what an old draft calls so, of a root that is a schema; fragments of old drafts
 /// name no document. Of an OpenAPI document `$self` (OpenAPI 3.2, 4.1).
 pub(crate) fn identifier(tree: &Tree) -> Option<&Member> {
@@ -691,34 +673,6 @@ pub(crate) fn is_early(dialect: &str) -> bool {
 /// SHA-256, lower-case hex.
 fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Bytes as text and tree, with what is wrong with them.
-fn read(id: SourceId, name: &str, bytes: &[u8]) -> (String, Option<Tree>, Vec<Diagnostic>) {
-    let refuse = |at: usize, code, message: String, text: String| {
-        let place = Place { source: id, pointer: String::new(), span: span(at, at + 1) };
-        (text, None, vec![Diagnostic::error(code, message).at(place)])
-    };
-    if bytes.len() > MAX_BYTES {
-        return refuse(0, "unsupported", format!("a document of more than {MAX_BYTES} bytes"), String::new());
-    }
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => {
-            let at = error.valid_up_to();
-            let message = format!("byte {at} is not UTF-8");
-            return refuse(at, "encoding", message, String::from_utf8_lossy(bytes).into_owned());
-        }
-    };
-    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (tree, mut problems) =
-        if files::is_yaml(name) { yaml::parse(id, bare) } else { json::parse(id, bare) };
-    if bare.len() < text.len() {
-        let place = Place { source: id, pointer: String::new(), span: span(0, 1) };
-        let message = "a byte order mark: save the file as UTF-8 without one";
-        problems.push(Diagnostic::error("encoding", message).at(place).mended("it is left out"));
-    }
-    (bare.to_owned(), tree, problems)
 }
 
 pub(crate) fn span(start: usize, end: usize) -> Span {

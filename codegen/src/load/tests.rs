@@ -193,6 +193,8 @@ fn yaml_errors() {
             ("a: !!str 1", "unsupported /a 1:4"),
             ("a: !x 1", "unsupported /a 1:4"),
             ("? [a]\n: 1", "unsupported  1:3"),
+            ("x-a:\n  ? {b: [1]}\n  : [2, {c: 3}]\n  d: 4", "unsupported /x-a 2:5"),
+            ("a: &x [1]\n*x : 2", "unsupported  2:1"),
             ("a: 0x1F", "syntax /a 1:4"),
             ("a: 0o17", "syntax /a 1:4"),
             ("a:\n  - 012", "syntax /a/0 2:5"),
@@ -235,6 +237,22 @@ fn mended(text: &str) -> (String, Vec<String>) {
         format!("{line} {}: {}", place.pointer, each.message)
     };
     (tree.map(|tree| tree.to_json().to_string()).unwrap_or_default(), problems.iter().map(line).collect())
+}
+
+/// YAML's own keys cost their members, and a text is one whichever way it is written.
+#[test]
+fn keys_that_json_has_no_place_for_are_left_out() {
+    for (text, expected, count) in [
+        ("? [a, {b: c}]\n: {d: e}\nf: 1\n", r#"{"f":1}"#, 1),
+        ("x-a: {[a]: b, {c: d}: e, f: g}\n", r#"{"x-a":{"f":"g"}}"#, 2),
+        ("? [a]\nb: 1\n", r#"{"b":1}"#, 1),
+        ("a: &x {b: 1}\nc:\n  *x : 2\n  d: 3\n", r#"{"a":{"b":1},"c":{"d":3}}"#, 1),
+        ("a: &x b\nc: {*x : 2}\n", r#"{"a":"b","c":{"b":2}}"#, 0),
+        ("a: &x 404\nc: {*x : 2}\n", r#"{"a":404,"c":{"404":2}}"#, 0),
+    ] {
+        let (found, problems) = mended(text);
+        assert_eq!((found.as_str(), problems.len()), (expected, count), "{text}: {problems:?}");
+    }
 }
 
 #[test]

@@ -218,6 +218,10 @@ enum Is {
     Again(usize),
     /// `<<`, whose value brings members.
     Merge,
+    /// One that is no text: what it is comes first.
+    Unread,
+    /// The same behind it: its value is nobody's.
+    Lost,
 }
 
 /// An anchored value, its size and how deep it is, for the caps.
@@ -320,9 +324,18 @@ impl Builder<'_> {
     fn open(&mut self, tag: Option<&Tag>, span: Span) -> Outcome<()> {
         self.leave_tag(tag, span, false);
         if self.wants_key() {
-            return Err(self.fail("unsupported", span, "a YAML key that is not a scalar"));
+            self.lose(span, Is::Unread);
         }
         self.check_depth(0, span)
+    }
+
+    /// Leaves a member out whose key JSON has no place for.
+    fn lose(&mut self, span: Span, is: Is) {
+        let problem = self.fail("unsupported", span, "a YAML key that is not a scalar");
+        self.problems.push(problem.mended("the member is left out"));
+        if let Some(Open::Mapping { key, .. }) = self.stack.last_mut() {
+            *key = Some(Key { text: String::new(), span, is });
+        }
     }
 
     fn check_depth(&self, height: usize, span: Span) -> Outcome<()> {
@@ -367,7 +380,11 @@ impl Builder<'_> {
             return Err(self.fail("syntax", span, "an alias inside the value that it names"));
         };
         if self.wants_key() {
-            return Err(self.fail("unsupported", span, "an alias as a YAML key"));
+            match scalar(&found.tree) {
+                Some(text) => return self.key(text, false, span),
+                None => self.lose(span, Is::Lost),
+            }
+            return Ok(());
         }
         self.check_depth(found.height, span)?;
         self.expanded += found.size;
@@ -400,6 +417,8 @@ impl Builder<'_> {
                 *mine = (*mine).max(height + 1);
                 match key.take() {
                     Some(Key { is: Is::Merge, .. }) => merged.push(tree),
+                    Some(own @ Key { is: Is::Unread, .. }) => *key = Some(Key { is: Is::Lost, ..own }),
+                    Some(Key { is: Is::Lost, .. }) => {}
                     Some(Key { text, span, is }) => {
                         let member = Member { key: text, key_span: span, value: tree };
                         put(members, member, if let Is::Again(at) = is { Some(at) } else { None });
@@ -466,6 +485,15 @@ fn merge(members: &mut Vec<Member>, merged: &[Tree]) {
         if seen.find(&member.key, members).is_none() {
             members.push(member.clone());
         }
+    }
+}
+
+/// The text that a key is, of what an alias stands for.
+fn scalar(tree: &Tree) -> Option<String> {
+    match &tree.value {
+        Value::String(text) | Value::Number(text) => Some(text.clone()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
 

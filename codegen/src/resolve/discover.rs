@@ -21,7 +21,7 @@ use crate::{
 };
 
 use self::reach::Asked;
-use super::dialect::{Choice, Dialect, choose};
+use super::dialect::{Choice, Dialect, choose, version};
 
 /// A schema position.
 #[derive(Debug)]
@@ -238,7 +238,8 @@ impl<'t> Discovery<'t> {
             return;
         }
         let tree = &source.tree;
-        let what = if let Some(found) = tree.get("swagger") {
+        let is_openapi = version(tree).is_some_and(|version| version.starts_with("3."));
+        let what = if let Some(found) = tree.get("swagger").filter(|_| !is_openapi) {
             let place = Place { source: id, pointer: "/swagger".to_owned(), span: found.span };
             let problem = Diagnostic::error("unsupported", "Swagger 2.0 documents are not read")
                 .at(place)
