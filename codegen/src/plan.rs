@@ -344,7 +344,7 @@ fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names
     let (answers, refusals) = given.answers(operation, raw);
     let accept = answers::accept(operation, &answers, &refusals);
     let mut call = Call {
-        unsendable: unsendable(side, operation, body.as_ref()),
+        unsendable: unsendable(side, operation, &parameters, body.as_ref()),
         repeat: repeat(given, operation),
         keyed: carries_key(given, operation),
         anonymous: operation.security.is_empty() || operation.security.iter().any(Vec::is_empty),
@@ -431,9 +431,19 @@ fn carries_key(given: Given<'_>, operation: &Operation) -> bool {
 }
 
 /// Why no client can send an operation.
-fn unsendable(side: Side, operation: &Operation, body: Option<&Body<'_>>) -> Option<String> {
+fn unsendable(
+    side: Side,
+    operation: &Operation,
+    parameters: &[Parameter<'_>],
+    body: Option<&Body<'_>>,
+) -> Option<String> {
     if !is_token(&operation.method) {
         return Some(format!("`{}` is no method", operation.method));
+    }
+    let is_header = |row: &Row| row.location == ParameterIn::Header && row.required;
+    let mut asked = parameters.iter().filter(|parameter| parameter.field.is_some());
+    if let Some(header) = asked.find(|each| is_header(&each.row) && !is_token(&each.row.name)) {
+        return Some(format!("`{}` is no name of a header", header.row.name));
     }
     let sent = body.into_iter().flat_map(|body| body.variants.iter().map(|v| &body.contents[v.sent].media));
     for media in sent {

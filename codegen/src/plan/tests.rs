@@ -470,3 +470,61 @@ fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
     let fields = format!(r#"{{"type": "object", "properties": {{"event": {text}, "data": {text}}}}}"#);
     check("schema", &fields, ItemForm::Event, "AAnswer200");
 }
+
+/// RFC 9110, 5.1: what is no token is no name of a header, so that no client could send it.
+#[test]
+fn a_header_that_has_no_name_makes_a_call_that_nobody_can_send() {
+    let unsendable = |name: &str, required: bool| {
+        let document = format!(
+            r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{"get": {{
+              "operationId": "a", "responses": {{"204": {{"description": ""}}}}, "parameters": [
+              {{"name": "{name}", "in": "header", "required": {required}, "schema": {{"type": "string"}}}}
+            ]}}}}}}}}"#
+        );
+        let mut reason = None;
+        with(&document, |plan, _, _| reason = plan.calls[0].unsendable.clone());
+        reason
+    };
+    assert_eq!(unsendable("X Bad Name", true).as_deref(), Some("`X Bad Name` is no name of a header"));
+    assert_eq!(unsendable("X Bad Name", false), None);
+    assert_eq!(unsendable("X-Good", true), None);
+}
+
+/// Types that hold each other are looked into as deep as that stays small, each member as deep as the others.
+#[test]
+fn members_of_members_are_looked_into_while_they_are_few() {
+    fn depth(shape: &Shape) -> usize {
+        match shape {
+            Shape::Object(fields, _) => 1 + fields.iter().map(|(_, shape)| depth(shape)).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+    let schemas = |types: usize, others: usize| {
+        let members = |at: usize| -> Vec<String> {
+            let other =
+                |step| format!(r##""m{step}": {{"$ref": "#/components/schemas/T{}"}}"##, (at + step) % types);
+            (1..=others).map(other).chain([r#""n": {"type": "integer"}"#.to_owned()]).collect()
+        };
+        let all = (0..types).map(|at| {
+            format!(r#""T{at}": {{"type": "object", "properties": {{{}}}}}"#, members(at).join(","))
+        });
+        all.collect::<Vec<_>>().join(",")
+    };
+    let shape = |types, others| {
+        let document = format!(
+            r##"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{"get": {{
+              "operationId": "a", "responses": {{"204": {{"description": ""}}}}, "parameters": [
+              {{"name": "q", "in": "query", "style": "deepObject", "schema": {{"$ref": "#/components/schemas/T0"}}}}
+            ]}}}}}}, "components": {{"schemas": {{{}}}}}}}"##,
+            schemas(types, others)
+        );
+        let mut shape = Shape::Json;
+        with(&document, |plan, _, _| shape = plan.calls[0].parameters[0].row.shape.clone());
+        shape
+    };
+    assert_eq!(depth(&shape(12, 11)), 3);
+    assert_eq!(depth(&shape(3, 1)), 32);
+    let Shape::Object(fields, _) = shape(12, 11) else { panic!("no object") };
+    let depths: BTreeSet<usize> = fields[..11].iter().map(|(_, shape)| depth(shape)).collect();
+    assert_eq!(depths, BTreeSet::from([2]));
+}

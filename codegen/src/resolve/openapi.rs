@@ -20,6 +20,7 @@ use self::{
 };
 
 use crate::{
+    api::schemes::is_token,
     api::{Api, Example, Header, MediaType, Operation, RequestBody, Response, Status, Tag},
     diagnostics::{Diagnostic, Diagnostics},
     resolve::{discover::Discovery, lenient},
@@ -29,15 +30,26 @@ use crate::{
 
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
+/// The field of a path item that a key is, in whatever case it is written.
+fn method_field(key: &str) -> Option<&'static str> {
+    METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key))
+}
+
 /// The operations of a path item with their methods: those that have a field of their own, then
 /// the `additionalOperations` of OpenAPI 3.2, whose methods stand in capitals as they are sent. One that
 /// has a field is that field's, where it is not there.
 fn operations<'t>(item: &Spot<'t>) -> Vec<(&'t str, Spot<'t>)> {
-    let own = item.members().filter(|(key, _)| METHODS.contains(key));
     let more = item.get("additionalOperations");
-    let mut all: Vec<(&str, Spot<'t>)> = own.collect();
+    let mut all: Vec<(&str, Spot<'t>)> = Vec::new();
+    for (key, operation) in item.members() {
+        let Some(field) = method_field(key) else { continue };
+        let is_known = all.iter().any(|(known, _)| *known == field);
+        if key == field || !(is_known || item.tree.get(field).is_some()) {
+            all.push((field, operation));
+        }
+    }
     for (key, operation) in more.iter().flat_map(Spot::entries) {
-        let field = METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key));
+        let field = method_field(key);
         if field.is_none_or(|field| all.iter().all(|(known, _)| *known != field)) {
             all.push((field.unwrap_or(key), operation));
         }
@@ -98,7 +110,7 @@ impl<'t> Spot<'t> {
         self.tree.members().iter().map(|member| (member.key.as_str(), self.member(member)))
     }
 
-    /// The entries of a `content`; no media type is without a slash, and may begin as extensions do.
+    /// The entries of a `content`; what has a slash may begin as extensions do.
     fn media(&self) -> impl Iterator<Item = (&'t str, Self)> {
         self.entries().filter(|(key, _)| !is_extension(Kind::Content, key))
     }
@@ -341,10 +353,10 @@ impl<'t> Reader<'_, 't> {
             return Vec::new();
         };
         let mut out: Vec<MediaType> = Vec::new();
-        for (name, media) in content.media() {
-            if !is_media_type(name) {
-                continue;
-            }
+        let each = content
+            .media()
+            .flat_map(|(names, media)| media_types(names).into_iter().map(move |name| (name, media.clone())));
+        for (name, media) in each {
             let same = out.iter().any(|other| other.name.eq_ignore_ascii_case(name));
             if same {
                 let message = format!("the media type `{name}` is here twice, in another case");
@@ -529,9 +541,20 @@ pub(crate) fn status(key: &str) -> Option<Status> {
     }
 }
 
-/// What is no media type was said where fields are checked, and is left out.
+/// The media types that a key of `content` names: one, or several behind commas. What is none was said
+/// where fields are checked, and is left out.
+pub(crate) fn media_types(key: &str) -> Vec<&str> {
+    if is_media_type(key) {
+        return vec![key];
+    }
+    let each: Vec<&str> = key.split(',').map(str::trim).collect();
+    if each.iter().all(|name| is_media_type(name)) { each } else { Vec::new() }
+}
+
+/// RFC 9110, 8.3.1: two tokens, and parameters behind them, which are nobody's to judge.
 fn is_media_type(name: &str) -> bool {
-    name.contains('/')
+    let essence = name.split(';').next().unwrap_or_default().trim();
+    essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
 /// `GET /ships/{shipId}/crew` → `getShipsByShipIdCrew`

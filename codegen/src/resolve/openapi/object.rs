@@ -1,5 +1,7 @@
 //! The objects of OpenAPI 3.0, 3.1 and 3.2 as tables: which fields each has, what they hold.
 
+use crate::{schema::keywords::Keyword, tree::Tree};
+
 /// A kind of object (OpenAPI 3.1, 4.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -376,6 +378,30 @@ impl Kind {
             Self::Tag => "the tag is left out",
             Self::SecurityScheme => "whoever sends the request has to show it, by a transport",
             _ => "it is done without",
+        }
+    }
+
+    /// What is lost with a member that it has not, and what to do about that; `None` where nothing is
+    /// that a client or a server is made of.
+    pub(crate) fn lost_with(self, key: &str, value: &Tree) -> Option<(&'static str, Option<&'static str>)> {
+        let is_keyword = || Keyword::find(key).is_some();
+        match self {
+            Self::PathItem if value.is_object() => {
+                let help = "OpenAPI has `get`, `put`, `post`, `delete`, `options`, `head`, `patch`, `trace`, \
+                            and 3.2 `query` and `additionalOperations`";
+                Some(("no operation is made of it", Some(help)))
+            }
+            Self::Response | Self::RequestBody if key == "schema" => Some((
+                "the body that it describes is left out",
+                Some("write `content: { application/json: { schema: … } }`"),
+            )),
+            Self::MediaType if is_keyword() => {
+                Some(("what it says of the body is left out", Some("put it below `schema`")))
+            }
+            Self::PathItem | Self::Response | Self::RequestBody | Self::MediaType => {
+                Some(("it is left out", None))
+            }
+            _ => None,
         }
     }
 

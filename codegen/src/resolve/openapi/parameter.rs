@@ -9,7 +9,7 @@ use crate::{
     schema::SchemaId,
 };
 
-use super::{Reader, Spot};
+use super::{Reader, Spot, media_types};
 
 /// Headers that OpenAPI describes elsewhere (3.1, 4.8.12.1).
 const DESCRIBED: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -131,7 +131,7 @@ impl<'t> Reader<'_, 't> {
     fn encoding(&self, spot: &Spot<'t>) -> Vec<(String, Json)> {
         let media = || {
             let content = self.behind(&spot.get("content")?)?;
-            let (_, media) = content.media().find(|(name, _)| name.contains('/'))?;
+            let (_, media) = content.media().find(|(name, _)| !media_types(name).is_empty())?;
             self.behind(&media)?.get("encoding")
         };
         let encoding = media();
@@ -168,7 +168,8 @@ impl<'t> Reader<'_, 't> {
         let mut fault = |at: &Spot<'t>, message: String, mend: &str| {
             self.problems.push(Diagnostic::error("invalid-openapi", message).at(at.place()).mended(mend));
         };
-        let first = content.as_ref().and_then(|content| content.media().find(|(name, _)| name.contains('/')));
+        let named = |(names, media): (&'t str, Spot<'t>)| Some((*media_types(names).first()?, media));
+        let first = content.as_ref().and_then(|content| content.media().find_map(named));
         match (&schema, &content) {
             (None, None) => {
                 fault(spot, format!("{what} must have `schema` or `content`"), "it is read as text");

@@ -30,6 +30,29 @@ fn good(body: &str) -> (Graph, Api) {
     (graph, api)
 }
 
+/// One spot, and no operation or body is lost.
+#[test]
+fn methods_and_media_types_are_read_as_they_are_meant() {
+    for (item, methods, said) in [
+        (
+            "{GET: {}, Post: {}}",
+            "GET POST",
+            "invalid-openapi /paths/~1a/GET\ninvalid-openapi /paths/~1a/Post",
+        ),
+        ("{Get: {}, get: {}}", "GET", "invalid-openapi /paths/~1a/Get"),
+        ("{GET: {}, Get: {}}", "GET", "invalid-openapi /paths/~1a/GET\ninvalid-openapi /paths/~1a/Get"),
+    ] {
+        let (_, api, problems) = read(&format!("paths: {{/a: {item}}}\n"));
+        let found: Vec<&str> = api.operations.iter().map(|operation| operation.method.as_str()).collect();
+        assert_eq!((found.join(" ").as_str(), shown(&problems).as_str()), (methods, said), "{item}");
+    }
+    let body = "{requestBody: {content: {'a/b, c/d; e=f': {schema: {type: string}}, 'g/h': {}}}}";
+    let (_, api, problems) = read(&format!("paths: {{/a: {{put: {body}}}}}\n"));
+    let content = &api.operations[0].request_body.as_ref().unwrap().content;
+    let found: Vec<_> = content.iter().map(|media| (media.name.as_str(), media.schema.is_some())).collect();
+    assert_eq!(found, [("a/b", true), ("c/d; e=f", true), ("g/h", false)], "{problems}");
+}
+
 #[test]
 fn whole_document() {
     let (graph, mut apis, problems) = all(&[
@@ -192,6 +215,12 @@ fn problems() {
         (responses("{4xx: {description: d}}"), format!("invalid-openapi {get}/responses/4xx")),
         (responses("{200: {}}"), format!("?invalid-openapi {get}/responses/200")),
         (responses("{200: {description: d, content: {json: {}}}}"), format!("invalid-openapi {get}/responses/200/content/json")),
+        (responses("{200: {description: d, schema: {type: string}}}"), format!("unknown-field {get}/responses/200/schema")),
+        (responses("{200: {description: d, content: {a/b: {type: string}}}}"), format!("unknown-field {get}/responses/200/content/a~1b/type")),
+        (responses("{200: {description: d, content: {a/b: {schem: {}}}}}"), format!("unknown-field {get}/responses/200/content/a~1b/schem")),
+        (responses("{200: {description: d, content: {/: {}, 'a/': {}, a b/c: {}, 'a/b; c=d': {}, 'a/*': {}}}}"), format!("invalid-openapi {get}/responses/200/content/~1\ninvalid-openapi {get}/responses/200/content/a~1\ninvalid-openapi {get}/responses/200/content/a b~1c")),
+        (responses("{200: {description: d, content: {'a/b, c/d': {}}}}"), format!("invalid-openapi {get}/responses/200/content/a~1b, c~1d")),
+        ("paths:\n  /a: {connect: {responses: {}}, note: x}\n".to_owned(), "unknown-field /paths/~1a/connect\nunknown-field /paths/~1a/note".to_owned()),
         (responses("{200: {description: d, content: {a/b: {schema: 1}}}}"), format!("invalid-openapi {get}/responses/200/content/a~1b/schema")),
         (responses("{200: {description: d, headers: {H: {}}}}"), format!("invalid-openapi {get}/responses/200/headers/H")),
         (responses("[]"), format!("invalid-openapi {get}/responses")),
@@ -202,7 +231,7 @@ fn problems() {
         (format!("paths:\n  /a/{{b}}/{{b}}: {{get: {{parameters: [{b}]}}}}\n"), "path-parameter /paths/~1a~1{b}~1{b}/get".to_owned()),
         ("paths:\n  /a/{b}: {}\n  /a/{c}: {}\n".to_owned(), "duplicate-path /paths/~1a~1{c}".to_owned()),
         ("paths:\n  /a: {get: {operationId: x}}\n  /b: {get: {operationId: x}}\n".to_owned(), "duplicate-operation /paths/~1b/get".to_owned()),
-        ("paths:\n  /a: {fetch: {}}\n".to_owned(), "?unknown-field /paths/~1a/fetch".to_owned()),
+        ("paths:\n  /a: {fetch: {}}\n".to_owned(), "unknown-field /paths/~1a/fetch".to_owned()),
         ("paths:\n  /a: {$ref: '#/components/pathItems/p', get: {}}\ncomponents: {pathItems: {p: {}}}\n".to_owned(), "unsupported /paths/~1a/$ref".to_owned()),
         ("components: {schemas: {a b: {}}}\n".to_owned(), "invalid-openapi /components/schemas/a b".to_owned()),
         ("components: {schema: {}}\n".to_owned(), "?unknown-field /components/schema".to_owned()),

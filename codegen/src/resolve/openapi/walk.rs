@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::{
-    METHODS, is_media_type,
+    media_types, method_field,
     object::{Field, Form, Kind, Need, Version, is_extension},
 };
 
@@ -53,12 +53,23 @@ impl<'t> Discovery<'t> {
             if is_extension(kind, &member.key) {
                 continue;
             }
-            if kind == Kind::Content && !is_media_type(&member.key) {
-                let message = format!("`{}` is no media type: write `type/subtype`", member.key);
-                self.invalid(place(&job, member), message, "it is left out");
+            if kind == Kind::Content && !self.media_type(&job, member) {
                 continue;
             }
-            let field = kind.fields().iter().find(|field| field.name == member.key);
+            let mut name = member.key.as_str();
+            if kind == Kind::PathItem
+                && let Some(field) = method_field(name).filter(|field| *field != name)
+            {
+                let is_there = job.tree.get(field).is_some();
+                let at = Place { span: member.key_span, ..place(&job, member) };
+                let mend = if is_there { "the field counts" } else { "it is read as that" };
+                self.invalid(at, format!("the method `{name}` is written `{field}`"), mend);
+                if is_there {
+                    continue;
+                }
+                name = field;
+            }
+            let field = kind.fields().iter().find(|field| field.name == name);
             let field = field.filter(|field| !(old && field.since > Version::V30));
             match field.map(|field| field.form).or_else(|| kind.others()) {
                 Some(form) => {
@@ -81,6 +92,24 @@ impl<'t> Discovery<'t> {
         for child in children.into_iter().rev() {
             self.enqueue(child);
         }
+    }
+
+    /// Whether a key of a `content` is a media type, or several.
+    fn media_type(&mut self, job: &Job<'t>, member: &Member) -> bool {
+        let names = media_types(&member.key);
+        let (message, mend) = match names.as_slice() {
+            [] => (
+                format!("`{}` is no media type: write `type/subtype`", member.key),
+                "it is left out".to_owned(),
+            ),
+            [_] => return true,
+            several => (
+                format!("`{}` names several media types", member.key),
+                format!("each is read as if it stood alone: `{}`", several.join("`, `")),
+            ),
+        };
+        self.invalid(place(job, member), message, &mend);
+        !names.is_empty()
     }
 
     /// The dialect of a document's version, `None` for one that is not read.
@@ -205,9 +234,7 @@ impl<'t> Discovery<'t> {
     fn additional(&mut self, job: &Job<'t>, member: &Member) {
         let around = join(&job.pointer, &member.key);
         for each in member.value.members() {
-            let Some(field) = METHODS.iter().find(|method| method.eq_ignore_ascii_case(&each.key)) else {
-                continue;
-            };
+            let Some(field) = method_field(&each.key) else { continue };
             let at = Place { source: job.source, pointer: join(&around, &each.key), span: each.key_span };
             let message = format!("`{}` has a field of its own: write `{field}` beside the others", each.key);
             let is_there = job.tree.get(field).is_some();
@@ -276,7 +303,19 @@ impl<'t> Discovery<'t> {
             (Form::List(_), _) => "an array",
             (Form::Schemas | Form::Map(_), _) => "an object",
         };
-        let message = format!("`{}` must be {expected}, not {}", member.key, value.kind());
+        let other = match form {
+            Form::Texts => value.elements().iter().find(|each| each.as_str().is_none()),
+            Form::TextMap => {
+                let mut all = value.members().iter().map(|each| &each.value);
+                all.find(|each| each.as_str().is_none())
+            }
+            _ => None,
+        };
+        let found = match other {
+            Some(other) => format!("one that holds {}", other.kind()),
+            None => value.kind().to_owned(),
+        };
+        let message = format!("`{}` must be {expected}, not {found}", member.key);
         let mend = match form {
             Form::Text if lenient::text(value).is_some() => "it is read as one",
             Form::Flag if lenient::flag(value).is_some() => "it is read as one",
@@ -319,7 +358,12 @@ impl<'t> Discovery<'t> {
     fn unknown_field(&mut self, kind: Kind, job: &Job<'t>, member: &Member, old: bool) {
         let message = format!("{} has no field `{}`", kind.name(), member.key);
         let at = Place { span: member.key_span, ..place(job, member) };
-        let mut problem = Diagnostic::warning("unknown-field", message).at(at);
+        let lost = kind.lost_with(&member.key, &member.value);
+        let mut problem = match lost {
+            Some((mend, _)) => Diagnostic::error("unknown-field", message).mended(mend),
+            None => Diagnostic::warning("unknown-field", message),
+        };
+        problem = problem.at(at);
         let later = kind.fields().iter().find(|field| field.name == member.key && field.since > Version::V30);
         let near = nearest(&member.key, kind.fields().iter().map(|field| field.name));
         if let Some(later) = later.filter(|_| old) {
@@ -327,6 +371,8 @@ impl<'t> Discovery<'t> {
                 Version::V30 | Version::V31 => "OpenAPI 3.1 has it",
                 Version::V32 => "OpenAPI 3.2 has it",
             });
+        } else if let Some(help) = lost.and_then(|(_, help)| help) {
+            problem = problem.help(help);
         } else if let Some(near) = near {
             problem = problem.help(format!("did you mean `{near}`?"));
         }
