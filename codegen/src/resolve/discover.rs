@@ -197,6 +197,16 @@ impl<'t> Discovery<'t> {
                 dialect_at: None,
                 dynamic: Vec::new(),
             });
+            // An embedded one is read where it stands.
+            let named = identifier(tree).and_then(|member| Some((member, member.value.as_str()?)));
+            if let Some((member, text)) = named
+                && let Err(reason) = uri::resolve("file:///", text)
+            {
+                let message = format!("`{}` is not a URI reference: {reason}", member.key);
+                let place = Place { source: id, pointer: join("", &member.key), span: member.value.span };
+                let problem = Diagnostic::error("invalid-schema", message).at(place);
+                self.problems.push(problem.mended("the document is known by where it lies"));
+            }
             self.register(&source.uri, index);
         }
         for (name, id) in self.sources.names() {

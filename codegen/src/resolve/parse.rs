@@ -459,6 +459,7 @@ impl<'t> Parser<'_, 't> {
             Value::Number(text) => text.clone(),
             Value::Bool(value) => value.to_string(),
             Value::String(text) if text.len() <= 40 => format!("\"{text}\""),
+            Value::Array(elements) if elements.is_empty() => "an empty array".to_owned(),
             _ => found.kind().to_owned(),
         };
         let message = format!("`{}` must be {expected}, not {shown}", member.key);

@@ -11,6 +11,7 @@ use super::{
     super::{
         dialect::Dialect,
         locate::{Lost, Target, malformed},
+        openapi::object::Kind,
     },
     Discovery, Expect, Job, Node, Pending, RECURSIVE, What, is_schema, stem,
 };
@@ -117,6 +118,10 @@ impl<'t> Discovery<'t> {
     ) -> Result<(), Lost> {
         if !is_schema(target.tree) {
             return Err(Lost::NotASchema(target.tree.kind()));
+        }
+        let document = (target.source, target.pointer.clone(), Kind::Document);
+        if self.objects.contains(&document) {
+            return Err(Lost::NotASchema(Kind::Document.name()));
         }
         let at = (target.source.0 as usize, target.pointer.clone());
         let known = |this: &Self| this.schemas.get(at.0).and_then(|known| known.get(&at.1)).copied();

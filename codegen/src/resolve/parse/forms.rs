@@ -97,9 +97,25 @@ impl<'t> Parser<'_, 't> {
 
     /// OpenAPI's `discriminator`, with the schemas of its mapping.
     pub(super) fn discriminator(&mut self, node: &Node<'t>, member: &Member) -> Option<Discriminator> {
-        let tag = member.value.get("propertyName")?.as_str()?.to_owned();
-        let here = join(&join(&node.pointer, &member.key), "mapping");
+        let here = join(&node.pointer, &member.key);
+        let mut fault = |pointer: String, tree: &Tree, message: String| {
+            let place = Place { source: node.source, pointer, span: tree.span };
+            self.invalid(place, message, None, "it is left out");
+        };
+        let Some(tag) = member.value.get("propertyName").and_then(Tree::as_str) else {
+            if member.value.is_object() {
+                let message = "`discriminator` must have a `propertyName`, a string".to_owned();
+                fault(here, &member.value, message);
+            }
+            return None;
+        };
+        let tag = tag.to_owned();
+        let here = join(&here, "mapping");
         let mut mapping = Vec::new();
+        if let Some(other) = member.value.get("mapping").filter(|mapping| !mapping.is_object()) {
+            let message = format!("`mapping` must be an object of names of schemas, not {}", other.kind());
+            fault(here.clone(), other, message);
+        }
         for each in member.value.get("mapping").map_or(&[][..], Tree::members) {
             let what = || format!("the mapping of `{}`", each.key);
             let found = self.means(node, &each.value, join(&here, &each.key), &what);
@@ -520,5 +536,33 @@ mod tests {
             assert_eq!(found.gap, if read == "-" { Gap::Check } else { Gap::None }, "{schema}");
             assert!(!problems.has_fatal(), "{schema}");
         }
+    }
+
+    /// A fault each, for whoever wrote it expects something of it.
+    #[test]
+    fn discriminators_that_say_nothing_are_told() {
+        for (discriminator, said, tag) in [
+            ("{}", "invalid-schema /discriminator", None),
+            ("{propertyName: 5}", "invalid-schema /discriminator", None),
+            ("{mapping: {a: x}}", "invalid-schema /discriminator", None),
+            ("{propertyName: kind, mapping: []}", "invalid-schema /discriminator/mapping", Some("kind")),
+            ("5", "invalid-schema /discriminator", None),
+            ("{propertyName: kind, mapping: {}}", "", Some("kind")),
+        ] {
+            let (found, problems) = graph(&[("a.yaml", &format!("discriminator: {discriminator}"))]);
+            assert_eq!(shown(&problems), said, "{discriminator}");
+            let found = found.schemas.iter().next().unwrap().discriminator.as_ref();
+            assert_eq!(found.map(|found| found.tag.as_str()), tag, "{discriminator}");
+        }
+    }
+
+    /// What names a whole document, as its author writes it.
+    #[test]
+    fn names_that_lead_to_no_schema_are_told() {
+        let (_, problems) = graph(&[("a.yaml", "$id: 'http://[a'\ntype: string\n")]);
+        assert_eq!(shown(&problems), "invalid-schema /$id");
+        let api = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents: {schemas: {A: {$ref: ''}}}\n";
+        let (_, problems) = graph(&[("a.yaml", api)]);
+        assert_eq!(shown(&problems), "invalid-schema /components/schemas/A/$ref");
     }
 }
