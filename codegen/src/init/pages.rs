@@ -1,6 +1,7 @@
 //! Operations that look as if they answered page by page: by a parameter of a name that such have, and
 //! an array in the answer.
 
+use super::print::Quoted;
 use crate::{
     api::ParameterIn,
     plan::{Call, Payload, Plan},
@@ -82,7 +83,7 @@ fn lines(call: &Call<'_>, contract: &Reading) -> Option<Vec<String>> {
         named.map(pointer)
     };
     let with = |key: &str, pointer: Option<String>| {
-        pointer.map_or_else(String::new, |pointer| format!(", {key} = {pointer:?}"))
+        pointer.map_or_else(String::new, |pointer| format!(", {key} = {}", Quoted(&pointer)))
     };
     let url = || {
         let mut all = fields?.iter().filter(|field| is_url(field, contract));
@@ -92,23 +93,25 @@ fn lines(call: &Call<'_>, contract: &Reading) -> Option<Vec<String>> {
     let total =
         |key: &str, words: &[&str]| with(key, member(words, |ty, _| matches!(plain(ty), TypeRef::Int(_))));
     let way = match (known?, url()) {
-        (_, Some(from)) => format!("next-url = {from:?}"),
+        (_, Some(from)) => format!("next-url = {}", Quoted(&from)),
         ((_, Kind::Page | Kind::Offset | Kind::Cursor), None) if linked => "link = \"next\"".to_owned(),
         ((to, Kind::Cursor), None) => {
             let from = member(&["next", "cursor", "after", "token"], is_text)?;
-            format!("cursor = {{ from = {from:?}, to = {to:?}{} }}", more())
+            format!("cursor = {{ from = {}, to = {}{} }}", Quoted(&from), Quoted(to), more())
         }
         ((to, Kind::LastItem), None) => {
             self::fields(item, shapes)?.iter().find(|field| field.wire == "id")?;
-            format!("last-item = {{ from = \"/id\", to = {to:?}{} }}", more())
+            format!("last-item = {{ from = \"/id\", to = {}{} }}", Quoted(to), more())
         }
-        ((to, Kind::Offset), None) => format!("offset = {{ to = {to:?}{} }}", total("total", &["total"])),
+        ((to, Kind::Offset), None) => {
+            format!("offset = {{ to = {}{} }}", Quoted(to), total("total", &["total"]))
+        }
         ((to, Kind::Page), None) => {
             let pages = total("total-pages", &["total_pages", "totalpages", "page_count"]);
-            format!("page = {{ to = {to:?}{pages} }}")
+            format!("page = {{ to = {}{pages} }}", Quoted(to))
         }
     };
-    Some(vec![format!("items = {items:?}"), way])
+    Some(vec![format!("items = {}", Quoted(&items)), way])
 }
 
 fn pointer(field: &Field) -> String {

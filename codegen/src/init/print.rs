@@ -1,6 +1,6 @@
 //! Findings as a commented `codegen.toml`.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use super::Findings;
 use crate::{
@@ -30,7 +30,7 @@ pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
     page.part("Files and folders of the contract, relative to this file.");
     page.line(&format!("inputs = [{}]", quoted(inputs).join(", ")));
     page.part("Name of the package.");
-    page.line(&format!("package = {:?}", found.package));
+    page.line(&format!("package = {}", Quoted(&found.package)));
     mounts(&mut page, found);
     secrets(&mut page, found);
     unknown(&mut page);
@@ -66,13 +66,13 @@ fn mounts(page: &mut Page, found: &Findings) {
     if found.mounts.is_empty() {
         let first = found.unanswered.first().map_or("https://example.com/schemas/", String::as_str);
         let prefix = first.rfind('/').and_then(|at| first.get(..=at)).unwrap_or(first);
-        page.say(&format!("mounts = {{ {prefix:?} = \"vendor\" }}"));
+        page.say(&format!("mounts = {{ {} = \"vendor\" }}", Quoted(prefix)));
         return;
     }
-    let all = found
-        .mounts
-        .iter()
-        .map(|(prefix, path)| format!("{prefix:?} = {:?}", path.to_string_lossy().replace('\\', "/")));
+    let all = found.mounts.iter().map(|(prefix, path)| {
+        let path = path.to_string_lossy().replace('\\', "/");
+        format!("{} = {}", Quoted(prefix), Quoted(&path))
+    });
     page.line(&format!("mounts = {{ {} }}", all.collect::<Vec<_>>().join(", ")));
 }
 
@@ -84,7 +84,9 @@ fn secrets(page: &mut Page, found: &Findings) {
     }
     page.say("These look like it:");
     page.say("secrets = [");
-    found.secrets.iter().for_each(|(selector, why)| page.say(&format!("    {selector:?}, # {why}")));
+    for (selector, why) in &found.secrets {
+        page.say(&format!("    {}, # {why}", Quoted(selector)));
+    }
     page.say("]");
 }
 
@@ -103,7 +105,7 @@ fn unknown(page: &mut Page) {
 fn output(page: &mut Page, found: &Findings) {
     page.table("output");
     page.say("Where the code goes, relative to this file; it belongs to the generator.");
-    page.line(&format!("path = {:?}", found.package));
+    page.line(&format!("path = {}", Quoted(&found.package)));
     page.say("\"crate\": a package; \"modules\": source files for yours; \"file\": one of them.");
     page.say("layout = \"crate\"");
     if found.operations > 0 {
@@ -168,7 +170,7 @@ fn types(page: &mut Page, found: &Findings) {
             for (selector, children) in some {
                 let children =
                     if *children == 1 { "1 child".to_owned() } else { format!("{children} children") };
-                page.say(&format!("    {selector:?}, # {children}"));
+                page.say(&format!("    {}, # {children}", Quoted(selector)));
             }
             page.say("]");
         }
@@ -197,7 +199,7 @@ fn types(page: &mut Page, found: &Findings) {
         page.say("The patterns that are left unchecked; write them otherwise if you can.");
         page.line("unchecked = [");
         for (selector, pattern) in &found.patterns {
-            page.line(&format!("    {selector:?}, # {}", one_line(pattern)));
+            page.line(&format!("    {}, # {}", Quoted(selector), one_line(pattern)));
         }
         page.line("]");
     }
@@ -214,11 +216,14 @@ fn operations(page: &mut Page, found: &Findings) {
     };
     page.say(&format!("Which of {counts} are generated, with what they reach; all by default."));
     let tag = found.tags.first().map_or("name", |(tag, _)| tag.as_str());
-    page.say(&format!("include = [{{ tag = {tag:?} }}, {{ path = \"/**\" }}, {{ operation = \"*\" }}]"));
+    page.say(&format!(
+        "include = [{{ tag = {} }}, {{ path = \"/**\" }}, {{ operation = \"*\" }}]",
+        Quoted(tag)
+    ));
     page.say("exclude = []");
     page.say("The header parameter that makes a call safe to repeat.");
     let header = found.idempotency.first().map_or("Idempotency-Key", String::as_str);
-    page.say(&format!("idempotency-header = {header:?}"));
+    page.say(&format!("idempotency-header = {}", Quoted(header)));
     page.say("Headers that something around handlers reads and writes.");
     page.say("hidden-headers = []");
     page.table("client");
@@ -266,7 +271,7 @@ fn pages(page: &mut Page, found: &Findings) {
         page.say("");
         page.say("[[pages]]");
         page.say("operations = [");
-        paged.operations.iter().for_each(|id| page.say(&format!("    {id:?},")));
+        paged.operations.iter().for_each(|id| page.say(&format!("    {},", Quoted(id))));
         page.say("]");
         paged.lines.iter().for_each(|line| page.say(line));
     }
@@ -284,8 +289,8 @@ fn areas(page: &mut Page, found: &Findings) {
     for (tag, types) in own {
         page.say("");
         page.say(&format!("[[area]] # {}", amount(*types, "type")));
-        page.say(&format!("name = {:?}", module(tag)));
-        page.say(&format!("tags = [{tag:?}]"));
+        page.say(&format!("name = {}", Quoted(&module(tag))));
+        page.say(&format!("tags = [{}]", Quoted(tag)));
     }
 }
 
@@ -305,7 +310,24 @@ fn amount(count: usize, thing: &str) -> String {
 }
 
 fn quoted(list: &[String]) -> Vec<String> {
-    list.iter().map(|each| format!("{each:?}")).collect()
+    list.iter().map(|each| Quoted(each).to_string()).collect()
+}
+
+/// A string of TOML, in one line (TOML 1.0, String).
+pub(super) struct Quoted<'a>(pub(super) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for each in self.0.chars() {
+            match each {
+                '"' | '\\' => write!(f, "\\{each}")?,
+                each if each.is_control() => write!(f, "\\u{:04X}", u32::from(each))?,
+                each => f.write_char(each)?,
+            }
+        }
+        f.write_char('"')
+    }
 }
 
 /// Text of the contract that must not end a comment.

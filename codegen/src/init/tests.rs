@@ -35,7 +35,7 @@ paths:
     put:
       operationId: nameShip
       parameters: [{ name: Authorization, in: header, schema: { type: string } }]
-      requestBody: { content: { text/größe: {} } }
+      requestBody: { content: { text/plain; charset=größe: {} } }
       responses: { '204': { description: '' } }
 components:
   schemas:
@@ -104,8 +104,7 @@ fn what_an_owner_may_decide_is_found() {
         (vec!["Idempotency-Key".to_owned(), "Vendor-Request-Id".to_owned()], vec!["DPoP".to_owned()])
     );
     assert_eq!(found.operations, 5);
-    let refused =
-        "`nameShip` has no method in the client: `text/größe` is no media type that a client can send";
+    let refused = "`nameShip` has no method in the client: `text/plain; charset=größe` is no media type that a client can send";
     assert_eq!(found.refused, [refused]);
     assert!(found.diagnostics.iter().any(|each| each.message == refused), "{}", found.diagnostics);
     assert_eq!(found.servers, ["https://fleet.example"]);
@@ -225,4 +224,15 @@ fn what_is_left_out_by_default_is_no_error_in_the_file() {
     };
     assert!(page(false).contains("\n# skip-unsupported = true\n"), "{}", page(false));
     assert!(page(false).contains("\n# member = false\n") && page(true).contains("\n# member = true\n"));
+}
+
+/// What Rust escapes is not what TOML does.
+#[test]
+fn names_with_odd_signs_are_strings_of_toml() {
+    for name in ["e\u{301}.yaml", "a\u{200b}\"\\.yaml", "a\tb\u{85}\u{7f}\u{1}.yaml", "\u{1f600}'.yaml"] {
+        let text =
+            codegen_toml(&Findings { package: name.to_owned(), ..Findings::default() }, &[name.to_owned()]);
+        let config: Config = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!((config.inputs, config.package.as_deref()), (vec![PathBuf::from(name)], Some(name)));
+    }
 }
