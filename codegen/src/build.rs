@@ -10,6 +10,7 @@ use crate::{
     config::{Config, Layout},
     diagnostics::{Diagnostics, Severity},
     generate::{Generated, Project},
+    load::files,
     write::{Mode, WriteError, apply_file},
 };
 
@@ -71,11 +72,18 @@ impl Build {
         for input in &self.inputs {
             println!("cargo::rerun-if-changed={}", input.display());
         }
-        let Some(folder) = env::var_os("OUT_DIR") else {
+        let Some(folder) = env::var_os("OUT_DIR").map(PathBuf::from) else {
             eprintln!("there is no OUT_DIR: `Build::run` is for build scripts, `Build::write` for the rest");
             return ExitCode::FAILURE;
         };
-        match self.write(&Path::new(&folder).join(file)) {
+        let project = self.project();
+        for path in project.iter().flat_map(configured) {
+            // One around the output would change with every run; what is read of it is named below.
+            if !folder.starts_with(&path) {
+                println!("cargo::rerun-if-changed={}", path.display());
+            }
+        }
+        match project.and_then(|project| written(&project, &folder.join(file))) {
             Ok(generated) => {
                 for path in generated.contract.sources.files() {
                     println!("cargo::rerun-if-changed={}", path.display());
@@ -107,6 +115,10 @@ impl Build {
     /// [`BuildError::Refused`] with every problem of the contract, [`BuildError::Write`] when the file cannot be
     /// written or is somebody else's. A file that was there is left as it was.
     pub fn write(&self, file: &Path) -> Result<Generated, BuildError> {
+        written(&self.project()?, file)
+    }
+
+    fn project(&self) -> Result<Project, BuildError> {
         let mut project = Project::default();
         for input in &self.inputs {
             match input.extension().is_some_and(|ending| ending == "toml") {
@@ -120,10 +132,23 @@ impl Build {
         }
         self.configure.iter().for_each(|configure| configure(&mut project.config));
         project.config.output.layout = Layout::File;
-        let generated = project.generate().map_err(BuildError::Refused)?;
-        apply_file(&generated.files, file, Mode::Write).map_err(BuildError::Write)?;
-        Ok(generated)
+        Ok(project)
     }
+}
+
+fn written(project: &Project, file: &Path) -> Result<Generated, BuildError> {
+    let generated = project.generate().map_err(BuildError::Refused)?;
+    apply_file(&generated.files, file, Mode::Write).map_err(BuildError::Write)?;
+    Ok(generated)
+}
+
+/// What the options name of a contract. In a folder of it a file may come to be that nobody has read yet,
+/// and of a contract that is refused nothing else is known.
+fn configured(project: &Project) -> impl Iterator<Item = PathBuf> {
+    let Project { config, base, .. } = project;
+    let overlays = config.input.overlays.iter().map(|overlay| &overlay.file);
+    let named = config.inputs.iter().chain(config.mounts.values()).chain(overlays);
+    named.map(|path| files::absolute(&base.join(path)).unwrap_or_else(|_| base.join(path)))
 }
 
 impl std::fmt::Display for BuildError {

@@ -74,6 +74,46 @@ fn a_build_script_writes_one_file_and_says_what_of() {
     assert!(warned.contains("tickets.yaml:1:") && warned.contains("`gone`"), "{warned}");
 }
 
+/// Set to the `codegen.toml` of the process that is another build script.
+const CONFIGURED: &str = "BOOK_BUILD_CONFIGURED";
+
+/// As [`the_build_script`], from a `codegen.toml`.
+#[test]
+fn the_configured_build_script() {
+    if env::var_os(CONFIGURED).is_some() {
+        let _ = Build::of("api/codegen.toml").run("api.rs");
+    }
+}
+
+/// A file that comes to be in one of its folders is part of the contract from then on, and one that is
+/// mended is tried again.
+#[test]
+fn a_build_script_says_which_folders_it_looks_into() {
+    let package = folder("book-build-configured");
+    for folder in ["api/schemas", "api/vendor", "out"] {
+        fs::create_dir_all(package.join(folder)).unwrap();
+    }
+    let options = "inputs = [\"schemas\"]\nmounts = { \"https://v.example/\" = \"vendor\" }\n";
+    fs::write(package.join("api/codegen.toml"), options).unwrap();
+    for text in [r#"{"type": "string"}"#, "{"] {
+        fs::write(package.join("api/schemas/seat.json"), text).unwrap();
+        let ran = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "the_configured_build_script", "--nocapture"])
+            .current_dir(&package)
+            .env(CONFIGURED, "1")
+            .env("OUT_DIR", package.join("out"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8(ran.stdout).unwrap();
+        let named: Vec<&str> =
+            said.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")).collect();
+        assert_eq!(named[0], "api/codegen.toml");
+        for folder in ["api/schemas", "api/vendor"] {
+            assert!(named.iter().any(|path| Path::new(path).ends_with(folder)), "{folder}: {said}");
+        }
+    }
+}
+
 /// Whoever tells another build system asks for the list of files read.
 #[test]
 fn a_program_hears_what_was_read() -> Result<(), Box<dyn std::error::Error>> {
