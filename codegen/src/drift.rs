@@ -38,6 +38,8 @@ mod named;
 mod objects;
 mod operations;
 mod overlaps;
+#[cfg(test)]
+mod pairs;
 mod parameters;
 mod places;
 mod proof;
@@ -49,18 +51,22 @@ mod schemas;
 mod security;
 mod texts;
 mod unions;
+mod unseen;
 mod ways;
+mod wire;
+mod xml;
 
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 pub use self::faults::Fault;
 use crate::{
     api::Api,
     config::{Config, Input},
-    diagnostics::{Diagnostic, Diagnostics, Faults},
+    diagnostics::{Diagnostic, Diagnostics, Faults, Texts},
     load::{Sources, files},
     resolve::{ResolveOptions, UnknownKeywords, resolve},
     schema::Graph,
@@ -182,7 +188,14 @@ impl Version {
     /// The file of a source, as in [`Spot::file`].
     #[must_use]
     pub(crate) fn file(&self, source: SourceId) -> String {
-        self.files.get(source.0 as usize).cloned().unwrap_or_default()
+        // Overlays are named from the folder of the configuration as they are.
+        let overlay = || self.sources.texts().find(|(id, _)| *id == source).map(|(_, text)| text.name);
+        self.files.get(source.0 as usize).cloned().or_else(overlay).unwrap_or_default()
+    }
+
+    /// The text of a document or an overlay.
+    fn text(&self, source: SourceId) -> Option<Arc<str>> {
+        self.sources.texts().find(|(id, _)| *id == source).map(|(_, text)| text.text)
     }
 
     /// Whether both were read in the same way from the same bytes, so that they say the same: of what

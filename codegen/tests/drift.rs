@@ -35,3 +35,5 @@ mod spelling;
 mod unread;
 #[path = "drift/whole.rs"]
 mod whole;
+#[path = "drift/wire.rs"]
+mod wire;

@@ -8,7 +8,10 @@ use super::{
     proof::Side,
     rules,
 };
-use crate::schema::{Schema, SchemaId, Types, keywords::Keyword};
+use crate::{
+    schema::{Schema, SchemaId, Types, keywords::Keyword},
+    together::Conj,
+};
 
 /// How deep a condition is looked into.
 const DEPTH: u8 = 4;
@@ -155,16 +158,23 @@ impl<'g> Comparer<'g> {
             return;
         }
         if !left.is_empty() {
-            self.set(
-                rules::NOT_REMOVED,
-                pair,
-                "what `not` forbade is valid".to_owned(),
-                Facet::of(&[Keyword::Not]),
-            );
+            let facet = Facet::of(&[Keyword::Not]).tries(self.forbidden(pair, Side::Old, &left));
+            self.set(rules::NOT_REMOVED, pair, "what `not` forbade is valid".to_owned(), facet);
         }
         if !new.is_empty() {
-            self.set(rules::NOT_ADDED, pair, "`not` forbids more".to_owned(), Facet::of(&[Keyword::Not]));
+            let facet = Facet::of(&[Keyword::Not]).tries(self.forbidden(pair, Side::New, &new));
+            self.set(rules::NOT_ADDED, pair, "`not` forbids more".to_owned(), facet);
         }
+    }
+
+    /// Values that `not` refuses and the other side may take.
+    fn forbidden(&self, pair: &Pair<'g>, side: Side, nots: &[SchemaId]) -> Vec<Json> {
+        if !self.options.proofs {
+            return Vec::new();
+        }
+        let types = pair.old.types().and(pair.new.types()).and(pair.at.within);
+        let samples = |not: &SchemaId| self.prover.samples(side, &Conj::one(*not).within(types));
+        nots.iter().flat_map(samples).collect()
     }
 
     fn dependencies(&mut self, pair: &Pair<'g>) {

@@ -1,7 +1,7 @@
 //! What a comparison carries along: what was found, what was compared before, what it means.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -15,6 +15,7 @@ use super::{
     places::{Places, Spots},
     proof::{Grounds, Prover, Side, Verdict},
     rules::{self, Rule},
+    unseen::Looked,
     ways::{Start, Way, Ways},
 };
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
         Schema, SchemaId, Types,
         keywords::{Keyword, Value},
     },
-    tree::{Place, escape},
+    tree::{Place, SourceId, escape},
 };
 
 /// How a schema is used.
@@ -55,20 +56,49 @@ pub(super) struct Subject {
     pub(super) usage: Use,
     /// Which JSON types there can be: names of members are strings.
     pub(super) within: Types,
+    /// Whether it was shown of what surrounds it that other values here break nobody.
+    harmless: bool,
+    /// How many members deep scalars are sent as plain texts: those of parameters and forms.
+    texts: u8,
 }
 
 impl Subject {
     pub(super) fn new(base: impl Into<Rc<str>>, usage: Use) -> Self {
-        Self { base: base.into(), node: None, path: String::new(), usage, within: Types::ALL }
+        let base = base.into();
+        let within = Types::ALL;
+        Self { base, node: None, path: String::new(), usage, within, harmless: false, texts: 0 }
     }
 
     pub(super) fn step(&self, token: &str) -> Self {
-        Self { path: format!("{}/{token}", self.path), within: Types::ALL, ..self.clone() }
+        // Elements and branches are sent as what they are in would be.
+        let deeper = !(token.starts_with('{') || token == "*" || token.parse::<usize>().is_ok());
+        let texts = self.texts.saturating_sub(u8::from(deeper));
+        Self { path: format!("{}/{token}", self.path), within: Types::ALL, texts, ..self.clone() }
     }
 
     /// The same where only values of some types can be.
     pub(super) fn within(self, within: Types) -> Self {
         Self { within, ..self }
+    }
+
+    /// The same where scalars, and those that are members or elements, are sent as plain texts.
+    pub(super) fn as_text(self) -> Self {
+        Self { texts: 2, ..self }
+    }
+
+    /// Whether a scalar is sent as a plain text here.
+    pub(super) const fn is_text(&self) -> bool {
+        self.texts > 0
+    }
+
+    /// The same where other values break nobody.
+    pub(super) fn harmless(self) -> Self {
+        Self { harmless: true, ..self }
+    }
+
+    /// Whether other values break nobody here, whatever is said of this place alone.
+    pub(super) const fn is_harmless(&self) -> bool {
+        self.harmless
     }
 }
 
@@ -142,12 +172,18 @@ struct Found {
     change: Change,
     /// With what the change means there, so that the way is named on which somebody breaks.
     ways: BTreeMap<Way, Level>,
+    /// A value that tells the versions apart is one of its place alone.
+    witnesses: BTreeMap<Way, String>,
     /// Whether every proof that was asked for was found, whether any was.
     proofs: (bool, bool),
 }
 
-/// Two lists of schemas, in order, and how and where their values are used.
-type Compared = (Vec<SchemaId>, Vec<SchemaId>, Use, Types);
+/// Two lists of schemas, in order, how and where their values are used, whether other values break
+/// nobody there, and how deep scalars are texts.
+type Compared = (Vec<SchemaId>, Vec<SchemaId>, Use, Types, bool, u8);
+/// What a verdict is about: what is given and what refuses, in which use, which types, keywords and
+/// values to try.
+type Judged = (Vec<SchemaId>, Vec<SchemaId>, Use, Types, Vec<usize>, Vec<Json>);
 type Key = (&'static str, Option<Spot>, Option<Spot>, String);
 
 /// A comparison under way.
@@ -161,14 +197,20 @@ pub(super) struct Comparer<'g> {
     index: HashMap<Key, usize>,
     /// The pairs that were compared.
     pairs: HashMap<Compared, usize>,
-    ways: Ways,
+    pub(super) ways: Ways,
+    /// Those of them that were compared keyword by keyword.
+    pub(super) looked: Vec<Looked>,
+    /// And those that are places of values, and no parts of others such as branches.
+    pub(super) placed: BTreeSet<usize>,
+    /// What the prover said.
+    verdicts: HashMap<Judged, Option<Verdict>>,
     /// What was only asked about pairs.
     answers: Answers<(Question, Compared)>,
     /// While a comparison only asks.
     asking: Option<Asking>,
     places: Places<'g>,
-    /// Security schemes that only got another name.
-    pub(super) schemes: BTreeMap<&'g str, &'g str>,
+    /// Per old document: security schemes that only got another name.
+    pub(super) schemes: BTreeMap<SourceId, BTreeMap<&'g str, &'g str>>,
     /// Who sends the request of the operation that is compared: `Write` for clients, `Read` for the
     /// service, which calls webhooks and callbacks.
     pub(super) requests: Use,
@@ -191,6 +233,9 @@ impl<'g> Comparer<'g> {
             index: HashMap::new(),
             pairs: HashMap::new(),
             ways: Ways::default(),
+            looked: Vec::new(),
+            placed: BTreeSet::new(),
+            verdicts: HashMap::new(),
             answers: Answers::default(),
             asking: None,
             places: Places::new(old, new),
@@ -202,9 +247,11 @@ impl<'g> Comparer<'g> {
     pub(super) fn run(mut self) -> Vec<Change> {
         self.operations();
         self.named();
+        self.unseen();
         let ways = self.ways.settle();
-        let changes = self.found.into_iter().map(|Found { mut change, ways: own, .. }| {
+        let changes = self.found.into_iter().map(|Found { mut change, ways: own, mut witnesses, .. }| {
             (change.subject, change.uses) = ways.words(&own);
+            change.witness = ways.named(&own).and_then(|way| witnesses.remove(way));
             if let Some(rule) = rules::find(change.rule) {
                 let more = consequence(rule, &change);
                 change.message.push_str(&more);
@@ -219,7 +266,7 @@ impl<'g> Comparer<'g> {
         if self.asking.is_some_and(|asking| asking.yes) || self.identity.same(old, new) {
             return;
         }
-        let key = (sorted(old), sorted(new), at.usage, at.within);
+        let key = (sorted(old), sorted(new), at.usage, at.within, at.harmless, at.texts);
         if let Some(Asking { question, .. }) = self.asking {
             let key = (question, key);
             let known = self.answers.begin(&key);
@@ -236,11 +283,18 @@ impl<'g> Comparer<'g> {
             return;
         }
         let way = self.way(at);
+        let is_place = self.is_place(&way);
         if let Some(node) = self.pairs.get(&key) {
+            if is_place {
+                self.placed.insert(*node);
+            }
             self.ways.step(*node, way);
             return;
         }
         let node = self.ways.node();
+        if is_place {
+            self.placed.insert(node);
+        }
         self.ways.step(node, way);
         self.pairs.insert(key, node);
         self.each(old, new, &Subject { node: Some(node), path: String::new(), ..at.clone() });
@@ -265,6 +319,10 @@ impl<'g> Comparer<'g> {
             new_ids: new.to_vec(),
             at: at.clone(),
         };
+        // No judge of JSON knows what a text on the wire is read as.
+        if let (None, Some(node), false) = (self.asking, at.node, at.is_text()) {
+            self.looked.push(Looked { at: at.clone(), node, old: old.to_vec(), new: new.to_vec() });
+        }
         self.schemas(&pair);
     }
 
@@ -297,6 +355,21 @@ impl<'g> Comparer<'g> {
         }
         steps.extend(one(before.items, after.items).map(|(old, new)| (old, new, Some("*".to_owned()))));
         Some(steps)
+    }
+
+    /// Whether values stand where a way ends: `{…}` are branches, conditions and names.
+    fn is_place(&self, way: &Way) -> bool {
+        let inside = match way.from {
+            Start::Base(_) => true,
+            Start::Node(node) => self.placed.contains(&node),
+        };
+        let is_part = |token: &str| token.starts_with('{');
+        if way.path.is_empty() { inside } else { !way.path.split('/').any(is_part) }
+    }
+
+    /// All ways to what was found, with what it means there.
+    pub(super) fn found_ways(&self) -> impl Iterator<Item = (&Way, &Level)> {
+        self.found.iter().flat_map(|found| &found.ways)
     }
 
     fn way(&mut self, at: &Subject) -> Way {
@@ -409,13 +482,13 @@ impl<'g> Comparer<'g> {
         message: String,
         facet: &Facet,
     ) {
-        let asks = level_of(rule, at.usage) == Level::Breaking;
+        let asks = level_of(rule, at.usage) == Level::Breaking && !at.harmless;
         let verdict = if asks { self.verdict(pair, at.usage, facet) } else { None };
-        self.decided(rule, at, spots, message, verdict);
+        self.decided((rule, facet), pair, at, spots, message, verdict);
     }
 
     /// Whether those who use a pair lose something by a facet; `None` when nobody knows, or is asked.
-    pub(super) fn verdict(&self, pair: &Pair<'g>, usage: Use, facet: &Facet) -> Option<Verdict> {
+    pub(super) fn verdict(&mut self, pair: &Pair<'g>, usage: Use, facet: &Facet) -> Option<Verdict> {
         if !self.options.proofs {
             return None;
         }
@@ -424,7 +497,21 @@ impl<'g> Comparer<'g> {
             Use::Read => ((Side::New, &pair.new_ids), (Side::Old, &pair.old.members)),
             Use::Write => ((Side::Old, &pair.old_ids), (Side::New, &pair.new.members)),
         };
-        self.prover.judge((giving, given), (refusing, refuser), pair.at.within, facet)
+        let within = pair.at.within;
+        let keywords = facet.keywords.iter().map(|keyword| *keyword as usize).collect();
+        let key = (given.clone(), refuser.clone(), usage, within, keywords, facet.tries.clone());
+        if let Some(known) = self.verdicts.get(&key) {
+            return known.clone();
+        }
+        let verdict = self.prover.judge((giving, given), (refusing, refuser), within, facet);
+        self.verdicts.insert(key, verdict.clone());
+        verdict
+    }
+
+    /// Whether nobody loses anything by a facet, in either direction: other words for the same.
+    fn is_rewritten(&mut self, pair: &Pair<'g>, usage: Use, facet: &Facet) -> bool {
+        let holds = |comparer: &mut Self, usage| comparer.verdict(pair, usage, facet) == Some(Ok(()));
+        holds(self, usage.reversed()) && holds(self, usage)
     }
 
     /// A change of what is valid, which was judged.
@@ -437,12 +524,13 @@ impl<'g> Comparer<'g> {
         verdict: Option<Verdict>,
     ) {
         let spots = self.kept(pair, facet);
-        self.decided(rule, &pair.at, spots, message, verdict);
+        self.decided((rule, facet), pair, &pair.at, spots, message, verdict);
     }
 
     fn decided(
         &mut self,
-        rule: &'static Rule,
+        (rule, facet): (&'static Rule, &Facet),
+        pair: &Pair<'g>,
         at: &Subject,
         spots: Spots,
         message: String,
@@ -456,6 +544,11 @@ impl<'g> Comparer<'g> {
             Some(Ok(())) => (level, proof) = (Level::Additive, Some((true, None))),
             Some(Err(found)) => proof = Some((true, found.map(|value| value.to_string()))),
             None => {}
+        }
+        if at.harmless {
+            (level, proof) = (level.min(Level::Additive), None);
+        } else if level == Level::Additive && self.asking.is_none() && self.is_rewritten(pair, usage, facet) {
+            (level, proof) = (Level::Same, Some((true, None)));
         }
         let levels = if usage == Use::Read { (level, Level::Same) } else { (Level::Same, level) };
         self.push(rule, levels, spots, at, message, proof);
@@ -498,17 +591,20 @@ impl<'g> Comparer<'g> {
                 proven: false,
                 witness: None,
             };
-            self.found.push(Found { change, ways: BTreeMap::new(), proofs: (true, false) });
+            let (ways, witnesses) = (BTreeMap::new(), BTreeMap::new());
+            self.found.push(Found { change, ways, witnesses, proofs: (true, false) });
         }
-        let Some(Found { change, ways, proofs }) = self.found.get_mut(index) else { return };
-        let level = ways.entry(way).or_default();
-        *level = (*level).max(readers).max(writers);
+        let Some(Found { change, ways, witnesses, proofs }) = self.found.get_mut(index) else { return };
         change.readers = change.readers.max(readers);
         change.writers = change.writers.max(writers);
         if let Some((proven, witness)) = proof {
             *proofs = (proofs.0 && proven, true);
-            change.witness = change.witness.take().or(witness);
+            if let Some(witness) = witness {
+                witnesses.entry(way.clone()).or_insert(witness);
+            }
         }
+        let level = ways.entry(way).or_default();
+        *level = (*level).max(readers).max(writers);
         change.proven = *proofs == (true, true);
     }
 
@@ -559,6 +655,7 @@ fn consequence(rule: &Rule, change: &Change) -> String {
         (Breaking, Breaking) => "readers and writers of the old version may fail",
         (Breaking, _) => "readers of the old version may meet what they cannot handle",
         (_, Breaking) => "what writers of the old version send may be refused or lost",
+        _ if change.proven && change.level() == Level::Same => "proven: the same values are valid",
         _ if change.proven => "proven: nothing that was valid is lost and nothing unexpected arrives",
         _ => "whoever follows the old version is not affected",
     };

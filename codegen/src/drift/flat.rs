@@ -41,7 +41,7 @@ pub(super) struct Bound<'g> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Closing<'g> {
     pub(super) names: BTreeSet<&'g str>,
-    patterns: BTreeSet<&'g str>,
+    pub(super) patterns: BTreeSet<&'g str>,
     /// Whether anything goes by a schema of its own.
     others: bool,
     /// Whether some of them are seen only where a branch or a condition holds.
@@ -282,7 +282,10 @@ impl<'g> Flat<'g> {
 
     /// Every schema that properties of undeclared names must satisfy, `false` left out.
     pub(super) fn additional(&self) -> Vec<SchemaId> {
-        let all = self.schemas().filter_map(|schema| schema.additional_properties);
+        let all = self.schemas().flat_map(|schema| match of_every_name(schema).collect::<Vec<_>>() {
+            ids if ids.is_empty() => schema.additional_properties.into_iter().collect(),
+            ids => ids,
+        });
         all.filter(|id| self.graph.schema(*id).boolean.is_none()).collect()
     }
 
@@ -300,7 +303,10 @@ impl<'g> Flat<'g> {
     pub(super) fn closed(&self) -> bool {
         let forbids =
             |id: Option<SchemaId>| id.is_some_and(|id| self.graph.schema(id).boolean == Some(false));
-        self.any(|schema| forbids(schema.additional_properties) || forbids(schema.unevaluated_properties))
+        let closes = |schema: &'g Schema| {
+            forbids(schema.additional_properties) || forbids(schema.unevaluated_properties)
+        };
+        self.any(|schema| closes(schema) && of_every_name(schema).next().is_none())
     }
 
     /// What each schema that forbids undeclared names sees: names and patterns, and whether some of them
@@ -335,6 +341,12 @@ impl<'g> Flat<'g> {
     pub(super) fn prefix(&self) -> usize {
         self.schemas().map(|schema| schema.prefix_items.len()).max().unwrap_or(0)
     }
+}
+
+/// What a schema asks of members of whatever name by its patterns.
+fn of_every_name(schema: &Schema) -> impl Iterator<Item = SchemaId> + '_ {
+    let all = schema.pattern_properties.iter();
+    all.filter(|(pattern, _)| proof::matches_all(pattern)).map(|(_, id)| *id)
 }
 
 /// Whether a schema declares or requires a member, or has a pattern for its name.

@@ -27,7 +27,13 @@ impl<'g> Comparer<'g> {
             return;
         }
         let (is, was) = (words(new.iter().copied()), words(old.iter().copied()));
+        let fits = |flat: &Flat<'g>| old.iter().chain(&new).all(|format| holds_all(format, flat));
         let (rule, message) = match (old.is_empty(), new.is_empty()) {
+            _ if holds_numbers(pair) && fits(&pair.old) && fits(&pair.new) => {
+                let named = |words: String| if words.is_empty() { "none".to_owned() } else { words };
+                let message = format!("the format of numbers is {}, was {}", named(is), named(was));
+                (rules::NUMBER_FORMAT_REWRITTEN, format!("{message}, and all that are valid have room in it"))
+            }
             (true, _) => (rules::FORMAT_ADDED, format!("the format is {is}, there was none")),
             (_, true) => (rules::FORMAT_REMOVED, format!("there is no format, was {was}")),
             _ if holds_numbers(pair) && has_room(&new, &old) => {
@@ -95,16 +101,28 @@ fn holds_numbers(pair: &Pair<'_>) -> bool {
     pair.old.types().or(pair.new.types()).without(numbers).is_empty()
 }
 
+/// Whether a format is signed, and its bits.
+fn integer(name: &str) -> Option<(bool, u32)> {
+    match name.strip_prefix("uint") {
+        Some(bits) => Some((false, bits.parse().ok()?)),
+        None => Some((true, name.strip_prefix("int")?.parse().ok()?)),
+    }
+}
+
+/// Whether a format of integers has room for all that the bounds of a place leave.
+fn holds_all(format: &str, flat: &Flat<'_>) -> bool {
+    let Some((signed, bits @ 1..=64)) = integer(format) else { return false };
+    let (Some(lower), Some(upper)) = (flat.lower(), flat.upper()) else { return false };
+    let above = 1_i128 << (bits - u32::from(signed));
+    let least = if signed { -above } else { 0 };
+    let whole = flat.types().contains(Types::INTEGER) && !flat.types().contains(Types::NUMBER);
+    let inside = |end: Option<i128>| end.is_some_and(|end| (least..above).contains(&end));
+    whole && inside(lower.value.floor()) && inside(upper.value.ceil())
+}
+
 /// Whether one format has room for every number of another.
 fn has_room(wide: &[&str], narrow: &[&str]) -> bool {
     let ([wide], [narrow]) = (wide, narrow) else { return false };
-    // Signed or not, and bits.
-    let integer = |name: &str| -> Option<(bool, u32)> {
-        match name.strip_prefix("uint") {
-            Some(bits) => Some((false, bits.parse().ok()?)),
-            None => Some((true, name.strip_prefix("int")?.parse().ok()?)),
-        }
-    };
     match (integer(wide), integer(narrow)) {
         (Some((true, wide)), Some((false, narrow))) => wide > narrow,
         (Some((signed, wide)), Some((other, narrow))) => signed == other && wide >= narrow,

@@ -1,9 +1,10 @@
 //! Properties: declared, required, by pattern, undeclared.
 
 use super::{
-    finding::{Comparer, Facet, Pair, Use, place},
+    finding::{Comparer, Facet, Pair, Subject, Use, place},
     flat::{Closing, Flat},
-    rules,
+    proof,
+    rules::{self, Rule},
 };
 use crate::{
     schema::{SchemaId, Types, keywords::Keyword},
@@ -89,7 +90,24 @@ impl<'g> Comparer<'g> {
         };
         let at = pair.at.step(&escape(name));
         let places = (own(&pair.old, name), own(&pair.new, name));
-        self.set_at(rule, pair, &at, places, message, Facet::of(&[Keyword::Required]));
+        self.asked(rule, pair, (name, &at), places, message);
+    }
+
+    /// A member that is asked for, or no longer is. Where `required` says so on both sides, the direction
+    /// does, and no judge of values knows of directions.
+    fn asked(
+        &mut self,
+        rule: &'static Rule,
+        pair: &Pair<'g>,
+        (name, at): (&str, &Subject),
+        places: (Option<&Place>, Option<&Place>),
+        message: String,
+    ) {
+        if pair.old.requires(name) == pair.new.requires(name) {
+            self.note_at(rule, at, places, message);
+        } else {
+            self.set_at(rule, pair, at, places, message, Facet::of(&[Keyword::Required]));
+        }
     }
 
     fn added(&mut self, pair: &Pair<'g>, name: &str) {
@@ -100,14 +118,7 @@ impl<'g> Comparer<'g> {
         let sometimes = pair.old.knows_sometimes(name) && demanded(&pair.new, name);
         if self.needed(&pair.new, name, at.usage) && !asked {
             let message = format!("`{name}` is new and required");
-            self.set_at(
-                rules::PROPERTY_ADDED_REQUIRED,
-                pair,
-                &at,
-                places,
-                message,
-                Facet::of(&[Keyword::Required]),
-            );
+            self.asked(rules::PROPERTY_ADDED_REQUIRED, pair, (name, &at), places, message);
         } else if asked && !self.needed(&pair.new, name, at.usage) {
             self.requirement(pair, name);
         } else if pair.old.closed() {
@@ -172,8 +183,10 @@ impl<'g> Comparer<'g> {
     }
 
     fn patterned(&mut self, pair: &Pair<'g>) {
+        // A pattern of every text is about all names, as those of `others` are.
         let all = |flat: &Flat<'g>| {
-            flat.schemas().flat_map(|schema| &schema.pattern_properties).collect::<Vec<_>>()
+            let all = flat.schemas().flat_map(|schema| &schema.pattern_properties);
+            all.filter(|(pattern, _)| !proof::matches_all(pattern)).collect::<Vec<_>>()
         };
         let (old, new) = (all(&pair.old), all(&pair.new));
         let mut patterns: Vec<(&String, &String)> = Vec::new();
@@ -201,34 +214,26 @@ impl<'g> Comparer<'g> {
             }
         }
         for (pattern, renamed) in patterns {
-            let of = |all: &[&'g (String, SchemaId)], pattern: &String| {
-                let same = all.iter().filter(|(other, _)| other == pattern);
-                same.map(|(_, id)| *id).collect::<Vec<_>>()
-            };
-            let (mut before, mut after) = (of(&old, pattern), of(&new, renamed));
+            let (mut before, mut after) = (described(&old, pattern), described(&new, renamed));
+            // A side without the pattern may have one that is wider.
+            if before.is_empty() {
+                before = self.wider(&old, pattern);
+            }
+            if after.is_empty() {
+                after = self.wider(&new, renamed);
+            }
             let at = pair.at.step(&format!("{{{pattern}}}"));
+            let places = (place(&pair.old), place(&pair.new));
             if before.is_empty() && pair.old.closed() {
                 let message = format!("names that match `{pattern}` are valid where nothing undeclared was");
-                self.set_at(
-                    rules::PATTERN_PROPERTIES_ADDED,
-                    pair,
-                    &at,
-                    (place(&pair.old), place(&pair.new)),
-                    message,
-                    Facet::of(CLOSING),
-                );
+                let facet = Facet::of(CLOSING);
+                self.set_at(rules::PATTERN_PROPERTIES_ADDED, pair, &at, places, message, facet);
             } else if after.is_empty() && pair.new.closed() {
                 let message = format!("names that match `{pattern}` are no longer valid");
-                self.set_at(
-                    rules::PATTERN_PROPERTIES_REMOVED,
-                    pair,
-                    &at,
-                    (place(&pair.old), place(&pair.new)),
-                    message,
-                    Facet::of(CLOSING),
-                );
+                let facet = Facet::of(CLOSING);
+                self.set_at(rules::PATTERN_PROPERTIES_REMOVED, pair, &at, places, message, facet);
             } else {
-                // A side without the pattern treats such names as any other.
+                // Or treats such names as any other.
                 if before.is_empty() {
                     before = pair.old.additional();
                 }
@@ -238,6 +243,12 @@ impl<'g> Comparer<'g> {
                 self.pair(&before, &after, &at);
             }
         }
+    }
+
+    /// What all names of a pattern must satisfy by others, which match more.
+    fn wider(&self, all: &[&'g (String, SchemaId)], pattern: &str) -> Vec<SchemaId> {
+        let holds = |(other, _): &&&(String, SchemaId)| self.prover.texts_within(pattern, other);
+        all.iter().filter(holds).map(|(_, id)| *id).collect()
     }
 
     fn others(&mut self, pair: &Pair<'g>) {
@@ -272,10 +283,14 @@ impl<'g> Comparer<'g> {
     fn reclosed(&mut self, pair: &Pair<'g>) {
         let closings = |flat: &Flat<'g>, other: &Flat<'g>| {
             let mut all: Vec<Closing<'g>> = flat.closings().into_iter().collect();
-            // A member that is always declared, and only here, came or went.
+            // A member that is always declared, and only here, came or went, as did a pattern.
             let is_own = |name: &str| flat.declares(name) && !other.offers(name);
+            let matches = |flat: &Flat<'g>, pattern: &str| {
+                flat.any(|schema| schema.pattern_properties.iter().any(|(known, _)| known == pattern))
+            };
             for closing in &mut all {
                 closing.names.retain(|name| !is_own(name));
+                closing.patterns.retain(|pattern| !matches(flat, pattern) || matches(other, pattern));
             }
             all.sort();
             all.dedup();
@@ -303,6 +318,11 @@ impl<'g> Comparer<'g> {
 fn own<'g>(flat: &Flat<'g>, name: &str) -> Option<&'g Place> {
     let declared = flat.schemas().flat_map(|schema| &schema.properties).find(|(other, _)| other == name);
     declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| place(flat))
+}
+
+/// What names of a pattern must satisfy by that pattern.
+fn described(all: &[&(String, SchemaId)], pattern: &str) -> Vec<SchemaId> {
+    all.iter().filter(|(other, _)| other == pattern).map(|(_, id)| *id).collect()
 }
 
 /// Whether something is asked of a property, wherever it is declared.

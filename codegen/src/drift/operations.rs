@@ -1,20 +1,20 @@
 //! Operations: matched by method and path, else by id; bodies and answers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{
     Version,
     finding::{Comparer, Subject, Use},
     media,
-    places::in_document,
+    places::{behind, in_document},
     rules::{self, Rule},
-    security,
+    security, wire, xml,
 };
 use crate::{
-    api::{Api, Header, MediaType, Operation, RequestBody, Response, Status},
+    api::{Api, MediaType, Operation, RequestBody, Response, Status},
     resolve::openapi::make_id,
     schema::SchemaId,
-    tree::Place,
+    tree::{Place, Tree},
 };
 
 /// Two versions of one operation.
@@ -44,8 +44,10 @@ impl<'g> Comparer<'g> {
     /// Compares everything that OpenAPI documents say beside schemas.
     pub(super) fn operations(&mut self) {
         let (old, new) = (self.old, self.new);
-        self.schemes = security::renamed(old, new);
-        self.documents();
+        for (before, after) in paired(old, new) {
+            self.schemes.insert(before.source, security::renamed(before, after));
+            self.document(before, after);
+        }
         let calls = |api: &'g Api| api.operations.iter();
         let (old_calls, new_calls) = (old.apis.iter().flat_map(calls), new.apis.iter().flat_map(calls));
         self.matched(old_calls.collect(), new_calls.collect(), Use::Read);
@@ -55,8 +57,11 @@ impl<'g> Comparer<'g> {
         self.scopes();
     }
 
-    fn documents(&mut self) {
-        let (Some(old), Some(new)) = (self.old.apis.first(), self.new.apis.first()) else { return };
+    fn document(&mut self, old: &'g Api, new: &'g Api) {
+        let subject = match self.new.apis.len() {
+            1 => "the contract".to_owned(),
+            _ => format!("the contract {}", self.new.file(new.source)),
+        };
         let spots = |pointer: &str| {
             let before = in_document(self.old, old.source, pointer);
             (before, in_document(self.new, new.source, pointer))
@@ -65,10 +70,38 @@ impl<'g> Comparer<'g> {
             let message = format!("`info.version` is {}, was {}", new.version, old.version);
             let (before, after) = spots("/info/version");
             let places = (before.as_ref(), after.as_ref());
-            self.both(rules::VERSION_CHANGED, places, "the contract", message);
+            self.both(rules::VERSION_CHANGED, places, &subject, message);
         }
         let (before, after) = spots("/servers");
-        self.servers((&old.servers, &new.servers), (before.as_ref(), after.as_ref()), "the contract");
+        let places = (before.as_ref(), after.as_ref());
+        self.servers((&old.servers, &new.servers), places, &subject);
+        self.variables(places, &subject);
+    }
+
+    /// Compares which values the variables of servers may have, where their addresses are the same.
+    fn variables(&mut self, places: (Option<&Place>, Option<&Place>), subject: &str) {
+        let of = |version: &'g Version, place: Option<&Place>| {
+            place.map(|place| variables(version, place)).unwrap_or_default()
+        };
+        let (old, new) = (of(self.old, places.0), of(self.new, places.1));
+        for (variable, before) in &old {
+            let Some(after) = new.get(variable) else { continue };
+            let (url, name) = variable;
+            // Without a list anything may be filled in.
+            let fits = |value: &&str, list: &[&str]| list.is_empty() || list.contains(value);
+            for gone in before.iter().filter(|value| !fits(value, after)) {
+                let message = format!("`{gone}` is no longer a value of `{name}` in {url}");
+                self.both(rules::SERVER_REMOVED, places, subject, message);
+            }
+            if before.is_empty() && !after.is_empty() {
+                let message = format!("only {} may stand for `{name}` in {url}", after.join(", "));
+                self.both(rules::SERVER_REMOVED, places, subject, message);
+            }
+            for more in after.iter().filter(|value| !fits(value, before)) {
+                let message = format!("`{more}` is a value of `{name}` in {url}");
+                self.both(rules::SERVER_ADDED, places, subject, message);
+            }
+        }
     }
 
     /// Compares lists of servers; clients that choose none call the first.
@@ -98,7 +131,10 @@ impl<'g> Comparer<'g> {
         let route = |operation: &Operation| format!("{} {}", operation.method, template(&operation.path));
         let mut partners: Vec<Option<&'g Operation>> = vec![None; old.len()];
         let mut left: Vec<Option<&'g Operation>> = new.into_iter().map(Some).collect();
-        let both = |operation: &Operation| format!("{} {}", route(operation), operation.id);
+        let both = |operation: &Operation| {
+            let expression = operation.callback.as_ref().map_or("", |(_, expression)| expression);
+            format!("{} {} {expression}", route(operation), operation.id)
+        };
         // The wire has routes; an id may move on to another operation.
         for key in [&both as &dyn Fn(&Operation) -> String, &route, &id] {
             let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
@@ -139,6 +175,14 @@ impl<'g> Comparer<'g> {
         let places = calls.places();
         if old.method != new.method || template(&old.path) != template(&new.path) {
             let message = format!("`{}` is called by {}, was by {}", new.id, name(new), name(old));
+            self.both(rules::OPERATION_MOVED, places, &subject, message);
+        }
+        let expression =
+            |operation: &'g Operation| operation.callback.as_ref().map(|(_, expression)| expression);
+        if let (Some(was), Some(is)) = (expression(old), expression(new))
+            && was != is
+        {
+            let message = format!("it is sent to `{is}`, was sent to `{was}`");
             self.both(rules::OPERATION_MOVED, places, &subject, message);
         }
         if old.id != new.id {
@@ -240,26 +284,26 @@ impl<'g> Comparer<'g> {
         at: &Subject,
     ) {
         for before in old {
-            let Some(after) = media::find(new, &before.name) else {
+            let same = media::find(new, &before.name);
+            let Some(after) = same.or_else(|| self.taken_by_a_range(new, &before.name, at.usage)) else {
                 self.both(removed, places, &at.base, format!("`{}` is gone", before.name));
                 continue;
             };
-            if before.encoding != after.encoding {
-                self.both(
-                    rules::ENCODING_CHANGED,
-                    places,
-                    &at.base,
-                    format!("`encoding` of `{}` changed", before.name),
-                );
-            }
+            self.encodings(before, after, places, at);
             // Only what is not the one usual type needs its name said.
-            let at = if old.len() > 1 {
+            let mut at = if old.len() > 1 {
                 Subject::new(format!("{} ({})", at.base, before.name), at.usage)
             } else {
                 at.clone()
             };
+            if [before, after].into_iter().all(wire::writes_texts) {
+                at = at.as_text();
+            }
             self.pair(&list(before.schema), &list(after.schema), &at);
             self.pair(&list(before.item_schema), &list(after.item_schema), &at);
+            if xml::is_xml(&before.name) && xml::is_xml(&after.name) {
+                self.elements_of_xml(&list(before.schema), &list(after.schema), &at);
+            }
         }
         for after in new {
             if media::find(old, &after.name).is_none() {
@@ -359,17 +403,18 @@ impl<'g> Comparer<'g> {
         let rules = (rules::RESPONSE_MEDIA_TYPE_ADDED, rules::RESPONSE_MEDIA_TYPE_REMOVED);
         let at = Subject::new(format!("{base} body"), calls.answers);
         self.content((&before.content, &after.content), rules, places, &at);
-        self.headers(&before.headers, &after.headers, places, &base, calls.answers);
+        self.headers((before, after), places, &base, calls.answers);
     }
 
     fn headers(
         &mut self,
-        old: &'g [Header],
-        new: &'g [Header],
+        (before, after): (&'g Response, &'g Response),
         places: (Option<&'g Place>, Option<&'g Place>),
         base: &str,
         usage: Use,
     ) {
+        let responses = (before, after);
+        let (old, new) = (&before.headers, &after.headers);
         for before in old {
             let at = Subject::new(format!("{base} header {}", before.name), usage);
             let Some(after) = new.iter().find(|after| after.name.eq_ignore_ascii_case(&before.name)) else {
@@ -411,6 +456,7 @@ impl<'g> Comparer<'g> {
                     "description of the header changed".to_owned(),
                 );
             }
+            self.header_style((responses.0, before), (responses.1, after), &at);
             self.pair(&list(before.schema), &list(after.schema), &at);
         }
         for after in new {
@@ -435,10 +481,49 @@ fn is_made(operation: &Operation) -> bool {
 
 /// The servers of an operation: its own, or else those of the document that it stands in.
 fn servers<'g>(operation: &'g Operation, version: &'g Version) -> &'g [String] {
+    let all = || holder(operation, version).map_or(&[][..], |api| &api.servers);
+    if operation.servers.is_empty() { all() } else { &operation.servers }
+}
+
+/// The document of an operation.
+pub(super) fn holder<'g>(operation: &Operation, version: &'g Version) -> Option<&'g Api> {
     let is = |other: &Operation| std::ptr::eq(other, operation);
     let holds = |api: &&Api| api.operations.iter().chain(&api.webhooks).any(is);
-    let all = || version.apis.iter().find(holds).map_or(&[][..], |api| &api.servers);
-    if operation.servers.is_empty() { all() } else { &operation.servers }
+    match version.apis.as_slice() {
+        [only] => Some(only),
+        all => all.iter().find(holds),
+    }
+}
+
+/// The documents of both versions that follow each other: of one name, else of one title, else those
+/// that are left.
+pub(super) fn paired<'g>(old: &'g Version, new: &'g Version) -> Vec<(&'g Api, &'g Api)> {
+    let mut left: Vec<&Api> = new.apis.iter().collect();
+    let mut partners: Vec<(&Api, Option<&Api>)> = old.apis.iter().map(|api| (api, None)).collect();
+    let named = |one: &Api, other: &Api| old.file(one.source) == new.file(other.source);
+    let titled = |one: &Api, other: &Api| one.title == other.title;
+    let any = |_: &Api, _: &Api| true;
+    for same in [&named as &dyn Fn(&Api, &Api) -> bool, &titled, &any] {
+        for (before, partner) in partners.iter_mut().filter(|(_, partner)| partner.is_none()) {
+            let at = left.iter().position(|after| same(before, after));
+            *partner = at.map(|at| left.remove(at));
+        }
+    }
+    partners.into_iter().filter_map(|(before, after)| Some((before, after?))).collect()
+}
+
+/// The variables of the servers at a place, by address and name, with the values that they may have.
+fn variables<'v>(version: &'v Version, place: &Place) -> BTreeMap<(&'v str, &'v str), Vec<&'v str>> {
+    let servers = behind(version, place.source, &place.pointer).map(Tree::elements).unwrap_or_default();
+    let each = |server: &'v Tree| {
+        let url = server.get("url").and_then(Tree::as_str)?;
+        let variables = server.get("variables").map(Tree::members).unwrap_or_default();
+        Some(variables.iter().map(move |variable| {
+            let values = variable.value.get("enum").map(Tree::elements).unwrap_or_default();
+            ((url, variable.key.as_str()), values.iter().filter_map(Tree::as_str).collect())
+        }))
+    };
+    servers.iter().filter_map(each).flatten().collect()
 }
 
 /// `404`, `4XX` or `default`.

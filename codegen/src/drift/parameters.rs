@@ -2,10 +2,14 @@
 
 use super::{
     finding::{Comparer, Subject, Use},
+    flat::Flat,
     operations::{Calls, list, template},
     rules,
 };
-use crate::api::{Operation, Parameter, ParameterIn};
+use crate::{
+    api::{Operation, Parameter, ParameterIn},
+    schema::Types,
+};
 
 impl<'g> Comparer<'g> {
     /// Compares the parameters of an operation.
@@ -85,16 +89,19 @@ impl<'g> Comparer<'g> {
             }
             _ => {}
         }
-        let form = |parameter: &'g Parameter| {
-            (
-                parameter.style.as_str(),
-                parameter.explode,
-                parameter.allow_reserved,
-                parameter.content.as_deref(),
-            )
-        };
-        if form(before) != form(after) {
-            let message = "`style`, `explode`, `allowReserved` or `content` changed".to_owned();
+        if written(before) != written(after) {
+            let plain = self.is_plain(before, after);
+            let (rule, message) = if wire(before, plain) == wire(after, plain) {
+                let message = "`style`, `explode` or `allowReserved` changed, what is sent is read as before";
+                (rules::SERIALIZATION_REWRITTEN, message)
+            } else {
+                let message = "`style`, `explode`, `allowReserved` or `content` changed";
+                (rules::PARAMETER_STYLE_CHANGED, message)
+            };
+            self.both(rule, places, &base, message.to_owned());
+        }
+        if self.loses_emptiness(before, after) {
+            let message = "it cannot be sent without a value any more".to_owned();
             self.both(rules::PARAMETER_STYLE_CHANGED, places, &base, message);
         }
         if before.deprecated != after.deprecated {
@@ -105,9 +112,35 @@ impl<'g> Comparer<'g> {
         if before.description != after.description {
             self.both(rules::OPERATION_EDITORIAL, places, &base, "its description changed".to_owned());
         }
-        let at = Subject::new(base, calls.answers.reversed());
+        let mut at = Subject::new(base, calls.answers.reversed());
+        if before.content.is_none() && after.content.is_none() {
+            at = at.as_text();
+        }
         self.pair(&list(before.schema), &list(after.schema), &at);
     }
+
+    /// Whether both versions of a parameter are plain texts, which no style joins.
+    fn is_plain(&self, before: &Parameter, after: &Parameter) -> bool {
+        let joined = Types::ARRAY.or(Types::OBJECT);
+        let is_plain = |graph, schema| Flat::of(graph, &list(schema)).types().and(joined).is_empty();
+        is_plain(&self.old.graph, before.schema) && is_plain(&self.new.graph, after.schema)
+    }
+}
+
+/// How a parameter says that it is written.
+fn written(parameter: &Parameter) -> (&str, bool, bool, Option<&str>) {
+    let Parameter { style, explode, allow_reserved, content, .. } = parameter;
+    (style, *explode, *allow_reserved, content.as_deref())
+}
+
+/// What of that is seen in what is sent. Names and values are decoded alike however much of them was
+/// escaped; a plain text is the same in every style of a query (OpenAPI 3.1, 4.8.12.4).
+fn wire(parameter: &Parameter, plain: bool) -> (&str, bool, Option<&str>) {
+    let (style, explode, _, content) = written(parameter);
+    let in_query = matches!(style, "form" | "spaceDelimited" | "pipeDelimited");
+    let style = if plain && in_query { "form" } else { style };
+    // Of a plain text `matrix` and `label` join nothing either.
+    (style, explode && !plain, content)
 }
 
 fn subject(calls: &Calls<'_>, parameter: &Parameter) -> String {

@@ -6,9 +6,13 @@ use contract_runtime::{pointer::join, text::Lines};
 
 use super::{Spot, Version, proof::Side};
 use crate::{
+    diagnostics::Texts,
     schema::keywords::Keyword,
-    tree::{Place, SourceId, Span},
+    tree::{Place, SourceId, Span, Tree},
 };
+
+/// More references than this, one to the next, are a circle.
+const MOST_REFERENCES: usize = 20;
 
 /// Where something stands on both sides.
 pub(super) type Spots = (Option<Spot>, Option<Spot>);
@@ -29,19 +33,21 @@ impl<'g> Places<'g> {
     /// The line of a place, or of a keyword there.
     pub(super) fn spot(&mut self, side: Side, place: &Place, keyword: Option<Keyword>) -> Spot {
         let version = if side == Side::Old { self.old } else { self.new };
-        let file = version.file(place.source);
-        let Some(source) = version.sources.get(place.source) else {
-            return Spot { file, pointer: place.pointer.clone(), line: 1 };
-        };
         // Older drafts and overlays may say it elsewhere, or in another way.
         let named = keyword.and_then(|keyword| {
-            let member = source.tree.at(&place.pointer)?.member(keyword.name())?;
-            Some((join(&place.pointer, keyword.name()), member.key_span))
+            let member =
+                version.sources.get(place.source)?.tree.at(&place.pointer)?.member(keyword.name())?;
+            let pointer = join(&place.pointer, keyword.name());
+            Some(Place { source: place.source, pointer, span: member.key_span })
         });
-        let (pointer, span) = named.unwrap_or_else(|| (place.pointer.clone(), place.span));
-        let lines =
-            self.lines.entry((side == Side::New, place.source)).or_insert_with(|| Lines::of(&source.text));
-        Spot { file, pointer, line: lines.line(span.start as usize) + 1 }
+        let place = named.as_ref().unwrap_or(place);
+        // What an overlay says is changed there.
+        let origin = version.sources.origin(place);
+        let place = origin.as_ref().unwrap_or(place);
+        let lines = self.lines.entry((side == Side::New, place.source));
+        let lines = lines.or_insert_with(|| Lines::of(&version.text(place.source).unwrap_or_default()));
+        let line = lines.line(place.span.start as usize) + 1;
+        Spot { file: version.file(place.source), pointer: place.pointer.clone(), line }
     }
 }
 
@@ -57,4 +63,18 @@ pub(super) fn in_document(version: &Version, source: SourceId, pointer: &str) ->
         }
         pointer = pointer.rsplit_once('/')?.0;
     }
+}
+
+/// What is written at a place, behind references within the document.
+pub(super) fn behind<'v>(version: &'v Version, source: SourceId, pointer: &str) -> Option<&'v Tree> {
+    let tree = &version.sources.get(source)?.tree;
+    let mut found = tree.at(pointer)?;
+    for _ in 0..MOST_REFERENCES {
+        let Some(target) = found.get("$ref").and_then(Tree::as_str).and_then(|uri| uri.strip_prefix('#'))
+        else {
+            break;
+        };
+        found = tree.at(target)?;
+    }
+    Some(found)
 }

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     canonical::{Engine, Normal},
-    pattern::inclusion::Program,
+    pattern::inclusion::{Inclusion, Program, Texts, included},
     schema::{
         Graph, SchemaId, Types,
         document::{self, Writer, exact},
@@ -118,7 +118,7 @@ impl<'g> Prover<'g> {
         }
     }
 
-    const fn graph(&self, side: Side) -> &'g Graph {
+    pub(super) const fn graph(&self, side: Side) -> &'g Graph {
         match side {
             Side::Old => self.old,
             Side::New => self.new,
@@ -150,6 +150,11 @@ impl<'g> Prover<'g> {
     /// Whether two patterns match the same texts; `false` when nobody knows.
     pub(super) fn same_texts(&self, one: &str, other: &str) -> bool {
         self.programs.equal(one, other)
+    }
+
+    /// Whether all texts of one pattern match another; `false` when nobody knows.
+    pub(super) fn texts_within(&self, one: &str, other: &str) -> bool {
+        self.programs.within(one, other)
     }
 
     /// Whether all that `giving` accepts of some types passes the facet's keywords of `refusing`;
@@ -238,6 +243,35 @@ impl<'g> Prover<'g> {
         Some(Ok(()))
     }
 
+    /// A value that `giving` accepts, with members that it speaks of alone, and that `refusing` refuses.
+    pub(super) fn refused(
+        &self,
+        (giving, given): (Side, &[SchemaId]),
+        (refusing, refuser): (Side, &[SchemaId]),
+        within: Types,
+        effort: Effort,
+    ) -> Option<Json> {
+        let conj = |ids: &[SchemaId]| Conj::all(ids.iter().copied()).within(within);
+        let own = self.sampled(giving, &conj(given), effort).into_iter();
+        // What is at the edge there may be inside here.
+        let all = own.chain(self.sampled(refusing, &conj(refuser), effort));
+        let tells = |value: &Json| {
+            within.contains(type_of(value))
+                && self.accepts(giving, given, value)
+                && !self.accepts(refusing, refuser, value)
+        };
+        let mut telling = all.filter(|value| tells(value) && self.speaks_of(giving, given, value)).peekable();
+        telling.peek()?;
+        let read = |side: Side, ids: &[SchemaId]| validator(&self.writer(side).whole(ids)?);
+        match (read(giving, given), read(refusing, refuser)) {
+            (Some(whole), Some(barrier)) => telling.find(|value| {
+                exact(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))
+            }),
+            // Too much to write out, or nothing that another judge reads: the tables say it alone.
+            _ => telling.next(),
+        }
+    }
+
     /// Whether both accept exactly the same; `false` when nobody knows.
     pub(super) fn equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
         let read = |side: Side, ids: &[SchemaId]| self.engine.read(self.writer(side).whole(ids)?);
@@ -295,4 +329,12 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
         Ok(program) => program.is_match(text),
         Err(_) => validator(&json!({ "pattern": pattern })).is_some_and(|judge| judge.is_valid(&json!(text))),
     }
+}
+
+/// Whether every text matches a pattern; `false` when nobody knows.
+pub(super) fn matches_all(pattern: &str) -> bool {
+    let Ok(program) = Program::of(pattern) else { return false };
+    let any = |patterns| Texts { patterns, least: 0, most: None };
+    // Most do not match the empty one.
+    program.is_match("") && included(&any(Vec::new()), &any(vec![&program])) == Inclusion::Holds
 }

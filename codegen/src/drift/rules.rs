@@ -172,6 +172,13 @@ rules! {
         R,
         "The wire is the same; who names the scheme, as generated code may, writes the new name.",
     );
+    SECURITY_SCHEME_UNASKED = rule(
+        "security-scheme-unasked",
+        "security scheme changed that nothing asks for",
+        A,
+        A,
+        "No operation of the old version was called with its credentials.",
+    );
     SCOPE_NEW = rule("scope-new", "scope new in the contract", A, A, "Nobody asked for it before.");
     SCOPE_GONE = gone(rule(
         "scope-gone",
@@ -205,6 +212,13 @@ rules! {
         S,
         B,
         "The same value has another text on the wire.",
+    );
+    SERIALIZATION_REWRITTEN = rule(
+        "serialization-rewritten",
+        "`style`, `explode`, `allowReserved` or `encoding` written differently",
+        S,
+        S,
+        "What is sent is read as before.",
     );
     PARAMETER_DEPRECATED = rule("parameter-deprecated", "parameter deprecated or no longer so", A, A, "It still works.");
     PATH_PARAMETER_RENAMED = rule(
@@ -309,6 +323,13 @@ rules! {
         "Readers had to do without it at times; within a major version nothing declared goes.",
     ));
     RESPONSE_HEADER_REQUIRED = rule("response-header-required", "response header became required", A, S, "There is more to rely on.");
+    RESPONSE_HEADER_STYLE_CHANGED = rule(
+        "response-header-style-changed",
+        "response header written differently",
+        B,
+        S,
+        "The same value has another text on the wire.",
+    );
     RESPONSE_HEADER_OPTIONAL = rule("response-header-optional", "response header became optional", B, S, "Readers relied on it.");
     // Objects.
     PROPERTY_ADDED = rule(
@@ -515,6 +536,13 @@ rules! {
     FORMAT_NARROWED = rule("format-narrowed", "a `format` is asserted, or a narrower one", A, B, NARROWED);
     FORMAT_WIDENED = rule("format-widened", "a `format` is no longer asserted, or a wider one", B, A, WIDENED);
     FORMAT_REPLACED = rule("format-replaced", "another `format` is asserted", B, B, UNDECIDED);
+    VALUES_CHANGED = rule(
+        "values-changed",
+        "other values are valid, all in all",
+        B,
+        B,
+        "No keyword says it alone, but a value that one version takes is refused by the other.",
+    );
     // Annotations.
     FORMAT_ADDED = rule("format-added", "`format` added", A, B, "What writers sent may not have that form.");
     FORMAT_REMOVED = gone(rule("format-removed", "`format` removed", B, A, "Readers relied on the form."));
@@ -532,6 +560,20 @@ rules! {
         B,
         A,
         "Every number of the old format is one of the new; readers may meet one that they have no room for.",
+    );
+    NUMBER_FORMAT_REWRITTEN = rule(
+        "number-format-rewritten",
+        "`format` of numbers that has room for all that are valid",
+        S,
+        S,
+        "No number is valid that the formats of both versions have no room for.",
+    );
+    XML_CHANGED = rule(
+        "xml-changed",
+        "`xml` changed in a body of XML",
+        B,
+        B,
+        "The same value is another element or attribute.",
     );
     CONTENT_CHANGED = rule(
         "content-changed",

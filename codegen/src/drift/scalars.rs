@@ -138,8 +138,8 @@ impl<'g> Comparer<'g> {
             Some(bound) => format!("{inclusive} {}", bound.value),
         };
         let values = |bounds: [Option<Bound<'g>>; 2]| {
-            let bounds = bounds.into_iter().flatten();
-            bounds.map(|bound| Json::Number(bound.value.clone())).collect::<Vec<_>>()
+            let ends = bounds.iter().flatten().map(|bound| bound.value.clone());
+            ends.chain(between(bounds)).map(Json::Number).collect::<Vec<_>>()
         };
         let (old, new) = (pair.old.lower(), pair.new.lower());
         if old != new {
@@ -193,4 +193,10 @@ impl<'g> Comparer<'g> {
         let message = format!("{} is valid, was {}", words(&new), words(&old));
         self.set(rule, pair, message, Facet::of(&[Keyword::MultipleOf]).tries(tries));
     }
+}
+
+/// A number between two bounds, where it is not far from one to the other.
+fn between(bounds: [Option<Bound<'_>>; 2]) -> Option<Number> {
+    let [one, other] = bounds.map(|bound| bound.map(|bound| bound.value.to_f64()));
+    Number::try_from((one? + other?) / 2.0).ok()
 }

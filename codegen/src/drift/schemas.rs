@@ -19,7 +19,7 @@ impl<'g> Comparer<'g> {
         if old.is_empty() && new.is_empty() {
             return;
         }
-        if self.types(pair, old, new) {
+        if self.texts_of_scalars(pair, old, new) || self.types(pair, old, new) {
             return;
         }
         let common = old.and(new);
@@ -35,6 +35,25 @@ impl<'g> Comparer<'g> {
         }
         self.unions(pair, &listed);
         self.conditions(pair);
+    }
+
+    /// Reports numbers and flags that became any text, where they are sent as texts: these stay valid.
+    fn texts_of_scalars(&mut self, pair: &Pair<'g>, old: Types, new: Types) -> bool {
+        let scalars = Types::NUMBER.or(Types::BOOLEAN).or(Types::INTEGER);
+        let any_text = |flat: &super::flat::Flat<'g>| {
+            flat.types() == Types::STRING
+                && flat
+                    .schemas()
+                    .all(|schema| schema.decides_by(&[Keyword::Ref, Keyword::AllOf, Keyword::Type]))
+        };
+        let becomes = !old.is_empty() && scalars.contains(old) && any_text(&pair.new);
+        if !pair.at.is_text() || !becomes {
+            return false;
+        }
+        let (was, is) = (type_names(old), type_names(new));
+        let message = format!("the type is {is}, was {was}, which is sent as a text");
+        self.note(rules::TYPE_WIDENED, pair, message);
+        true
     }
 
     /// Reports what `type` (and unions and lists of values) say; `true` when nothing is shared.

@@ -4,8 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::{Json, json::Object};
 
-use super::{Version, enumerations::short, finding::Comparer, operations::Calls, places::in_document, rules};
-use crate::tree::{Place, escape};
+use super::{
+    Version,
+    enumerations::short,
+    finding::Comparer,
+    operations::{Calls, holder, paired},
+    places::in_document,
+    rules,
+};
+use crate::{
+    api::Api,
+    tree::{Place, escape},
+};
 
 /// What one alternative asks for: scheme and scope; no scope stands for the scheme itself.
 type Needs<'g> = BTreeSet<(&'g str, Option<&'g str>)>;
@@ -16,8 +26,10 @@ impl<'g> Comparer<'g> {
         let subject = calls.name();
         let places = calls.places();
         let same = BTreeMap::new();
+        let renamed =
+            holder(calls.old, self.old).and_then(|api| self.schemes.get(&api.source)).unwrap_or(&same);
         let (before, after) =
-            (alternatives(&calls.old.security, &self.schemes), alternatives(&calls.new.security, &same));
+            (alternatives(&calls.old.security, renamed), alternatives(&calls.new.security, &same));
         let open = |all: &[Needs<'g>]| all.iter().any(BTreeSet::is_empty);
         let signed = |all: Vec<Needs<'g>>| all.into_iter().filter(|one| !one.is_empty()).collect::<Vec<_>>();
         let (was_open, is_open) = (open(&before), open(&after));
@@ -84,7 +96,9 @@ impl<'g> Comparer<'g> {
     pub(super) fn scopes(&mut self) {
         let (used, is_used) = (asked(self.old), asked(self.new));
         let (old, new) = (known(self.old, &used), known(self.new, &is_used));
-        let (before, after) = self.schemes_at("", "");
+        let documents = paired(self.old, self.new);
+        let nowhere = (None, None);
+        let (before, after) = documents.first().map_or(nowhere, |each| self.schemes_at(*each, ("", "")));
         let places = (before.as_ref(), after.as_ref());
         for scope in new.difference(&old) {
             self.both(rules::SCOPE_NEW, places, &format!("scope {scope}"), format!("`{scope}` is new"));
@@ -96,17 +110,20 @@ impl<'g> Comparer<'g> {
             };
             self.both(rules::SCOPE_GONE, places, &format!("scope {scope}"), message);
         }
-        for (was, is) in self.schemes.clone() {
-            let (before, after) = self.schemes_at(was, is);
-            let message = format!("the security scheme is called `{is}`, was `{was}`");
-            let subject = format!("security scheme {is}");
-            self.both(rules::SECURITY_SCHEME_RENAMED, (before.as_ref(), after.as_ref()), &subject, message);
-        }
-        let schemes = declared(self.new);
-        for (name, before) in declared(self.old) {
-            let Some((_, after)) = schemes.iter().find(|(other, _)| other == name) else { continue };
-            if wordless(before) != wordless(after) {
-                self.scheme(name, (before, after), (&old, &new));
+        for (earlier, later) in documents {
+            for (was, is) in self.schemes.get(&earlier.source).cloned().unwrap_or_default() {
+                let (before, after) = self.schemes_at((earlier, later), (was, is));
+                let message = format!("the security scheme is called `{is}`, was `{was}`");
+                let subject = format!("security scheme {is}");
+                let places = (before.as_ref(), after.as_ref());
+                self.both(rules::SECURITY_SCHEME_RENAMED, places, &subject, message);
+            }
+            for (name, before) in &earlier.security_schemes {
+                let same = later.security_schemes.iter().find(|(other, _)| other == name);
+                let Some((_, after)) = same.filter(|(_, after)| wordless(before) != wordless(after)) else {
+                    continue;
+                };
+                self.scheme((earlier, later), name, (before, after), (&old, &new));
             }
         }
     }
@@ -115,11 +132,12 @@ impl<'g> Comparer<'g> {
     /// the whole contract were said.
     fn scheme(
         &mut self,
+        documents: (&Api, &Api),
         name: &str,
         (before, after): (&Json, &Json),
         (old, new): (&BTreeSet<&str>, &BTreeSet<&str>),
     ) {
-        let (old_place, new_place) = self.schemes_at(name, name);
+        let (old_place, new_place) = self.schemes_at(documents, (name, name));
         let places = (old_place.as_ref(), new_place.as_ref());
         let subject = format!("security scheme {name}");
         let (was, is) = (flows(before), flows(after));
@@ -149,19 +167,34 @@ impl<'g> Comparer<'g> {
             }
         }
         if !changed.is_empty() {
-            let message = format!("credentials of `{name}` may stop working: {}", changed.join("; "));
-            self.both(rules::SECURITY_SCHEME_CHANGED, places, &subject, message);
+            let changed = changed.join("; ");
+            let (rule, message) = match is_asked(documents.0, name) {
+                true => {
+                    let message = format!("credentials of `{name}` may stop working: {changed}");
+                    (rules::SECURITY_SCHEME_CHANGED, message)
+                }
+                false => {
+                    (rules::SECURITY_SCHEME_UNASKED, format!("no operation asks for `{name}`: {changed}"))
+                }
+            };
+            self.both(rule, places, &subject, message);
         }
     }
 
-    /// Where schemes are declared, by their names in both contracts.
-    fn schemes_at(&self, old: &str, new: &str) -> (Option<Place>, Option<Place>) {
-        let spot = |contract: &Version, scheme: &str| {
-            let api = contract.apis.first()?;
+    /// Where schemes are declared, by their names in both versions of a document.
+    fn schemes_at(&self, documents: (&Api, &Api), names: (&str, &str)) -> (Option<Place>, Option<Place>) {
+        let spot = |contract: &Version, api: &Api, scheme: &str| {
             in_document(contract, api.source, &format!("/components/securitySchemes/{}", escape(scheme)))
         };
-        (spot(self.old, old), spot(self.new, new))
+        (spot(self.old, documents.0, names.0), spot(self.new, documents.1, names.1))
     }
+}
+
+/// Whether an operation can be called with the credentials of a scheme.
+fn is_asked(api: &Api, scheme: &str) -> bool {
+    let mut needs =
+        api.operations.iter().chain(&api.webhooks).flat_map(|operation| operation.security.iter().flatten());
+    needs.any(|(name, _)| name == scheme)
 }
 
 /// The scopes that operations ask for.
@@ -220,13 +253,13 @@ fn declared(contract: &Version) -> Vec<&(String, Json)> {
 
 /// Schemes that only got another name, old to new: what is gone is what the one new scheme is that says
 /// the same.
-pub(super) fn renamed<'g>(old: &'g Version, new: &'g Version) -> BTreeMap<&'g str, &'g str> {
-    let (old, new) = (declared(old), declared(new));
-    let alone = |own: &[&'g (String, Json)], other: &[&'g (String, Json)]| {
+pub(super) fn renamed<'g>(old: &'g Api, new: &'g Api) -> BTreeMap<&'g str, &'g str> {
+    let (old, new) = (&old.security_schemes, &new.security_schemes);
+    let alone = |own: &'g [(String, Json)], other: &'g [(String, Json)]| {
         let all = own.iter().filter(|(name, _)| !other.iter().any(|(known, _)| known == name));
         all.map(|(name, scheme)| (name.as_str(), wordless(scheme))).collect::<Vec<_>>()
     };
-    let (gone, added) = (alone(&old, &new), alone(&new, &old));
+    let (gone, added) = (alone(old, new), alone(new, old));
     let only = |all: &[(&'g str, Json)], scheme: &Json| {
         let mut same = all.iter().filter(|(_, other)| other == scheme);
         same.next().map(|(name, _)| *name).filter(|_| same.next().is_none())
@@ -238,11 +271,18 @@ pub(super) fn renamed<'g>(old: &'g Version, new: &'g Version) -> BTreeMap<&'g st
     pairs.collect()
 }
 
-/// Without what is only read by people: descriptions, also those of scopes.
+/// Without what is only read by people: descriptions, also those of scopes, hints at what a token is
+/// (OpenAPI 3.1, 4.8.27), and what only its authors know the meaning of. What has no case is small
+/// (RFC 9110, 5.1 and 11.1).
 fn wordless(scheme: &Json) -> Json {
     let Json::Object(members) = scheme else { return scheme.clone() };
-    let members = members.iter().filter(|(name, _)| *name != "description");
+    let is_read = |name: &str| !matches!(name, "description" | "bearerFormat") && !name.starts_with("x-");
+    let says = |name: &str, word: &str| members.get(name).and_then(Json::as_str) == Some(word);
+    let has_no_case =
+        |name: &str| name == "scheme" && says("type", "http") || name == "name" && says("in", "header");
+    let members = members.iter().filter(|(name, _)| is_read(name));
     let without = |name: &str, value: &Json| match value {
+        Json::String(text) if has_no_case(name) => Json::String(text.to_ascii_lowercase()),
         Json::Object(scopes) if name == "scopes" => {
             Json::Object(scopes.keys().map(|scope| (scope.to_owned(), Json::Null)).collect())
         }

@@ -72,9 +72,13 @@ impl Programs {
 
     /// Whether two patterns take the same texts; `false` when nobody knows.
     pub(super) fn equal(&self, one: &str, other: &str) -> bool {
-        let within =
-            |one: &str, other: &str| self.compare((&[one], 0, None), (&[other], 0, None)) == Decided::Holds;
-        one == other || within(one, other) && within(other, one)
+        self.within(one, other) && self.within(other, one)
+    }
+
+    /// Whether one pattern takes all texts of another; `false` when nobody knows.
+    pub(super) fn within(&self, narrow: &str, wide: &str) -> bool {
+        let compare = || self.compare((&[narrow], 0, None), (&[wide], 0, None));
+        narrow == wide || compare() == Decided::Holds
     }
 
     fn compare(

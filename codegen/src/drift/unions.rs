@@ -4,7 +4,7 @@ use contract_runtime::Json;
 
 use super::{
     enumerations::{Listed, short},
-    finding::{Comparer, Facet, Pair, place},
+    finding::{Comparer, Facet, Pair, Use, place},
     flat::{Flat, Listing, Union, type_names},
     proof::Side,
     rules,
@@ -62,7 +62,11 @@ impl<'g> Comparer<'g> {
         self.overlap(pair, side, union);
         let (old, new): (&[SchemaId], &[SchemaId]) =
             if added { (&pair.old_ids, &[branch]) } else { (&[branch], &pair.new_ids) };
-        self.pair(old, new, &pair.at);
+        let refuses = added == (pair.at.usage == Use::Write);
+        let given = if added { &pair.old_ids } else { &pair.new_ids };
+        let is_absorbed = refuses && !self.same(old, new) && self.absorbs(pair, union, branch, given);
+        let at = if is_absorbed { pair.at.clone().harmless() } else { pair.at.clone() };
+        self.pair(old, new, &at);
         true
     }
 
@@ -212,8 +216,27 @@ impl<'g> Comparer<'g> {
         }
         gone.retain(|id| !matched.iter().any(|(before, ..)| before == id));
         more.retain(|id| !matched.iter().any(|(_, after, _)| after == id));
-        for (before, after, label) in &matched {
-            self.pair(&[*before], &[*after], &pair.at.step(label));
+        let changed = |comparer: &Self, (before, after, _): &(SchemaId, SchemaId, String)| {
+            comparer.is_changed_here(*before, *after)
+        };
+        let overlap = tags.is_none() && !holder.one && !other.one && {
+            matched.iter().any(|each| changed(self, each) && self.overlaps(pair, (holder, other), each))
+        };
+        if overlap && self.alike(pair) {
+            // Whatever a form takes no longer, another one takes.
+            for (before, after, label) in &matched {
+                if self.same(&[*before], &[*after]) {
+                    self.pair(&[*before], &[*after], &pair.at.step(label));
+                }
+            }
+            return;
+        }
+        for each in &matched {
+            let (before, after, label) = each;
+            let at = pair.at.step(label);
+            let is_absorbed = overlap && changed(self, each) && self.is_absorbed(pair, (holder, other), each);
+            let at = if is_absorbed { at.harmless() } else { at };
+            self.pair(&[*before], &[*after], &at);
         }
         // What is gone, or new, is judged by the union as a whole.
         if holder.one && other.one && tags.is_none() {
@@ -267,6 +290,65 @@ impl<'g> Comparer<'g> {
                 facet,
             );
         }
+    }
+
+    /// Whether two branches differ where they stand, and not only in named schemas that they lead to,
+    /// which are compared by themselves.
+    fn is_changed_here(&self, before: SchemaId, after: SchemaId) -> bool {
+        let (old, new) = (&self.old.graph, &self.new.graph);
+        if self.identity.same(&[before], &[after]) {
+            return false;
+        }
+        let is_named = |graph: &Graph, id: SchemaId| graph.schema(id).reference.is_some();
+        if !is_named(old, before) || !is_named(new, after) {
+            return true;
+        }
+        let (before, after) = (Flat::of(old, &[before]).members, Flat::of(new, &[after]).members);
+        let mut both = before.iter().zip(&after);
+        before.len() != after.len() || both.any(|(before, after)| !self.identity.alike(*before, *after))
+    }
+
+    /// Whether another branch may take what one of a matched pair takes no longer.
+    fn overlaps(
+        &self,
+        pair: &Pair<'g>,
+        (holder, other): (Union<'g>, Union<'g>),
+        (before, after, _): &(SchemaId, SchemaId, String),
+    ) -> bool {
+        let (given, (union, own), sides) = match pair.at.usage {
+            Use::Write => (*before, (other, *after), (Side::Old, Side::New)),
+            Use::Read => (*after, (holder, *before), (Side::New, Side::Old)),
+        };
+        let types = |side: Side, id: SchemaId| Flat::of(self.graph(side), &[id]).types();
+        let given = types(sides.0, given);
+        let mut others = union.branches.iter().filter(|id| **id != own);
+        others.any(|id| !types(sides.1, *id).and(given).is_empty())
+    }
+
+    /// Whether all that one of a matched pair takes is taken by the union on the other side.
+    fn is_absorbed(
+        &self,
+        pair: &Pair<'g>,
+        (holder, other): (Union<'g>, Union<'g>),
+        each: &(SchemaId, SchemaId, String),
+    ) -> bool {
+        let (ids, branch, union, own) = match pair.at.usage {
+            Use::Write => (&pair.old_ids, each.0, other, each.1),
+            Use::Read => (&pair.new_ids, each.1, holder, each.0),
+        };
+        let given = [ids.as_slice(), &[branch]].concat();
+        self.overlaps(pair, (holder, other), each) && self.absorbs(pair, union, own, &given)
+    }
+
+    /// Whether a union takes all of some schemas of the giving side, by whichever of its branches.
+    fn absorbs(&self, pair: &Pair<'g>, union: Union<'g>, own: SchemaId, given: &[SchemaId]) -> bool {
+        let (giving, refusing) = match pair.at.usage {
+            Use::Write => (Side::Old, (Side::New, pair.new.members.as_slice())),
+            Use::Read => (Side::New, (Side::Old, pair.old.members.as_slice())),
+        };
+        let has_others = union.branches.iter().any(|id| *id != own);
+        let judge = || self.prover.judge((giving, given), refusing, pair.at.within, &Facet::of(UNIONS));
+        self.options.proofs && !union.one && has_others && judge() == Some(Ok(()))
     }
 
     /// Values of one branch of a union.

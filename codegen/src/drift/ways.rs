@@ -60,6 +60,14 @@ impl Ways {
         }
     }
 
+    /// The nodes that steps to a node begin at.
+    pub(super) fn above(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        self.nodes.get(node).into_iter().flatten().filter_map(|way| match way.from {
+            Start::Node(above) => Some(above),
+            Start::Base(_) => None,
+        })
+    }
+
     /// What all steps together amount to.
     pub(super) fn settle(self) -> Settled {
         let mut starts: Vec<Vec<Step>> = vec![Vec::new(); self.bases.len()];
@@ -218,6 +226,19 @@ impl Settled {
     /// The shortest of the ways on which most is broken in words, and everything that all of them
     /// begin at, sorted.
     pub(super) fn words(&self, ways: &BTreeMap<Way, Level>) -> (String, Vec<String>) {
+        let subject = self.named(ways).map_or_else(String::new, |way| self.whole(way));
+        let mut uses: BTreeSet<&str> = BTreeSet::new();
+        for way in ways.keys() {
+            match way.from {
+                Start::Base(base) => uses.extend(self.bases.get(base).map(String::as_str)),
+                Start::Node(node) => uses.extend(self.reaching(node)),
+            }
+        }
+        (subject, uses.into_iter().map(str::to_owned).collect())
+    }
+
+    /// The shortest of the ways on which most is broken.
+    pub(super) fn named<'w>(&self, ways: &'w BTreeMap<Way, Level>) -> Option<&'w Way> {
         let worst = ways.values().max().copied().unwrap_or_default();
         let telling = ways.iter().filter(|(_, level)| **level == worst).map(|(way, _)| way);
         let cost = |way: &&Way| match way.from {
@@ -227,15 +248,7 @@ impl Settled {
                 parent.map_or((usize::MAX, 0), |parent| (parent.length + length(&way.path), parent.base))
             }
         };
-        let subject = telling.min_by_key(cost).map_or_else(String::new, |way| self.whole(way));
-        let mut uses: BTreeSet<&str> = BTreeSet::new();
-        for way in ways.keys() {
-            match way.from {
-                Start::Base(base) => uses.extend(self.bases.get(base).map(String::as_str)),
-                Start::Node(node) => uses.extend(self.reaching(node)),
-            }
-        }
-        (subject, uses.into_iter().map(str::to_owned).collect())
+        telling.min_by_key(cost)
     }
 
     /// A way from its base on.

@@ -21,7 +21,7 @@ const CASES: &[Case] = &[
     (
         "type-narrowed",
         r#"{"type":"object","properties":{"a":{"type":"string"}}}"#,
-        r#"{"type":"object","properties":{"a":{"type":"string","enum":[1]}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string","allOf":[{"enum":[1]}]}}}"#,
         A,
         B,
     ),

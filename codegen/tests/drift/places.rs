@@ -122,7 +122,7 @@ fn documents_have_places() {
         text(
             "openapi.yaml",
             &format!(
-                "openapi: 3.1.0\ninfo:\n  title: T\n  version: {version}\nservers:\n- url: {server}\npaths: {{}}\n\
+                "openapi: 3.1.0\ninfo:\n  title: T\n  version: {version}\nservers:\n- url: {server}\npaths: {{/a: {{get: {{security: [k: []], responses: {{}}}}}}}}\n\
                  components:\n  securitySchemes:\n    k: {{type: apiKey, in: header, name: {scheme}}}\n"
             ),
         )
@@ -224,4 +224,27 @@ fn large_contracts_are_compared_by_their_changes() {
     assert_eq!(found.changes.len(), schemas / 100);
     // Each operation reads and writes.
     assert!(found.changes.iter().all(|change| change.uses.len() == 2 * schemas / 10));
+}
+
+/// What an overlay says stands in the overlay, where its author changes it.
+#[test]
+fn places_of_overlays_are_in_the_overlays() {
+    let api = "openapi: 3.1.0\ninfo: { title: T, version: '1' }\npaths:\n  /a:\n    get: { responses: {} }\n";
+    let fix = |schema: &str| {
+        format!(
+            "overlay: 1.0.0\ninfo: {{ title: fix, version: '1' }}\nactions:\n  - target: $.paths['/a'].get\n    \
+             update:\n      parameters:\n        - name: q\n          in: query\n          schema: {schema}\n"
+        )
+    };
+    let config = "inputs = [\"api.yaml\"]\n[input]\noverlays = [\"fix/api.yaml\"]\n";
+    let version = |name: &str, schema: &str| {
+        open(&folder(name, &[("codegen.toml", config), ("api.yaml", api), ("fix/api.yaml", &fix(schema))]))
+    };
+    let found = drift(
+        &version("overlay-old", "{ type: string }"),
+        &version("overlay-new", "{ type: string, maxLength: 3 }"),
+    );
+    let [change] = found.changes.as_slice() else { panic!("{found:#?}") };
+    let pointer = "/actions/0/update/parameters/0/schema/maxLength";
+    assert_eq!(spot(change.new.as_ref()), ("fix/api.yaml", pointer, 9));
 }

@@ -1,0 +1,291 @@
+//! What is sent and what only looks like another: directions, texts on the wire, ranges of media types,
+//! several documents, values that no keyword tells apart alone.
+
+use contract_codegen::drift::{Options, Version, compare};
+
+use crate::rules::{A, B, Case, S, changes, check, operation, schema};
+
+/// Schemas, written and read.
+const SCHEMAS: &[Case] = &[
+    // `required` says so on both sides, and the direction decides.
+    (
+        "property-required",
+        r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","readOnly":true}}}"#,
+        r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#,
+        S,
+        B,
+    ),
+    (
+        "property-optional",
+        r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#,
+        r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","writeOnly":true}}}"#,
+        B,
+        S,
+    ),
+    // The member that looks new was one of those that `additionalProperties` speaks of.
+    (
+        "values-changed",
+        r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string"},"n":{"type":"string"}},"additionalProperties":{"type":"string"},"dependentRequired":{"n":["a"]}}"#,
+        S,
+        B,
+    ),
+    (
+        "number-format-rewritten",
+        r#"{"type":"integer","minimum":0,"maximum":100}"#,
+        r#"{"type":"integer","minimum":0,"maximum":100,"format":"int32"}"#,
+        S,
+        S,
+    ),
+    (
+        "format-added",
+        r#"{"type":"integer","minimum":0}"#,
+        r#"{"type":"integer","minimum":0,"format":"int32"}"#,
+        A,
+        B,
+    ),
+    (
+        "range-widened",
+        r#"{"type":"integer","minimum":0}"#,
+        r#"{"type":"integer","exclusiveMinimum":-1}"#,
+        S,
+        S,
+    ),
+    ("type-narrowed", r#"{"type":"number","multipleOf":1}"#, r#"{"type":"integer"}"#, S, S),
+    ("enum-added", r#"{"type":"boolean"}"#, r#"{"type":"boolean","enum":[true,false]}"#, S, S),
+];
+
+/// Operations.
+const OPERATIONS: &[Case] = &[
+    (
+        "serialization-rewritten",
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"string"}}]"#,
+        r#""parameters":[{"name":"q","in":"query","style":"spaceDelimited","allowReserved":true,"schema":{"type":"string"}}]"#,
+        S,
+        S,
+    ),
+    (
+        "parameter-style-changed",
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"array","items":{"type":"string"}}}]"#,
+        r#""parameters":[{"name":"q","in":"query","explode":false,"schema":{"type":"array","items":{"type":"string"}}}]"#,
+        S,
+        B,
+    ),
+    (
+        "parameter-style-changed",
+        r#""parameters":[{"name":"q","in":"query","allowEmptyValue":true,"schema":{"type":"string"}}]"#,
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"string"}}]"#,
+        S,
+        B,
+    ),
+    // `0` stays a text.
+    (
+        "type-widened",
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"integer"}}]"#,
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"string"}}]"#,
+        S,
+        A,
+    ),
+    (
+        "type-changed",
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"integer"}}]"#,
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"string","pattern":"^x"}}]"#,
+        S,
+        B,
+    ),
+    (
+        "type-widened",
+        r#""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"a":{"type":"integer"}}}}}}"#,
+        r#""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"a":{"type":"string"}}}}}}"#,
+        S,
+        A,
+    ),
+    // What an object in a form holds is JSON.
+    (
+        "type-changed",
+        r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"o":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}}"#,
+        r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"o":{"type":"object","properties":{"a":{"type":"string"}}}}}}}}"#,
+        S,
+        B,
+    ),
+    (
+        "serialization-rewritten",
+        r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{"type":"object"}}}}}}"#,
+        r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{"type":"object"}}},"encoding":{"a":{"contentType":"application/json"}}}}}"#,
+        S,
+        S,
+    ),
+    (
+        "request-media-type-added",
+        r#""requestBody":{"content":{"application/json":{}}}"#,
+        r#""requestBody":{"content":{"application/*":{}}}"#,
+        S,
+        A,
+    ),
+    (
+        "response-header-style-changed",
+        r#""responses":{"200":{"description":"","headers":{"H":{"schema":{"type":"integer"}}}}}"#,
+        r#""responses":{"200":{"description":"","headers":{"H":{"content":{"application/json":{"schema":{"type":"integer"}}}}}}}"#,
+        B,
+        S,
+    ),
+    (
+        "response-header-style-changed",
+        r#""responses":{"200":{"description":"","headers":{"H":{"schema":{"type":"object"}}}}}"#,
+        r#""responses":{"200":{"description":"","headers":{"H":{"explode":true,"schema":{"type":"object"}}}}}"#,
+        B,
+        S,
+    ),
+    (
+        "xml-changed",
+        r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string"}}}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string","xml":{"name":"b"}}}}}}}}"#,
+        B,
+        S,
+    ),
+    (
+        "operation-moved",
+        r##""callbacks":{"c":{"{$request.body#/url}":{"post":{"responses":{}}}}}"##,
+        r##""callbacks":{"c":{"{$request.body#/hook}":{"post":{"responses":{}}}}}"##,
+        B,
+        B,
+    ),
+];
+
+/// Whole documents.
+const ALONE: &[Case] = &[
+    (
+        "security-scheme-unasked",
+        r#"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"components":{"securitySchemes":{"k":{"type":"apiKey","in":"header","name":"K"}}}}"#,
+        r#"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"components":{"securitySchemes":{"k":{"type":"apiKey","in":"header","name":"L"}}}}"#,
+        A,
+        A,
+    ),
+    (
+        "server-removed",
+        r#"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a","enum":["a","b"]}}}]}"#,
+        r#"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a","enum":["a"]}}}]}"#,
+        B,
+        B,
+    ),
+];
+
+pub(crate) fn all() -> Vec<Case> {
+    [SCHEMAS, OPERATIONS, ALONE].concat()
+}
+
+#[test]
+fn schemas() {
+    check(schema, SCHEMAS);
+}
+
+#[test]
+fn operations() {
+    check(operation, OPERATIONS);
+}
+
+#[test]
+fn alone() {
+    check(str::to_owned, ALONE);
+}
+
+/// What is no difference at all, or has nothing that breaks anybody.
+#[test]
+fn other_words_for_the_same_are_none() {
+    let rules = |old: &str, new: &str| {
+        changes(&schema(old), &schema(new), false).iter().map(|change| change.rule).collect::<Vec<_>>()
+    };
+    let nothing: [&str; 0] = [];
+    for (old, new) in [
+        // A pattern of every text is about all names.
+        (
+            r#"{"type":"object","additionalProperties":{"type":"string"}}"#,
+            r#"{"type":"object","patternProperties":{".*":{"type":"string"}}}"#,
+        ),
+        // Another form takes what one takes no longer.
+        (
+            r#"{"anyOf":[{"type":"string","pattern":"^a"},{"type":"string"}]}"#,
+            r#"{"anyOf":[{"type":"string","pattern":"^b"},{"type":"string"}]}"#,
+        ),
+        (
+            r#"{"anyOf":[{"type":"integer","maximum":5},{"type":"integer"}]}"#,
+            r#"{"anyOf":[{"type":"integer","maximum":3},{"type":"integer"}]}"#,
+        ),
+    ] {
+        assert_eq!(rules(old, new), nothing, "{new}");
+        assert_eq!(rules(new, old), nothing, "{old}");
+    }
+}
+
+/// A pattern that came or went is said once, and closes nothing else.
+#[test]
+fn patterns_of_names_in_closed_objects() {
+    let of = |patterns: &str| {
+        schema(&format!(
+            r#"{{"type":"object","properties":{{"a":{{}}}},"patternProperties":{{{patterns}}},"additionalProperties":false}}"#
+        ))
+    };
+    let rules = |old: &str, new: &str| {
+        let all = changes(&of(old), &of(new), false);
+        all.iter().map(|change| (change.rule, change.readers, change.writers)).collect::<Vec<_>>()
+    };
+    let (none, one, wide) = ("", r#""^x":{"type":"string"}"#, r#""^[xy]":{"type":"string"}"#);
+    let (added, removed) = (("pattern-properties-added", B, A), ("pattern-properties-removed", A, B));
+    assert_eq!(rules(none, one), [added]);
+    assert_eq!(rules(one, none), [removed]);
+    assert_eq!(rules(one, wide), [added]);
+    assert_eq!(rules(wide, one), [removed]);
+}
+
+/// What says nothing about credentials, or says it with other letters.
+#[test]
+fn schemes_in_other_words_are_the_same() {
+    let of = |scheme: &str| {
+        format!(
+            r#"{{"openapi":"3.1.0","info":{{"title":"","version":"1"}},"paths":{{"/a":{{"get":{{"security":[{{"k":[]}}],"responses":{{}}}}}}}},"components":{{"securitySchemes":{{"k":{scheme}}}}}}}"#
+        )
+    };
+    for (old, new) in [
+        (r#"{"type":"http","scheme":"bearer"}"#, r#"{"type":"http","scheme":"Bearer","bearerFormat":"JWT"}"#),
+        (
+            r#"{"type":"apiKey","in":"header","name":"X-Key"}"#,
+            r#"{"type":"apiKey","in":"header","name":"x-key","x-a":1}"#,
+        ),
+    ] {
+        assert_eq!(changes(&of(old), &of(new), true), [], "{new}");
+    }
+    let (old, new) =
+        (r#"{"type":"apiKey","in":"query","name":"K"}"#, r#"{"type":"apiKey","in":"query","name":"k"}"#);
+    assert_eq!(changes(&of(old), &of(new), true)[0].rule, "security-scheme-changed");
+}
+
+/// Each document is compared with the one that follows it, and has schemes of its own.
+#[test]
+fn several_documents_are_compared_each() {
+    let document = |name: &str, version: &str, server: &str, scheme: &str| {
+        format!(
+            r#"{{"openapi":"3.1.0","info":{{"title":"{name}","version":"{version}"}},"servers":[{{"url":"https://{server}"}}],
+                "paths":{{"/{name}":{{"get":{{"security":[{{"auth":[]}}],"responses":{{}}}}}}}},
+                "components":{{"securitySchemes":{{"auth":{scheme}}}}}}}"#
+        )
+    };
+    let (bearer, key) =
+        (r#"{"type":"http","scheme":"bearer"}"#, r#"{"type":"apiKey","in":"header","name":"K"}"#);
+    let version = |second: &str| {
+        let first = document("a", "1.0.0", "a.example", bearer);
+        Version::from_texts(&[("a.json", "", &first), ("b.json", "", second)]).unwrap()
+    };
+    let old = version(&document("b", "1.0.0", "b.example", key));
+    let rules = |new: &Version| {
+        let found = compare(&old, new, &Options::default()).changes;
+        found.iter().map(|change| (change.rule, change.subject.clone())).collect::<Vec<_>>()
+    };
+    let said = |all: &[&'static str], subject: &str| {
+        all.iter().map(|rule| (*rule, subject.to_owned())).collect::<Vec<_>>()
+    };
+    let moved = version(&document("b", "2.0.0", "c.example", key));
+    let expected = ["version-changed", "server-removed", "server-added"];
+    assert_eq!(rules(&moved), said(&expected, "the contract b.json"));
+    let signed = version(&document("b", "1.0.0", "b.example", bearer));
+    assert_eq!(rules(&signed), said(&["security-scheme-changed"], "security scheme auth"));
+}
