@@ -102,11 +102,17 @@ fn impossible_operations_are_refused_or_skipped() {
         assert!(!client.contains("fn odd") && client.contains("fn ships_read"));
     };
     let ok = r#""responses": {"204": {"description": ""}}"#;
-    let body = r#""requestBody": {"content": {"text/sch\u00f6n": {}}}"#;
+    let body = r#""requestBody": {"content": {"text/plain; charset=sch\u00f6n": {}}}"#;
     check(
         "/odd",
         &format!(r#"{{"post": {{"operationId": "odd", {body}, {ok}}}}}"#),
         "is no media type that a client can send",
+    );
+    let header = r#""parameters": [{"name": "X Odd", "in": "header", "required": true, "schema": {}}]"#;
+    check(
+        "/odd",
+        &format!(r#"{{"get": {{"operationId": "odd", {header}, {ok}}}}}"#),
+        "is no name of a header",
     );
 }
 
