@@ -25,7 +25,7 @@ use crate::{
     options::Options,
     rust_types::{Equality, RustTypes},
     schema::{Graph, SchemaId},
-    shape::{Body, Defaults, IntKind, Shapes, TypeDef, TypeId, TypeRef},
+    shape::{Body, Defaults, Holders, IntKind, Shapes, TypeDef, TypeId, TypeRef},
     tables::TableSet,
     together::{Conj, Facts},
 };
@@ -97,7 +97,10 @@ pub struct Emitter<'a> {
     tables: &'a TableSet<'a>,
     implied_objects: bool,
     builders: BTreeSet<TypeId>,
-    with_members: BTreeMap<TypeId, bool>,
+    /// Types that can hold undeclared members, at any depth.
+    with_members: Holders,
+    /// Types that can hold secrets.
+    with_secrets: Holders,
     equality: equality::Equalities,
     defaults: Defaults,
     options: Option<&'a Options>,
@@ -115,21 +118,21 @@ impl<'a> Emitter<'a> {
         implied_objects: bool,
         builders: BTreeSet<TypeId>,
     ) -> Self {
-        let mut emitter = Self {
+        let is_open = |body: &Body| matches!(body, Body::Struct(body) if body.additional.is_none());
+        Self {
             graph,
             shapes,
             tables,
             implied_objects,
             builders,
-            with_members: BTreeMap::new(),
+            with_members: Holders::of(shapes, is_open, |_| false),
+            with_secrets: Holders::of(shapes, |_| false, |ty| *ty == TypeRef::Secret),
             equality: equality::Equalities::of(shapes, &BTreeSet::new()),
             defaults: Defaults::of(shapes),
             options: None,
             area: RefCell::default(),
             imports: RefCell::default(),
-        };
-        emitter.find_members();
-        emitter
+        }
     }
 
     /// Says which types of the owner are generated too, beside the models.
@@ -302,49 +305,8 @@ impl<'a> Emitter<'a> {
         Facts::of(self.graph, conj, self.implied_objects)
     }
 
-    /// Which types can hold undeclared members, at any depth.
-    fn find_members(&mut self) {
-        let mut found: BTreeMap<TypeId, bool> = self
-            .shapes
-            .ids()
-            .map(|id| (id, matches!(&self.shapes.get(id).body, Body::Struct(s) if s.additional.is_none())))
-            .collect();
-        loop {
-            let next: BTreeMap<TypeId, bool> = found
-                .iter()
-                .map(|(&id, &known)| {
-                    let holds = |ty: &TypeRef| holds_members(ty, &found);
-                    let inside = match &self.shapes.get(id).body {
-                        Body::Struct(s) => s.fields.iter().any(|f| holds(&f.ty)),
-                        Body::Tagged(t) => t.variants.iter().any(|v| holds(&v.ty)),
-                        Body::ByKind(v) => v.iter().any(|v| holds(&v.ty)),
-                        Body::Newtype(inner) => holds(inner),
-                        Body::Enum(_) | Body::Pending => false,
-                    };
-                    (id, known || inside)
-                })
-                .collect();
-            if next == found {
-                break;
-            }
-            found = next;
-        }
-        self.with_members = found;
-    }
-
     fn holds_members(&self, ty: &TypeRef) -> bool {
-        holds_members(ty, &self.with_members)
-    }
-}
-
-fn holds_members(ty: &TypeRef, known: &BTreeMap<TypeId, bool>) -> bool {
-    match ty {
-        TypeRef::Named(id) => known.get(id).copied().unwrap_or(false),
-        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
-            holds_members(t, known)
-        }
-        TypeRef::Tuple(inner) => inner.iter().any(|t| holds_members(t, known)),
-        _ => false,
+        self.with_members.of_place(ty)
     }
 }
 

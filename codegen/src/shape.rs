@@ -8,6 +8,7 @@ mod boxes;
 mod build;
 mod defaults;
 mod families;
+mod holders;
 mod sweep;
 mod tags;
 mod text;
@@ -17,6 +18,7 @@ mod values;
 pub(crate) use build::ENUM_LIMIT;
 pub use build::shape;
 pub(crate) use defaults::{Defaults, is_default};
+pub(crate) use holders::Holders;
 pub use text::text;
 pub use unions::is_tagged;
 pub(crate) use values::constants;
@@ -136,6 +138,21 @@ pub enum Body {
     Enum(StringEnum),
     /// One value with a name and rules of its own.
     Newtype(TypeRef),
+}
+
+impl Body {
+    /// The types that it holds; what is written without a field is not held.
+    pub(crate) fn places(&self) -> Box<dyn Iterator<Item = &TypeRef> + '_> {
+        match self {
+            Self::Struct(body) => {
+                Box::new(body.fields.iter().filter(|f| !f.omitted).map(|f| &f.ty).chain(&body.additional))
+            }
+            Self::Tagged(body) => Box::new(body.variants.iter().map(|v| &v.ty)),
+            Self::ByKind(variants) => Box::new(variants.iter().map(|v| &v.ty)),
+            Self::Newtype(inner) => Box::new(std::iter::once(inner)),
+            Self::Enum(_) | Self::Pending => Box::new(std::iter::empty()),
+        }
+    }
 }
 
 /// An object with declared members.

@@ -580,6 +580,22 @@ macro_rules! open_union {
     };
 }
 
+/// The `Debug` of an [`open_union`](crate::open_union) whose variants hold secrets: `Unknown` shows
+/// the tag alone.
+#[macro_export]
+macro_rules! secret_union {
+    ($name:ident $tag:literal { $($variant:ident),* $(,)? }) => {
+        impl ::std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match self {
+                    $(Self::$variant(value) => f.debug_tuple(stringify!($variant)).field(value).finish(),)*
+                    Self::Unknown(value) => $crate::secret::unknown(value, $tag, f),
+                }
+            }
+        }
+    };
+}
+
 /// An enumeration of values that their JSON type tells apart: each variant with its
 /// [`Kind`](crate::Kind)s.
 #[macro_export]

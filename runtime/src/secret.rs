@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
+use crate::Json;
+
 /// A password, token or similar: printing shows `[secret]`, serialising the real value.
 ///
 /// Reading one fails without mentioning what was there instead. There is no `Hash` and
@@ -38,6 +40,20 @@ impl<T> Secret<T> {
 /// What is reported instead of the reason why a secret could not be read.
 pub(crate) fn unreadable<E: Error, F: Error>(_reason: F) -> E {
     E::custom("a secret does not have the expected form")
+}
+
+/// Prints an object that is none of a union's variants by its `tag` alone: what a variant keeps
+/// secret may stand in any other member.
+///
+/// # Errors
+/// When the formatter takes no more.
+pub fn unknown(object: &Json, tag: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut shown = f.debug_struct("Unknown");
+    let value = if let Json::Object(members) = object { members.get(tag) } else { None };
+    if let Some(value) = value.filter(|value| !matches!(value, Json::Array(_) | Json::Object(_))) {
+        shown.field(tag, &format_args!("{value}"));
+    }
+    shown.finish_non_exhaustive()
 }
 
 impl<T> From<T> for Secret<T> {
@@ -103,6 +119,26 @@ mod tests {
         let error = serde_json::from_str::<Secret>("123456").unwrap_err().to_string();
         assert!(error.contains("a secret does not have the expected form"), "{error}");
         assert!(!error.contains("123456"));
+    }
+
+    #[test]
+    fn unknown_objects_show_their_tag_alone() {
+        struct Shown(&'static str);
+        impl fmt::Debug for Shown {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                unknown(&Json::parse(self.0.as_bytes()).unwrap(), "kind", f)
+            }
+        }
+        for (object, shown) in [
+            (r#"{"token":"truth","kind":"new"}"#, r#"Unknown { kind: "new", .. }"#),
+            (r#"{"kind":7.0,"list":["truth"]}"#, "Unknown { kind: 7.0, .. }"),
+            (r#"{"kind":{"token":"truth"}}"#, "Unknown { .. }"),
+            (r#"{"kind":["truth"]}"#, "Unknown { .. }"),
+            (r#"{"token":"truth"}"#, "Unknown { .. }"),
+            (r#""truth""#, "Unknown { .. }"),
+        ] {
+            assert_eq!(format!("{:?}", Shown(object)), shown);
+        }
     }
 
     #[test]

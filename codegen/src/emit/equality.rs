@@ -29,7 +29,7 @@ impl Equalities {
                 let def = shapes.get(at);
                 let secret = def.secret && matches!(def.body, Body::Newtype(_));
                 let most = if secret { Equality::Equal } else { Equality::Hashed };
-                let now = Equality::of_all(members(&def.body).map(|ty| all.of_place(ty))).min(most);
+                let now = Equality::of_all(def.body.places().map(|ty| all.of_place(ty))).min(most);
                 changed |= all.known[at] != now;
                 all.known[at] = now;
             }
@@ -55,18 +55,5 @@ impl Equalities {
                 Equality::Hashed
             }
         }
-    }
-}
-
-/// The types that a body holds.
-fn members(body: &Body) -> Box<dyn Iterator<Item = &TypeRef> + '_> {
-    match body {
-        Body::Struct(body) => {
-            Box::new(body.fields.iter().filter(|f| !f.omitted).map(|f| &f.ty).chain(&body.additional))
-        }
-        Body::Tagged(body) => Box::new(body.variants.iter().map(|v| &v.ty)),
-        Body::ByKind(variants) => Box::new(variants.iter().map(|v| &v.ty)),
-        Body::Newtype(inner) => Box::new(std::iter::once(inner)),
-        Body::Enum(_) | Body::Pending => Box::new(std::iter::empty()),
     }
 }

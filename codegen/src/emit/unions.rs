@@ -14,7 +14,14 @@ impl Emitter<'_> {
     pub(super) fn tagged(&self, id: TypeId, def: &TypeDef, body: &Tagged) -> TokenStream {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
-        let derives = self.derives(id);
+        let hidden = self.hidden(def, body);
+        let derives = match hidden {
+            Some(_) => {
+                let equality = self.equality.of_type(id).derives();
+                quote!(Clone, #equality)
+            }
+            None => self.derives(id),
+        };
         let tag = &body.tag;
         let variants = body.variants.iter().enumerate().map(|(at, v)| {
             let (variant, ty) = (ident(&v.name), self.ty(&v.ty));
@@ -48,8 +55,20 @@ impl Emitter<'_> {
                     #(#variants)*
                 }
             }
+            #hidden
             #held
         }
+    }
+
+    /// The `Debug` of a union that keeps what it does not know, where its variants hold secrets:
+    /// what they keep secret may stand in that, too.
+    fn hidden(&self, def: &TypeDef, body: &Tagged) -> Option<TokenStream> {
+        if !body.open || !body.variants.iter().any(|v| self.with_secrets.of_place(&v.ty)) {
+            return None;
+        }
+        let (name, tag) = (ident(&def.name), &body.tag);
+        let variants = body.variants.iter().map(|v| ident(&v.name));
+        Some(quote!(::contract_runtime::secret_union! { #name #tag { #(#variants),* } }))
     }
 
     pub(super) fn by_kind(&self, id: TypeId, def: &TypeDef, variants: &[KindVariant]) -> TokenStream {

@@ -23,7 +23,7 @@ pub(super) fn sweep(graph: &Graph, shapes: &mut Shapes, places: &BTreeSet<Schema
     }
     while let Some(id) = work.pop() {
         if kept.insert(id) {
-            each(&shapes.get(id).body, &mut |ty| collect(ty, &mut work));
+            shapes.get(id).body.places().for_each(|ty| collect(ty, &mut work));
         }
     }
     if kept.len() == shapes.types.len() {
@@ -69,20 +69,6 @@ fn parts(graph: &Graph, shapes: &Shapes, places: &BTreeSet<SchemaId>) -> BTreeSe
         named && !whole.contains(id)
     });
     taken_in
-}
-
-/// The types that a body holds; what is written without a field is not held.
-fn each<'b>(body: &'b Body, see: &mut dyn FnMut(&'b TypeRef)) {
-    match body {
-        Body::Struct(body) => {
-            body.fields.iter().filter(|f| !f.omitted).for_each(|f| see(&f.ty));
-            body.additional.iter().for_each(see);
-        }
-        Body::Tagged(body) => body.variants.iter().for_each(|v| see(&v.ty)),
-        Body::ByKind(variants) => variants.iter().for_each(|v| see(&v.ty)),
-        Body::Newtype(inner) => see(inner),
-        Body::Enum(_) | Body::Pending => {}
-    }
 }
 
 fn each_mut(body: &mut Body, change: &mut dyn FnMut(&mut TypeRef)) {
