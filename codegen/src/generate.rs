@@ -9,6 +9,7 @@ mod operations;
 mod options;
 mod output;
 mod registries;
+mod secrets;
 mod unchecked;
 mod vendor;
 mod views;
@@ -199,6 +200,7 @@ impl Project {
         vendor::enumerations(&graph, &shapes, options.implied_objects, &mut diagnostics);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
         options::idle(&self.config, &graph, &shapes, &mut diagnostics);
+        secrets::check(&self.config, (&graph, &api), &shapes, &options, &mut diagnostics);
         let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows, &options.formats);
         diagnostics.attach(&sources);
         if let Some(file) = &self.config.file {

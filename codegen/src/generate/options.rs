@@ -483,6 +483,9 @@ components:
     Ship: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, format: { const: ship }, armed: { type: boolean }, rest: {} } }
     Kind: { enum: [cargo, scout] }
     Base: { type: object, properties: { a: { type: string } } }
+    Codes: { type: array, items: { type: string } }
+    Pair: { type: array, prefixItems: [{ type: string }, { type: string }] }
+    Later: { type: object, properties: { a: {} }, if: { required: [a] }, then: { properties: { b: { type: string } } } }
     Whole: { allOf: [{ $ref: '#/components/schemas/Base' }], properties: { b: { type: string } } }
 ";
 
@@ -531,6 +534,12 @@ components:
             "types.rust-types = ['fleet']",
             "attributes = { '#/components/schemas/Base' = ['#[doc(hidden)]'] }",
             "derives = { '#/components/schemas/Ship/properties/armed' = ['Default'] }",
+            "secrets = ['#/components/schemas/Ship/properties/armed']",
+            "secrets = ['#/components/schemas/Kind']",
+            "secrets = ['#/components/schemas/Codes']",
+            "secrets = ['#/components/schemas/Pair/prefixItems/0']",
+            "secrets = ['#/components/schemas/Later/then/properties/b']",
+            "secrets = ['#/components/schemas/Later/if']",
         ] {
             let error = read(options).unwrap_err();
             assert!(error.contains("does nothing for"), "{options}: {error}");

@@ -156,7 +156,7 @@ impl Shaper<'_> {
             .find_map(|id| self.options.areas.get(id))
             .cloned()
             .unwrap_or_else(|| "models".to_owned());
-        let secret = conj.ids.iter().any(|id| self.options.secrets.contains(id));
+        let secret = self.is_secret(conj);
         self.shapes.types.push(TypeDef {
             name,
             schema,
@@ -402,11 +402,7 @@ impl Shaper<'_> {
     }
 
     fn string(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
-        let plain = if conj.ids.iter().any(|id| self.options.secrets.contains(id)) {
-            TypeRef::Secret
-        } else {
-            TypeRef::String
-        };
+        let plain = if self.is_secret(conj) { TypeRef::Secret } else { TypeRef::String };
         let Some(values) = facts.literals(self.graph) else {
             if plain == TypeRef::String
                 && let Some(values) = self.extensible(conj).filter(|values| values.len() <= ENUM_LIMIT)
@@ -534,7 +530,8 @@ impl Shaper<'_> {
                 Some([only]) if !always.is_empty() => Some((*only).clone()),
                 _ => None,
             };
-            let ty = if self.is_secret(&place) { secret(ty) } else { ty };
+            let applies = Conj::all(always.iter().chain(&sometimes).copied());
+            let ty = if self.is_secret(&applies) { secret(ty) } else { ty };
             fields.push(Field {
                 wire: wire.to_owned(),
                 name,
@@ -566,8 +563,15 @@ impl Shaper<'_> {
         })
     }
 
-    fn is_secret(&self, place: &Conj) -> bool {
-        place.ids.iter().any(|id| self.options.secrets.contains(id))
+    /// Whether the owner calls secret what stands at a place: always, under a condition, or where a
+    /// branch is taken.
+    pub(super) fn is_secret(&self, place: &Conj) -> bool {
+        let secrets = &self.options.secrets;
+        if secrets.is_empty() {
+            return false;
+        }
+        let facts = self.facts(place);
+        facts.members.iter().chain(&facts.conditional).any(|id| secrets.contains(id))
     }
 
     /// What members that nobody declared hold, when the schema gives them a type.

@@ -264,7 +264,8 @@ impl Shaper<'_> {
             let doc = doc.filter(|_| literals.len() == 1);
             values.extend(literals.into_iter().filter_map(Json::as_str).map(|v| (v.to_owned(), doc.clone())));
         }
-        if values.is_empty() || (free > 0 && !any) {
+        // An enumeration prints its values, those that it does not know too.
+        if values.is_empty() || (free > 0 && !any) || self.is_secret(conj) {
             return None;
         }
         // Refined elsewhere to fewer values: those are all that can stand here.

@@ -217,6 +217,8 @@ pub mod refine_base;
 pub mod replaced;
 #[path = "../cases/secrets/expected/root.rs"]
 pub mod secrets;
+#[path = "../cases/secrets_union/expected/root.rs"]
+pub mod secrets_union;
 #[path = "../cases/streams/expected/root.rs"]
 pub mod streams;
 #[path = "../cases/streams_typed/expected/root.rs"]
@@ -372,9 +374,9 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
+        "operations_apart" => models!(operations_apart: DropXTarget, ListXTarget, Machine, NearTo, RunAction, Stop),
         "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
         "operations_unsendable" => models!(operations_unsendable: Note),
-        "operations_apart" => models!(operations_apart: DropXTarget, ListXTarget, Machine, NearTo, RunAction, Stop),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "overlays" => models!(overlays: KindValue, Pet, TagValue),
         "pages" => models!(pages: Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, Row, Rows, Search, Shelves, ShelvesMeta),
@@ -399,6 +401,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "refine_base" => models!(refine_base: NotedPage, Ship, ShipPage, Thing),
         "replaced" => models!(replaced: Input),
         "secrets" => models!(secrets: Input, NullableToken, Token),
+        "secrets_union" => models!(secrets_union: Closed, Either, Event, Opened, Own, Step, StepStop, StepWait, Token),
         "streams" => models!(streams: Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply, WatchThreadAnswer200Item),
         "streams_typed" => models!(streams_typed: Delta, Done, DoneData, Failed, MessageDelta, Problem, Run, RunEvent, Started, ToolCall, ToolCalled),
         "string_limits" => models!(string_limits: Input, Two),

@@ -176,6 +176,23 @@ fn secrets_are_never_printed() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
+/// What a union keeps because it is none of its variants may hold what they keep secret.
+#[test]
+fn unions_do_not_print_the_secrets_of_what_they_do_not_know() {
+    use compiled::secrets_union::types::{Either, Event, Own, Step};
+    let event: Event = parse(r#"{"kind":"opened","token":"s3cr3t","count":"x"}"#);
+    assert!(matches!(event, Event::Unknown(_)));
+    assert_eq!(format!("{event:?}"), r#"Unknown { kind: "opened", .. }"#);
+    let step: Step = parse(r#"{"do":"go","with":[{"kind":"opened","token":"s3cr3t"}]}"#);
+    assert_eq!(format!("{step:?}"), r#"Unknown { do: "go", .. }"#);
+    let known = parse::<Step>(r#"{"do":"wait","then":[{"kind":"opened","token":"s3cr3t","count":7}]}"#);
+    // A schema that narrows a secret, one that a choice or a condition calls secret, and items.
+    let own: Own = parse(r#""s3cr3t""#);
+    let either: Either = parse(r#"{"key":"s3cr3t","codes":["s3cr3t"],"late":"s3cr3t"}"#);
+    let printed = format!("{known:?} {own:?} {either:?}");
+    assert!(!printed.contains("s3cr3t") && printed.contains("Some(7)"), "{printed}");
+}
+
 #[test]
 fn builders_name_what_is_missing_or_wrong() {
     use compiled::tri_state::types::Input;
