@@ -450,6 +450,14 @@ fn days(days: u32) -> Duration {
 }
 
 impl Limits {
+    /// What a kept answer costs beside its bytes.
+    pub(crate) const ANSWER_OVERHEAD: u64 = 512;
+
+    /// What each write reserves of what is kept: a budget that is smaller takes none (LIM-20).
+    pub(crate) const fn reserved_bytes(&self) -> u64 {
+        (self.kept_answer_bytes as u64).saturating_add(Self::ANSWER_OVERHEAD)
+    }
+
     /// How long the gateway waits for the backend (LIM-03).
     #[must_use]
     pub const fn relay_wait(&self) -> Duration {

@@ -44,14 +44,13 @@ use exchange_api::refusals::PlainCode;
 use http::request::Parts as Head;
 use http::{Method, Request, header};
 
-pub(crate) use self::answering::CORRELATION_ID;
 use self::answering::Sent;
 use self::ending::{Ending, Refused};
 use self::facts::Facts;
-pub(crate) use self::facts::correlation_id;
 pub use self::ports::{Parts, Ports};
 use self::stages::{ANONYMOUS_AFTER, STAGES, Stage};
 use crate::Environment;
+use crate::correlation::{CORRELATION_ID, correlation_id};
 
 /// The gateway of an exchange. Cheap to clone.
 #[derive(Clone)]
@@ -147,10 +146,10 @@ pub(crate) fn serves(path: &str) -> bool {
 /// What a request is answered whose head no part has looked at, and nobody reads on: a problem that closes its
 /// connection.
 pub(crate) fn refuse_head(head: &Head, code: PlainCode, environment: &Environment) -> Response {
-    let id = facts::correlation_id(head, environment);
+    let id = correlation_id(head, environment);
     let mut answer = Refused::plain(code).into_answer(id.clone(), head.uri.path());
     if let Ok(id) = HeaderValue::from_str(id.as_str()) {
-        answer.headers.insert(answering::CORRELATION_ID, id);
+        answer.headers.insert(CORRELATION_ID, id);
     }
     answer.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

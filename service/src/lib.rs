@@ -33,6 +33,7 @@ pub mod backend;
 pub mod caller;
 pub mod catalogue;
 pub mod config;
+mod correlation;
 pub mod environment;
 pub mod feed;
 pub mod gateway;

@@ -13,8 +13,8 @@ use http::{HeaderValue, Method};
 use metrics::{counter, histogram};
 use tracing::Instrument as _;
 
+use crate::correlation::{CORRELATION_ID, correlation_id};
 use crate::environment::Environment;
-use crate::gateway::{CORRELATION_ID, correlation_id};
 
 /// RFC 6797, 6.1: for a year browsers come back by TLS alone. Other hosts of the domain are not this service's to speak for.
 const TLS_ALONE: HeaderValue = HeaderValue::from_static("max-age=31536000");

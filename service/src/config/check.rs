@@ -6,7 +6,6 @@ use argon2::Params;
 use dpop_bound::{Htu, Origin};
 
 use super::{Config, Drafts, External, Role};
-use crate::idempotency::Terms;
 
 /// A value that does not work, by its key, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +117,7 @@ impl Config {
         let Self { drafts, limits, .. } = self;
         let draft = (drafts.prepared_bytes as u64).saturating_add(Drafts::OVERHEAD);
         let draft = ("a draft can take", draft, "write at least as much, or lower `drafts.prepared-bytes`");
-        let answer = Terms::of(limits).reserve();
+        let answer = limits.reserved_bytes();
         let advice = "write at least as much, or lower `limits.kept-answer-bytes`";
         let answer = ("each write reserves", answer, advice);
         for (key, budget, (what, needed, advice)) in [

@@ -10,10 +10,10 @@ use super::ending::Ending;
 use super::facts::{Facts, Rate};
 use super::ports::Ports;
 use super::stages::{Given, Stage};
+use crate::correlation::CORRELATION_ID;
 use crate::time::whole_seconds;
 
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-pub(crate) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

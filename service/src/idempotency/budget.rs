@@ -9,9 +9,6 @@ use crate::ids::{ClientId, MemberId};
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// What a kept answer costs beside its bytes.
-pub(super) const OVERHEAD: u64 = 512;
-
 /// The longest wait that a client is told (ERR-35).
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
@@ -48,8 +45,8 @@ impl Terms {
     }
 
     /// What a claim reserves: a budget that is smaller takes none.
-    pub(crate) const fn reserve(&self) -> u64 {
-        self.answer.saturating_add(OVERHEAD)
+    pub(super) const fn reserve(&self) -> u64 {
+        self.answer.saturating_add(Limits::ANSWER_OVERHEAD)
     }
 }
 

@@ -6,8 +6,9 @@ use contract_runtime::server::Answer;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::answers::{headers_to_text, is_kept, read};
-use super::budget::{self, OVERHEAD, Terms};
+use super::budget::{self, Terms};
 use crate::caller::{Caller, Claim};
+use crate::config::Limits;
 use crate::ids::{ClientId, MemberId};
 use crate::secrets;
 use crate::store::{StoreError, limit};
@@ -119,7 +120,7 @@ pub fn complete(
     let Some(claim) = &caller.claim else { return Ok(Completion::NotStored) };
     let Some(reserved) = open_size(connection, caller, claim)? else { return Ok(Completion::Lost) };
     let headers = headers_to_text(&answer.headers);
-    let size = OVERHEAD + headers.len() as u64 + answer.body.len() as u64;
+    let size = Limits::ANSWER_OVERHEAD + headers.len() as u64 + answer.body.len() as u64;
     if !is_kept(answer) || signed(size) > reserved {
         forget(connection, &caller.client, &caller.member, &claim.key_hash)?;
         return Ok(Completion::NotStored);

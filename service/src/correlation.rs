@@ -1,0 +1,33 @@
+//! The id under which a request is told of everywhere: by the client, in answers, in the log.
+
+use exchange_api::types::CorrelationId;
+use http::{HeaderName, request::Parts};
+
+use crate::Environment;
+
+/// The header that carries it.
+pub(crate) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+
+/// The client's own id when it is one, else a new UUID (GW-13).
+pub(crate) fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
+    let mut own = head.headers.get_all(CORRELATION_ID).iter();
+    let own = own.next().filter(|_| own.next().is_none()).and_then(|id| id.to_str().ok());
+    own.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| made(environment))
+}
+
+/// A random UUID (RFC 9562, 5.4). Without random numbers it is the nil one: an id is no secret.
+fn made(environment: &Environment) -> CorrelationId {
+    let mut bytes = environment.id().unwrap_or_default();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mut text = String::with_capacity(36);
+    for (at, byte) in bytes.into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.extend(
+            [byte >> 4, byte & 0x0f].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])),
+        );
+    }
+    CorrelationId::new(text).unwrap_or_else(|_| unreachable!("hexadecimal digits and dashes are an id"))
+}
