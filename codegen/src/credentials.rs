@@ -26,8 +26,8 @@ pub(crate) struct Scheme<'a> {
     pub(crate) kind: Kind,
     /// What the document says of it.
     pub(crate) description: Option<&'a str>,
-    /// Whether the document says anything of it.
-    pub(crate) is_declared: bool,
+    /// Whether the document says how its secret is shown.
+    is_known: bool,
     /// Whether the words beside it in a `security` are scopes of tokens, and not roles that only the
     /// server knows (OpenAPI 3.1, 4.8.30).
     pub(crate) has_scopes: bool,
@@ -151,7 +151,7 @@ pub(crate) fn asked<'a>(plan: &Plan<'a>) -> Vec<Scheme<'a>> {
             name,
             kind: Kind::Connection,
             description: None,
-            is_declared: false,
+            is_known: false,
             has_scopes: false,
             is_deprecated: false,
         }));
@@ -232,12 +232,14 @@ fn member<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
 /// What one of `securitySchemes` comes to.
 pub(crate) fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {
     // What is wrong with it was said where it was read.
-    let kind = Kind::of(raw).unwrap_or(Kind::Connection);
+    let found = Kind::of(raw);
+    let is_known = found.is_ok();
+    let kind = found.unwrap_or(Kind::Connection);
     let text = |pointer: &str| raw.pointer(pointer).and_then(Json::as_str);
     let description = text("/description");
     let has_scopes = matches!(text("/type"), Some("oauth2" | "openIdConnect"));
     let is_deprecated = raw.pointer("/deprecated") == Some(&Json::Bool(true));
-    Scheme { name, kind, description, is_declared: true, has_scopes, is_deprecated }
+    Scheme { name, kind, description, is_known, has_scopes, is_deprecated }
 }
 
 fn row(scheme: &Scheme<'_>) -> TokenStream {
@@ -254,10 +256,10 @@ fn row(scheme: &Scheme<'_>) -> TokenStream {
     quote!(Scheme { name: #name, kind: SchemeKind::#kind })
 }
 
-/// The alternatives of an operation in the order in which they are tried. What is not declared is taken
+/// The alternatives of an operation in the order in which they are tried. What nobody says how to show is taken
 /// to be shown, so that an alternative that asks for it comes behind those whose schemes are known.
 fn alternatives<'o>(operation: &'o Operation, schemes: &[Scheme<'_>]) -> Vec<&'o Vec<(String, Vec<String>)>> {
-    let is_unknown = |name: &str| !schemes.iter().any(|scheme| scheme.name == name && scheme.is_declared);
+    let is_unknown = |name: &str| !schemes.iter().any(|scheme| scheme.name == name && scheme.is_known);
     let mut alternatives: Vec<_> = operation.security.iter().collect();
     alternatives.sort_by_key(|alternative| alternative.iter().any(|(name, _)| is_unknown(name)));
     alternatives
@@ -379,6 +381,22 @@ mod tests {
         let asking =
             plan.calls.iter().map(|call| requirements(call.operation, &schemes).to_string().replace(' ', ""));
         assert_eq!(asking.collect::<Vec<_>>(), ["&[&[1]]", "&[&[0],&[1]]"]);
+    }
+
+    /// As one that nobody declares: it must not hide what can be shown.
+    #[test]
+    fn an_alternative_that_nobody_knows_how_to_show_comes_last() {
+        let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "security": [{"odd": []}, {"key": []}],
+            "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}, "odd": {"type": "basic"}}},
+            "paths": {"/a": {"get": {"operationId": "a", "responses": {"204": {"description": ""}}}}}}"#;
+        let project = Project::default();
+        let contract = project.understand(Sources::from_texts(&[("a.json", "", document)]).unwrap()).unwrap();
+        let plan = project.plan(&contract, Side::Paths);
+        let schemes = asked(&plan);
+        let found: Vec<&Kind> = schemes.iter().map(|scheme| &scheme.kind).collect();
+        assert_eq!(found, [&Kind::Token { token_url: String::new() }, &Kind::Connection]);
+        let asking = requirements(plan.calls[0].operation, &schemes).to_string().replace(' ', "");
+        assert_eq!(asking, "&[&[0],&[1]]");
     }
 
     /// Roles are the server's affair (OpenAPI 3.1, 4.8.30), and an alternative without scopes hides
