@@ -9,7 +9,9 @@ use crate::{
     api::ParameterIn,
     config::StreamConfig,
     emit::ident,
-    plan::{Body, Content, Format, Mark, Part, PartCount, PartForm, Row, Scalar, Shape, Streamed, StreamedBody},
+    plan::{
+        Body, Content, Format, Mark, Part, PartCount, PartForm, Row, Scalar, Shape, Streamed, StreamedBody,
+    },
     rust_types::RustTypes,
     schema::{Graph, SchemaId, Types},
 };

@@ -1,6 +1,8 @@
 //! Decides how text becomes a value, by what the schemas of a place say together: parameters,
 //! fields of forms, parts.
 
+use std::cell::Cell;
+
 use contract_runtime::{Json, media::MediaType};
 
 use super::{Given, Row};
@@ -10,8 +12,12 @@ use crate::{
     together::{Conj, Facts},
 };
 
-/// How deep members are looked into; contracts that nest further say nothing about text.
-const DEPTH: usize = 32;
+/// How deep members are looked into at most, and how much less deep where that is too much: what nests
+/// further is JSON text.
+const DEPTHS: [usize; 7] = [32, 16, 8, 4, 3, 2, 1];
+
+/// So many values an object is made of at most: types that hold each other are more with every step.
+const PLACES: usize = 2_000;
 
 /// So many values are listed.
 const MANY: usize = 100;
@@ -60,6 +66,14 @@ impl Scalar {
 }
 
 impl Shape {
+    /// The piece of text that it is, where it is one.
+    const fn scalar(&self) -> Option<Scalar> {
+        match self {
+            Self::Scalar(scalar) => Some(*scalar),
+            _ => None,
+        }
+    }
+
     /// Whether a text may stand for several values, so that only the schema can tell.
     pub(super) fn is_ambiguous(&self) -> bool {
         match self {
@@ -71,6 +85,30 @@ impl Shape {
             Self::Json | Self::Form(..) => false,
         }
     }
+}
+
+/// How much further members are looked into.
+struct Room<'r> {
+    /// How many levels are left.
+    depth: usize,
+    /// How many values are, in all of them together.
+    places: &'r Cell<usize>,
+}
+
+impl Room<'_> {
+    /// What is left for members; `None` for none.
+    const fn below(&self) -> Option<Self> {
+        match self.depth.checked_sub(1) {
+            Some(depth) => Some(Self { depth, ..*self }),
+            None => None,
+        }
+    }
+}
+
+/// Looks as deep as there is room, every member as deep as the others.
+fn as_deep_as_it_can_be(look: impl Fn(&Room<'_>) -> Option<Shape>) -> Shape {
+    let within = |depth| look(&Room { depth, places: &Cell::new(PLACES) });
+    DEPTHS.into_iter().find_map(within).unwrap_or(Shape::Json)
 }
 
 /// A declared member of an object.
@@ -129,7 +167,7 @@ impl Given<'_> {
 
     /// The shape of a place. One where nothing is said about types holds plain values.
     pub(super) fn text(&self, place: &Conj) -> Shape {
-        self.text_at(place, 0)
+        as_deep_as_it_can_be(|room| self.text_at(place, room))
     }
 
     /// What holds at a place.
@@ -137,51 +175,51 @@ impl Given<'_> {
         Facts::of(self.graph, place, self.implied_objects)
     }
 
-    fn text_at(&self, place: &Conj, depth: usize) -> Shape {
+    /// `None` where it takes more than there is room for.
+    fn text_at(&self, place: &Conj, room: &Room) -> Option<Shape> {
+        room.places.set(room.places.get().checked_sub(1)?);
         let facts = self.facts(place);
         // `null` has no text.
         let types = facts.types.without(Types::NULL);
         if types == Types::ALL.without(Types::NULL) {
-            return Shape::Scalar(Scalar::Any);
+            return Some(Shape::Scalar(Scalar::Any));
         }
-        if depth > DEPTH {
-            return Shape::Json;
-        }
-        let mut shapes = Vec::new();
         let plain = types.without(Types::ARRAY).without(Types::OBJECT);
+        if plain == types && !plain.is_empty() {
+            return Some(Shape::Scalar(self.scalar(plain, &facts)));
+        }
+        let Some(below) = room.below() else { return Some(Shape::Json) };
+        let mut shapes = Vec::new();
         if !plain.is_empty() {
             shapes.push(Shape::Scalar(self.scalar(plain, &facts)));
         }
         if types.contains(Types::ARRAY) {
-            let items = self.items(&facts).map(|items| self.text_at(&items, depth + 1));
-            shapes.push(Shape::Array(match items {
+            shapes.push(Shape::Array(match self.items(&facts) {
                 None => Scalar::Any,
-                Some(Shape::Scalar(scalar)) => scalar,
-                Some(_) => Scalar::Json,
+                Some(items) => self.text_at(&items, &below)?.scalar().unwrap_or(Scalar::Json),
             }));
         }
         if types.contains(Types::OBJECT) {
             let fields = self.members(&facts).into_iter().map(|member| {
-                let shape = self.text_of_member(&member, depth + 1);
                 // Lists of lists and unions inside of an object are JSON text.
-                let shape = match shape {
+                let shape = match self.text_within(&member, &below)? {
                     Shape::OneOf(_) | Shape::Array(Scalar::Json) => Shape::Json,
                     other => other,
                 };
-                (member.name, shape)
+                Some((member.name, shape))
             });
-            let fields = fields.collect();
-            let others = self.others(&facts).map(|others| match self.text_at(&others, depth + 1) {
-                Shape::Scalar(scalar) => scalar,
-                _ => Scalar::Json,
-            });
+            let fields = fields.collect::<Option<_>>()?;
+            let others = match self.others(&facts) {
+                None => None,
+                Some(others) => Some(self.text_at(&others, &below)?.scalar().unwrap_or(Scalar::Json)),
+            };
             shapes.push(Shape::Object(fields, others));
         }
-        match shapes.len() {
+        Some(match shapes.len() {
             0 => Shape::Scalar(Scalar::Any),
             1 => shapes.remove(0),
             _ => Shape::OneOf(shapes),
-        }
+        })
     }
 
     fn scalar(&self, plain: Types, facts: &Facts) -> Scalar {
@@ -208,10 +246,15 @@ impl Given<'_> {
     }
 
     /// The shape of a member: what all branches that declare it agree on.
-    pub(super) fn text_of_member(&self, member: &Member, depth: usize) -> Shape {
-        let mut shapes = member.places.iter().map(|place| self.text_at(place, depth));
+    pub(super) fn text_of_member(&self, member: &Member) -> Shape {
+        as_deep_as_it_can_be(|room| self.text_within(member, room))
+    }
+
+    fn text_within(&self, member: &Member, room: &Room) -> Option<Shape> {
+        let shapes = member.places.iter().map(|place| self.text_at(place, room));
+        let mut shapes = shapes.collect::<Option<Vec<Shape>>>()?.into_iter();
         let first = shapes.next().unwrap_or(Shape::Scalar(Scalar::Any));
-        if shapes.all(|shape| shape == first) { first } else { Shape::Scalar(Scalar::Any) }
+        Some(if shapes.all(|shape| shape == first) { first } else { Shape::Scalar(Scalar::Any) })
     }
 
     /// The place of a list's elements.

@@ -66,7 +66,10 @@ fn endless_values() {
             r##"{"type": "object", "allOf": [{"properties": {"a": {"$ref": "#"}}}], "required": ["a"]}"##,
             "?no-finite-value ",
         ),
-        (r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "enum": [1, {}]}"##, ""),
+        (
+            r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "enum": [1, {}]}"##,
+            "",
+        ),
         // Two that hold each other, and one that only asks for them.
         (
             r##"{"$ref": "#/$defs/c", "$defs": {
