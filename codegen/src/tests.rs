@@ -6,4 +6,4 @@
 #[path = "../tests/harness/folder.rs"]
 pub(crate) mod folder;
 mod parts;
-mod random;
+pub(crate) mod random;

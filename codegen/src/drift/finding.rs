@@ -82,7 +82,7 @@ impl Subject {
     }
 
     /// The same where scalars, and those that are members or elements, are sent as plain texts.
-    pub(super) fn as_text(self) -> Self {
+    pub(super) fn sent_as_text(self) -> Self {
         Self { texts: 2, ..self }
     }
 

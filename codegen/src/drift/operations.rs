@@ -297,7 +297,7 @@ impl<'g> Comparer<'g> {
                 at.clone()
             };
             if [before, after].into_iter().all(wire::writes_texts) {
-                at = at.as_text();
+                at = at.sent_as_text();
             }
             self.pair(&list(before.schema), &list(after.schema), &at);
             self.pair(&list(before.item_schema), &list(after.item_schema), &at);

@@ -7,10 +7,6 @@
 //! `PAIR=4711` asks about one pair and prints it, `PAIRS=20000` asks about a hundred times as many.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[allow(dead_code, reason = "shared with the tests of types")]
-#[path = "../../tests/harness/random.rs"]
-mod contracts;
-
 use std::{
     collections::BTreeMap,
     sync::{
@@ -29,6 +25,7 @@ use super::{
 };
 use crate::{
     schema::SchemaId,
+    tests::random::contracts,
     together::{
         Conj,
         sample::{self, Effort},
@@ -58,7 +55,7 @@ impl Dice {
 
 /// A contract of some definitions, the last of which is written and read.
 fn document(mut definitions: serde_json::Map<String, Value>) -> Value {
-    let last = definitions.keys().last().unwrap().clone();
+    let last = definitions.keys().next_back().unwrap().clone();
     definitions.insert("Root".to_owned(), json!({ "$ref": format!("#/components/schemas/{last}") }));
     let content = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Root" } } });
     json!({
@@ -95,7 +92,7 @@ fn pair(number: u64) -> Option<[Value; 2]> {
 
 /// The definitions that the last one leads to.
 fn reached(definitions: &serde_json::Map<String, Value>) -> Vec<&String> {
-    let mut reached: Vec<&String> = definitions.keys().last().into_iter().collect();
+    let mut reached: Vec<&String> = definitions.keys().next_back().into_iter().collect();
     let mut at = 0;
     while let Some(name) = reached.get(at) {
         let text = definitions[*name].to_string();

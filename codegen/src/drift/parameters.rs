@@ -114,7 +114,7 @@ impl<'g> Comparer<'g> {
         }
         let mut at = Subject::new(base, calls.answers.reversed());
         if before.content.is_none() && after.content.is_none() {
-            at = at.as_text();
+            at = at.sent_as_text();
         }
         self.pair(&list(before.schema), &list(after.schema), &at);
     }

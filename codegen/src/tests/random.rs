@@ -9,7 +9,7 @@
 //! asks about ten times as many.
 
 #[path = "../../tests/harness/random.rs"]
-mod contracts;
+pub(crate) mod contracts;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

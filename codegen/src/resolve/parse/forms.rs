@@ -469,7 +469,7 @@ fn meant(types: Types, tree: &Tree) -> Option<Meant> {
         Types::NUMBER | Types::INTEGER => {
             let number = lenient::number(tree)?;
             let fits = types == Types::NUMBER || number.is_integer();
-            fits.then(|| (Json::Number(number), "a number", "numbers"))
+            fits.then_some((Json::Number(number), "a number", "numbers"))
         }
         _ => None,
     }

@@ -237,7 +237,8 @@ async fn the_end_is_said_where_no_event_can_say_it() {
         &content("text/event-stream", Format::Items(Items { form: operation::ItemForm::Text, ..ROW }));
     const LINES: &Content =
         &content("application/jsonl", Format::Items(Items { framing: Framing::Lines, ..ROW }));
-    let told = |events: &[(&'static str, &'static str)]| EventStream::new(Told(events.to_vec().into_iter()));
+    let told =
+        |events: &[(&'static str, &'static str)]| EventStream::new(Told(Vec::from(events).into_iter()));
     let check = async |events: EventStream<String>, content, expected: &str| {
         let writing = Writing { check: false, keep_alive: None, told: Box::new(|_| {}) };
         let whole = events.pieces(Some(content), writing).collect(1000).await.unwrap();

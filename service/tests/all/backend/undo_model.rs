@@ -425,7 +425,7 @@ impl World {
         is_meant: impl Fn(&&Write) -> bool,
     ) -> Vec<(Name, Name)> {
         let mut others: Vec<Name> = Vec::new();
-        for write in writes.iter().filter(|write| is_meant(*write)) {
+        for write in writes.iter().filter(|write| is_meant(write)) {
             if name.1 == UndoArea::Stock {
                 others.extend(self.moved_with(write, &is_meant));
             }
@@ -435,7 +435,7 @@ impl World {
                     one.act < write.act
                         && (one.name == *gone || (one.instead.as_ref() == Some(gone) && !is_meant(one)))
                 };
-                let before = self.log.iter().filter(counts).next_back();
+                let before = self.log.iter().rfind(counts);
                 others.extend(before.filter(&is_meant).map(|_| gone.clone()));
             }
         }
