@@ -242,11 +242,12 @@ async fn heal(both: &mut [Installation]) {
             one.run(Duration::from_secs(120)).await;
             settled &= one.is_settled().await;
         }
+        // What the one sent last, the other did not read before; and the identity provider may have asked
+        // for a wait that is over no earlier than the next token is due.
+        for one in both.iter() {
+            settled = settled && one.is_settled().await;
+        }
         if settled {
-            // What the one sent last, the other did not read before.
-            for one in both.iter() {
-                assert!(one.is_settled().await, "{}", one.unsettled().await);
-            }
             return;
         }
     }
