@@ -23,7 +23,8 @@ impl<'g> Comparer<'g> {
             Side::Old => (rules::UNION_WIDENED, Use::Read, "what fits two forms is valid without `oneOf`"),
         };
         if union.one && pair.at.usage == usage {
-            self.overlapping(rule, pair, side, (union, union.branches), message);
+            let all = union.branches.iter().copied().collect();
+            self.overlapping(rule, pair, side, &near(self.graph(side), union, &all), message);
         }
     }
 
@@ -51,20 +52,26 @@ impl<'g> Comparer<'g> {
         if !union.one || pair.at.usage != usage {
             return;
         }
-        let mut wider = more.to_vec();
-        for (before, after, _) in matched {
-            if self.is_wider(side, *before, *after) {
-                wider.push(if side == Side::New { *after } else { *before });
-            }
+        let own = |(before, after): (SchemaId, SchemaId)| if side == Side::New { after } else { before };
+        let changed: Vec<(SchemaId, SchemaId)> = matched
+            .iter()
+            .map(|(before, after, _)| (*before, *after))
+            .filter(|(before, after)| !self.identity.same(&[*before], &[*after]))
+            .collect();
+        let some: BTreeSet<SchemaId> =
+            more.iter().copied().chain(changed.iter().copied().map(own)).collect();
+        let mut asked = near(self.graph(side), union, &some);
+        if asked.is_empty() {
+            return;
         }
-        self.overlapping(rule, pair, side, (union, &wider), message);
+        let narrower: BTreeSet<SchemaId> =
+            changed.into_iter().filter(|both| !self.is_wider(side, *both)).map(own).collect();
+        asked.retain(|forms| forms.iter().any(|form| some.contains(form) && !narrower.contains(form)));
+        self.overlapping(rule, pair, side, &asked, message);
     }
 
     /// Whether the form of a side may take what that of the other refuses.
-    fn is_wider(&mut self, side: Side, before: SchemaId, after: SchemaId) -> bool {
-        if self.identity.same(&[before], &[after]) {
-            return false;
-        }
+    fn is_wider(&mut self, side: Side, (before, after): (SchemaId, SchemaId)) -> bool {
         let (old, new) = ((Side::Old, &[before][..]), (Side::New, &[after][..]));
         let (wide, narrow) = if side == Side::New { (new, old) } else { (old, new) };
         let judge = || self.prover.judge(wide, narrow, Types::ALL, &Facet::of(Keyword::ALL));
@@ -76,40 +83,24 @@ impl<'g> Comparer<'g> {
         }
     }
 
-    /// Looks for what the other side takes and fits two forms, one of them among some.
+    /// Looks for what the other side takes and fits two forms.
     fn overlapping(
         &mut self,
         rule: &'static Rule,
         pair: &Pair<'g>,
         side: Side,
-        (union, some): (Union<'g>, &[SchemaId]),
+        asked: &[[SchemaId; 2]],
         message: &str,
     ) {
-        let (graph, giving) = match side {
-            Side::New => (pair.new.graph, (Side::Old, pair.old_ids.as_slice())),
-            Side::Old => (pair.old.graph, (Side::New, pair.new_ids.as_slice())),
+        let giving = match side {
+            Side::New => (Side::Old, pair.old_ids.as_slice()),
+            Side::Old => (Side::New, pair.new_ids.as_slice()),
         };
-        let some: BTreeSet<SchemaId> = some.iter().copied().collect();
-        let forms: Vec<(SchemaId, bool)> =
-            union.branches.iter().map(|form| (*form, some.contains(form))).collect();
-        let pairs = forms.iter().enumerate().flat_map(|(at, (one, is_asked))| {
-            let others = forms.iter().skip(at + 1).filter(move |(_, other)| *is_asked || *other);
-            others.map(move |(other, _)| [*one, *other])
-        });
-        let mut asked: Vec<[SchemaId; 2]> = pairs.take(MOST_LOOKED_AT + 1).collect();
-        if asked.len() <= MOST_LOOKED_AT {
-            let flats: BTreeMap<SchemaId, Flat<'_>> =
-                union.branches.iter().map(|form| (*form, Flat::of(graph, &[*form]))).collect();
-            asked.retain(|[one, other]| match (flats.get(one), flats.get(other)) {
-                (Some(one), Some(other)) => !apart(graph, one, other),
-                _ => true,
-            });
-        }
         if asked.is_empty() {
             return;
         }
         let verdict = match self.options.proofs && asked.len() <= MOST {
-            true => self.prover.fits_two(giving, side, &asked),
+            true => self.prover.fits_two(giving, side, asked),
             false => None,
         };
         if verdict == Some(Ok(())) || verdict.is_none() && self.alike(pair) {
@@ -117,6 +108,26 @@ impl<'g> Comparer<'g> {
         }
         self.set_by(rule, pair, message.to_owned(), &Facet::of(&[Keyword::OneOf]), verdict);
     }
+}
+
+/// Pairs of forms, one of them among some, of which it is not plain that nothing fits both.
+fn near(graph: &Graph, union: Union<'_>, some: &BTreeSet<SchemaId>) -> Vec<[SchemaId; 2]> {
+    let forms: Vec<(SchemaId, bool)> =
+        union.branches.iter().map(|form| (*form, some.contains(form))).collect();
+    let pairs = forms.iter().enumerate().flat_map(|(at, (one, is_asked))| {
+        let others = forms.iter().skip(at + 1).filter(move |(_, other)| *is_asked || *other);
+        others.map(move |(other, _)| [*one, *other])
+    });
+    let mut asked: Vec<[SchemaId; 2]> = pairs.take(MOST_LOOKED_AT + 1).collect();
+    if !asked.is_empty() && asked.len() <= MOST_LOOKED_AT {
+        let flats: BTreeMap<SchemaId, Flat<'_>> =
+            union.branches.iter().map(|form| (*form, Flat::of(graph, &[*form]))).collect();
+        asked.retain(|[one, other]| match (flats.get(one), flats.get(other)) {
+            (Some(one), Some(other)) => !apart(graph, one, other),
+            _ => true,
+        });
+    }
+    asked
 }
 
 /// Whether it is plain that nothing fits two forms: by their types, their values, a member whose values

@@ -471,20 +471,28 @@ type Tags<'g> = (&'g str, Vec<&'g Json>, Vec<&'g Json>);
 
 /// A required property whose constant tells all branches apart on both sides.
 fn shared_tag<'g>(old: &Flat<'g>, gone: &[SchemaId], new: &Flat<'g>, more: &[SchemaId]) -> Option<Tags<'g>> {
-    let first = Flat::of(old.graph, &[*gone.first()?]);
-    first
-        .declared()
-        .into_iter()
-        .find_map(|tag| Some((tag, constants(old.graph, gone, tag)?, constants(new.graph, more, tag)?)))
+    let flats = |graph: &'g Graph, ids: &[SchemaId]| -> Vec<Flat<'g>> {
+        ids.iter().map(|id| Flat::of(graph, &[*id])).collect()
+    };
+    let gone = flats(old.graph, gone);
+    let required = |name: &&str| gone.iter().all(|flat| flat.requires(name));
+    let tags: Vec<&str> = gone.first()?.declared().into_iter().filter(required).collect();
+    if tags.is_empty() {
+        return None;
+    }
+    let more = flats(new.graph, more);
+    tags.into_iter().find_map(|tag| Some((tag, constants(&gone, tag)?, constants(&more, tag)?)))
 }
 
-fn constants<'g>(graph: &'g Graph, ids: &[SchemaId], tag: &str) -> Option<Vec<&'g Json>> {
+fn constants<'g>(branches: &[Flat<'g>], tag: &str) -> Option<Vec<&'g Json>> {
     let mut found: Vec<&Json> = Vec::new();
-    for id in ids {
-        let flat = Flat::of(graph, &[*id]);
-        let values = Flat::of(graph, &flat.applicable(tag)).values()?;
+    for flat in branches {
+        if !flat.requires(tag) {
+            return None;
+        }
+        let values = Flat::of(flat.graph, &flat.applicable(tag)).values()?;
         let [value] = values.as_slice() else { return None };
-        if !flat.requires(tag) || found.contains(value) {
+        if found.contains(value) {
             return None;
         }
         found.push(value);
