@@ -3,7 +3,7 @@
 use std::{error::Error as StdError, fmt};
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{Extensions, HeaderMap, StatusCode};
 
 use super::{answer::Answer, retry::RetryAfter};
 use crate::{transport::TransportError, violation::Violations};
@@ -149,6 +149,8 @@ pub struct Unreadable {
     pub headers: HeaderMap,
     /// The body as it came. Not for logs: it may hold anything.
     pub body: Bytes,
+    /// What the transport left behind, by its type, as with an [`Answer`].
+    pub extensions: Extensions,
     /// What is wrong with it.
     pub reason: Reason,
 }

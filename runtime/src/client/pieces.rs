@@ -14,9 +14,7 @@ use http::header::ACCEPT;
 use http::{HeaderValue, header::CONTENT_TYPE};
 use serde::Serialize;
 
-use super::{
-    Answer, Call, Core, Error, Reason, Request, RequestChecks, Response, Unreadable, error::SendError,
-};
+use super::{Answer, Call, Core, Error, Reason, Request, RequestChecks, Response, error::SendError};
 use crate::{
     operation::{Content, Format, Framing, Items, Operation, Outcome},
     stream::{Checks, Plain, Reopen, Reopening, Source, Streamed, is_streamed, written},
@@ -153,14 +151,11 @@ async fn open<C: StreamCall>(core: Core, request: Request) -> Outcomes<C::Stream
         return Ok(Answer { extensions, ..Answer::new(status, headers, body) });
     }
     let answer = whole(answer, core.limits.whole).await.map_err(SendError::from)?;
-    let (status, headers, body) = (answer.status(), answer.headers().clone(), answer.body().clone());
+    let same = answer.clone();
     Err(match C::read(Response::new(answer, operation, core.shown)) {
         Err(error) => error,
         // What was asked for, and not as it was asked for: nobody waits for it here.
-        Ok(_) => {
-            let reason = Reason::MediaType;
-            Error::Unreadable(Box::new(Unreadable { status, headers, body, reason }))
-        }
+        Ok(_) => Error::Unreadable(Response::new(same, operation, core.shown).unreadable(Reason::MediaType)),
     })
 }
 

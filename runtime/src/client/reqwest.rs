@@ -92,8 +92,9 @@ impl ReqwestTransport {
     }
 
     /// Hears the body of an answer that is no success out for so long, also where a stream was asked for:
-    /// what came of it by then is all of it. Without this a server that stalls there is waited for as everywhere else, and who gives
-    /// the call up from outside never sees the head of its answer. Asks for tokio's timer.
+    /// what came of it by then is all of it. Without this a server that stalls there is waited for as
+    /// everywhere else, and who gives the call up from outside never sees the head of its answer. Asks
+    /// for tokio's timer.
     #[must_use]
     pub const fn with_refusal_time(mut self, longest: Duration) -> Self {
         self.refusal_time = Some(longest);

@@ -19,8 +19,8 @@ use crate::{
 /// So much of a member is shown in the one line that may be said of a refusal.
 const SHOWN: usize = 128;
 
-/// An answer whose body has not been looked at, and the operation that it answers. Generated code matches its status, as the
-/// contract lists them, and calls one of the methods that consume it.
+/// An answer whose body has not been looked at, and the operation that it answers. Generated code
+/// matches its status, as the contract lists them, and calls one of the methods that consume it.
 pub struct Response {
     answer: http::Response<Bytes>,
     operation: &'static Operation,
@@ -253,10 +253,11 @@ impl Response {
         Answer { status, headers, body, extensions, said }
     }
 
-    fn unreadable(self, reason: Reason) -> Box<Unreadable> {
+    /// What it is for a reader who does not understand it.
+    pub(super) fn unreadable(self, reason: Reason) -> Box<Unreadable> {
         let (parts, body) = self.answer.into_parts();
-        let (status, headers) = (parts.status, parts.headers);
-        Box::new(Unreadable { status, headers, body, reason })
+        let http::response::Parts { status, headers, extensions, .. } = parts;
+        Box::new(Unreadable { status, headers, body, extensions, reason })
     }
 
     /// `application/json`, `application/…+json`, or nothing said (RFC 9110, 8.3: the reader

@@ -43,15 +43,19 @@ impl RetryAfter {
         Some(Self::longest(headers, now)?.from(now))
     }
 
-    /// Reads the value of the header.
+    /// Reads the value of the header. Of several numbers of seconds, as lines that a proxy joined (RFC 9110,
+    /// 5.3), the largest counts.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let seconds = |text: &str| {
+            let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             // RFC 9110 sets no bound; what no clock can hold is the longest wait there is.
-            return Some(Self::Delay(Duration::from_secs(text.parse().unwrap_or(u64::MAX))));
+            plain.then(|| text.parse().unwrap_or(u64::MAX))
+        };
+        match text.split(',').map(|one| seconds(one.trim())).collect::<Option<Vec<u64>>>() {
+            Some(all) => all.into_iter().max().map(|longest| Self::Delay(Duration::from_secs(longest))),
+            None => date(text.trim()).map(Self::At),
         }
-        date(text).map(Self::At)
     }
 
     /// How long to wait from a moment of the server's clock; nothing when that is over.
@@ -124,15 +128,22 @@ mod tests {
         check("120", Some(RetryAfter::Delay(Duration::from_secs(120))));
         check(" 0 ", Some(RetryAfter::Delay(Duration::ZERO)));
         check("99999999999999999999", Some(RetryAfter::Delay(Duration::from_secs(u64::MAX))));
+        check("7, 3600,8", Some(RetryAfter::Delay(Duration::from_secs(3600))));
         check("Sun, 06 Nov 1994 08:49:37 GMT", at(784_111_777));
         check("Sunday, 06-Nov-94 08:49:37 GMT", at(784_111_777));
         check("Sun Nov  6 08:49:37 1994", at(784_111_777));
         check("Thu, 01 Jan 1970 00:00:00 GMT", at(0));
         check("Thu, 29 Feb 2024 23:59:60 GMT", at(1_709_251_200));
         check("Fri, 31 Dec 9999 23:59:59 GMT", at(253_402_300_799));
-        for none in
-            ["", "-1", "1.5", "soon", "Wed, 29 Feb 2023 00:00:00 GMT", "Sun, 06 Nov 1994 24:00:00 GMT"]
-        {
+        for none in [
+            "",
+            "-1",
+            "1.5",
+            "soon",
+            "7, soon",
+            "Wed, 29 Feb 2023 00:00:00 GMT",
+            "Sun, 06 Nov 1994 24:00:00 GMT",
+        ] {
             check(none, None);
         }
     }

@@ -242,3 +242,16 @@ fn an_answer_that_is_too_deep_is_told_so() {
         assert_eq!(answer.reason, Reason::TooDeep);
     }
 }
+
+/// Whoever sent it may have left behind which call it was.
+#[test]
+fn what_the_transport_left_behind_stays_with_an_answer_that_cannot_be_read() {
+    for (status, body) in [(200, "{"), (204, "?"), (500, "no word of it")] {
+        let mut answer = http::Response::builder().status(status).body(Bytes::from(body)).unwrap();
+        answer.extensions_mut().insert("the second call");
+        let Err(Error::Unreadable(answer)) = Write::read(Response::new(answer, &WRITE, &[])) else {
+            panic!("{status} read")
+        };
+        assert_eq!(answer.extensions.get(), Some(&"the second call"), "{status}");
+    }
+}

@@ -70,7 +70,7 @@ fn add<B>(kind: SchemeKind, secret: &str, request: &mut http::Request<B>) -> Res
     match kind {
         SchemeKind::Header(name) => {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| Refused)?;
-            let value = header(secret)?;
+            let value = header(secret.as_bytes())?;
             request.headers_mut().insert(name, value);
         }
         SchemeKind::Query(name) => {
@@ -88,14 +88,14 @@ fn add<B>(kind: SchemeKind, secret: &str, request: &mut http::Request<B>) -> Res
 }
 
 /// A value that no HTTP library prints or compresses.
-fn header(text: &str) -> Result<HeaderValue, Refused> {
-    let mut value = HeaderValue::from_str(text).map_err(|_| Refused)?;
+fn header(text: &[u8]) -> Result<HeaderValue, Refused> {
+    let mut value = HeaderValue::from_bytes(text).map_err(|_| Refused)?;
     value.set_sensitive(true);
     Ok(value)
 }
 
 fn authorization<B>(text: &str, request: &mut http::Request<B>) -> Result<(), Refused> {
-    let value = header(text)?;
+    let value = header(text.as_bytes())?;
     request.headers_mut().insert(AUTHORIZATION, value);
     Ok(())
 }
@@ -107,12 +107,18 @@ fn cookie<B>(name: &str, secret: &str, request: &mut http::Request<B>) -> Result
     if !secret.bytes().all(fits) {
         return Err(Refused);
     }
-    let lines = request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).map(str::trim);
-    let kept =
-        pairs.filter(|pair| !pair.is_empty() && pair.split_once('=').is_none_or(|(own, _)| own != name));
-    let text: String = kept.map(|pair| format!("{pair}; ")).collect();
-    let value = header(&format!("{text}{name}={secret}"))?;
+    // In bytes: what others put there may be no text.
+    let lines = request.headers().get_all(COOKIE).iter().map(HeaderValue::as_bytes);
+    let pairs = lines.flat_map(|line| line.split(|byte| *byte == b';')).map(<[u8]>::trim_ascii);
+    let is_named =
+        |pair: &[u8]| pair.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="));
+    let mut line = Vec::new();
+    for pair in pairs.filter(|pair| !pair.is_empty() && !is_named(pair)) {
+        line.extend_from_slice(pair);
+        line.extend_from_slice(b"; ");
+    }
+    line.extend_from_slice(format!("{name}={secret}").as_bytes());
+    let value = header(&line)?;
     request.headers_mut().insert(COOKIE, value);
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -75,24 +75,34 @@ impl Patient {
     const fn new(pieces: ByteStream, time: Time, longest: Duration) -> Self {
         Self { pieces: Some(pieces), time, longest, sleeping: None }
     }
+
+    /// Whether the time is over, which begins when this is first asked.
+    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
+        let longest = self.longest;
+        let sleeping = self.sleeping.get_or_insert_with(|| Box::pin(sleep(longest)));
+        sleeping.as_mut().poll(context).is_ready()
+    }
 }
 
 impl Stream for Patient {
     type Item = Result<Bytes, TransportError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
-        let piece = Pin::new(pieces).poll_next(context);
-        if piece.is_ready() && self.time == Time::Each {
-            self.sleeping = None;
-            return piece;
+        // Also where the next piece is there already: a server that never stops talking is not heard out.
+        let is_late = self.time == Time::All && self.pieces.is_some() && self.is_over(context);
+        let Some(pieces) = self.pieces.as_mut() else { return Poll::Ready(None) };
+        if !is_late {
+            let piece = Pin::new(pieces).poll_next(context);
+            if piece.is_ready() {
+                if self.time == Time::Each {
+                    self.sleeping = None;
+                }
+                return piece;
+            }
+            if !self.is_over(context) {
+                return Poll::Pending;
+            }
         }
-        let longest = self.longest;
-        let sleeping = self.sleeping.get_or_insert_with(|| Box::pin(sleep(longest)));
-        if piece.is_ready() {
-            return piece;
-        }
-        ready!(sleeping.as_mut().poll(context));
         self.pieces = None;
         Poll::Ready(Some(Err(quiet_too_long())))
     }
@@ -110,7 +120,7 @@ impl StreamTransport for ReqwestTransport {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::{net::TcpListener, task::ready};
 
     use tokio::time::Instant;
 
@@ -187,5 +197,16 @@ mod tests {
             ByteStream::new(Patient::new(slow, Time::All, Duration::from_secs(5))).gather(1000).await;
         assert_eq!((came, error.unwrap().fault()), ("piecepiece".into(), TransportFault::Timeout));
         assert_eq!(start.elapsed().as_secs(), 5);
+    }
+
+    /// Nor is one that never stops talking.
+    #[tokio::test(start_paused = true)]
+    async fn pieces_that_are_there_come_too_late_behind_the_time_of_all() {
+        let patient = Patient::new(ByteStream::new(Broken(0)), Time::All, Duration::from_secs(5));
+        let mut patient = ByteStream::new(patient);
+        assert_eq!(patient.next().await.unwrap().unwrap(), "piece");
+        sleep(Duration::from_secs(6)).await;
+        assert_eq!(patient.next().await.unwrap().unwrap_err().fault(), TransportFault::Timeout);
+        assert!(patient.next().await.is_none());
     }
 }
