@@ -23,6 +23,8 @@ pub struct Api {
     pub description: Option<String>,
     /// `servers[].url`
     pub servers: Vec<String>,
+    /// `servers[].variables`
+    pub variables: Vec<Variable>,
     /// `tags`, in document order
     pub tags: Vec<Tag>,
     /// All operations below `paths`, in document order.
@@ -31,6 +33,17 @@ pub struct Api {
     pub webhooks: Vec<Operation>,
     /// `components.securitySchemes`: name and raw object.
     pub security_schemes: Vec<(String, Json)>,
+}
+
+/// One of the `variables` of a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variable {
+    /// The `url` that it stands in, as written.
+    pub address: String,
+    /// Its name there.
+    pub name: String,
+    /// `enum`; empty where anything may be filled in.
+    pub values: Vec<String>,
 }
 
 /// One of `tags`.
@@ -108,6 +121,8 @@ pub struct Operation {
     pub extensions: Map<Json>,
     /// `servers[].url` of the operation, else of its path item, variables filled in.
     pub servers: Vec<String>,
+    /// The variables of these.
+    pub variables: Vec<Variable>,
     /// For a callback: the `operationId` of what it answers to, and the expression that gives
     /// its address.
     pub callback: Option<(String, String)>,
@@ -134,6 +149,8 @@ pub struct Parameter {
     pub explode: bool,
     /// `allowReserved`
     pub allow_reserved: bool,
+    /// `allowEmptyValue`
+    pub allow_empty: bool,
     /// `schema`, or the schema of its one `content` entry.
     pub schema: Option<SchemaId>,
     /// The media type when given by `content`.
@@ -218,7 +235,7 @@ pub struct Response {
     pub description: String,
     /// `content`, in document order.
     pub content: Vec<MediaType>,
-    /// `headers`: name, required, schema, description.
+    /// `headers`
     pub headers: Vec<Header>,
 }
 
@@ -231,8 +248,12 @@ pub struct Header {
     pub required: bool,
     /// `description`
     pub description: Option<String>,
-    /// `schema`
+    /// `explode`
+    pub explode: bool,
+    /// `schema`, or the schema of its one `content` entry.
     pub schema: Option<SchemaId>,
+    /// The media type when given by `content`.
+    pub content: Option<String>,
     /// `example` and `examples`, in document order.
     pub examples: Vec<Example>,
 }

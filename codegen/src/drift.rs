@@ -26,6 +26,7 @@ mod annotations;
 mod answers;
 mod arrays;
 mod conditions;
+mod directions;
 mod discriminators;
 mod enumerations;
 mod faults;
@@ -49,6 +50,7 @@ pub mod rules;
 mod scalars;
 mod schemas;
 mod security;
+mod subject;
 mod texts;
 mod unions;
 mod unseen;
@@ -475,7 +477,8 @@ pub fn compare(old: &Version, new: &Version, options: &Options) -> Drift {
 
 fn compared(old: &Version, new: &Version, options: &Options) -> Vec<Change> {
     deep(|| {
-        let grounds = proof::Grounds::default();
-        finding::Comparer::new(old, new, &grounds, options).run()
+        let directions = directions::Directions::of(&old.graph, &new.graph);
+        let grounds = <[proof::Grounds<'_>; 3]>::default();
+        finding::Comparer::new(old, new, &directions, &grounds, options).run()
     })
 }

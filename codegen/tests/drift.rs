@@ -3,6 +3,8 @@
 
 #[path = "drift/command.rs"]
 mod command;
+#[path = "drift/directions.rs"]
+mod directions;
 #[path = "drift/formats.rs"]
 mod formats;
 #[path = "drift/forms.rs"]
@@ -23,6 +25,8 @@ mod newcomers;
 mod others;
 #[path = "drift/places.rs"]
 mod places;
+#[path = "drift/plain.rs"]
+mod plain;
 #[path = "drift/revisions.rs"]
 mod revisions;
 #[path = "drift/rules.rs"]

@@ -3,10 +3,11 @@
 use contract_runtime::Json;
 
 use super::{
-    finding::{Comparer, Facet, Pair, Use},
+    finding::{Comparer, Facet, Pair},
     flat::Flat,
     proof::Side,
     rules,
+    subject::{Step, Use},
 };
 use crate::{
     schema::{Contains, SchemaId, keywords::Keyword},
@@ -44,7 +45,7 @@ impl<'g> Comparer<'g> {
             (true, false) => {
                 self.set(rules::ITEMS_OPENED, pair, format!("elements at `{token}` are valid"), facet());
             }
-            (false, false) => self.pair(&old, &new, &pair.at.step(token)),
+            (false, false) => self.pair(&old, &new, &pair.at.step(Step::Element, token)),
         }
     }
 
@@ -121,8 +122,8 @@ impl<'g> Comparer<'g> {
             Use::Write => (Side::Old, &pair.old, old),
         };
         let ids: Vec<SchemaId> = flat.element(None).into_iter().chain([own.schema]).collect();
-        let mut elements = self.prover.samples(side, &Conj::all(ids.iter().copied()));
-        elements.retain(|value| self.prover.accepts(side, &ids, value));
+        let mut elements = self.prover(pair.at.usage).samples(side, &Conj::all(ids.iter().copied()));
+        elements.retain(|value| self.prover(pair.at.usage).accepts(side, &ids, value));
         let most = [old.min, old.max, new.min, new.max].into_iter().flatten().max().unwrap_or(1).min(MOST);
         (0..=usize::try_from(most).unwrap_or(1) + 1)
             .map(|count| Json::Array(elements.iter().cycle().take(count).cloned().collect()))

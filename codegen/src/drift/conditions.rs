@@ -7,6 +7,7 @@ use super::{
     flat::{Flat, Union},
     proof::Side,
     rules,
+    subject::{Step, Use},
 };
 use crate::{
     schema::{Schema, SchemaId, Types, keywords::Keyword},
@@ -87,7 +88,7 @@ impl<'g> Comparer<'g> {
     /// Whether a test of the new version holds of no object that the old one knows.
     pub(super) fn tests_what_is_new(&self, pair: &Pair<'g>, test: SchemaId) -> bool {
         let test = Flat::of(pair.new.graph, &[test]);
-        self.is_unknown((&pair.old, &pair.new), &test, DEPTH)
+        self.is_unknown((&pair.old, &pair.new), &test, (pair.at.usage, DEPTH))
     }
 
     /// Whether what is no object loses nothing by some keywords: `required` and `properties` hold of it.
@@ -98,13 +99,18 @@ impl<'g> Comparer<'g> {
             || self.options.proofs && {
                 let (old, new) =
                     ((Side::Old, pair.old_ids.as_slice()), (Side::New, pair.new.members.as_slice()));
-                self.prover.judge(old, new, others, &facet) == Some(Ok(()))
+                self.prover(pair.at.usage).judge(old, new, others, &facet) == Some(Ok(()))
             }
     }
 
     /// Whether a test asks for a member or a value that the new version has and the old one does not
     /// know. Whoever sends what neither declares may send it.
-    fn is_unknown(&self, (old, new): (&Flat<'g>, &Flat<'g>), test: &Flat<'g>, depth: u8) -> bool {
+    fn is_unknown(
+        &self,
+        (old, new): (&Flat<'g>, &Flat<'g>),
+        test: &Flat<'g>,
+        (usage, depth): (Use, u8),
+    ) -> bool {
         let Some(deeper) = depth.checked_sub(1) else { return false };
         let mut names = test.schemas().flat_map(|schema| &schema.required);
         let unknown = |name: &String| {
@@ -117,18 +123,18 @@ impl<'g> Comparer<'g> {
             let (before, asked) = (old.applicable(name), test.applicable(name));
             let asked = Flat::of(test.graph, &asked);
             let values = asked.values().unwrap_or_default();
-            let refused = |value: &&Json| !self.prover.accepts(Side::Old, &before, value);
+            let refused = |value: &&Json| !self.prover(usage).accepts(Side::Old, &before, value);
             !values.is_empty() && values.iter().all(refused) || {
                 let before = Flat::of(old.graph, &before);
                 let after = Flat::of(new.graph, &new.applicable(name));
                 // Of what is no object, tests of members hold.
                 before.types().without(Types::OBJECT).is_empty()
-                    && self.is_unknown((&before, &after), &asked, deeper)
+                    && self.is_unknown((&before, &after), &asked, (usage, deeper))
             }
         };
         let every = |union: &Union<'g>| {
             let mut branches = union.branches.iter().map(|id| Flat::of(test.graph, &[*id]));
-            branches.all(|branch| self.is_unknown((old, new), &branch, deeper))
+            branches.all(|branch| self.is_unknown((old, new), &branch, (usage, deeper)))
         };
         names.any(unknown) || test.unions().iter().any(every)
     }
@@ -173,7 +179,8 @@ impl<'g> Comparer<'g> {
             return Vec::new();
         }
         let types = pair.old.types().and(pair.new.types()).and(pair.at.within);
-        let samples = |not: &SchemaId| self.prover.samples(side, &Conj::one(*not).within(types));
+        let samples =
+            |not: &SchemaId| self.prover(pair.at.usage).samples(side, &Conj::one(*not).within(types));
         nots.iter().flat_map(samples).collect()
     }
 
@@ -227,7 +234,7 @@ impl<'g> Comparer<'g> {
             } else if after.is_empty() {
                 self.set(rules::DEPENDENCY_REMOVED, pair, format!("beside `{name}` less is asked"), facet);
             } else {
-                self.pair(&before, &after, &pair.at.step(&format!("{{beside {name}}}")));
+                self.pair(&before, &after, &pair.at.step(Step::Part, &format!("{{beside {name}}}")));
             }
         }
     }
@@ -259,13 +266,14 @@ impl<'g> Comparer<'g> {
             } else if !old.is_empty() && new.is_empty() {
                 self.set(rules::UNEVALUATED_REMOVED, pair, format!("`{keyword}` is gone"), facet);
             } else if !old.is_empty() {
-                self.pair(&old, &new, &pair.at.step(&format!("{{{keyword}}}")));
+                let step = if keyword == "unevaluatedItems" { Step::Element } else { Step::Member };
+                self.pair(&old, &new, &pair.at.step(step, &format!("{{{keyword}}}")));
             }
         }
     }
 
     /// Whether the two sides accept the same, however they say it.
     pub(super) fn alike(&self, pair: &Pair<'g>) -> bool {
-        self.options.proofs && self.prover.equivalent(&pair.old_ids, &pair.new_ids)
+        self.options.proofs && self.prover(pair.at.usage).equivalent(&pair.old_ids, &pair.new_ids)
     }
 }

@@ -137,9 +137,10 @@ impl<'g> Comparer<'g> {
     /// Values of a list that went, or was opened, which what stands in its place refuses.
     fn lost(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
         let values = listed.iter().filter(|value| pair.at.within.contains(type_of(value)));
-        for value in values.filter(|_| !pair.at.is_harmless()) {
+        for value in values {
             let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
-            if self.prover.accepts(old.0, old.1, value) && !self.prover.accepts(new.0, new.1, value) {
+            let prover = self.prover(pair.at.usage);
+            if prover.accepts(old.0, old.1, value) && !prover.accepts(new.0, new.1, value) {
                 self.note(rules::ENUM_VALUE_REMOVED, pair, format!("{} is no longer valid", short(value)));
             }
         }
@@ -148,9 +149,10 @@ impl<'g> Comparer<'g> {
     /// Values of a list that came, or was closed, which what stood in its place refused.
     fn gained(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
         let values = listed.iter().filter(|value| pair.at.within.contains(type_of(value)));
-        for value in values.filter(|_| !pair.at.is_harmless()) {
+        for value in values {
             let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
-            if self.prover.accepts(new.0, new.1, value) && !self.prover.accepts(old.0, old.1, value) {
+            let prover = self.prover(pair.at.usage);
+            if prover.accepts(new.0, new.1, value) && !prover.accepts(old.0, old.1, value) {
                 self.note(rules::ENUM_VALUE_ADDED, pair, format!("{} was not valid", short(value)));
             }
         }

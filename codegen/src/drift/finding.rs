@@ -1,20 +1,20 @@
 //! What a comparison carries along: what was found, what was compared before, what it means.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    rc::Rc,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use contract_runtime::Json;
 
 use super::{
     Change, Level, Options, Spot, Version,
     answers::Answers,
+    directions::{Directions, Provers, is_never_sent},
     flat::Flat,
     identity::Identity,
     places::{Places, Spots},
     proof::{Grounds, Prover, Side, Verdict},
     rules::{self, Rule},
+    subject::{Sent, Step, Subject, Use},
+    texts::about_texts,
     unseen::Looked,
     ways::{Start, Way, Ways},
 };
@@ -25,82 +25,6 @@ use crate::{
     },
     tree::{Place, SourceId, escape},
 };
-
-/// How a schema is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Use {
-    /// The service sends such values, clients read them.
-    Read,
-    /// Clients send such values, the service reads them.
-    Write,
-}
-
-impl Use {
-    pub(super) const fn reversed(self) -> Self {
-        match self {
-            Self::Read => Self::Write,
-            Self::Write => Self::Read,
-        }
-    }
-}
-
-/// What is being compared: a way to it, and how its values are used.
-#[derive(Clone, Debug)]
-pub(super) struct Subject {
-    /// `GET /me/ships 200 body`
-    pub(super) base: Rc<str>,
-    /// The pair of schemas that the path begins at; `None` for the base.
-    node: Option<usize>,
-    /// `/items/*/name`
-    path: String,
-    pub(super) usage: Use,
-    /// Which JSON types there can be: names of members are strings.
-    pub(super) within: Types,
-    /// Whether it was shown of what surrounds it that other values here break nobody.
-    harmless: bool,
-    /// How many members deep scalars are sent as plain texts: those of parameters and forms.
-    texts: u8,
-}
-
-impl Subject {
-    pub(super) fn new(base: impl Into<Rc<str>>, usage: Use) -> Self {
-        let base = base.into();
-        let within = Types::ALL;
-        Self { base, node: None, path: String::new(), usage, within, harmless: false, texts: 0 }
-    }
-
-    pub(super) fn step(&self, token: &str) -> Self {
-        // Elements and branches are sent as what they are in would be.
-        let deeper = !(token.starts_with('{') || token == "*" || token.parse::<usize>().is_ok());
-        let texts = self.texts.saturating_sub(u8::from(deeper));
-        Self { path: format!("{}/{token}", self.path), within: Types::ALL, texts, ..self.clone() }
-    }
-
-    /// The same where only values of some types can be.
-    pub(super) fn within(self, within: Types) -> Self {
-        Self { within, ..self }
-    }
-
-    /// The same where scalars, and those that are members or elements, are sent as plain texts.
-    pub(super) fn sent_as_text(self) -> Self {
-        Self { texts: 2, ..self }
-    }
-
-    /// Whether a scalar is sent as a plain text here.
-    pub(super) const fn is_text(&self) -> bool {
-        self.texts > 0
-    }
-
-    /// The same where other values break nobody.
-    pub(super) fn harmless(self) -> Self {
-        Self { harmless: true, ..self }
-    }
-
-    /// Whether other values break nobody here, whatever is said of this place alone.
-    pub(super) const fn is_harmless(&self) -> bool {
-        self.harmless
-    }
-}
 
 /// Two sides of one place.
 #[derive(Clone, Debug)]
@@ -179,11 +103,15 @@ struct Found {
 }
 
 /// Two lists of schemas, in order, how and where their values are used, whether other values break
-/// nobody there, and how deep scalars are texts.
-type Compared = (Vec<SchemaId>, Vec<SchemaId>, Use, Types, bool, u8);
-/// What a verdict is about: what is given and what refuses, in which use, which types, keywords and
-/// values to try.
-type Judged = (Vec<SchemaId>, Vec<SchemaId>, Use, Types, Vec<usize>, Vec<Json>);
+/// nobody there, and what of them is a text.
+type Compared = (Vec<SchemaId>, Vec<SchemaId>, Use, Types, bool, Sent);
+/// What a verdict is about: who gives what, what refuses, as which direction sees it, which types,
+/// keywords and values to try.
+type Judged = (Side, Vec<SchemaId>, Vec<SchemaId>, Option<Use>, Types, Vec<usize>, Vec<Json>);
+/// What is given by which side, and what of the other one may refuse it.
+pub(super) type Given<'a> = ((Side, &'a [SchemaId]), (Side, &'a [SchemaId]));
+/// Two schemas, and the step to them where it is one.
+type Stepped = (SchemaId, SchemaId, Option<(Step, String)>);
 type Key = (&'static str, Option<Spot>, Option<Spot>, String);
 
 /// A comparison under way.
@@ -191,7 +119,8 @@ pub(super) struct Comparer<'g> {
     pub(super) old: &'g Version,
     pub(super) new: &'g Version,
     pub(super) options: Options,
-    pub(super) prover: Prover<'g>,
+    pub(super) directions: &'g Directions<'g>,
+    provers: Provers<'g>,
     pub(super) identity: Identity,
     found: Vec<Found>,
     index: HashMap<Key, usize>,
@@ -209,8 +138,10 @@ pub(super) struct Comparer<'g> {
     /// While a comparison only asks.
     asking: Option<Asking>,
     places: Places<'g>,
-    /// Per old document: security schemes that only got another name.
-    pub(super) schemes: BTreeMap<SourceId, BTreeMap<&'g str, &'g str>>,
+    /// Documents of which one follows the other.
+    pub(super) documents: BTreeSet<(SourceId, SourceId)>,
+    /// Per two documents: security schemes that only got another name.
+    pub(super) schemes: BTreeMap<(SourceId, SourceId), BTreeMap<&'g str, &'g str>>,
     /// Who sends the request of the operation that is compared: `Write` for clients, `Read` for the
     /// service, which calls webhooks and callbacks.
     pub(super) requests: Use,
@@ -220,14 +151,16 @@ impl<'g> Comparer<'g> {
     pub(super) fn new(
         old: &'g Version,
         new: &'g Version,
-        grounds: &'g Grounds<'g>,
+        directions: &'g Directions<'g>,
+        grounds: &'g [Grounds<'g>; 3],
         options: &Options,
     ) -> Self {
         Self {
             old,
             new,
             options: *options,
-            prover: Prover::new(&old.graph, &new.graph, grounds),
+            directions,
+            provers: Provers::new(directions, grounds),
             identity: Identity::of(&old.graph, &new.graph),
             found: Vec::new(),
             index: HashMap::new(),
@@ -239,6 +172,7 @@ impl<'g> Comparer<'g> {
             answers: Answers::default(),
             asking: None,
             places: Places::new(old, new),
+            documents: BTreeSet::new(),
             schemes: BTreeMap::new(),
             requests: Use::Write,
         }
@@ -266,7 +200,7 @@ impl<'g> Comparer<'g> {
         if self.asking.is_some_and(|asking| asking.yes) || self.identity.same(old, new) {
             return;
         }
-        let key = (sorted(old), sorted(new), at.usage, at.within, at.harmless, at.texts);
+        let key = (sorted(old), sorted(new), at.usage, at.within, at.harmless, at.sent);
         if let Some(Asking { question, .. }) = self.asking {
             let key = (question, key);
             let known = self.answers.begin(&key);
@@ -283,7 +217,7 @@ impl<'g> Comparer<'g> {
             return;
         }
         let way = self.way(at);
-        let is_place = self.is_place(&way);
+        let is_place = self.is_place(at);
         if let Some(node) = self.pairs.get(&key) {
             if is_place {
                 self.placed.insert(*node);
@@ -306,29 +240,41 @@ impl<'g> Comparer<'g> {
             && at.within == Types::ALL
             && let Some(steps) = self.steps(*before, *after)
         {
+            let mut at = at.clone();
+            // Both say so, or neither does.
+            at.harmless |= is_never_sent(self.old.graph.schema(*before), at.usage);
             for (before, after, token) in steps {
-                let at = token.map_or_else(|| at.clone(), |token| at.step(&token));
+                let at = token.map_or_else(|| at.clone(), |(step, token)| at.step(step, &token));
                 self.pair(&[before], &[after], &at);
             }
             return;
         }
-        let pair = Pair {
-            old: Flat::of(&self.old.graph, old).within(at.within),
-            new: Flat::of(&self.new.graph, new).within(at.within),
-            old_ids: old.to_vec(),
-            new_ids: new.to_vec(),
-            at: at.clone(),
-        };
+        let mut pair = self.sides(old, new, at);
+        // What nobody sends cannot be lost.
+        let is_idle = |flat: &Flat<'g>| flat.any(|schema| is_never_sent(schema, at.usage));
+        pair.at.harmless |= is_idle(&pair.old) && is_idle(&pair.new);
+        let at = &pair.at;
         // No judge of JSON knows what a text on the wire is read as.
-        if let (None, Some(node), false) = (self.asking, at.node, at.is_text()) {
+        if let (None, Some(node), false) = (self.asking, at.node, at.is_text() || at.harmless) {
             self.looked.push(Looked { at: at.clone(), node, old: old.to_vec(), new: new.to_vec() });
         }
         self.schemas(&pair);
     }
 
+    /// Two lists of schemas as the two sides of a place.
+    pub(super) fn sides(&self, old: &[SchemaId], new: &[SchemaId], at: &Subject) -> Pair<'g> {
+        Pair {
+            old: Flat::of(self.graph(Side::Old), old).within(at.within),
+            new: Flat::of(self.graph(Side::New), new).within(at.within),
+            old_ids: old.to_vec(),
+            new_ids: new.to_vec(),
+            at: at.clone(),
+        }
+    }
+
     /// For schemas that differ in nothing but what they hold, and only in ways that need no second
     /// look: the schemas to compare. Most of a large contract is on the way to what changed.
-    fn steps(&self, old: SchemaId, new: SchemaId) -> Option<Vec<(SchemaId, SchemaId, Option<String>)>> {
+    fn steps(&self, old: SchemaId, new: SchemaId) -> Option<Vec<Stepped>> {
         if !self.identity.alike(old, new) {
             return None;
         }
@@ -351,20 +297,22 @@ impl<'g> Comparer<'g> {
             if before.required.contains(name) && !self.identity.same(&[*old], &[*new]) {
                 return None;
             }
-            steps.push((*old, *new, Some(escape(name).into_owned())));
+            steps.push((*old, *new, Some((Step::Member, escape(name).into_owned()))));
         }
-        steps.extend(one(before.items, after.items).map(|(old, new)| (old, new, Some("*".to_owned()))));
+        let element = Some((Step::Element, "*".to_owned()));
+        steps.extend(one(before.items, after.items).map(|(old, new)| (old, new, element)));
         Some(steps)
     }
 
-    /// Whether values stand where a way ends: `{…}` are branches, conditions and names.
-    fn is_place(&self, way: &Way) -> bool {
-        let inside = match way.from {
-            Start::Base(_) => true,
-            Start::Node(node) => self.placed.contains(&node),
-        };
-        let is_part = |token: &str| token.starts_with('{');
-        if way.path.is_empty() { inside } else { !way.path.split('/').any(is_part) }
+    /// Whether values stand there by themselves.
+    fn is_place(&self, at: &Subject) -> bool {
+        let inside = || at.node.is_none_or(|node| self.placed.contains(&node));
+        if at.path.is_empty() { inside() } else { !at.is_part }
+    }
+
+    /// Who answers what is asked of values in a direction.
+    pub(super) fn prover(&self, usage: Use) -> &Prover<'g> {
+        self.provers.of(usage)
     }
 
     /// All ways to what was found, with what it means there.
@@ -493,24 +441,44 @@ impl<'g> Comparer<'g> {
             return None;
         }
         // Readers break when the new version lets through what the old one refuses.
-        let ((giving, given), (refusing, refuser)) = match usage {
+        let given: Given<'_> = match usage {
             Use::Read => ((Side::New, &pair.new_ids), (Side::Old, &pair.old.members)),
             Use::Write => ((Side::Old, &pair.old_ids), (Side::New, &pair.new.members)),
         };
-        let within = pair.at.within;
+        self.judge(given, &pair.at, facet)
+    }
+
+    /// Whether something that one side gives is lost by a facet of the other at a place.
+    pub(super) fn judge(
+        &mut self,
+        (given, refuser): Given<'_>,
+        at: &Subject,
+        facet: &Facet,
+    ) -> Option<Verdict> {
         let keywords = facet.keywords.iter().map(|keyword| *keyword as usize).collect();
-        let key = (given.clone(), refuser.clone(), usage, within, keywords, facet.tries.clone());
+        let view = self.provers.view(at.usage);
+        let tries = facet.tries.clone();
+        let key = (given.0, given.1.to_vec(), refuser.1.to_vec(), view, at.within, keywords, tries);
         if let Some(known) = self.verdicts.get(&key) {
             return known.clone();
         }
-        let verdict = self.prover.judge((giving, given), (refusing, refuser), within, facet);
+        let prover = self.prover(at.usage);
+        let verdict = if facet.tries.is_empty() || about_texts(facet.keywords) {
+            prover.judge(given, refuser, at.within, facet)
+        } else if let Some(found) = prover.tried(given, refuser, at.within, facet) {
+            Some(Err(Some(found)))
+        } else {
+            // What is left to ask is the same for all changes here.
+            self.judge((given, refuser), at, &Facet::of(facet.keywords))
+        };
         self.verdicts.insert(key, verdict.clone());
         verdict
     }
 
     /// Whether nobody loses anything by a facet, in either direction: other words for the same.
     fn is_rewritten(&mut self, pair: &Pair<'g>, usage: Use, facet: &Facet) -> bool {
-        let holds = |comparer: &mut Self, usage| comparer.verdict(pair, usage, facet) == Some(Ok(()));
+        let facet = Facet::of(facet.keywords);
+        let holds = |comparer: &mut Self, usage| comparer.verdict(pair, usage, &facet) == Some(Ok(()));
         holds(self, usage.reversed()) && holds(self, usage)
     }
 
@@ -546,7 +514,7 @@ impl<'g> Comparer<'g> {
             None => {}
         }
         if at.harmless {
-            (level, proof) = (level.min(Level::Additive), None);
+            proof = None;
         } else if level == Level::Additive && self.asking.is_none() && self.is_rewritten(pair, usage, facet) {
             (level, proof) = (Level::Same, Some((true, None)));
         }
@@ -568,6 +536,8 @@ impl<'g> Comparer<'g> {
         message: String,
         proof: Option<(bool, Option<String>)>,
     ) {
+        let most = if at.harmless { Level::Additive } else { Level::Breaking };
+        let (readers, writers) = (readers.min(most), writers.min(most));
         if let Some(asking) = &mut self.asking {
             asking.yes |= match asking.question {
                 Question::Differs => rule.readers.max(rule.writers) > Level::Same,

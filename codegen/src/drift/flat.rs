@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use contract_runtime::{Json, Number};
 
-use super::proof;
+use super::{
+    directions::{Schemas, is_never_sent},
+    subject::Use,
+};
 use crate::{
     schema::{Graph, Schema, SchemaId, Types, keywords::Keyword},
     together::{Conj, Facts, type_of},
@@ -16,7 +19,7 @@ const DEPTH: u8 = 6;
 /// A conjunction of schemas, flattened.
 #[derive(Clone, Debug)]
 pub(super) struct Flat<'g> {
-    pub(super) graph: &'g Graph,
+    pub(super) graph: &'g Schemas<'g>,
     facts: Facts,
     /// Every schema that applies without condition, the outermost first.
     pub(super) members: Vec<SchemaId>,
@@ -72,7 +75,7 @@ pub(super) enum Listing<'g> {
 }
 
 impl<'g> Flat<'g> {
-    pub(super) fn of(graph: &'g Graph, ids: &[SchemaId]) -> Self {
+    pub(super) fn of(graph: &'g Schemas<'g>, ids: &[SchemaId]) -> Self {
         let mut ids = ids.to_vec();
         let facts = loop {
             let facts = Facts::of(graph, &Conj::all(ids.iter().copied()), false);
@@ -246,12 +249,28 @@ impl<'g> Flat<'g> {
 
     /// Whether a member of that name is spoken of, always or sometimes.
     pub(super) fn knows(&self, name: &str) -> bool {
-        self.schemas().any(|schema| speaks_of(schema, name)) || self.knows_sometimes(name)
+        self.schemas().any(|schema| self.speaks_of(schema, name)) || self.knows_sometimes(name)
     }
 
     /// Whether a branch, `then` or `else` speaks of a member.
     pub(super) fn knows_sometimes(&self, name: &str) -> bool {
-        self.facts.conditional.iter().any(|id| speaks_of(self.graph.schema(*id), name))
+        self.facts.conditional.iter().any(|id| self.speaks_of(self.graph.schema(*id), name))
+    }
+
+    /// Whether a schema declares or requires a member, or asks something of one of its name.
+    fn speaks_of(&self, schema: &Schema, name: &str) -> bool {
+        let mut own = self.own(schema, name).peekable();
+        schema.required.iter().any(|other| other == name)
+            || own.peek().is_some()
+            || schema.additional_properties.is_some_and(|id| self.restricts(id))
+    }
+
+    /// What a schema asks of a member of that name by `properties` and patterns.
+    fn own<'s>(&'s self, schema: &'s Schema, name: &'s str) -> impl Iterator<Item = SchemaId> + 's {
+        let own = schema.properties.iter().filter(move |(other, _)| other == name);
+        let programs = &self.graph.programs;
+        let matching = schema.pattern_properties.iter();
+        own.chain(matching.filter(move |(pattern, _)| programs.matches(pattern, name))).map(|(_, id)| *id)
     }
 
     /// Whether a member is declared, always or sometimes.
@@ -268,11 +287,8 @@ impl<'g> Flat<'g> {
     pub(super) fn applicable(&self, name: &str) -> Vec<SchemaId> {
         let mut ids = Vec::new();
         for schema in self.schemas() {
-            let own = schema.properties.iter().filter(|(other, _)| other == name);
-            let matching =
-                schema.pattern_properties.iter().filter(|(pattern, _)| proof::matches(pattern, name));
             let before = ids.len();
-            ids.extend(own.chain(matching).map(|(_, id)| *id));
+            ids.extend(self.own(schema, name));
             if ids.len() == before {
                 ids.extend(schema.additional_properties);
             }
@@ -282,7 +298,7 @@ impl<'g> Flat<'g> {
 
     /// Every schema that properties of undeclared names must satisfy, `false` left out.
     pub(super) fn additional(&self) -> Vec<SchemaId> {
-        let all = self.schemas().flat_map(|schema| match of_every_name(schema).collect::<Vec<_>>() {
+        let all = self.schemas().flat_map(|schema| match self.of_every_name(schema).collect::<Vec<_>>() {
             ids if ids.is_empty() => schema.additional_properties.into_iter().collect(),
             ids => ids,
         });
@@ -301,12 +317,39 @@ impl<'g> Flat<'g> {
 
     /// Whether undeclared names are forbidden.
     pub(super) fn closed(&self) -> bool {
-        let forbids =
-            |id: Option<SchemaId>| id.is_some_and(|id| self.graph.schema(id).boolean == Some(false));
         let closes = |schema: &'g Schema| {
-            forbids(schema.additional_properties) || forbids(schema.unevaluated_properties)
+            let mut every = self.of_every_name(schema).peekable();
+            match every.peek() {
+                Some(_) => every.any(|id| self.forbids(id)),
+                None => {
+                    let others = [schema.additional_properties, schema.unevaluated_properties];
+                    others.into_iter().flatten().any(|id| self.forbids(id))
+                }
+            }
         };
-        self.any(|schema| closes(schema) && of_every_name(schema).next().is_none())
+        self.any(closes)
+    }
+
+    /// Whether a member of an undeclared name is forbidden.
+    pub(super) fn closed_for(&self, name: &str) -> bool {
+        let asked = self.applicable(name);
+        self.closed() && (asked.is_empty() || asked.into_iter().any(|id| self.forbids(id)))
+    }
+
+    fn forbids(&self, id: SchemaId) -> bool {
+        self.graph.schema(id).boolean == Some(false)
+    }
+
+    /// What a schema asks of members of whatever name by its patterns.
+    fn of_every_name<'s>(&'s self, schema: &'s Schema) -> impl Iterator<Item = SchemaId> + 's {
+        let all = schema.pattern_properties.iter();
+        all.filter(|(pattern, _)| self.graph.programs.matches_all(pattern)).map(|(_, id)| *id)
+    }
+
+    /// Whether a direction does without a member, whatever `required` says: read-only ones are not
+    /// sent, write-only ones not returned (Validation 9.4).
+    pub(super) fn does_without(&self, name: &str, usage: Use) -> bool {
+        Flat::of(self.graph, &self.applicable(name)).any(|schema| is_never_sent(schema, usage))
     }
 
     /// What each schema that forbids undeclared names sees: names and patterns, and whether some of them
@@ -317,6 +360,14 @@ impl<'g> Flat<'g> {
         let forbids = |id: Option<SchemaId>| id.is_some_and(|id| graph.schema(id).boolean == Some(false));
         let mut all = BTreeSet::new();
         for (id, schema) in self.members.iter().zip(self.schemas()) {
+            let mut every = self.of_every_name(schema).peekable();
+            if every.peek().is_some() {
+                // It sees nothing: what is declared is refused too.
+                if every.any(|id| self.forbids(id)) {
+                    all.insert(Closing::of(graph, [], false));
+                }
+                continue;
+            }
             if forbids(schema.additional_properties) {
                 all.insert(Closing::of(graph, [schema], false));
             }
@@ -341,19 +392,6 @@ impl<'g> Flat<'g> {
     pub(super) fn prefix(&self) -> usize {
         self.schemas().map(|schema| schema.prefix_items.len()).max().unwrap_or(0)
     }
-}
-
-/// What a schema asks of members of whatever name by its patterns.
-fn of_every_name(schema: &Schema) -> impl Iterator<Item = SchemaId> + '_ {
-    let all = schema.pattern_properties.iter();
-    all.filter(|(pattern, _)| proof::matches_all(pattern)).map(|(_, id)| *id)
-}
-
-/// Whether a schema declares or requires a member, or has a pattern for its name.
-fn speaks_of(schema: &Schema, name: &str) -> bool {
-    schema.properties.iter().any(|(other, _)| other == name)
-        || schema.required.iter().any(|other| other == name)
-        || schema.pattern_properties.iter().any(|(pattern, _)| proof::matches(pattern, name))
 }
 
 /// `string or null`.

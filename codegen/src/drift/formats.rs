@@ -112,12 +112,22 @@ fn integer(name: &str) -> Option<(bool, u32)> {
 /// Whether a format of integers has room for all that the bounds of a place leave.
 fn holds_all(format: &str, flat: &Flat<'_>) -> bool {
     let Some((signed, bits @ 1..=64)) = integer(format) else { return false };
-    let (Some(lower), Some(upper)) = (flat.lower(), flat.upper()) else { return false };
     let above = 1_i128 << (bits - u32::from(signed));
     let least = if signed { -above } else { 0 };
+    let inside = |value: Option<i128>| value.is_some_and(|value| (least..above).contains(&value));
+    if let Some(values) = flat.values() {
+        let mut numbers = values.iter().filter_map(|value| match value {
+            Json::Number(number) => Some(number),
+            _ => None,
+        });
+        return numbers.all(|number| number.floor() == number.ceil() && inside(number.floor()));
+    }
+    let (Some(lower), Some(upper)) = (flat.lower(), flat.upper()) else { return false };
     let whole = flat.types().contains(Types::INTEGER) && !flat.types().contains(Types::NUMBER);
-    let inside = |end: Option<i128>| end.is_some_and(|end| (least..above).contains(&end));
-    whole && inside(lower.value.floor()) && inside(upper.value.ceil())
+    // The first and the last integer within.
+    let first = lower.value.floor().and_then(|end| end.checked_add(lower.exclusive.into()));
+    let last = upper.value.ceil().and_then(|end| end.checked_sub(upper.exclusive.into()));
+    whole && inside(first) && inside(last)
 }
 
 /// Whether one format has room for every number of another.

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::api::MediaType;
 
+/// What tells a media type from others: type and subtype, and parameters.
+pub(super) type Meaning = (String, BTreeMap<String, String>);
+
 /// The entry that a name means among others: the same text, else what says the same.
 pub(super) fn find<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType> {
     let literal = all.iter().find(|media| media.name.eq_ignore_ascii_case(name));
@@ -15,7 +18,7 @@ pub(super) fn find<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType
 
 /// Type and subtype, which have no case, and the parameters that tell types apart. `charset` tells
 /// nothing of JSON (RFC 8259, 11), and UTF-8 is what texts are in where nothing else is said.
-fn meaning(name: &str) -> (String, BTreeMap<String, String>) {
+pub(super) fn meaning(name: &str) -> Meaning {
     let essence = contract_runtime::media::MediaType::of(name);
     let parameters = essence.parameters().filter_map(|(key, value)| {
         let key = key.to_ascii_lowercase();

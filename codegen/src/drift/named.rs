@@ -8,11 +8,13 @@ use std::{
 
 use super::{
     Version,
-    finding::{Comparer, Subject, Use},
+    directions::Schemas,
+    finding::Comparer,
     flat::{Flat, type_names},
     places::in_document,
     proof::Side,
     rules,
+    subject::{Subject, Use},
 };
 use crate::{
     api::Operation,
@@ -64,10 +66,11 @@ impl<'g> Comparer<'g> {
         );
         let pairs = names.pairs.len();
         let identity = &self.identity;
-        let telling = |graph: &'g Graph, id: SchemaId| Flat::of(graph, &[id]).says_something();
+        let (earlier, later) = (self.graph(Side::Old), self.graph(Side::New));
+        let telling = |graph: &'g Schemas<'g>, id: SchemaId| Flat::of(graph, &[id]).says_something();
         names.pair(
-            |before| identity.class(Side::Old, before).filter(|_| telling(&old.graph, before)),
-            |after| identity.class(Side::New, after).filter(|_| telling(&new.graph, after)),
+            |before| identity.class(Side::Old, before).filter(|_| telling(earlier, before)),
+            |after| identity.class(Side::New, after).filter(|_| telling(later, after)),
         );
         // What others refer to is compared where they use it, wherever it stands.
         let (meant_before, meant_after) = (referred(&old.graph), referred(&new.graph));
@@ -156,12 +159,13 @@ impl<'g> Comparer<'g> {
         };
         names.pair(|before| file(old, before), |after| file(new, after));
         let by_name = names.pairs.len();
-        let telling = |graph: &'g Graph, id: &SchemaId| Flat::of(graph, &[*id]).says_something();
+        let (earlier, later) = (self.graph(Side::Old), self.graph(Side::New));
+        let telling = |graph: &'g Schemas<'g>, id: &SchemaId| Flat::of(graph, &[*id]).says_something();
         names.pair(
-            |before| self.identity.class(Side::Old, before.root.filter(|id| telling(&old.graph, id))?),
-            |after| self.identity.class(Side::New, after.root.filter(|id| telling(&new.graph, id))?),
+            |before| self.identity.class(Side::Old, before.root.filter(|id| telling(earlier, id))?),
+            |after| self.identity.class(Side::New, after.root.filter(|id| telling(later, id))?),
         );
-        names.pair_alike(|before| features(&old.graph, before), |after| features(&new.graph, after));
+        names.pair_alike(|before| features(earlier, before), |after| features(later, after));
         let pairs = names.pairs.into_iter().enumerate();
         let followed = pairs.map(|(at, (old, new))| Followed { old, new, by_content: at >= by_name });
         (followed.collect(), names.gone)
@@ -242,7 +246,7 @@ impl<T: Copy> Names<T> {
 
 /// What a file says, in words that can be counted: its members with their types, its definitions, its
 /// values.
-fn features(graph: &Graph, resource: &Resource) -> BTreeSet<String> {
+fn features<'g>(graph: &'g Schemas<'g>, resource: &Resource) -> BTreeSet<String> {
     let Some(root) = resource.root else { return BTreeSet::new() };
     let flat = Flat::of(graph, &[root]);
     let mut all = BTreeSet::new();

@@ -1,10 +1,10 @@
 //! Properties: declared, required, by pattern, undeclared.
 
 use super::{
-    finding::{Comparer, Facet, Pair, Subject, Use, place},
+    finding::{Comparer, Facet, Pair, place},
     flat::{Closing, Flat},
-    proof,
     rules::{self, Rule},
+    subject::{Step, Subject, Use},
 };
 use crate::{
     schema::{SchemaId, Types, keywords::Keyword},
@@ -34,7 +34,7 @@ impl<'g> Comparer<'g> {
                 (true, true) => {
                     self.requirement(pair, name);
                     let (old, new) = (pair.old.applicable(name), pair.new.applicable(name));
-                    self.pair(&old, &new, &pair.at.step(&escape(name)));
+                    self.pair(&old, &new, &pair.at.step(Step::Member, &escape(name)));
                 }
                 (false, _) => self.added(pair, name),
                 (true, false) => self.removed(pair, name),
@@ -62,33 +62,19 @@ impl<'g> Comparer<'g> {
         let (old, new) = (names(&pair.old), names(&pair.new));
         if !old.is_empty() || !new.is_empty() {
             // Names are strings, whatever is asked of them.
-            self.pair(&old, &new, &pair.at.step("{names}").within(Types::STRING));
-        }
-    }
-
-    /// Whether the direction asks for the property: read-only ones are not sent, write-only ones
-    /// not returned (Validation 9.4).
-    fn needed(&self, flat: &Flat<'g>, name: &str, usage: Use) -> bool {
-        if !flat.requires(name) {
-            return false;
-        }
-        let own = Flat::of(flat.graph, &flat.applicable(name));
-        match usage {
-            Use::Read => !own.any(|schema| schema.write_only),
-            Use::Write => !own.any(|schema| schema.read_only),
+            self.pair(&old, &new, &pair.at.step(Step::Part, "{names}").within(Types::STRING));
         }
     }
 
     fn requirement(&mut self, pair: &Pair<'g>, name: &str) {
         let usage = pair.at.usage;
-        let old = self.needed(&pair.old, name, usage);
-        let new = self.needed(&pair.new, name, usage);
+        let (old, new) = (needed(&pair.old, name, usage), needed(&pair.new, name, usage));
         let (rule, message) = match (old, new) {
             (false, true) => (rules::PROPERTY_REQUIRED, format!("`{name}` is required")),
             (true, false) => (rules::PROPERTY_OPTIONAL, format!("`{name}` may be missing")),
             _ => return,
         };
-        let at = pair.at.step(&escape(name));
+        let at = pair.at.step(Step::Member, &escape(name));
         let places = (own(&pair.old, name), own(&pair.new, name));
         self.asked(rule, pair, (name, &at), places, message);
     }
@@ -111,17 +97,18 @@ impl<'g> Comparer<'g> {
     }
 
     fn added(&mut self, pair: &Pair<'g>, name: &str) {
-        let at = pair.at.step(&escape(name));
+        let at = member(pair, name);
         let places = (place(&pair.old), own(&pair.new, name));
-        let asked = self.needed(&pair.old, name, at.usage);
+        let asked = needed(&pair.old, name, at.usage);
+        let is_asked = needed(&pair.new, name, at.usage);
         // Some forms may take other values of it.
         let sometimes = pair.old.knows_sometimes(name) && demanded(&pair.new, name);
-        if self.needed(&pair.new, name, at.usage) && !asked {
+        if is_asked && !asked {
             let message = format!("`{name}` is new and required");
             self.asked(rules::PROPERTY_ADDED_REQUIRED, pair, (name, &at), places, message);
-        } else if asked && !self.needed(&pair.new, name, at.usage) {
+        } else if asked && !is_asked {
             self.requirement(pair, name);
-        } else if pair.old.closed() {
+        } else if pair.old.closed_for(name) {
             let message = format!("`{name}` is new where nothing undeclared was allowed");
             self.set_at(rules::PROPERTY_ADDED_CLOSED, pair, &at, places, message, Facet::of(CLOSING));
         } else if !sometimes {
@@ -141,7 +128,7 @@ impl<'g> Comparer<'g> {
     }
 
     fn removed(&mut self, pair: &Pair<'g>, name: &str) {
-        let at = pair.at.step(&escape(name));
+        let at = member(pair, name);
         let after = self.described(&pair.new, name);
         if !after.is_empty() {
             self.requirement(pair, name);
@@ -154,6 +141,7 @@ impl<'g> Comparer<'g> {
             let message = format!("`{name}` is declared for some forms, was for all");
             let facet = Facet::of(MEMBERS);
             self.set_at(rules::PROPERTY_DECLARED_SOMETIMES, pair, &at, places, message, facet);
+            return;
         }
         let before = Flat::of(pair.old.graph, &pair.old.applicable(name));
         if before.any(|schema| schema.deprecated) {
@@ -183,26 +171,26 @@ impl<'g> Comparer<'g> {
     }
 
     fn patterned(&mut self, pair: &Pair<'g>) {
-        // A pattern of every text is about all names, as those of `others` are.
         let all = |flat: &Flat<'g>| {
-            let all = flat.schemas().flat_map(|schema| &schema.pattern_properties);
-            all.filter(|(pattern, _)| !proof::matches_all(pattern)).collect::<Vec<_>>()
+            flat.schemas().flat_map(|schema| &schema.pattern_properties).collect::<Vec<_>>()
         };
         let (old, new) = (all(&pair.old), all(&pair.new));
+        // A pattern of every text is about all names, as those of `others` are.
+        let programs = &pair.old.graph.programs;
+        let of_some = |(pattern, _): &&&(String, SchemaId)| !programs.matches_all(pattern);
         let mut patterns: Vec<(&String, &String)> = Vec::new();
-        for (pattern, _) in &old {
+        for (pattern, _) in old.iter().filter(of_some) {
             if !patterns.iter().any(|(known, _)| *known == pattern) {
                 patterns.push((pattern, pattern));
             }
         }
-        for (pattern, _) in &new {
+        for (pattern, _) in new.iter().filter(of_some) {
             if patterns.iter().any(|(_, known)| *known == pattern) {
                 continue;
             }
             // The same names in another spelling.
             let gone = |known: &String| !new.iter().any(|(other, _)| other == known);
-            let same =
-                |(known, _): &&mut (&String, &String)| gone(known) && self.prover.same_texts(known, pattern);
+            let same = |(known, _): &&mut (&String, &String)| gone(known) && programs.equal(known, pattern);
             match patterns.iter_mut().find(same) {
                 Some((known, other)) => {
                     *other = pattern;
@@ -214,15 +202,13 @@ impl<'g> Comparer<'g> {
             }
         }
         for (pattern, renamed) in patterns {
+            // All patterns that match these names are asked for, wider ones too.
+            let described = |all: &[&(String, SchemaId)], pattern: &str| {
+                let holds = |(other, _): &&&(String, SchemaId)| programs.within(pattern, other);
+                all.iter().filter(holds).map(|(_, id)| *id).collect::<Vec<_>>()
+            };
             let (mut before, mut after) = (described(&old, pattern), described(&new, renamed));
-            // A side without the pattern may have one that is wider.
-            if before.is_empty() {
-                before = self.wider(&old, pattern);
-            }
-            if after.is_empty() {
-                after = self.wider(&new, renamed);
-            }
-            let at = pair.at.step(&format!("{{{pattern}}}"));
+            let at = pair.at.step(Step::Member, &format!("{{{pattern}}}"));
             let places = (place(&pair.old), place(&pair.new));
             if before.is_empty() && pair.old.closed() {
                 let message = format!("names that match `{pattern}` are valid where nothing undeclared was");
@@ -243,12 +229,6 @@ impl<'g> Comparer<'g> {
                 self.pair(&before, &after, &at);
             }
         }
-    }
-
-    /// What all names of a pattern must satisfy by others, which match more.
-    fn wider(&self, all: &[&'g (String, SchemaId)], pattern: &str) -> Vec<SchemaId> {
-        let holds = |(other, _): &&&(String, SchemaId)| self.prover.texts_within(pattern, other);
-        all.iter().filter(holds).map(|(_, id)| *id).collect()
     }
 
     fn others(&mut self, pair: &Pair<'g>) {
@@ -273,7 +253,7 @@ impl<'g> Comparer<'g> {
             (false, false) => {
                 let (old, new) = (pair.old.additional(), pair.new.additional());
                 if !old.is_empty() || !new.is_empty() {
-                    self.pair(&old, &new, &pair.at.step("{*}"));
+                    self.pair(&old, &new, &pair.at.step(Step::Member, "{*}"));
                 }
             }
         }
@@ -320,9 +300,16 @@ fn own<'g>(flat: &Flat<'g>, name: &str) -> Option<&'g Place> {
     declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| place(flat))
 }
 
-/// What names of a pattern must satisfy by that pattern.
-fn described(all: &[&(String, SchemaId)], pattern: &str) -> Vec<SchemaId> {
-    all.iter().filter(|(other, _)| other == pattern).map(|(_, id)| *id).collect()
+/// Whether the direction asks for a member.
+fn needed(flat: &Flat<'_>, name: &str, usage: Use) -> bool {
+    flat.requires(name) && !flat.does_without(name, usage)
+}
+
+/// A member; what nobody sends cannot be lost.
+fn member(pair: &Pair<'_>, name: &str) -> Subject {
+    let at = pair.at.step(Step::Member, &escape(name));
+    let giving = if at.usage == Use::Write { &pair.old } else { &pair.new };
+    if giving.does_without(name, at.usage) { at.harmless() } else { at }
 }
 
 /// Whether something is asked of a property, wherever it is declared.

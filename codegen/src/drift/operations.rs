@@ -1,27 +1,33 @@
 //! Operations: matched by method and path, else by id; bodies and answers.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use super::{
     Version,
-    finding::{Comparer, Subject, Use},
+    finding::Comparer,
     media,
-    places::{behind, in_document},
+    places::in_document,
     rules::{self, Rule},
-    security, wire, xml,
+    subject::{Subject, Use},
+    xml,
 };
 use crate::{
-    api::{Api, MediaType, Operation, RequestBody, Response, Status},
+    api::{Api, MediaType, Operation, RequestBody, Response, Status, Variable},
     resolve::openapi::make_id,
     schema::SchemaId,
-    tree::{Place, Tree},
+    tree::Place,
 };
+
+/// An operation, and the document that it stands in.
+type Called<'g> = (&'g Api, &'g Operation);
 
 /// Two versions of one operation.
 #[derive(Clone, Copy)]
 pub(super) struct Calls<'g> {
     pub(super) old: &'g Operation,
     pub(super) new: &'g Operation,
+    /// The documents that they stand in.
+    pub(super) documents: (&'g Api, &'g Api),
     /// How answers are used: a webhook's answers are written by the client.
     pub(super) answers: Use,
 }
@@ -45,13 +51,13 @@ impl<'g> Comparer<'g> {
     pub(super) fn operations(&mut self) {
         let (old, new) = (self.old, self.new);
         for (before, after) in paired(old, new) {
-            self.schemes.insert(before.source, security::renamed(before, after));
+            self.documents.insert((before.source, after.source));
             self.document(before, after);
         }
-        let calls = |api: &'g Api| api.operations.iter();
+        let calls = |api: &'g Api| api.operations.iter().map(move |operation| (api, operation));
         let (old_calls, new_calls) = (old.apis.iter().flat_map(calls), new.apis.iter().flat_map(calls));
         self.matched(old_calls.collect(), new_calls.collect(), Use::Read);
-        let hooks = |api: &'g Api| api.webhooks.iter();
+        let hooks = |api: &'g Api| api.webhooks.iter().map(move |operation| (api, operation));
         let (old_hooks, new_hooks) = (old.apis.iter().flat_map(hooks), new.apis.iter().flat_map(hooks));
         self.matched(old_hooks.collect(), new_hooks.collect(), Use::Write);
         self.scopes();
@@ -75,30 +81,39 @@ impl<'g> Comparer<'g> {
         let (before, after) = spots("/servers");
         let places = (before.as_ref(), after.as_ref());
         self.servers((&old.servers, &new.servers), places, &subject);
-        self.variables(places, &subject);
+        self.variables((&old.variables, &new.variables), places, &subject);
     }
 
-    /// Compares which values the variables of servers may have, where their addresses are the same.
-    fn variables(&mut self, places: (Option<&Place>, Option<&Place>), subject: &str) {
-        let of = |version: &'g Version, place: Option<&Place>| {
-            place.map(|place| variables(version, place)).unwrap_or_default()
-        };
-        let (old, new) = (of(self.old, places.0), of(self.new, places.1));
-        for (variable, before) in &old {
-            let Some(after) = new.get(variable) else { continue };
-            let (url, name) = variable;
+    /// Compares which values the variables of servers may have, where their addresses are the same but
+    /// for the names of variables, which are not sent.
+    fn variables(
+        &mut self,
+        (old, new): (&[Variable], &[Variable]),
+        places: (Option<&Place>, Option<&Place>),
+        subject: &str,
+    ) {
+        for before in old {
+            let Some(after) = new.iter().find(|after| is_same(before, after)) else { continue };
+            let Variable { address, name, values } = after;
             // Without a list anything may be filled in.
-            let fits = |value: &&str, list: &[&str]| list.is_empty() || list.contains(value);
-            for gone in before.iter().filter(|value| !fits(value, after)) {
-                let message = format!("`{gone}` is no longer a value of `{name}` in {url}");
+            let fits = |value: &String, list: &[String]| list.is_empty() || list.contains(value);
+            for gone in before.values.iter().filter(|value| !fits(value, values)) {
+                let message = format!("`{gone}` is no longer a value of `{name}` in {address}");
                 self.both(rules::SERVER_REMOVED, places, subject, message);
             }
-            if before.is_empty() && !after.is_empty() {
-                let message = format!("only {} may stand for `{name}` in {url}", after.join(", "));
-                self.both(rules::SERVER_REMOVED, places, subject, message);
+            match (before.values.is_empty(), values.is_empty()) {
+                (true, false) => {
+                    let message = format!("only {} may stand for `{name}` in {address}", values.join(", "));
+                    self.both(rules::SERVER_REMOVED, places, subject, message);
+                }
+                (false, true) => {
+                    let message = format!("anything may stand for `{name}` in {address}");
+                    self.both(rules::SERVER_ADDED, places, subject, message);
+                }
+                _ => {}
             }
-            for more in after.iter().filter(|value| !fits(value, before)) {
-                let message = format!("`{more}` is a value of `{name}` in {url}");
+            for more in values.iter().filter(|value| !fits(value, &before.values)) {
+                let message = format!("`{more}` is a value of `{name}` in {address}");
                 self.both(rules::SERVER_ADDED, places, subject, message);
             }
         }
@@ -126,32 +141,41 @@ impl<'g> Comparer<'g> {
         }
     }
 
-    fn matched(&mut self, old: Vec<&'g Operation>, new: Vec<&'g Operation>, answers: Use) {
+    fn matched(&mut self, old: Vec<Called<'g>>, new: Vec<Called<'g>>, answers: Use) {
         let id = |operation: &Operation| operation.id.clone();
-        let route = |operation: &Operation| format!("{} {}", operation.method, template(&operation.path));
-        let mut partners: Vec<Option<&'g Operation>> = vec![None; old.len()];
-        let mut left: Vec<Option<&'g Operation>> = new.into_iter().map(Some).collect();
+        let mut partners: Vec<Option<Called<'g>>> = vec![None; old.len()];
+        let mut left: Vec<Option<Called<'g>>> = new.into_iter().map(Some).collect();
         let both = |operation: &Operation| {
             let expression = operation.callback.as_ref().map_or("", |(_, expression)| expression);
             format!("{} {} {expression}", route(operation), operation.id)
         };
+        // What a callback is called is not sent.
+        let sent = |operation: &Operation| match &operation.callback {
+            Some((caller, expression)) => format!("{} {caller} {expression}", operation.method),
+            None => both(operation),
+        };
         // The wire has routes; an id may move on to another operation.
-        for key in [&both as &dyn Fn(&Operation) -> String, &route, &id] {
+        for key in [&both as &dyn Fn(&Operation) -> String, &sent, &route, &id] {
             let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
             for (at, after) in left.iter().enumerate().rev() {
-                if let Some(after) = after {
+                if let Some((_, after)) = after {
                     by_key.entry(key(after)).or_default().push(at);
                 }
             }
-            for (before, partner) in old.iter().zip(&mut partners).filter(|(_, partner)| partner.is_none()) {
+            for ((_, before), partner) in
+                old.iter().zip(&mut partners).filter(|(_, partner)| partner.is_none())
+            {
                 let at = by_key.get_mut(&key(before)).and_then(Vec::pop);
                 *partner = at.and_then(|at| left.get_mut(at)?.take());
             }
         }
         let mut gone = Vec::new();
-        for (before, after) in old.into_iter().zip(partners) {
+        for ((from, before), after) in old.into_iter().zip(partners) {
             match after {
-                Some(after) => self.operation(&Calls { old: before, new: after, answers }),
+                Some((to, after)) => {
+                    let documents = (from, to);
+                    self.operation(&Calls { old: before, new: after, documents, answers });
+                }
                 None => gone.push(before),
             }
         }
@@ -163,17 +187,18 @@ impl<'g> Comparer<'g> {
             let message = format!("`{}` is gone", before.id);
             self.both(removed, (Some(&before.place), None), &name(before), message);
         }
-        for after in left.into_iter().flatten() {
+        for (_, after) in left.into_iter().flatten() {
             self.both(added, (None, Some(&after.place)), &name(after), format!("`{}` is new", after.id));
         }
     }
 
     fn operation(&mut self, calls: &Calls<'g>) {
-        let Calls { old, new, answers } = *calls;
+        let Calls { old, new, documents, answers } = *calls;
         self.requests = answers.reversed();
         let subject = calls.name();
         let places = calls.places();
-        if old.method != new.method || template(&old.path) != template(&new.path) {
+        let is_named = old.callback.is_some() && new.callback.is_some();
+        if old.method != new.method || !is_named && template(&old.path) != template(&new.path) {
             let message = format!("`{}` is called by {}, was by {}", new.id, name(new), name(old));
             self.both(rules::OPERATION_MOVED, places, &subject, message);
         }
@@ -212,8 +237,15 @@ impl<'g> Comparer<'g> {
         for key in keys.into_iter().filter(|key| old.extensions.get(key) != new.extensions.get(key)) {
             self.both(rules::EXTENSION_CHANGED, places, &subject, format!("`{key}` changed"));
         }
-        if !old.servers.is_empty() || !new.servers.is_empty() {
-            self.servers((servers(old, self.old), servers(new, self.new)), places, &subject);
+        // Elsewhere the servers of the documents are compared.
+        let is_moved = !self.documents.contains(&(documents.0.source, documents.1.source));
+        if is_moved || !old.servers.is_empty() || !new.servers.is_empty() {
+            let before = served(old, &old.servers, &documents.0.servers);
+            let after = served(new, &new.servers, &documents.1.servers);
+            self.servers((before, after), places, &subject);
+            let before = served(old, &old.variables, &documents.0.variables);
+            let after = served(new, &new.variables, &documents.1.variables);
+            self.variables((before, after), places, &subject);
         }
         self.security(calls);
         self.parameters(calls);
@@ -283,37 +315,49 @@ impl<'g> Comparer<'g> {
         places: (Option<&'g Place>, Option<&'g Place>),
         at: &Subject,
     ) {
+        let is_answer = at.usage == Use::Read && removed.id == rules::RESPONSE_MEDIA_TYPE_REMOVED.id;
         for before in old {
             let same = media::find(new, &before.name);
-            let Some(after) = same.or_else(|| self.taken_by_a_range(new, &before.name, at.usage)) else {
+            let same = same.or_else(|| self.taken_by_a_range(new, &before.name, at.usage));
+            // Whoever read whatever a range has reads a part of it.
+            let left: Vec<&MediaType> = match same {
+                Some(after) => vec![after],
+                None if is_answer => within(before, new).collect(),
+                None => Vec::new(),
+            };
+            if left.is_empty() {
                 self.both(removed, places, &at.base, format!("`{}` is gone", before.name));
-                continue;
-            };
-            self.encodings(before, after, places, at);
-            // Only what is not the one usual type needs its name said.
-            let mut at = if old.len() > 1 {
-                Subject::new(format!("{} ({})", at.base, before.name), at.usage)
-            } else {
-                at.clone()
-            };
-            if [before, after].into_iter().all(wire::writes_texts) {
-                at = at.sent_as_text();
+            } else if same.is_none() {
+                let names: Vec<String> = left.iter().map(|media| format!("`{}`", media.name)).collect();
+                let message = format!("of `{}` only {} is left", before.name, names.join(", "));
+                self.both(rules::RESPONSE_NARROWED, places, &at.base, message);
             }
-            self.pair(&list(before.schema), &list(after.schema), &at);
-            self.pair(&list(before.item_schema), &list(after.item_schema), &at);
-            if xml::is_xml(&before.name) && xml::is_xml(&after.name) {
-                self.elements_of_xml(&list(before.schema), &list(after.schema), &at);
+            for after in left {
+                self.encodings(before, after, places, at);
+                // Only what is not the one usual type needs its name said.
+                let at = match old.len() {
+                    1 => at.clone(),
+                    _ => Subject::new(format!("{} ({})", at.base, before.name), at.usage),
+                };
+                let at = self.as_written((before, after), at);
+                self.pair(&list(before.schema), &list(after.schema), &at);
+                self.pair(&list(before.item_schema), &list(after.item_schema), &at);
+                if xml::are_xml(&before.name, &after.name) {
+                    self.elements_of_xml(&list(before.schema), &list(after.schema), &at);
+                }
             }
         }
         for after in new {
-            if media::find(old, &after.name).is_none() {
+            let is_known =
+                |before: &MediaType| is_answer && within(before, new).any(|each| std::ptr::eq(each, after));
+            if media::find(old, &after.name).is_none() && !old.iter().any(is_known) {
                 self.both(added, places, &at.base, format!("`{}` is new", after.name));
             }
         }
     }
 
     fn answers(&mut self, calls: &Calls<'g>) {
-        let Calls { old, new, answers } = *calls;
+        let Calls { old, new, answers, .. } = *calls;
         for before in &old.responses {
             let subject = format!("{} {}", calls.name(), status(before.status));
             if let Some(after) = new.responses.iter().find(|after| after.status == before.status) {
@@ -413,7 +457,6 @@ impl<'g> Comparer<'g> {
         base: &str,
         usage: Use,
     ) {
-        let responses = (before, after);
         let (old, new) = (&before.headers, &after.headers);
         for before in old {
             let at = Subject::new(format!("{base} header {}", before.name), usage);
@@ -456,7 +499,9 @@ impl<'g> Comparer<'g> {
                     "description of the header changed".to_owned(),
                 );
             }
-            self.header_style((responses.0, before), (responses.1, after), &at);
+            self.header_style((before, after), places, &at);
+            let at =
+                if before.content.is_none() && after.content.is_none() { at.sent_as_texts() } else { at };
             self.pair(&list(before.schema), &list(after.schema), &at);
         }
         for after in new {
@@ -479,51 +524,59 @@ fn is_made(operation: &Operation) -> bool {
     operation.id == make_id(&operation.method.to_ascii_lowercase(), &operation.path)
 }
 
-/// The servers of an operation: its own, or else those of the document that it stands in.
-fn servers<'g>(operation: &'g Operation, version: &'g Version) -> &'g [String] {
-    let all = || holder(operation, version).map_or(&[][..], |api| &api.servers);
-    if operation.servers.is_empty() { all() } else { &operation.servers }
+/// What an operation says of its servers, else what the document does.
+fn served<'g, T>(operation: &Operation, own: &'g [T], document: &'g [T]) -> &'g [T] {
+    if operation.servers.is_empty() { document } else { own }
 }
 
-/// The document of an operation.
-pub(super) fn holder<'g>(operation: &Operation, version: &'g Version) -> Option<&'g Api> {
-    let is = |other: &Operation| std::ptr::eq(other, operation);
-    let holds = |api: &&Api| api.operations.iter().chain(&api.webhooks).any(is);
-    match version.apis.as_slice() {
-        [only] => Some(only),
-        all => all.iter().find(holds),
-    }
+/// Whether two variables stand at the same place of the same address.
+fn is_same(one: &Variable, other: &Variable) -> bool {
+    let before = |variable: &Variable| {
+        let place = variable.address.find(&format!("{{{}}}", variable.name));
+        place.and_then(|place| variable.address.get(..place)).map(template)
+    };
+    template(&one.address) == template(&other.address) && before(one) == before(other)
 }
 
-/// The documents of both versions that follow each other: of one name, else of one title, else those
-/// that are left.
+/// The documents of both versions that follow each other: of one name, else of one title, else the only
+/// ones that are left, if they have a route in common, or a name but for its numbers, or there are no
+/// others.
 pub(super) fn paired<'g>(old: &'g Version, new: &'g Version) -> Vec<(&'g Api, &'g Api)> {
     let mut left: Vec<&Api> = new.apis.iter().collect();
     let mut partners: Vec<(&Api, Option<&Api>)> = old.apis.iter().map(|api| (api, None)).collect();
     let named = |one: &Api, other: &Api| old.file(one.source) == new.file(other.source);
     let titled = |one: &Api, other: &Api| one.title == other.title;
-    let any = |_: &Api, _: &Api| true;
-    for same in [&named as &dyn Fn(&Api, &Api) -> bool, &titled, &any] {
+    for same in [&named as &dyn Fn(&Api, &Api) -> bool, &titled] {
         for (before, partner) in partners.iter_mut().filter(|(_, partner)| partner.is_none()) {
             let at = left.iter().position(|after| same(before, after));
             *partner = at.map(|at| left.remove(at));
         }
     }
+    let mut alone = partners.iter_mut().filter(|(_, partner)| partner.is_none());
+    if let (Some((before, partner)), None, [after]) = (alone.next(), alone.next(), left.as_slice()) {
+        let routes = |api: &'g Api| api.operations.iter().map(route).collect::<BTreeSet<_>>();
+        let unnumbered = |name: String| name.replace(|each: char| each.is_ascii_digit(), "");
+        let follows = old.apis.len() == 1 && new.apis.len() == 1
+            || unnumbered(old.file(before.source)) == unnumbered(new.file(after.source))
+            || !routes(before).is_disjoint(&routes(after));
+        *partner = follows.then_some(*after);
+    }
     partners.into_iter().filter_map(|(before, after)| Some((before, after?))).collect()
 }
 
-/// The variables of the servers at a place, by address and name, with the values that they may have.
-fn variables<'v>(version: &'v Version, place: &Place) -> BTreeMap<(&'v str, &'v str), Vec<&'v str>> {
-    let servers = behind(version, place.source, &place.pointer).map(Tree::elements).unwrap_or_default();
-    let each = |server: &'v Tree| {
-        let url = server.get("url").and_then(Tree::as_str)?;
-        let variables = server.get("variables").map(Tree::members).unwrap_or_default();
-        Some(variables.iter().map(move |variable| {
-            let values = variable.value.get("enum").map(Tree::elements).unwrap_or_default();
-            ((url, variable.key.as_str()), values.iter().filter_map(Tree::as_str).collect())
-        }))
-    };
-    servers.iter().filter_map(each).flatten().collect()
+/// Method and path, as they are sent.
+fn route(operation: &Operation) -> String {
+    format!("{} {}", operation.method, template(&operation.path))
+}
+
+/// The media types that are within a range.
+fn within<'g>(range: &'g MediaType, all: &'g [MediaType]) -> impl Iterator<Item = &'g MediaType> {
+    let range = essence(range);
+    all.iter().filter(move |media| range.is_range() && range.contains(&essence(media)))
+}
+
+fn essence(media: &MediaType) -> contract_runtime::media::MediaType<'_> {
+    contract_runtime::media::MediaType::of(&media.name)
 }
 
 /// `404`, `4XX` or `default`.

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    finding::{Comparer, Facet, Pair, Use},
+    directions::Schemas,
+    finding::{Comparer, Facet, Pair},
     flat::{Flat, Union},
     proof::Side,
     rules::{self, Rule},
+    subject::Use,
 };
-use crate::schema::{Graph, SchemaId, Types, keywords::Keyword};
+use crate::schema::{SchemaId, Types, keywords::Keyword};
 
 /// More pairs of forms than this are not looked into.
 const MOST: usize = 200;
@@ -58,24 +60,27 @@ impl<'g> Comparer<'g> {
             .map(|(before, after, _)| (*before, *after))
             .filter(|(before, after)| !self.identity.same(&[*before], &[*after]))
             .collect();
-        let some: BTreeSet<SchemaId> =
-            more.iter().copied().chain(changed.iter().copied().map(own)).collect();
+        let some: BTreeSet<SchemaId> = more.iter().copied().chain(changed.iter().copied().map(own)).collect();
         let mut asked = near(self.graph(side), union, &some);
         if asked.is_empty() {
             return;
         }
         let narrower: BTreeSet<SchemaId> =
-            changed.into_iter().filter(|both| !self.is_wider(side, *both)).map(own).collect();
+            changed.into_iter().filter(|both| !self.is_wider(pair, side, *both)).map(own).collect();
         asked.retain(|forms| forms.iter().any(|form| some.contains(form) && !narrower.contains(form)));
         self.overlapping(rule, pair, side, &asked, message);
     }
 
     /// Whether the form of a side may take what that of the other refuses.
-    fn is_wider(&mut self, side: Side, (before, after): (SchemaId, SchemaId)) -> bool {
+    fn is_wider(&mut self, pair: &Pair<'g>, side: Side, (before, after): (SchemaId, SchemaId)) -> bool {
         let (old, new) = ((Side::Old, &[before][..]), (Side::New, &[after][..]));
         let (wide, narrow) = if side == Side::New { (new, old) } else { (old, new) };
-        let judge = || self.prover.judge(wide, narrow, Types::ALL, &Facet::of(Keyword::ALL));
-        match (self.options.proofs.then(judge).flatten(), side) {
+        let at = pair.at.clone().within(Types::ALL);
+        let verdict = match self.options.proofs {
+            true => self.judge((wide, narrow), &at, &Facet::of(Keyword::ALL)),
+            false => None,
+        };
+        match (verdict, side) {
             (Some(verdict), _) => verdict.is_err(),
             // Whoever reads it would meet what was refused.
             (None, Side::New) => !self.reads(&[before], &[after]),
@@ -100,7 +105,7 @@ impl<'g> Comparer<'g> {
             return;
         }
         let verdict = match self.options.proofs && asked.len() <= MOST {
-            true => self.prover.fits_two(giving, side, asked),
+            true => self.prover(pair.at.usage).fits_two(giving, side, asked),
             false => None,
         };
         if verdict == Some(Ok(())) || verdict.is_none() && self.alike(pair) {
@@ -111,7 +116,7 @@ impl<'g> Comparer<'g> {
 }
 
 /// Pairs of forms, one of them among some, of which it is not plain that nothing fits both.
-fn near(graph: &Graph, union: Union<'_>, some: &BTreeSet<SchemaId>) -> Vec<[SchemaId; 2]> {
+fn near<'g>(graph: &'g Schemas<'g>, union: Union<'_>, some: &BTreeSet<SchemaId>) -> Vec<[SchemaId; 2]> {
     let forms: Vec<(SchemaId, bool)> =
         union.branches.iter().map(|form| (*form, some.contains(form))).collect();
     let pairs = forms.iter().enumerate().flat_map(|(at, (one, is_asked))| {
@@ -132,13 +137,13 @@ fn near(graph: &Graph, union: Union<'_>, some: &BTreeSet<SchemaId>) -> Vec<[Sche
 
 /// Whether it is plain that nothing fits two forms: by their types, their values, a member whose values
 /// tell them apart, or one that the one asks for and the other forbids.
-fn apart(graph: &Graph, one: &Flat<'_>, other: &Flat<'_>) -> bool {
+fn apart<'g>(graph: &'g Schemas<'g>, one: &Flat<'g>, other: &Flat<'g>) -> bool {
     let common = one.types().and(other.types());
     let disjoint = |one: &Flat<'_>, other: &Flat<'_>| match (one.values(), other.values()) {
         (Some(some), Some(others)) => !some.iter().any(|value| others.contains(value)),
         _ => false,
     };
-    let member = |flat: &Flat<'_>, name: &str| Flat::of(graph, &flat.applicable(name));
+    let member = |flat: &Flat<'g>, name: &str| Flat::of(graph, &flat.applicable(name));
     let tells = |name: &&str| {
         other.requires(name) && one.requires(name) && disjoint(&member(one, name), &member(other, name))
     };

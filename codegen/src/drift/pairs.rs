@@ -1,9 +1,9 @@
 //! Random contracts with one random edit each: whatever breaks is said.
 //!
 //! A value of the giving side that the other refuses, as the `jsonschema` crate judges both versions,
-//! is a break of the direction, if the giving side speaks of all of its members. The values are not
-//! those that the comparison tries itself, but those with something taken out or exchanged. And what is
-//! shown to tell the versions apart does.
+//! is a break of the direction, if the giving side speaks of all of its members. The values are those
+//! that the comparison tries itself, and those with something taken out or exchanged. What a direction
+//! does without is not asked for by its judges. And what is shown to tell the versions apart does.
 //! `PAIR=4711` asks about one pair and prints it, `PAIRS=20000` asks about a hundred times as many.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -21,20 +21,15 @@ use serde_json::{Value, json};
 
 use super::{
     Level, Options, Version, compare,
-    proof::{Grounds, Prover, Side},
+    directions::{Directions, Provers, Sides},
+    proof::{Grounds, Side},
+    subject::Use,
 };
-use crate::{
-    schema::SchemaId,
-    tests::random::contracts,
-    together::{
-        Conj,
-        sample::{self, Effort},
-    },
-};
+use crate::{tests::random::contracts, together::Conj};
 
 /// How many pairs are asked about.
 const WANTED: u64 = 200;
-/// More values than this are not tried for a side.
+/// More values than this are not tried of a side.
 const VALUES: usize = 400;
 /// Where the schema stands that is written and read.
 const ROOT: &str = "/components/schemas/Root";
@@ -159,6 +154,8 @@ fn edit(schema: &mut Value, other: Value, dice: &mut Dice) {
         json!({ "dependentRequired": { "b": ["a"] } }),
         json!({ "if": { "required": ["a"] }, "then": { "required": ["c"] } }),
         json!({ "unevaluatedProperties": false }),
+        json!({ "readOnly": true }),
+        json!({ "writeOnly": true }),
     ];
     let Value::Object(members) = schema else {
         *schema = other;
@@ -229,6 +226,18 @@ fn plain(value: &Json) -> Value {
     serde_json::from_str(&value.to_string()).unwrap()
 }
 
+/// A document whose schemas ask for no more than a direction does.
+fn relaxed(document: &Value, sides: &Sides<'_>, usage: Use, side: Side) -> Value {
+    let mut document = document.clone();
+    let Some(seen) = sides.seen(usage) else { return document };
+    let (plain, seen) = (sides.get(side), seen.get(side));
+    for id in plain.ids().filter(|id| plain.schema(*id).required != seen.schema(*id).required) {
+        let schema = document.pointer_mut(&plain.schema(id).location).unwrap();
+        schema["required"] = json!(seen.schema(id).required);
+    }
+    document
+}
+
 /// What is wrong about the pair of a number; `None` where it cannot be asked.
 fn ask(number: u64) -> Option<Result<usize, String>> {
     let [old, new] = pair(number)?;
@@ -242,60 +251,60 @@ fn ask(number: u64) -> Option<Result<usize, String>> {
     let breaks =
         |level: fn(&super::Change) -> Level| found.changes.iter().any(|it| level(it) == Level::Breaking);
     let (writers, readers) = (breaks(|it| it.writers), breaks(|it| it.readers));
-    let judge = |document: &Value| {
-        let mut schema = document.clone();
-        schema["$ref"] = format!("#{ROOT}").into();
-        jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap()
+    let directions = Directions::of(&old_version.graph, &new_version.graph);
+    let judges = |usage: Use| {
+        let judge = |document: &Value, side: Side| {
+            let mut schema = relaxed(document, &directions.plain, usage, side);
+            schema["$ref"] = format!("#{ROOT}").into();
+            jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap()
+        };
+        [judge(&old, Side::Old), judge(&new, Side::New)]
     };
-    let (by_old, by_new) = (judge(&old), judge(&new));
+    let (reading, writing) = (judges(Use::Read), judges(Use::Write));
     for change in &found.changes {
         // Of deeper places the judges know nothing.
         let Some(witness) = change.witness.as_ref().filter(|_| change.subject.ends_with("body")) else {
             continue;
         };
         let value = serde_json::from_str(witness).unwrap();
+        let [by_old, by_new] = if change.subject.ends_with("200 body") { &reading } else { &writing };
         if by_old.is_valid(&value) == by_new.is_valid(&value) {
             return Some(Err(format!("{} tells nothing apart: {witness}", change.rule)));
         }
     }
-    let grounds = Grounds::default();
-    let prover = Prover::new(&old_version.graph, &new_version.graph, &grounds);
+    let grounds = <[Grounds<'_>; 3]>::default();
+    let provers = Provers::new(&directions, &grounds);
     let root = |version: &Version| {
         version.graph.ids().find(|id| version.graph.schema(*id).location == *ROOT).map(|id| vec![id])
     };
     let (old_root, new_root) = (root(&old_version)?, root(&new_version)?);
-    let sampled = |side: Side, version: &Version, ids: &[SchemaId]| {
-        let part = |id: SchemaId, value: &Json| prover.accepts(side, &[id], value);
-        let conj = Conj::all(ids.iter().copied());
-        sample::values(&version.graph, &conj, false, Effort::Thorough, &part, &sample::Known::default())
-    };
-    let samples =
-        [sampled(Side::Old, &old_version, &old_root), sampled(Side::New, &new_version, &new_root)].concat();
-    let others: Vec<Value> = [json!("x"), json!(1), json!(null), json!({}), json!([])]
-        .into_iter()
-        .chain(samples.iter().map(plain))
-        .collect();
     let mut dice = Dice(number);
-    let values: Vec<Value> = samples
-        .iter()
-        .flat_map(|value| changed(&plain(value), &others, &mut dice))
-        .take(2 * VALUES)
-        .collect();
     let mut told = 0;
-    for value in values {
-        let (old_takes, new_takes) = (by_old.is_valid(&value), by_new.is_valid(&value));
-        if old_takes == new_takes {
-            continue;
+    for (usage, [by_old, by_new], is_said) in
+        [(Use::Read, &reading, readers), (Use::Write, &writing, writers)]
+    {
+        let prover = provers.of(usage);
+        let samples = [(Side::Old, &old_root), (Side::New, &new_root)]
+            .map(|(side, ids)| prover.samples(side, &Conj::all(ids.iter().copied())));
+        let others: Vec<Value> = [json!("x"), json!(1), json!(null), json!({}), json!([])]
+            .into_iter()
+            .chain(samples.iter().flatten().map(plain))
+            .collect();
+        let mut values: Vec<Value> = Vec::new();
+        for side in &samples {
+            let all = side.iter().flat_map(|value| changed(&plain(value), &others, &mut dice));
+            values.extend(all.take(VALUES));
         }
-        told += 1;
-        let (side, ids, is_said, direction) = if old_takes {
-            (Side::Old, &old_root, writers, "writers")
-        } else {
-            (Side::New, &new_root, readers, "readers")
+        let (giving, gives, takes) = match usage {
+            Use::Read => ((Side::New, new_root.as_slice()), by_new, by_old),
+            Use::Write => ((Side::Old, old_root.as_slice()), by_old, by_new),
         };
-        let json = Json::parse(value.to_string().as_bytes()).unwrap();
-        if !is_said && prover.speaks_of(side, ids, &json) {
-            return Some(Err(format!("no break for {direction}: {value}")));
+        for value in values.into_iter().filter(|value| gives.is_valid(value) && !takes.is_valid(value)) {
+            told += 1;
+            let json = Json::parse(value.to_string().as_bytes()).unwrap();
+            if !is_said && prover.speaks_of(giving, usage, &json) {
+                return Some(Err(format!("no break for {usage:?}: {value}")));
+            }
         }
     }
     Some(Ok(told))

@@ -1,10 +1,13 @@
 //! Parameters, matched by place and name; placeholders of a path by their order.
 
 use super::{
-    finding::{Comparer, Subject, Use},
+    finding::Comparer,
     flat::Flat,
+    media::{Meaning, meaning},
     operations::{Calls, list, template},
+    proof::Side,
     rules,
+    subject::{Subject, Use},
 };
 use crate::{
     api::{Operation, Parameter, ParameterIn},
@@ -14,7 +17,7 @@ use crate::{
 impl<'g> Comparer<'g> {
     /// Compares the parameters of an operation.
     pub(super) fn parameters(&mut self, calls: &Calls<'g>) {
-        let Calls { old, new, answers } = *calls;
+        let Calls { old, new, answers, .. } = *calls;
         let usage = answers.reversed();
         let (done, preposition) = match usage {
             Use::Write => ("read", "from"),
@@ -53,11 +56,7 @@ impl<'g> Comparer<'g> {
                     word(before.location)
                 );
                 self.both(rules::PARAMETER_MOVED, (Some(&before.place), Some(&after.place)), &base, message);
-                self.pair(
-                    &list(before.schema),
-                    &list(after.schema),
-                    &Subject::new(subject(calls, after), usage),
-                );
+                self.pair(&list(before.schema), &list(after.schema), &sent(calls, before, after));
             } else {
                 let message = format!("`{}` is no longer {done}", before.name);
                 self.both(rules::PARAMETER_REMOVED, (Some(&before.place), Some(&new.place)), &base, message);
@@ -100,7 +99,7 @@ impl<'g> Comparer<'g> {
             };
             self.both(rule, places, &base, message.to_owned());
         }
-        if self.loses_emptiness(before, after) {
+        if before.location == ParameterIn::Query && before.allow_empty && !after.allow_empty {
             let message = "it cannot be sent without a value any more".to_owned();
             self.both(rules::PARAMETER_STYLE_CHANGED, places, &base, message);
         }
@@ -112,35 +111,38 @@ impl<'g> Comparer<'g> {
         if before.description != after.description {
             self.both(rules::OPERATION_EDITORIAL, places, &base, "its description changed".to_owned());
         }
-        let mut at = Subject::new(base, calls.answers.reversed());
-        if before.content.is_none() && after.content.is_none() {
-            at = at.sent_as_text();
-        }
-        self.pair(&list(before.schema), &list(after.schema), &at);
+        self.pair(&list(before.schema), &list(after.schema), &sent(calls, before, after));
     }
 
     /// Whether both versions of a parameter are plain texts, which no style joins.
     fn is_plain(&self, before: &Parameter, after: &Parameter) -> bool {
         let joined = Types::ARRAY.or(Types::OBJECT);
-        let is_plain = |graph, schema| Flat::of(graph, &list(schema)).types().and(joined).is_empty();
-        is_plain(&self.old.graph, before.schema) && is_plain(&self.new.graph, after.schema)
+        let is_plain =
+            |side, schema| Flat::of(self.graph(side), &list(schema)).types().and(joined).is_empty();
+        is_plain(Side::Old, before.schema) && is_plain(Side::New, after.schema)
     }
 }
 
 /// How a parameter says that it is written.
-fn written(parameter: &Parameter) -> (&str, bool, bool, Option<&str>) {
+fn written(parameter: &Parameter) -> (&str, bool, bool, Option<Meaning>) {
     let Parameter { style, explode, allow_reserved, content, .. } = parameter;
-    (style, *explode, *allow_reserved, content.as_deref())
+    (style, *explode, *allow_reserved, content.as_deref().map(meaning))
 }
 
 /// What of that is seen in what is sent. Names and values are decoded alike however much of them was
 /// escaped; a plain text is the same in every style of a query (OpenAPI 3.1, 4.8.12.4).
-fn wire(parameter: &Parameter, plain: bool) -> (&str, bool, Option<&str>) {
+fn wire(parameter: &Parameter, plain: bool) -> (&str, bool, Option<Meaning>) {
     let (style, explode, _, content) = written(parameter);
     let in_query = matches!(style, "form" | "spaceDelimited" | "pipeDelimited");
     let style = if plain && in_query { "form" } else { style };
     // Of a plain text `matrix` and `label` join nothing either.
     (style, explode && !plain, content)
+}
+
+/// A parameter as what it is sent as.
+fn sent(calls: &Calls<'_>, before: &Parameter, after: &Parameter) -> Subject {
+    let at = Subject::new(subject(calls, after), calls.answers.reversed());
+    if before.content.is_none() && after.content.is_none() { at.sent_as_texts() } else { at }
 }
 
 fn subject(calls: &Calls<'_>, parameter: &Parameter) -> String {

@@ -8,11 +8,8 @@ use super::{Spot, Version, proof::Side};
 use crate::{
     diagnostics::Texts,
     schema::keywords::Keyword,
-    tree::{Place, SourceId, Span, Tree},
+    tree::{Place, SourceId, Span},
 };
-
-/// More references than this, one to the next, are a circle.
-const MOST_REFERENCES: usize = 20;
 
 /// Where something stands on both sides.
 pub(super) type Spots = (Option<Spot>, Option<Spot>);
@@ -63,18 +60,4 @@ pub(super) fn in_document(version: &Version, source: SourceId, pointer: &str) ->
         }
         pointer = pointer.rsplit_once('/')?.0;
     }
-}
-
-/// What is written at a place, behind references within the document.
-pub(super) fn behind<'v>(version: &'v Version, source: SourceId, pointer: &str) -> Option<&'v Tree> {
-    let tree = &version.sources.get(source)?.tree;
-    let mut found = tree.at(pointer)?;
-    for _ in 0..MOST_REFERENCES {
-        let Some(target) = found.get("$ref").and_then(Tree::as_str).and_then(|uri| uri.strip_prefix('#'))
-        else {
-            break;
-        };
-        found = tree.at(target)?;
-    }
-    Some(found)
 }

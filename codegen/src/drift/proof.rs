@@ -14,17 +14,18 @@ use std::{
 
 use contract_runtime::Json;
 use jsonschema::Validator;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
+    directions::{Schemas, Sides},
     finding::Facet,
     flat::Flat,
     formats::{self, FORMATS},
-    texts::{self, Decided, Programs},
+    subject::Use,
+    texts::{self, Decided},
 };
 use crate::{
     canonical::{Engine, Normal},
-    pattern::inclusion::{Inclusion, Program, Texts, included},
     schema::{
         Graph, SchemaId, Types,
         document::{self, Writer, exact},
@@ -57,14 +58,12 @@ type Known<T> = RefCell<HashMap<(Side, Vec<SchemaId>), Option<T>>>;
 
 /// Answers about both graphs, remembered.
 pub(super) struct Prover<'g> {
-    old: &'g Graph,
-    new: &'g Graph,
+    sides: &'g Sides<'g>,
     engine: Engine,
     old_writer: Writer<'g>,
     new_writer: Writer<'g>,
     wholes: Known<Normal>,
     validators: Known<Validator>,
-    programs: Programs,
     old_tables: Built<'g>,
     new_tables: Built<'g>,
 }
@@ -102,27 +101,22 @@ impl<'g> Built<'g> {
 pub(super) type Verdict = Result<(), Option<Json>>;
 
 impl<'g> Prover<'g> {
-    pub(super) fn new(old: &'g Graph, new: &'g Graph, grounds: &'g Grounds<'g>) -> Self {
+    pub(super) fn new(sides: &'g Sides<'g>, grounds: &'g Grounds<'g>) -> Self {
         let built = |ground| Built { ground, tables: OnceCell::new() };
         Self {
-            old,
-            new,
+            sides,
             engine: Engine::default(),
-            old_writer: Writer::new(old, 'o'),
-            new_writer: Writer::new(new, 'n'),
+            old_writer: Writer::new(sides.get(Side::Old), 'o'),
+            new_writer: Writer::new(sides.get(Side::New), 'n'),
             wholes: RefCell::default(),
             validators: RefCell::default(),
-            programs: Programs::default(),
             old_tables: built(&grounds.old),
             new_tables: built(&grounds.new),
         }
     }
 
-    pub(super) const fn graph(&self, side: Side) -> &'g Graph {
-        match side {
-            Side::Old => self.old,
-            Side::New => self.new,
-        }
+    pub(super) const fn graph(&self, side: Side) -> &'g Schemas<'g> {
+        self.sides.get(side)
     }
 
     /// Whether the runtime accepts a value by all of some schemas.
@@ -144,17 +138,12 @@ impl<'g> Prover<'g> {
 
     /// Whether the texts of one side pass the keywords about texts of the other.
     pub(super) fn texts(&self, given: &Flat<'g>, taken: &Flat<'g>, keywords: &[Keyword]) -> Decided {
-        self.programs.decide(given, taken, keywords)
+        given.graph.programs.decide(given, taken, keywords)
     }
 
     /// Whether two patterns match the same texts; `false` when nobody knows.
     pub(super) fn same_texts(&self, one: &str, other: &str) -> bool {
-        self.programs.equal(one, other)
-    }
-
-    /// Whether all texts of one pattern match another; `false` when nobody knows.
-    pub(super) fn texts_within(&self, one: &str, other: &str) -> bool {
-        self.programs.within(one, other)
+        self.graph(Side::Old).programs.equal(one, other)
     }
 
     /// Whether all that `giving` accepts of some types passes the facet's keywords of `refusing`;
@@ -175,11 +164,7 @@ impl<'g> Prover<'g> {
                 Decided::Fails(_) | Decided::Unknown(_) => {}
             }
         }
-        let writer = self.writer(refusing);
-        // What is unevaluated depends on everything beside it.
-        let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
-            && refuser.iter().any(|id| writer.looks_around(*id));
-        let barrier = if spread { writer.whole(refuser)? } else { writer.only(refuser, facet.keywords)? };
+        let barrier = self.barrier((refusing, refuser), facet)?;
         let conj = Conj::all(given.iter().copied()).within(within);
         let witness = |values: Vec<Json>| {
             let fitting = values.into_iter().filter(|value| within.contains(type_of(value)));
@@ -206,6 +191,28 @@ impl<'g> Prover<'g> {
         };
         let covers = self.engine.covers(&barrier, whole)?;
         Some(if covers { Ok(()) } else { Err(None) })
+    }
+
+    /// A value to try that `giving` accepts and a facet's keywords of `refusing` refuse.
+    pub(super) fn tried(
+        &self,
+        given: (Side, &[SchemaId]),
+        refuser: (Side, &[SchemaId]),
+        within: Types,
+        facet: &Facet,
+    ) -> Option<Json> {
+        let barrier = self.barrier(refuser, facet)?;
+        let fitting = facet.tries.iter().filter(|value| within.contains(type_of(value)));
+        self.witness(given, refuser, &barrier, fitting.cloned())
+    }
+
+    /// The keywords of a facet alone, as they stand in some schemas.
+    fn barrier(&self, (refusing, refuser): (Side, &[SchemaId]), facet: &Facet) -> Option<Value> {
+        let writer = self.writer(refusing);
+        // What is unevaluated depends on everything beside it.
+        let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
+            && refuser.iter().any(|id| writer.looks_around(*id));
+        if spread { writer.whole(refuser) } else { writer.only(refuser, facet.keywords) }
     }
 
     /// Whether nothing that `giving` accepts fits both schemas of a pair of the other side; `None` when
@@ -248,7 +255,7 @@ impl<'g> Prover<'g> {
         &self,
         (giving, given): (Side, &[SchemaId]),
         (refusing, refuser): (Side, &[SchemaId]),
-        within: Types,
+        (usage, within): (Use, Types),
         effort: Effort,
     ) -> Option<Json> {
         let conj = |ids: &[SchemaId]| Conj::all(ids.iter().copied()).within(within);
@@ -260,7 +267,8 @@ impl<'g> Prover<'g> {
                 && self.accepts(giving, given, value)
                 && !self.accepts(refusing, refuser, value)
         };
-        let mut telling = all.filter(|value| tells(value) && self.speaks_of(giving, given, value)).peekable();
+        let mut telling =
+            all.filter(|value| tells(value) && self.speaks_of((giving, given), usage, value)).peekable();
         telling.peek()?;
         let read = |side: Side, ids: &[SchemaId]| validator(&self.writer(side).whole(ids)?);
         match (read(giving, given), read(refusing, refuser)) {
@@ -274,6 +282,15 @@ impl<'g> Prover<'g> {
 
     /// Whether both accept exactly the same; `false` when nobody knows.
     pub(super) fn equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        // The engine takes its time over unions, and a value may tell at once.
+        let tells = |value: &Json| self.accepts(Side::Old, old, value) != self.accepts(Side::New, new, value);
+        let is_told = |side: Side, ids: &[SchemaId]| {
+            let conj = Conj::all(ids.iter().copied());
+            self.sampled(side, &conj, Effort::Quick).iter().any(tells)
+        };
+        if is_told(Side::Old, old) || is_told(Side::New, new) {
+            return false;
+        }
         let read = |side: Side, ids: &[SchemaId]| self.engine.read(self.writer(side).whole(ids)?);
         let (Some(old), Some(new)) = (read(Side::Old, old), read(Side::New, new)) else { return false };
         let covers = |wide: &Normal, narrow: &Normal| self.engine.covers(wide, narrow) == Some(true);
@@ -317,24 +334,7 @@ impl<'g> Prover<'g> {
     }
 }
 
-fn validator(document: &Value) -> Option<Validator> {
+pub(super) fn validator(document: &Value) -> Option<Validator> {
     // A document has no format but those that are asserted.
     jsonschema::options().should_validate_formats(true).build(document).ok()
-}
-
-/// Whether a text matches a pattern (ECMA-262), as generated code reads it; one that it cannot run is
-/// read by `jsonschema`, and one that nobody reads matches nothing.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    match Program::of(pattern) {
-        Ok(program) => program.is_match(text),
-        Err(_) => validator(&json!({ "pattern": pattern })).is_some_and(|judge| judge.is_valid(&json!(text))),
-    }
-}
-
-/// Whether every text matches a pattern; `false` when nobody knows.
-pub(super) fn matches_all(pattern: &str) -> bool {
-    let Ok(program) = Program::of(pattern) else { return false };
-    let any = |patterns| Texts { patterns, least: 0, most: None };
-    // Most do not match the empty one.
-    program.is_match("") && included(&any(Vec::new()), &any(vec![&program])) == Inclusion::Holds
 }

@@ -286,7 +286,7 @@ rules! {
     );
     RESPONSE_NARROWED = gone(rule(
         "response-narrowed",
-        "of a wider entry some statuses are left",
+        "of a wider entry a part is left",
         A,
         S,
         "Whoever handled them all handles those that are left, which are compared with it.",

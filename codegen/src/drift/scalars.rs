@@ -195,7 +195,7 @@ impl<'g> Comparer<'g> {
     }
 }
 
-/// A number between two bounds, where it is not far from one to the other.
+/// The number in the middle of two bounds.
 fn between(bounds: [Option<Bound<'_>>; 2]) -> Option<Number> {
     let [one, other] = bounds.map(|bound| bound.map(|bound| bound.value.to_f64()));
     Number::try_from((one? + other?) / 2.0).ok()

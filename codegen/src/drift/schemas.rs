@@ -2,10 +2,14 @@
 
 use super::{
     finding::{Comparer, Facet, Pair},
-    flat::{Listing, type_names},
+    flat::{Flat, Listing, Union, type_names},
     rules,
+    subject::{Step, Use},
 };
 use crate::schema::{SchemaId, Types, keywords::Keyword};
+
+/// How deep a union inside a union is looked into.
+const DEPTH: u8 = 6;
 
 impl<'g> Comparer<'g> {
     /// Everything about one place and all below it.
@@ -19,7 +23,7 @@ impl<'g> Comparer<'g> {
         if old.is_empty() && new.is_empty() {
             return;
         }
-        if self.texts_of_scalars(pair, old, new) || self.types(pair, old, new) {
+        if !self.texts_of_scalars(pair, old, new) && self.types(pair, old, new) {
             return;
         }
         let common = old.and(new);
@@ -37,22 +41,28 @@ impl<'g> Comparer<'g> {
         self.conditions(pair);
     }
 
-    /// Reports numbers and flags that became any text, where they are sent as texts: these stay valid.
+    /// Reports numbers and flags that became any text, where they are sent as texts: these stay valid;
+    /// and any text that became numbers or flags, for those who read it. `true` when that is all that
+    /// the types say.
     fn texts_of_scalars(&mut self, pair: &Pair<'g>, old: Types, new: Types) -> bool {
-        let scalars = Types::NUMBER.or(Types::BOOLEAN).or(Types::INTEGER);
-        let any_text = |flat: &super::flat::Flat<'g>| {
-            flat.types() == Types::STRING
-                && flat
-                    .schemas()
-                    .all(|schema| schema.decides_by(&[Keyword::Ref, Keyword::AllOf, Keyword::Type]))
-        };
-        let becomes = !old.is_empty() && scalars.contains(old) && any_text(&pair.new);
-        if !pair.at.is_text() || !becomes {
+        if !pair.at.is_text() {
             return false;
         }
-        let (was, is) = (type_names(old), type_names(new));
-        let message = format!("the type is {is}, was {was}, which is sent as a text");
-        self.note(rules::TYPE_WIDENED, pair, message);
+        let (rule, wide, narrow, texts) =
+            if as_texts(old, new, &pair.new).is_some_and(|old| new.contains(old)) {
+                (rules::TYPE_WIDENED, new, old, &pair.new)
+            } else if pair.at.usage == Use::Read
+                && as_texts(new, old, &pair.old).is_some_and(|new| old.contains(new))
+            {
+                (rules::TYPE_NARROWED, old, new, &pair.old)
+            } else {
+                return false;
+            };
+        // Of unions their branches say it.
+        if texts.unions().is_empty() || wide.and(narrow).is_empty() {
+            let (was, is) = (type_names(old), type_names(new));
+            self.note(rule, pair, format!("the type is {is}, was {was}, which is sent as a text"));
+        }
         true
     }
 
@@ -62,7 +72,7 @@ impl<'g> Comparer<'g> {
             return false;
         }
         // A list of values on either side says more than the types of its values.
-        let listed = |flat: &super::flat::Flat<'g>| matches!(flat.listing(), Listing::Closed { .. });
+        let listed = |flat: &Flat<'g>| matches!(flat.listing(), Listing::Closed { .. });
         let silent = listed(&pair.old) || listed(&pair.new);
         let (was, is) = (type_names(old), type_names(new));
         let facet = Facet::of(&[
@@ -106,7 +116,7 @@ impl<'g> Comparer<'g> {
         disjoint
     }
 
-    /// The two sides as lists, `[]` for one that is absent: anything goes.
+    /// What holds of the same value on two sides, `[]` where nothing does: anything goes.
     pub(super) fn maybe(
         &mut self,
         old: Option<SchemaId>,
@@ -116,8 +126,55 @@ impl<'g> Comparer<'g> {
     ) {
         let list = |id: Option<SchemaId>| id.into_iter().collect::<Vec<_>>();
         if old.is_some() || new.is_some() {
-            let at = if token.is_empty() { pair.at.clone() } else { pair.at.step(token) };
-            self.pair(&list(old), &list(new), &at);
+            self.pair(&list(old), &list(new), &pair.at.step(Step::Part, token));
         }
     }
+}
+
+/// The types of one side with texts instead of the scalars that the other side lacks, where that takes
+/// their texts.
+fn as_texts(own: Types, others: Types, other: &Flat<'_>) -> Option<Types> {
+    let scalars = Types::NUMBER.or(Types::BOOLEAN).or(Types::INTEGER).or(Types::NULL);
+    let lacking = own.and(scalars).without(others);
+    // A text of nothing may stand for `null`.
+    let shortest = u64::from(!lacking.contains(Types::NULL));
+    let is_taken = !lacking.is_empty() && takes_any_text(other, shortest, DEPTH);
+    is_taken.then(|| own.without(lacking).or(Types::STRING))
+}
+
+/// Whether every text of a length is valid.
+fn takes_any_text(flat: &Flat<'_>, shortest: u64, depth: u8) -> bool {
+    let idle = [
+        Keyword::Ref,
+        Keyword::AllOf,
+        Keyword::Type,
+        Keyword::MinLength,
+        Keyword::AnyOf,
+        Keyword::OneOf,
+        // Those of arrays and objects.
+        Keyword::Items,
+        Keyword::PrefixItems,
+        Keyword::MinItems,
+        Keyword::MaxItems,
+        Keyword::UniqueItems,
+        Keyword::Properties,
+        Keyword::PatternProperties,
+        Keyword::AdditionalProperties,
+        Keyword::Required,
+    ];
+    let Some(deeper) = depth.checked_sub(1) else { return false };
+    let fits = |union: Union<'_>| {
+        let branches = union.branches.iter().map(|id| Flat::of(flat.graph, &[*id]));
+        let mut texts = branches.filter(|branch| branch.types().contains(Types::STRING));
+        match union.one {
+            true => texts
+                .next()
+                .is_some_and(|text| takes_any_text(&text, shortest, deeper) && texts.next().is_none()),
+            false => texts.any(|text| takes_any_text(&text, shortest, deeper)),
+        }
+    };
+    flat.types().contains(Types::STRING)
+        && flat.least(|schema| schema.min_length).unwrap_or(0) <= shortest
+        && flat.schemas().all(|schema| schema.decides_by(&idle))
+        && flat.unions().into_iter().all(fits)
 }

@@ -8,12 +8,12 @@ use super::{
     Version,
     enumerations::short,
     finding::Comparer,
-    operations::{Calls, holder, paired},
+    operations::{Calls, paired},
     places::in_document,
     rules,
 };
 use crate::{
-    api::Api,
+    api::{Api, Operation},
     tree::{Place, escape},
 };
 
@@ -26,10 +26,10 @@ impl<'g> Comparer<'g> {
         let subject = calls.name();
         let places = calls.places();
         let same = BTreeMap::new();
-        let renamed =
-            holder(calls.old, self.old).and_then(|api| self.schemes.get(&api.source)).unwrap_or(&same);
+        let renamed = self.renamed_schemes(calls.documents);
         let (before, after) =
-            (alternatives(&calls.old.security, renamed), alternatives(&calls.new.security, &same));
+            (alternatives(&calls.old.security, &renamed), alternatives(&calls.new.security, &same));
+        self.schemes_elsewhere(calls, &renamed);
         let open = |all: &[Needs<'g>]| all.iter().any(BTreeSet::is_empty);
         let signed = |all: Vec<Needs<'g>>| all.into_iter().filter(|one| !one.is_empty()).collect::<Vec<_>>();
         let (was_open, is_open) = (open(&before), open(&after));
@@ -92,6 +92,33 @@ impl<'g> Comparer<'g> {
         }
     }
 
+    /// The schemes of two documents that only got another name.
+    fn renamed_schemes(&mut self, documents: (&'g Api, &'g Api)) -> BTreeMap<&'g str, &'g str> {
+        let (old, new) = documents;
+        let known = self.schemes.entry((old.source, new.source));
+        known.or_insert_with(|| renamed(old, new)).clone()
+    }
+
+    /// Compares the schemes of an operation that moved to another document, which has its own.
+    fn schemes_elsewhere(&mut self, calls: &Calls<'g>, renamed: &BTreeMap<&'g str, &'g str>) {
+        let (old, new) = calls.documents;
+        if self.documents.contains(&(old.source, new.source)) {
+            return;
+        }
+        let asked = asked_by(calls.new);
+        for was in asked_by(calls.old) {
+            let name = renamed.get(was).copied().unwrap_or(was);
+            let both = scheme_of(old, was).zip(scheme_of(new, name)).filter(|_| asked.contains(name));
+            let changed =
+                both.map(|(old, new)| differences(&wordless(old), &wordless(new), "")).unwrap_or_default();
+            if !changed.is_empty() {
+                let changed = changed.join("; ");
+                let message = format!("credentials of `{name}` may stop working: {changed}");
+                self.both(rules::SECURITY_SCHEME_CHANGED, calls.places(), &calls.name(), message);
+            }
+        }
+    }
+
     /// Compares all schemes and scopes of both contracts.
     pub(super) fn scopes(&mut self) {
         let (used, is_used) = (asked(self.old), asked(self.new));
@@ -111,7 +138,7 @@ impl<'g> Comparer<'g> {
             self.both(rules::SCOPE_GONE, places, &format!("scope {scope}"), message);
         }
         for (earlier, later) in documents {
-            for (was, is) in self.schemes.get(&earlier.source).cloned().unwrap_or_default() {
+            for (was, is) in self.renamed_schemes((earlier, later)) {
                 let (before, after) = self.schemes_at((earlier, later), (was, is));
                 let message = format!("the security scheme is called `{is}`, was `{was}`");
                 let subject = format!("security scheme {is}");
@@ -148,7 +175,7 @@ impl<'g> Comparer<'g> {
                 continue;
             };
             let of = format!(" of `{flow}`");
-            changed.extend(differences(&without_scopes(before), &without_scopes(after), &of));
+            changed.extend(differences(&without_scopes(before), &issuing(after, before), &of));
             let (had, has) = (scopes(before), scopes(after));
             for scope in had.difference(&has).filter(|scope| new.contains(**scope)) {
                 let message = format!("`{flow}` of `{name}` does not give `{scope}` any more");
@@ -195,6 +222,16 @@ fn is_asked(api: &Api, scheme: &str) -> bool {
     let mut needs =
         api.operations.iter().chain(&api.webhooks).flat_map(|operation| operation.security.iter().flatten());
     needs.any(|(name, _)| name == scheme)
+}
+
+/// The schemes that an operation asks for.
+fn asked_by(operation: &Operation) -> BTreeSet<&str> {
+    operation.security.iter().flatten().map(|(name, _)| name.as_str()).collect()
+}
+
+/// What a document says of a scheme.
+fn scheme_of<'g>(api: &'g Api, scheme: &str) -> Option<&'g Json> {
+    api.security_schemes.iter().find(|(name, _)| name == scheme).map(|(_, scheme)| scheme)
 }
 
 /// The scopes that operations ask for.
@@ -246,6 +283,18 @@ fn without_scopes(flow: &Json) -> Json {
     flow
 }
 
+/// A flow without its scopes, and without an address to refresh tokens that there was none of: nobody
+/// used it.
+fn issuing(flow: &Json, earlier: &Json) -> Json {
+    const REFRESHING: &str = "refreshUrl";
+    let mut flow = without_scopes(flow);
+    let had_one = earlier.as_object().is_some_and(|members| members.contains_key(REFRESHING));
+    if let (Json::Object(members), false) = (&mut flow, had_one) {
+        members.remove(REFRESHING);
+    }
+    flow
+}
+
 /// The schemes of all documents.
 fn declared(contract: &Version) -> Vec<&(String, Json)> {
     contract.apis.iter().flat_map(|api| &api.security_schemes).collect()
@@ -253,7 +302,7 @@ fn declared(contract: &Version) -> Vec<&(String, Json)> {
 
 /// Schemes that only got another name, old to new: what is gone is what the one new scheme is that says
 /// the same.
-pub(super) fn renamed<'g>(old: &'g Api, new: &'g Api) -> BTreeMap<&'g str, &'g str> {
+fn renamed<'g>(old: &'g Api, new: &'g Api) -> BTreeMap<&'g str, &'g str> {
     let (old, new) = (&old.security_schemes, &new.security_schemes);
     let alone = |own: &'g [(String, Json)], other: &'g [(String, Json)]| {
         let all = own.iter().filter(|(name, _)| !other.iter().any(|(known, _)| known == name));

@@ -3,12 +3,13 @@
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 use contract_runtime::Json;
+use serde_json::json;
 
 use super::{
     enumerations::{short, visible},
     finding::{Comparer, Facet, Pair},
     flat::Flat,
-    proof::Side,
+    proof::{Side, validator},
     rules,
 };
 use crate::{
@@ -37,18 +38,50 @@ pub(super) enum Decided {
     Unknown(String),
 }
 
-/// Patterns that were compiled.
-#[derive(Default)]
-pub(super) struct Programs(RefCell<HashMap<String, Rc<Result<Program, PatternError>>>>);
+/// Patterns that were compiled, and which of them every text matches.
+#[derive(Debug, Default)]
+pub(super) struct Programs {
+    compiled: RefCell<HashMap<String, Rc<Result<Program, PatternError>>>>,
+    of_all: RefCell<HashMap<String, bool>>,
+}
 
 impl Programs {
     fn of(&self, pattern: &str) -> Rc<Result<Program, PatternError>> {
-        if let Some(known) = self.0.borrow().get(pattern) {
+        if let Some(known) = self.compiled.borrow().get(pattern) {
             return Rc::clone(known);
         }
         let compiled = Rc::new(Program::of(pattern));
-        self.0.borrow_mut().insert(pattern.to_owned(), Rc::clone(&compiled));
+        self.compiled.borrow_mut().insert(pattern.to_owned(), Rc::clone(&compiled));
         compiled
+    }
+
+    /// Whether a text matches a pattern (ECMA-262), as generated code reads it; one that it cannot run
+    /// is read by `jsonschema`, and one that nobody reads matches nothing.
+    pub(super) fn matches(&self, pattern: &str, text: &str) -> bool {
+        match self.of(pattern).as_ref() {
+            Ok(program) => program.is_match(text),
+            Err(_) => {
+                let judge = validator(&json!({ "pattern": pattern }));
+                judge.is_some_and(|judge| judge.is_valid(&json!(text)))
+            }
+        }
+    }
+
+    /// Whether every text matches a pattern; `false` when nobody knows.
+    pub(super) fn matches_all(&self, pattern: &str) -> bool {
+        if let Some(known) = self.of_all.borrow().get(pattern) {
+            return *known;
+        }
+        let any = |patterns| Texts { patterns, least: 0, most: None };
+        let holds = match self.of(pattern).as_ref() {
+            // Most do not match the empty one.
+            Ok(program) => {
+                program.is_match("") && included(&any(Vec::new()), &any(vec![program])) == Inclusion::Holds
+            }
+            Err(_) => false,
+        };
+        self.of_all.borrow_mut().insert(pattern.to_owned(), holds);
+        holds
     }
 
     /// Whether all texts of one side pass some keywords of the other.
@@ -132,8 +165,8 @@ impl<'g> Comparer<'g> {
             (_, true) => format!("the text need not match {}", all(&gone)),
             _ => format!("the pattern is {}, was {}", all(&more), all(&gone)),
         };
-        let lost = self.prover.texts(&pair.old, &pair.new, &[Keyword::Pattern]);
-        let gained = self.prover.texts(&pair.new, &pair.old, &[Keyword::Pattern]);
+        let lost = self.prover(pair.at.usage).texts(&pair.old, &pair.new, &[Keyword::Pattern]);
+        let gained = self.prover(pair.at.usage).texts(&pair.new, &pair.old, &[Keyword::Pattern]);
         let mut tries = Vec::new();
         let (before, after) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
         for (decided, words, giving, refusing) in
@@ -142,7 +175,9 @@ impl<'g> Comparer<'g> {
             match decided {
                 Decided::Fails(text) => {
                     let value = Json::String(text.clone());
-                    let valid = |(side, ids): (Side, &[SchemaId])| self.prover.accepts(side, ids, &value);
+                    let valid = |(side, ids): (Side, &[SchemaId])| {
+                        self.prover(pair.at.usage).accepts(side, ids, &value)
+                    };
                     // Something else may refuse it on both sides.
                     if valid((giving.0, giving.1)) && !valid((refusing.0, refusing.1)) {
                         message.push_str(&format!(", {} {words}", short(&value)));
@@ -164,7 +199,7 @@ impl<'g> Comparer<'g> {
                     |flat: &Flat<'g>| flat.any(|s| s.min_length.is_some() || s.max_length.is_some());
                 let everywhere = match (gone.as_slice(), more.as_slice()) {
                     _ if !bounded(&pair.old) && !bounded(&pair.new) => true,
-                    ([was], [is]) => self.prover.same_texts(was, is),
+                    ([was], [is]) => self.prover(pair.at.usage).same_texts(was, is),
                     _ => false,
                 };
                 message.push_str(", which matches the same texts");
@@ -184,4 +219,26 @@ impl<'g> Comparer<'g> {
 
 fn quoted(pattern: &str) -> String {
     format!("`{}`", visible(pattern))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pattern is compiled once, however many names and objects it is asked about.
+    #[test]
+    fn patterns_are_compiled_once() {
+        let programs = Programs::default();
+        for (pattern, name, is_match, is_all) in [
+            ("^x", "xa", true, false),
+            ("^x", "ax", false, false),
+            ("", "a", true, true),
+            (".*", "", true, true),
+        ] {
+            assert_eq!(programs.matches(pattern, name), is_match, "{pattern} {name}");
+            assert_eq!(programs.matches_all(pattern), is_all, "{pattern}");
+        }
+        assert_eq!((programs.compiled.borrow().len(), programs.of_all.borrow().len()), (3, 3));
+        assert!(Rc::ptr_eq(&programs.of("^x"), &programs.of("^x")));
+    }
 }

@@ -3,11 +3,13 @@
 use contract_runtime::Json;
 
 use super::{
+    directions::Schemas,
     enumerations::{Listed, short},
-    finding::{Comparer, Facet, Pair, Use, place},
+    finding::{Comparer, Facet, Pair, place},
     flat::{Flat, Listing, Union, type_names},
     proof::Side,
     rules,
+    subject::{Step, Use},
 };
 use crate::{
     schema::{
@@ -20,12 +22,23 @@ use crate::{
 const UNIONS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];
 
 /// A schema on one side, and the union on the other that holds it.
-struct Alternatives<'g> {
+pub(super) struct Alternatives<'g> {
     /// The side of the union.
-    side: Side,
+    pub(super) side: Side,
     union: Union<'g>,
     /// The branch that the schema became, or was.
-    branch: SchemaId,
+    pub(super) branch: SchemaId,
+}
+
+/// Two branches of which the new one follows the old one, and the step to them.
+type Matched = (SchemaId, SchemaId, String);
+
+/// The branches of two unions.
+pub(super) struct Matching<'g> {
+    tags: Option<Tags<'g>>,
+    pub(super) matched: Vec<Matched>,
+    gone: Vec<SchemaId>,
+    more: Vec<SchemaId>,
 }
 
 impl<'g> Comparer<'g> {
@@ -55,8 +68,8 @@ impl<'g> Comparer<'g> {
             let (old, new) = (place(&pair.old), place(&pair.new));
             let own = Some(&graph.schema(*id).place);
             let places = if added { (old, own) } else { (own, new) };
-            let facet = Facet::of(Keyword::ALL).tries(self.tries(side, &[*id], *id, union));
-            let at = if is_null { pair.at.clone() } else { pair.at.step(&format!("{{{name}}}")) };
+            let facet = Facet::of(Keyword::ALL).tries(self.tries((side, pair.at.usage), &[*id], *id, union));
+            let at = if is_null { pair.at.clone() } else { pair.at.step(Step::Part, &format!("{{{name}}}")) };
             self.set_at(rule, pair, &at, places, message, facet);
         }
         self.overlap(pair, side, union);
@@ -70,7 +83,7 @@ impl<'g> Comparer<'g> {
         true
     }
 
-    fn alternatives_of(&mut self, pair: &Pair<'g>) -> Option<Alternatives<'g>> {
+    pub(super) fn alternatives_of(&mut self, pair: &Pair<'g>) -> Option<Alternatives<'g>> {
         let only = |flat: &Flat<'g>| {
             let steps = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf];
             let unions = flat.unions();
@@ -201,24 +214,9 @@ impl<'g> Comparer<'g> {
         (holder, old): (Union<'g>, &[SchemaId]),
         (other, new): (Union<'g>, &[SchemaId]),
     ) {
-        let mut matched: Vec<(SchemaId, SchemaId, String)> = Vec::new();
-        let (mut gone, mut more) = (old.to_vec(), new.to_vec());
-        let tags = shared_tag(&pair.old, &gone, &pair.new, &more);
-        if let Some((tag, before, after)) = &tags {
-            for (id, value) in old.iter().zip(before) {
-                if let Some(at) = after.iter().position(|other| other == value) {
-                    let label = format!("{{{tag}={}}}", plain(value));
-                    matched.extend(new.get(at).map(|other| (*id, *other, label)));
-                }
-            }
-        } else {
-            self.alikes(pair.old.graph, &mut gone, &mut more, &mut matched);
-        }
-        gone.retain(|id| !matched.iter().any(|(before, ..)| before == id));
-        more.retain(|id| !matched.iter().any(|(_, after, _)| after == id));
-        let changed = |comparer: &Self, (before, after, _): &(SchemaId, SchemaId, String)| {
-            comparer.is_changed_here(*before, *after)
-        };
+        let Matching { tags, matched, gone, more } = self.matching(old, new);
+        let changed =
+            |comparer: &Self, (before, after, _): &Matched| comparer.is_changed_here(*before, *after);
         let overlap = tags.is_none() && !holder.one && !other.one && {
             matched.iter().any(|each| changed(self, each) && self.overlaps(pair, (holder, other), each))
         };
@@ -226,15 +224,19 @@ impl<'g> Comparer<'g> {
             // Whatever a form takes no longer, another one takes.
             for (before, after, label) in &matched {
                 if self.same(&[*before], &[*after]) {
-                    self.pair(&[*before], &[*after], &pair.at.step(label));
+                    self.pair(&[*before], &[*after], &pair.at.step(Step::Part, label));
                 }
             }
             return;
         }
+        // What the whole union takes needs no look at its pairs.
+        let all_absorbed = overlap && self.verdict(pair, pair.at.usage, &Facet::of(UNIONS)) == Some(Ok(()));
         for each in &matched {
             let (before, after, label) = each;
-            let at = pair.at.step(label);
-            let is_absorbed = overlap && changed(self, each) && self.is_absorbed(pair, (holder, other), each);
+            let at = pair.at.step(Step::Part, label);
+            let is_absorbed = overlap
+                && changed(self, each)
+                && (all_absorbed || self.is_absorbed(pair, (holder, other), each));
             let at = if is_absorbed { at.harmless() } else { at };
             self.pair(&[*before], &[*after], &at);
         }
@@ -259,11 +261,11 @@ impl<'g> Comparer<'g> {
         for id in more {
             let tag = tags.as_ref().and_then(|(tag, _, after)| Some((*tag, value(new, Some(after), id)?)));
             let name = branch(pair.new.graph, id, position(new, id), tag);
-            let at = pair.at.step(&format!("{{{name}}}"));
+            let at = pair.at.step(Step::Part, &format!("{{{name}}}"));
             let place = Some(&pair.new.graph.schema(id).place);
             let from = Some(&pair.old.graph.schema(holder.holder).place);
             let ids = [pair.new_ids.as_slice(), &[id]].concat();
-            let facet = Facet::of(UNIONS).tries(self.tries(Side::New, &ids, id, other));
+            let facet = Facet::of(UNIONS).tries(self.tries((Side::New, pair.at.usage), &ids, id, other));
             self.set_at(
                 rules::BRANCH_ADDED,
                 pair,
@@ -276,11 +278,11 @@ impl<'g> Comparer<'g> {
         for id in gone {
             let tag = tags.as_ref().and_then(|(tag, before, _)| Some((*tag, value(old, Some(before), id)?)));
             let name = branch(pair.old.graph, id, position(old, id), tag);
-            let at = pair.at.step(&format!("{{{name}}}"));
+            let at = pair.at.step(Step::Part, &format!("{{{name}}}"));
             let place = Some(&pair.old.graph.schema(id).place);
             let to = Some(&pair.new.graph.schema(other.holder).place);
             let ids = [pair.old_ids.as_slice(), &[id]].concat();
-            let facet = Facet::of(UNIONS).tries(self.tries(Side::Old, &ids, id, holder));
+            let facet = Facet::of(UNIONS).tries(self.tries((Side::Old, pair.at.usage), &ids, id, holder));
             self.set_at(
                 rules::BRANCH_REMOVED,
                 pair,
@@ -292,10 +294,30 @@ impl<'g> Comparer<'g> {
         }
     }
 
+    /// Which branches of two unions follow each other: by tag, else by what they say.
+    pub(super) fn matching(&mut self, old: &[SchemaId], new: &[SchemaId]) -> Matching<'g> {
+        let mut matched: Vec<Matched> = Vec::new();
+        let (mut gone, mut more) = (old.to_vec(), new.to_vec());
+        let tags = shared_tag((self.graph(Side::Old), &gone), (self.graph(Side::New), &more));
+        if let Some((tag, before, after)) = &tags {
+            for (id, value) in old.iter().zip(before) {
+                if let Some(at) = after.iter().position(|other| other == value) {
+                    let label = format!("{{{tag}={}}}", plain(value));
+                    matched.extend(new.get(at).map(|other| (*id, *other, label)));
+                }
+            }
+        } else {
+            self.alikes(&mut gone, &mut more, &mut matched);
+        }
+        gone.retain(|id| !matched.iter().any(|(before, ..)| before == id));
+        more.retain(|id| !matched.iter().any(|(_, after, _)| after == id));
+        Matching { tags, matched, gone, more }
+    }
+
     /// Whether two branches differ where they stand, and not only in named schemas that they lead to,
     /// which are compared by themselves.
     fn is_changed_here(&self, before: SchemaId, after: SchemaId) -> bool {
-        let (old, new) = (&self.old.graph, &self.new.graph);
+        let (old, new) = (self.graph(Side::Old), self.graph(Side::New));
         if self.identity.same(&[before], &[after]) {
             return false;
         }
@@ -313,7 +335,7 @@ impl<'g> Comparer<'g> {
         &self,
         pair: &Pair<'g>,
         (holder, other): (Union<'g>, Union<'g>),
-        (before, after, _): &(SchemaId, SchemaId, String),
+        (before, after, _): &Matched,
     ) -> bool {
         let (given, (union, own), sides) = match pair.at.usage {
             Use::Write => (*before, (other, *after), (Side::Old, Side::New)),
@@ -327,10 +349,10 @@ impl<'g> Comparer<'g> {
 
     /// Whether all that one of a matched pair takes is taken by the union on the other side.
     fn is_absorbed(
-        &self,
+        &mut self,
         pair: &Pair<'g>,
         (holder, other): (Union<'g>, Union<'g>),
-        each: &(SchemaId, SchemaId, String),
+        each: &Matched,
     ) -> bool {
         let (ids, branch, union, own) = match pair.at.usage {
             Use::Write => (&pair.old_ids, each.0, other, each.1),
@@ -341,34 +363,36 @@ impl<'g> Comparer<'g> {
     }
 
     /// Whether a union takes all of some schemas of the giving side, by whichever of its branches.
-    fn absorbs(&self, pair: &Pair<'g>, union: Union<'g>, own: SchemaId, given: &[SchemaId]) -> bool {
+    fn absorbs(&mut self, pair: &Pair<'g>, union: Union<'g>, own: SchemaId, given: &[SchemaId]) -> bool {
         let (giving, refusing) = match pair.at.usage {
             Use::Write => (Side::Old, (Side::New, pair.new.members.as_slice())),
             Use::Read => (Side::New, (Side::Old, pair.old.members.as_slice())),
         };
         let has_others = union.branches.iter().any(|id| *id != own);
-        let judge = || self.prover.judge((giving, given), refusing, pair.at.within, &Facet::of(UNIONS));
-        self.options.proofs && !union.one && has_others && judge() == Some(Ok(()))
+        self.options.proofs
+            && !union.one
+            && has_others
+            && self.judge(((giving, given), refusing), &pair.at, &Facet::of(UNIONS)) == Some(Ok(()))
     }
 
     /// Values of one branch of a union.
-    fn tries(&self, side: Side, ids: &[SchemaId], branch: SchemaId, holder: Union<'g>) -> Vec<Json> {
+    fn tries(
+        &self,
+        (side, usage): (Side, Use),
+        ids: &[SchemaId],
+        branch: SchemaId,
+        holder: Union<'g>,
+    ) -> Vec<Json> {
         if !self.options.proofs {
             return Vec::new();
         }
-        self.prover.samples(side, &Conj::all(ids.iter().copied()).choose(holder.holder, branch))
+        self.prover(usage).samples(side, &Conj::all(ids.iter().copied()).choose(holder.holder, branch))
     }
 
     /// Branches without a tag: those that say the same, those of one name, those of one type,
     /// the last ones left.
-    fn alikes(
-        &mut self,
-        old: &Graph,
-        gone: &mut Vec<SchemaId>,
-        more: &mut Vec<SchemaId>,
-        matched: &mut Vec<(SchemaId, SchemaId, String)>,
-    ) {
-        let new = &self.new.graph;
+    fn alikes(&mut self, gone: &mut Vec<SchemaId>, more: &mut Vec<SchemaId>, matched: &mut Vec<Matched>) {
+        let (old, new) = (self.graph(Side::Old), self.graph(Side::New));
         let total = gone.len();
         let label = |at: usize| format!("{{{at}}}");
         let mut rounds: Vec<(SchemaId, SchemaId)> = Vec::new();
@@ -389,7 +413,7 @@ impl<'g> Comparer<'g> {
             name(old, before).is_some_and(|known| Some(known) == name(new, after))
         });
         take(gone, more, &mut |before, after| self.same(&[before], &[after]));
-        let alone = |graph: &Graph, all: &[SchemaId], id: SchemaId| {
+        let alone = |graph: &'g Schemas<'g>, all: &[SchemaId], id: SchemaId| {
             let types = Flat::of(graph, &[id]).types();
             let clash =
                 |other: &SchemaId| *other != id && !Flat::of(graph, &[*other]).types().and(types).is_empty();
@@ -414,7 +438,7 @@ impl<'g> Comparer<'g> {
 
 /// The one branch that has the types of a schema, and of several objects the one that shares most
 /// of its members.
-fn nearest(one: &Flat<'_>, graph: &Graph, branches: &[SchemaId]) -> Option<SchemaId> {
+fn nearest<'g>(one: &Flat<'g>, graph: &'g Schemas<'g>, branches: &[SchemaId]) -> Option<SchemaId> {
     let flat = |id: SchemaId| Flat::of(graph, &[id]);
     let fits = |id: &SchemaId| !flat(*id).types().and(one.types()).is_empty();
     let fitting: Vec<SchemaId> = branches.iter().copied().filter(fits).collect();
@@ -453,7 +477,7 @@ pub(super) fn name(graph: &Graph, id: SchemaId) -> Option<String> {
     }
 }
 
-fn branch(graph: &Graph, id: SchemaId, at: usize, tag: Option<(&str, &Json)>) -> String {
+fn branch<'g>(graph: &'g Schemas<'g>, id: SchemaId, at: usize, tag: Option<(&str, &Json)>) -> String {
     let types = Flat::of(graph, &[id]).types();
     match tag {
         Some((tag, value)) => format!("{tag}={}", plain(value)),
@@ -467,20 +491,22 @@ fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| short(value), str::to_owned)
 }
 
+/// Branches of one side.
+type Branches<'g, 'a> = (&'g Schemas<'g>, &'a [SchemaId]);
 type Tags<'g> = (&'g str, Vec<&'g Json>, Vec<&'g Json>);
 
 /// A required property whose constant tells all branches apart on both sides.
-fn shared_tag<'g>(old: &Flat<'g>, gone: &[SchemaId], new: &Flat<'g>, more: &[SchemaId]) -> Option<Tags<'g>> {
-    let flats = |graph: &'g Graph, ids: &[SchemaId]| -> Vec<Flat<'g>> {
+fn shared_tag<'g>((old, gone): Branches<'g, '_>, (new, more): Branches<'g, '_>) -> Option<Tags<'g>> {
+    let flats = |graph: &'g Schemas<'g>, ids: &[SchemaId]| -> Vec<Flat<'g>> {
         ids.iter().map(|id| Flat::of(graph, &[*id])).collect()
     };
-    let gone = flats(old.graph, gone);
+    let gone = flats(old, gone);
     let required = |name: &&str| gone.iter().all(|flat| flat.requires(name));
     let tags: Vec<&str> = gone.first()?.declared().into_iter().filter(required).collect();
     if tags.is_empty() {
         return None;
     }
-    let more = flats(new.graph, more);
+    let more = flats(new, more);
     tags.into_iter().find_map(|tag| Some((tag, constants(&gone, tag)?, constants(&more, tag)?)))
 }
 

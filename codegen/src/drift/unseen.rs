@@ -5,26 +5,22 @@
 //! somebody breaks, at a place or below it, values of the giving side are tried: only those with members
 //! that this side speaks of, as nobody sends or reads what nobody declared.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use contract_runtime::Json;
 
 use super::{
     Level,
+    directions::{Schemas, is_never_sent},
     enumerations::short,
-    finding::{Comparer, Facet, Pair, Subject, Use},
+    finding::{Comparer, Facet},
     flat::Flat,
-    proof::{Prover, Side, matches},
+    proof::{Prover, Side},
     rules,
+    subject::{Subject, Use},
     ways::Start,
 };
-use crate::{
-    schema::{Graph, Schema, SchemaId},
-    together::sample::Effort,
-};
+use crate::{schema::SchemaId, together::sample::Effort};
 
 /// Of more places than this that say something else themselves only the first are tried.
 const MOST: usize = 400;
@@ -63,7 +59,6 @@ impl<'g> Comparer<'g> {
                 ([old], [new]) => self.identity.alike(*old, *new),
                 _ => false,
             });
-        let left_out = (left_out(&self.new.graph, Use::Write), left_out(&self.old.graph, Use::Read));
         let tried = saying.into_iter().take(MOST).chain(holding.into_iter().take(MOST_HOLDING));
         for Looked { at, node, old, new } in tried {
             if broken.contains(&node) {
@@ -71,18 +66,11 @@ impl<'g> Comparer<'g> {
             }
             let (own, other) = ((Side::Old, old.as_slice()), (Side::New, new.as_slice()));
             let (giving, refusing) = if at.usage == Use::Write { (own, other) } else { (other, own) };
-            let left_out = if at.usage == Use::Write { &left_out.0 } else { &left_out.1 };
-            if refusing.1.iter().any(|id| left_out.contains(id)) {
+            let prover = self.prover(at.usage);
+            let Some(value) = prover.refused(giving, refusing, (at.usage, at.within), effort) else {
                 continue;
-            }
-            let Some(value) = self.prover.refused(giving, refusing, at.within, effort) else { continue };
-            let pair = Pair {
-                old: Flat::of(&self.old.graph, &old).within(at.within),
-                new: Flat::of(&self.new.graph, &new).within(at.within),
-                old_ids: old.clone(),
-                new_ids: new.clone(),
-                at: at.clone(),
             };
+            let pair = self.sides(&old, &new, &at);
             let message = match at.usage {
                 Use::Write => format!("all in all {} is no longer valid", short(&value)),
                 Use::Read => format!("all in all {} is valid, was not", short(&value)),
@@ -93,11 +81,8 @@ impl<'g> Comparer<'g> {
         }
     }
 
-    pub(super) const fn graph(&self, side: Side) -> &'g Graph {
-        match side {
-            Side::Old => &self.old.graph,
-            Side::New => &self.new.graph,
-        }
+    pub(super) const fn graph(&self, side: Side) -> &'g Schemas<'g> {
+        self.directions.plain.get(side)
     }
 
     /// The pairs at which a rule says that somebody breaks.
@@ -121,33 +106,11 @@ impl<'g> Comparer<'g> {
     }
 }
 
-/// The schemas that ask for a member which may be left out all the same, as it is for the other
-/// direction, and all that lead to them: whoever judges values knows of no direction (Validation 9.4).
-fn left_out(graph: &Graph, usage: Use) -> BTreeSet<SchemaId> {
-    let is_other = |schema: &Schema| if usage == Use::Write { schema.read_only } else { schema.write_only };
-    let mut waiting: Vec<SchemaId> = graph.ids().filter(|id| is_other(graph.schema(*id))).collect();
-    if waiting.is_empty() {
-        return BTreeSet::new();
-    }
-    let mut holders: BTreeMap<SchemaId, Vec<SchemaId>> = BTreeMap::new();
-    for id in graph.ids() {
-        for child in graph.schema(id).children() {
-            holders.entry(child).or_default().push(id);
-        }
-    }
-    let mut all = BTreeSet::new();
-    while let Some(id) = waiting.pop() {
-        if all.insert(id) {
-            waiting.extend(holders.get(&id).into_iter().flatten().copied());
-        }
-    }
-    all
-}
-
 impl Prover<'_> {
-    /// Whether a side speaks of all members of a value of its own.
-    pub(super) fn speaks_of(&self, side: Side, ids: &[SchemaId], value: &Json) -> bool {
+    /// Whether a side speaks of all members of a value of its own, and sends them in a direction.
+    pub(super) fn speaks_of(&self, (side, ids): (Side, &[SchemaId]), usage: Use, value: &Json) -> bool {
         let graph = self.graph(side);
+        let programs = &graph.programs;
         let says = |id: SchemaId| {
             let flat = Flat::of(graph, &[id]);
             flat.restricts(id)
@@ -163,15 +126,18 @@ impl Prover<'_> {
                         is_known |= schema.required.iter().any(|other| other == name);
                         let before = below.len();
                         let own = schema.properties.iter().filter(|(other, _)| other == name);
-                        let matching =
-                            schema.pattern_properties.iter().filter(|(pattern, _)| matches(pattern, name));
+                        let matching = schema.pattern_properties.iter();
+                        let matching = matching.filter(|(pattern, _)| programs.matches(pattern, name));
                         below.extend(own.chain(matching).map(|(_, id)| *id));
                         if below.len() == before {
                             let others = schema.additional_properties.or(schema.unevaluated_properties);
                             below.extend(others.filter(|id| says(*id)));
                         }
                     }
-                    (is_known || !below.is_empty()) && self.speaks_of(side, &below, inner)
+                    let is_sent = || !Flat::of(graph, &below).any(|schema| is_never_sent(schema, usage));
+                    (is_known || !below.is_empty())
+                        && is_sent()
+                        && self.speaks_of((side, &below), usage, inner)
                 })
             }
             Json::Array(items) => {
@@ -186,7 +152,7 @@ impl Prover<'_> {
                     let counted = counted.map(|contains| contains.schema);
                     let counted = counted.filter(|id| self.accepts(side, &[*id], item));
                     let below: Vec<SchemaId> = own.chain(counted).collect();
-                    self.speaks_of(side, &below, item)
+                    self.speaks_of((side, &below), usage, item)
                 })
             }
             _ => true,
@@ -216,5 +182,56 @@ impl Prover<'_> {
             waiting.extend(beside.map(|(_, id)| *id));
         }
         active
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use contract_runtime::Json;
+
+    use super::*;
+    use crate::drift::{
+        Version,
+        directions::{Directions, Provers},
+        proof::Grounds,
+    };
+
+    #[test]
+    fn a_side_speaks_of_what_it_describes_and_sends() {
+        const SCHEMA: &str = r#"{
+            "type": "object", "required": ["r"],
+            "properties": {
+                "a": {"properties": {"b": {}}}, "l": {"items": {"properties": {"b": {}}}}, "k": {},
+                "kept": {"readOnly": true}, "given": {"writeOnly": true}, "any": {"additionalProperties": {}},
+                "texts": {"additionalProperties": {"type": "string"}}
+            },
+            "patternProperties": {"^x": {}},
+            "anyOf": [{"required": ["k"], "properties": {"one": {}}}, {"properties": {"r": {}}}]
+        }"#;
+        let version = Version::from_texts(&[("a.json", "", SCHEMA)]).unwrap();
+        let root: Vec<SchemaId> = version.graph.ids().take(1).collect();
+        let directions = Directions::of(&version.graph, &version.graph);
+        let grounds = <[Grounds<'_>; 3]>::default();
+        let provers = Provers::new(&directions, &grounds);
+        for (value, reads, writes) in [
+            (r#"{}"#, true, true),
+            (r#"{"r":1,"a":{"b":1},"x1":2,"l":[{"b":1},{}]}"#, true, true),
+            (r#"{"a":{"c":1}}"#, false, false),
+            (r#"{"l":[{},{"c":1}]}"#, false, false),
+            (r#"{"y":1}"#, false, false),
+            // One is described where another is there.
+            (r#"{"one":1}"#, false, false),
+            (r#"{"k":1,"one":1}"#, true, true),
+            (r#"{"any":{"c":1}}"#, false, false),
+            (r#"{"texts":{"c":"1"}}"#, true, true),
+            (r#"{"kept":1}"#, true, false),
+            (r#"{"given":1}"#, false, true),
+        ] {
+            let json = Json::parse(value.as_bytes()).unwrap();
+            let speaks = |usage| provers.of(usage).speaks_of((Side::Old, &root), usage, &json);
+            assert_eq!((speaks(Use::Read), speaks(Use::Write)), (reads, writes), "{value}");
+        }
     }
 }

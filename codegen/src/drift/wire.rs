@@ -1,22 +1,23 @@
-//! How values are written on the wire: encodings of forms, headers of answers, what only the texts of
-//! both documents say.
+//! How values are written on the wire: encodings of forms, headers of answers, ranges of media types.
 
 use std::collections::BTreeMap;
 
 use contract_runtime::{Json, media};
 
 use super::{
-    Version,
-    finding::{Comparer, Subject, Use},
+    directions::Schemas,
+    finding::Comparer,
     flat::Flat,
+    media::meaning,
     operations::list,
-    places::behind,
+    proof::Side,
     rules,
+    subject::{Subject, Use},
 };
 use crate::{
-    api::{Header, MediaType, Parameter, ParameterIn, Response},
-    schema::{Graph, Types},
-    tree::{Place, Tree, join},
+    api::{Header, MediaType},
+    schema::Types,
+    tree::Place,
 };
 
 impl<'g> Comparer<'g> {
@@ -28,11 +29,12 @@ impl<'g> Comparer<'g> {
         places: (Option<&'g Place>, Option<&'g Place>),
         at: &Subject,
     ) {
-        if before.encoding == after.encoding {
+        // Elsewhere `encoding` means nothing (OpenAPI 3.1, 4.8.14.1).
+        if before.encoding == after.encoding || !is_form(before) && !is_form(after) {
             return;
         }
-        let written = |graph: &Graph, media| of_members(graph, media);
-        let (rule, words) = if written(&self.old.graph, before) == written(&self.new.graph, after) {
+        let (old, new) = (self.graph(Side::Old), self.graph(Side::New));
+        let (rule, words) = if of_members(old, before) == of_members(new, after) {
             (rules::SERIALIZATION_REWRITTEN, "says the same in other words")
         } else {
             (rules::ENCODING_CHANGED, "changed")
@@ -43,36 +45,28 @@ impl<'g> Comparer<'g> {
     /// Compares how a header of an answer is written.
     pub(super) fn header_style(
         &mut self,
-        (before, was): (&'g Response, &Header),
-        (after, is): (&'g Response, &Header),
+        (old, new): (&Header, &Header),
+        places: (Option<&'g Place>, Option<&'g Place>),
         at: &Subject,
     ) {
-        let (old, new) = (header(self.old, before, was), header(self.new, after, is));
-        let joined = |graph: &Graph, header: &Header, types: Types| {
-            !Flat::of(graph, &list(header.schema)).types().and(types).is_empty()
+        let media = |header: &Header| header.content.as_deref().map(meaning);
+        let is_object = |side: Side, header: &Header| {
+            Flat::of(self.graph(side), &list(header.schema)).types().contains(Types::OBJECT)
         };
-        let exploded =
-            joined(&self.old.graph, was, Types::OBJECT) || joined(&self.new.graph, is, Types::OBJECT);
-        let places = (Some(&before.place), Some(&after.place));
-        if old.1 != new.1 {
+        if media(old) != media(new) {
             let words = |media: Option<&str>| {
                 media.map_or_else(|| "a plain text".to_owned(), |media| format!("`{media}`"))
             };
-            let message = format!("the header is {}, was {}", words(new.1), words(old.1));
+            let (is, was) = (words(new.content.as_deref()), words(old.content.as_deref()));
+            let message = format!("the header is {is}, was {was}");
             self.both(rules::RESPONSE_HEADER_STYLE_CHANGED, places, &at.base, message);
-        } else if old.0 != new.0 && new.1.is_none() && exploded {
+        } else if old.explode != new.explode
+            && new.content.is_none()
+            && (is_object(Side::Old, old) || is_object(Side::New, new))
+        {
             let message = "`explode` of the header changed".to_owned();
             self.both(rules::RESPONSE_HEADER_STYLE_CHANGED, places, &at.base, message);
         }
-    }
-
-    /// Whether a query parameter could be sent without a value, and cannot any more.
-    pub(super) fn loses_emptiness(&self, before: &Parameter, after: &Parameter) -> bool {
-        let allows = |version: &Version, parameter: &Parameter| {
-            let written = behind(version, parameter.place.source, &parameter.place.pointer);
-            flag(written, "allowEmptyValue").unwrap_or_default()
-        };
-        before.location == ParameterIn::Query && allows(self.old, before) && !allows(self.new, after)
     }
 
     /// The range of media types by which one that clients send is still taken.
@@ -87,52 +81,56 @@ impl<'g> Comparer<'g> {
             let range = media::MediaType::of(&other.name);
             range.is_range() && range.contains(&wanted)
         };
+        let openness = |other: &&MediaType| media::MediaType::of(&other.name).openness();
         // Whoever reads may meet whatever else a range has.
-        (usage == Use::Write).then(|| all.iter().find(takes)).flatten()
+        (usage == Use::Write).then(|| all.iter().filter(takes).min_by_key(openness)).flatten()
     }
 }
 
-/// Whether the members of a form are plain texts, as far as they are scalars.
-pub(super) fn writes_texts(body: &MediaType) -> bool {
+impl Comparer<'_> {
+    /// Says of a body what of it is sent as plain texts.
+    pub(super) fn as_written(&self, (before, after): (&MediaType, &MediaType), at: Subject) -> Subject {
+        let (old, new) = (self.graph(Side::Old), self.graph(Side::New));
+        let is_plain = |media: &MediaType| meaning(&media.name).0 == "text/plain";
+        if writes_texts(old, before) && writes_texts(new, after) {
+            at.sent_as_texts()
+        } else if is_plain(before) && is_plain(after) {
+            at.sent_as_text()
+        } else {
+            at
+        }
+    }
+}
+
+fn is_form(body: &MediaType) -> bool {
     let kind = media::MediaType::of(&body.name);
-    // A part of its own media type may be anything.
-    let is_said = body.encoding.iter().any(|(_, encoding)| encoding.pointer("/contentType").is_some());
-    (kind.is_form() || kind.is_multipart()) && !is_said
+    kind.is_form() || kind.is_multipart()
 }
 
-/// Whether a header is exploded, and its media type if it has one.
-fn header<'v>(version: &'v Version, response: &Response, header: &Header) -> (bool, Option<&'v str>) {
-    let pointer = join(&join(&response.place.pointer, "headers"), &header.name);
-    let written = behind(version, response.place.source, &pointer);
-    let content = written.and_then(|written| written.get("content")).map(Tree::members).unwrap_or_default();
-    (flag(written, "explode").unwrap_or_default(), content.first().map(|member| member.key.as_str()))
-}
-
-fn flag(written: Option<&Tree>, name: &str) -> Option<bool> {
-    written?.get(name)?.as_bool()
+/// Whether the members of a form are plain texts, as far as they are scalars.
+fn writes_texts<'g>(graph: &'g Schemas<'g>, body: &MediaType) -> bool {
+    // A part of another media type may be anything.
+    let is_usual =
+        |encoding: &Json| !encoding.as_object().is_some_and(|said| said.contains_key("contentType"));
+    is_form(body) && of_members(graph, body).values().all(is_usual)
 }
 
 /// What `encoding` says of members beyond what holds without it (OpenAPI 3.1, 4.8.15.1).
-fn of_members(graph: &Graph, body: &MediaType) -> BTreeMap<String, Json> {
+fn of_members<'g>(graph: &'g Schemas<'g>, body: &MediaType) -> BTreeMap<String, Json> {
     let form = Flat::of(graph, &list(body.schema));
-    let kind = media::MediaType::of(&body.name);
+    let is_multipart = media::MediaType::of(&body.name).is_multipart();
     let said = body.encoding.iter().map(|(name, encoding)| {
-        let types = Flat::of(graph, &form.applicable(name)).types();
-        (name.clone(), beyond_defaults(encoding, types, kind.is_multipart()))
+        let member = Flat::of(graph, &form.applicable(name));
+        (name.clone(), beyond_defaults(encoding, &member, is_multipart))
     });
     said.filter(|(_, encoding)| encoding.as_object().is_none_or(|members| !members.is_empty())).collect()
 }
 
-fn beyond_defaults(encoding: &Json, types: Types, parts: bool) -> Json {
+fn beyond_defaults(encoding: &Json, member: &Flat<'_>, parts: bool) -> Json {
     let Json::Object(members) = encoding else { return encoding.clone() };
-    let is_scalar = types.and(Types::OBJECT.or(Types::ARRAY)).is_empty();
-    let usual = match types {
-        Types::OBJECT => "application/json",
-        _ if is_scalar => "text/plain",
-        _ => "",
-    };
+    let is_scalar = member.types().and(Types::OBJECT.or(Types::ARRAY)).is_empty();
     let is_default = |name: &str, value: &Json| match (name, value) {
-        ("contentType", Json::String(media)) => media.eq_ignore_ascii_case(usual),
+        ("contentType", Json::String(name)) => Some(meaning(name)) == usual(member).map(meaning),
         // Of a plain text in a form nothing is joined; in parts these would replace the media type.
         ("style", Json::String(style)) => is_scalar && !parts && style == "form",
         ("explode" | "allowReserved", Json::Bool(_)) => is_scalar && !parts,
@@ -141,4 +139,27 @@ fn beyond_defaults(encoding: &Json, types: Types, parts: bool) -> Json {
     };
     let rest = members.iter().filter(|(name, value)| !is_default(name, value));
     Json::Object(rest.map(|(name, value)| (name.to_owned(), value.clone())).collect())
+}
+
+/// The media type of a member of which nothing is said (OpenAPI 3.0, 4.7.15.1, and 3.1, 4.8.15.1): of an
+/// array that of its elements.
+fn usual(member: &Flat<'_>) -> Option<&'static str> {
+    let is_binary = |flat: &Flat<'_>| {
+        flat.any(|schema| schema.content_encoding.is_some() || schema.format.as_deref() == Some("binary"))
+    };
+    let elements;
+    let member = match member.types().without(Types::NULL) {
+        Types::ARRAY => {
+            elements = Flat::of(member.graph, &member.element(None));
+            &elements
+        }
+        _ => member,
+    };
+    match member.types().without(Types::NULL) {
+        Types::STRING if is_binary(member) => Some("application/octet-stream"),
+        Types::OBJECT => Some("application/json"),
+        types if types.and(Types::OBJECT.or(Types::ARRAY)).is_empty() => Some("text/plain"),
+        _ if member.types() == Types::ALL => Some("application/octet-stream"),
+        _ => None,
+    }
 }

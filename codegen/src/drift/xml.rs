@@ -1,50 +1,110 @@
 //! What values are called in bodies of XML (OpenAPI 3.1, 4.8.26); bodies of JSON do not know it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::{Json, media::MediaType};
+use contract_runtime::{Json, json::Object, media::MediaType};
 
 use super::{
     enumerations::short,
-    finding::{Comparer, Subject, place},
+    finding::{Comparer, Pair, place},
     flat::Flat,
+    proof::Side,
     rules,
+    subject::{Step, Subject},
+    unions::Alternatives,
 };
 use crate::{schema::SchemaId, tree::escape};
 
-/// Two lists of schemas that were compared.
-type Seen = BTreeSet<(Vec<SchemaId>, Vec<SchemaId>)>;
+/// Two lists of schemas that were compared, and what their elements are called anyway.
+type Seen = BTreeSet<(Vec<SchemaId>, Vec<SchemaId>, Option<String>)>;
 
 /// Whether a media type is one of XML (RFC 7303, 4).
-pub(super) fn is_xml(name: &str) -> bool {
+fn is_xml(name: &str) -> bool {
     let subtype = MediaType::of(name).subtype().to_ascii_lowercase();
     subtype == "xml" || subtype.ends_with("+xml")
+}
+
+/// Whether bodies of one media type may be sent as XML by another, a range perhaps.
+pub(super) fn are_xml(before: &str, after: &str) -> bool {
+    is_xml(before) && (is_xml(after) || MediaType::of(after).is_range())
 }
 
 impl<'g> Comparer<'g> {
     /// Compares elements and attributes by what they are called.
     pub(super) fn elements_of_xml(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject) {
-        self.called(old, new, at, &mut Seen::new());
+        self.called((old, new), None, at, &mut Seen::new());
     }
 
-    fn called(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject, seen: &mut Seen) {
-        if self.identity.same(old, new) || !seen.insert((old.to_vec(), new.to_vec())) {
+    /// `name` is what an element is called where `xml` does not say it.
+    fn called(
+        &mut self,
+        (old, new): (&[SchemaId], &[SchemaId]),
+        name: Option<&str>,
+        at: &Subject,
+        seen: &mut Seen,
+    ) {
+        if old.is_empty() || new.is_empty() || self.identity.same(old, new) {
             return;
         }
-        let (before, after) = (Flat::of(&self.old.graph, old), Flat::of(&self.new.graph, new));
+        if !seen.insert((old.to_vec(), new.to_vec(), name.map(str::to_owned))) {
+            return;
+        }
+        let pair = self.sides(old, new, at);
         let said = |flat: &Flat<'g>| flat.first(|schema| schema.extensions.get("xml"));
-        if said(&before) != said(&after) && !old.is_empty() && !new.is_empty() {
+        let (was, is) = (said(&pair.old), said(&pair.new));
+        if meaning(was, name) != meaning(is, name) {
             let words = |xml: Option<&Json>| xml.map_or_else(|| "missing".to_owned(), short);
-            let message = format!("`xml` is {}, was {}", words(said(&after)), words(said(&before)));
-            self.note_at(rules::XML_CHANGED, at, (place(&before), place(&after)), message);
+            let message = format!("`xml` is {}, was {}", words(is), words(was));
+            self.note_at(rules::XML_CHANGED, at, (place(&pair.old), place(&pair.new)), message);
         }
-        for name in before.declared().into_iter().filter(|name| after.declares(name)) {
-            let (old, new) = (before.applicable(name), after.applicable(name));
-            self.called(&old, &new, &at.step(&escape(name)), seen);
+        self.called_branches(&pair, name, seen);
+        for name in pair.old.declared().into_iter().filter(|name| pair.new.declares(name)) {
+            let (old, new) = (pair.old.applicable(name), pair.new.applicable(name));
+            self.called((&old, &new), Some(name), &at.step(Step::Member, &escape(name)), seen);
         }
-        let (old, new) = (before.element(None), after.element(None));
-        if !old.is_empty() && !new.is_empty() {
-            self.called(&old, &new, &at.step("*"), seen);
+        for (pattern, old) in pair.old.schemas().flat_map(|schema| &schema.pattern_properties) {
+            let mut others = pair.new.schemas().flat_map(|schema| &schema.pattern_properties);
+            if let Some((_, new)) = others.find(|(other, _)| other == pattern) {
+                let at = at.step(Step::Member, &format!("{{{pattern}}}"));
+                self.called((&[*old], &[*new]), None, &at, seen);
+            }
+        }
+        let (old, new) = (pair.old.additional(), pair.new.additional());
+        self.called((&old, &new), None, &at.step(Step::Member, "{*}"), seen);
+        for index in 0..pair.old.prefix().max(pair.new.prefix()) {
+            let (old, new) = (pair.old.element(Some(index)), pair.new.element(Some(index)));
+            self.called((&old, &new), None, &at.step(Step::Element, &index.to_string()), seen);
+        }
+        let (old, new) = (pair.old.element(None), pair.new.element(None));
+        self.called((&old, &new), None, &at.step(Step::Element, "*"), seen);
+    }
+
+    /// The same of the forms of a value that follow each other.
+    fn called_branches(&mut self, pair: &Pair<'g>, name: Option<&str>, seen: &mut Seen) {
+        if let Some(Alternatives { side, branch, .. }) = self.alternatives_of(pair) {
+            let branch = [branch];
+            let (old, new): (&[SchemaId], &[SchemaId]) = match side {
+                Side::Old => (&branch, &pair.new_ids),
+                Side::New => (&pair.old_ids, &branch),
+            };
+            return self.called((old, new), name, &pair.at, seen);
+        }
+        for (before, after) in pair.old.unions().into_iter().zip(pair.new.unions()) {
+            for (before, after, label) in self.matching(before.branches, after.branches).matched {
+                self.called((&[before], &[after]), name, &pair.at.step(Step::Part, &label), seen);
+            }
         }
     }
+}
+
+/// What `xml` says beyond what holds without it.
+fn meaning(xml: Option<&Json>, name: Option<&str>) -> BTreeMap<String, Json> {
+    let members = xml.and_then(Json::as_object).into_iter().flat_map(Object::iter);
+    let tells = |key: &str, value: &Json| match key {
+        "attribute" | "wrapped" => *value != Json::Bool(false),
+        "name" => value.as_str() != name || name.is_none(),
+        _ => !key.starts_with("x-"),
+    };
+    let telling = members.filter(|(key, value)| tells(key, value));
+    telling.map(|(key, value)| (key.to_owned(), value.clone())).collect()
 }

@@ -186,6 +186,7 @@ mod tests {
                     style: "form".to_owned(),
                     explode: true,
                     allow_reserved: false,
+                    allow_empty: false,
                     schema: None,
                     content: None,
                     encoding: Vec::new(),

@@ -21,7 +21,7 @@ use self::{
 
 use crate::{
     api::schemes::is_token,
-    api::{Api, Example, Header, MediaType, Operation, RequestBody, Response, Status, Tag},
+    api::{Api, Example, Header, MediaType, Operation, RequestBody, Response, Status, Tag, Variable},
     diagnostics::{Diagnostic, Diagnostics},
     resolve::{discover::Discovery, lenient},
     schema::SchemaId,
@@ -156,6 +156,7 @@ impl<'t> Reader<'_, 't> {
         let (components, paths) = (part("components"), part("paths"));
         if let Some(servers) = root.get("servers") {
             api.servers = addresses(&servers);
+            api.variables = variables(&servers);
         }
         if let Some(tags) = root.get("tags") {
             self.tags(&tags, &mut api);
@@ -245,6 +246,7 @@ impl<'t> Reader<'_, 't> {
             let Some(mut read) = read else { continue };
             if read.servers.is_empty() {
                 read.servers = item.get("servers").map(|list| addresses(&list)).unwrap_or_default();
+                read.variables = item.get("servers").map(|list| variables(&list)).unwrap_or_default();
             }
             out.push(read);
         }
@@ -310,6 +312,7 @@ impl<'t> Reader<'_, 't> {
                 .unwrap_or_else(|| security.to_vec()),
             extensions: extensions(spot.tree),
             servers: spot.get("servers").map(|list| addresses(&list)).unwrap_or_default(),
+            variables: spot.get("servers").map(|list| variables(&list)).unwrap_or_default(),
             ..Operation::default()
         };
         operation.request_body = spot
@@ -437,12 +440,14 @@ impl<'t> Reader<'_, 't> {
                 continue;
             }
             let Some(header) = self.behind(&header) else { continue };
-            let (schema, _) = self.typed(&header, "a header");
+            let (schema, content) = self.typed(&header, "a header");
             out.push(Header {
                 name: name.to_owned(),
                 required: header.flag("required"),
                 description: header.text("description"),
+                explode: header.flag("explode"),
                 schema,
+                content,
                 examples: self.examples(&header),
             });
         }
@@ -510,6 +515,21 @@ fn addresses(servers: &Spot<'_>) -> Vec<String> {
         Some(url)
     };
     servers.elements().filter_map(address).collect()
+}
+
+/// The variables of each server.
+fn variables(servers: &Spot<'_>) -> Vec<Variable> {
+    let each = |server: Spot<'_>| {
+        let address = server.text("url")?;
+        let variables = server.get("variables");
+        let all = variables.iter().flat_map(Spot::entries).map(|(name, variable)| Variable {
+            address: address.clone(),
+            name: name.to_owned(),
+            values: variable.get("enum").map(|values| texts(values.tree)).unwrap_or_default(),
+        });
+        Some(all.collect::<Vec<_>>())
+    };
+    servers.elements().filter_map(each).flatten().collect()
 }
 
 /// What is known of a response whose reference leads nowhere: any body.

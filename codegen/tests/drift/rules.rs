@@ -685,6 +685,7 @@ fn addresses_that_are_gone() {
 fn every_rule_has_a_case() {
     let others = [
         crate::newcomers::CASES,
+        crate::directions::CASES,
         crate::forms::CASES,
         crate::wire::all().as_slice(),
         meanings::all().as_slice(),

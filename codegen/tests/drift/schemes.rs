@@ -97,3 +97,22 @@ fn long_texts_are_told_apart() {
         message.contains(&format!("`tokenUrl` of `clientCredentials` is `\"https://x.example/{path}/u\"`"))
     );
 }
+
+/// Nobody refreshed tokens where there was no address for it.
+#[test]
+fn an_address_to_refresh_tokens_breaks_nobody() {
+    let of = |refreshing: &str| {
+        text(
+            r#""r""#,
+            &flow("clientCredentials", "t", &["r"])
+                .replace(r#""tokenUrl""#, &format!(r#"{refreshing}"tokenUrl""#)),
+        )
+    };
+    let with = |path: &str| format!(r#""refreshUrl":"https://x.example/{path}","#);
+    assert_eq!(words(&of(""), &of(&with("r"))), []);
+    for (old, new) in [(with("r"), String::new()), (with("r"), with("s"))] {
+        let found = words(&of(&old), &of(&new));
+        let [(rule, level, _)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((*rule, *level), ("security-scheme-changed", B));
+    }
+}

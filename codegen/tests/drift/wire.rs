@@ -24,10 +24,17 @@ const SCHEMAS: &[Case] = &[
     ),
     // The member that looks new was one of those that `additionalProperties` speaks of.
     (
-        "values-changed",
+        "dependency-added",
         r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}}"#,
         r#"{"type":"object","properties":{"a":{"type":"string"},"n":{"type":"string"}},"additionalProperties":{"type":"string"},"dependentRequired":{"n":["a"]}}"#,
-        S,
+        A,
+        B,
+    ),
+    (
+        "not-added",
+        r#"{"type":"object","properties":{"id":{"type":"string"}},"patternProperties":{"^x":{"type":"integer"}},"additionalProperties":{"type":"string"}}"#,
+        r#"{"type":"object","properties":{"id":{"type":"string"},"n":{"type":"string"}},"patternProperties":{"^x":{"type":"integer"}},"additionalProperties":{"type":"string"},"not":{"required":["n","xa"]}}"#,
+        A,
         B,
     ),
     (
@@ -100,6 +107,84 @@ const OPERATIONS: &[Case] = &[
         S,
         A,
     ),
+    // What is deeper in a form than a list of scalars is JSON, however it is described.
+    (
+        "type-changed",
+        r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","additionalProperties":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}"##,
+        r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","additionalProperties":{"type":"object","properties":{"a":{"type":"string"}}}}}}}"##,
+        S,
+        B,
+    ),
+    (
+        "type-changed",
+        r##""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","patternProperties":{"^x":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}}"##,
+        r##""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","patternProperties":{"^x":{"type":"object","properties":{"a":{"type":"string"}}}}}}}}"##,
+        S,
+        B,
+    ),
+    (
+        "type-changed",
+        r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"m":{"type":"object","additionalProperties":{"type":"integer"}}}}}}}"##,
+        r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"m":{"type":"object","additionalProperties":{"type":"string"}}}}}}}"##,
+        S,
+        B,
+    ),
+    (
+        "type-changed",
+        r##""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"m":{"type":"array","items":{"type":"array","items":{"type":"integer"}}}}}}}}"##,
+        r##""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"m":{"type":"array","items":{"type":"array","items":{"type":"string"}}}}}}}}"##,
+        S,
+        B,
+    ),
+    (
+        "type-changed",
+        r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"{x}":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}}"##,
+        r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"{x}":{"type":"object","properties":{"a":{"type":"string"}}}}}}}}"##,
+        S,
+        B,
+    ),
+    (
+        "type-changed",
+        r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"0":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}}"##,
+        r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"0":{"type":"object","properties":{"a":{"type":"string"}}}}}}}}"##,
+        S,
+        B,
+    ),
+    (
+        "xml-changed",
+        r##""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{"p":{"type":"string"}}},{"type":"null"}]}}}}}}}"##,
+        r##""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{"p":{"type":"string","xml":{"name":"b"}}}},{"type":"null"}]}}}}}}}"##,
+        B,
+        S,
+    ),
+    (
+        "xml-changed",
+        r##""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","additionalProperties":{"type":"string"}}}}}}"##,
+        r##""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","additionalProperties":{"type":"string","xml":{"name":"b"}}}}}}}"##,
+        B,
+        S,
+    ),
+    (
+        "xml-changed",
+        r##""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","patternProperties":{"^x":{"type":"string"}}}}}}}"##,
+        r##""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","patternProperties":{"^x":{"type":"string","xml":{"name":"b"}}}}}}}}"##,
+        B,
+        S,
+    ),
+    (
+        "xml-changed",
+        r##""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"array","prefixItems":[{"type":"string"}]}}}}}"##,
+        r##""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"array","prefixItems":[{"type":"string","xml":{"name":"b"}}]}}}}}"##,
+        B,
+        S,
+    ),
+    (
+        "xml-changed",
+        r##""requestBody":{"content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string"}}}}}}"##,
+        r##""requestBody":{"content":{"application/*":{"schema":{"type":"object","properties":{"a":{"type":"string","xml":{"name":"b"}}}}}}}"##,
+        S,
+        B,
+    ),
     // What an object in a form holds is JSON.
     (
         "type-changed",
@@ -167,6 +252,35 @@ const ALONE: &[Case] = &[
         r#"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a","enum":["a"]}}}]}"#,
         B,
         B,
+    ),
+    // The name of a variable is not sent, and servers of a path have some too.
+    (
+        "server-removed",
+        r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a","enum":["a","b"]}}}]}"##,
+        r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"servers":[{"url":"https://{g}.example","variables":{"g":{"default":"a","enum":["a"]}}}]}"##,
+        B,
+        B,
+    ),
+    (
+        "server-added",
+        r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a","enum":["1","2"]}}}]}"##,
+        r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a"}}}]}"##,
+        A,
+        A,
+    ),
+    (
+        "server-removed",
+        r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{"/a":{"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a","enum":["a","b"]}}}],"get":{"responses":{}}}}}"##,
+        r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{"/a":{"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a","enum":["a"]}}}],"get":{"responses":{}}}}}"##,
+        B,
+        B,
+    ),
+    (
+        "response-header-style-changed",
+        r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{"/a":{"get":{"responses":{"200":{"description":"","headers":{"H":{"$ref":"#/components/headers/my%20own"}}}}}}},"components":{"headers":{"my own":{"schema":{"type":"integer"}}}}}"##,
+        r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{"/a":{"get":{"responses":{"200":{"description":"","headers":{"H":{"$ref":"#/components/headers/my%20own"}}}}}}},"components":{"headers":{"my own":{"content":{"application/json":{"schema":{"type":"integer"}}}}}}}"##,
+        B,
+        S,
     ),
 ];
 
@@ -288,4 +402,66 @@ fn several_documents_are_compared_each() {
     assert_eq!(rules(&moved), said(&expected, "the contract b.json"));
     let signed = version(&document("b", "1.0.0", "b.example", bearer));
     assert_eq!(rules(&signed), said(&["security-scheme-changed"], "security scheme auth"));
+}
+
+/// An operation that moves to another document has the servers and schemes of that.
+#[test]
+fn operations_that_move_to_another_document_are_compared_with_it() {
+    let document = |name: &str, paths: &[&str], scheme: &str| {
+        let paths: Vec<String> = paths
+            .iter()
+            .map(|path| format!(r#""{path}":{{"get":{{"security":[{{"k":[]}}],"responses":{{}}}}}}"#))
+            .collect();
+        format!(
+            r#"{{"openapi":"3.1.0","info":{{"title":"{name}","version":"1"}},"servers":[{{"url":"https://{name}"}}],
+                "paths":{{{}}},"components":{{"securitySchemes":{{"k":{{"type":"http","scheme":"{scheme}"}}}}}}}}"#,
+            paths.join(",")
+        )
+    };
+    let version = |documents: &[(&str, &str, &str)]| Version::from_texts(documents).unwrap();
+    let said = |old: &Version, new: &Version, subject: &str| {
+        let found = compare(old, new, &Options::default()).changes;
+        let own = found.into_iter().filter(|change| change.subject == subject);
+        own.map(|change| (change.rule, change.readers)).collect::<Vec<_>>()
+    };
+    let old = version(&[("a.json", "", &document("a", &["/a", "/b"], "basic"))]);
+    let moved = |scheme: &str| {
+        version(&[
+            ("a.json", "", &document("a", &["/a"], "basic")),
+            ("b.json", "", &document("b", &["/b"], scheme).replace("https://b", "https://a")),
+        ])
+    };
+    assert_eq!(said(&old, &moved("bearer"), "GET /b"), [("security-scheme-changed", B)]);
+    assert_eq!(said(&old, &moved("basic"), "GET /b"), []);
+    let of = |first: &[&str], second: &[&str]| {
+        version(&[
+            ("a.json", "", &document("a", first, "basic")),
+            ("b.json", "", &document("b", second, "basic")),
+        ])
+    };
+    let (old, new) = (of(&["/a"], &["/b", "/c"]), of(&["/a", "/c"], &["/b"]));
+    assert_eq!(said(&old, &new, "GET /c"), [("server-removed", B), ("server-added", A)]);
+}
+
+/// A document follows another one by its file, its title, a route or a name but for numbers.
+#[test]
+fn a_document_follows_no_other_by_chance() {
+    let document = |title: &str, path: &str| {
+        format!(
+            r#"{{"openapi":"3.1.0","info":{{"title":"{title}","version":"1"}},"servers":[{{"url":"https://{title}"}}],"paths":{{"{path}":{{"get":{{"responses":{{}}}}}}}}}}"#
+        )
+    };
+    let version = |name: &str, title: &str, path: &str| {
+        let first = document("a", "/a");
+        Version::from_texts(&[("a.json", "", &first), (name, "", &document(title, path))]).unwrap()
+    };
+    let follows = |name: &str, title: &str, path: &str| {
+        let found = compare(&version("b1.json", "b", "/b"), &version(name, title, path), &Options::default());
+        let mut subjects = found.changes.iter().map(|change| (change.rule, change.subject.as_str()));
+        subjects.any(|(rule, subject)| rule == "server-removed" && subject.starts_with("the contract"))
+    };
+    assert!(!follows("c.json", "c", "/c"));
+    assert!(follows("c.json", "c", "/b"));
+    assert!(follows("b2.json", "c", "/c"));
+    assert!(follows("b1.json", "c", "/c"));
 }

@@ -121,6 +121,7 @@ impl<'t> Reader<'_, 't> {
             style,
             explode,
             allow_reserved: spot.flag("allowReserved"),
+            allow_empty: spot.flag("allowEmptyValue"),
             schema,
             encoding: self.encoding(spot),
             content,

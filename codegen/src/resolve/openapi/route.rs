@@ -211,6 +211,7 @@ fn text(name: &str, location: ParameterIn, place: Place) -> Parameter {
         style: if in_query { "form" } else { "simple" }.to_owned(),
         explode: in_query,
         allow_reserved: false,
+        allow_empty: false,
         schema: None,
         content: None,
         encoding: Vec::new(),

@@ -1,0 +1,213 @@
+//! What breaks nobody, or somebody, whatever words are found for it: the worst of all that is said.
+
+use contract_codegen::drift::Level;
+
+use crate::rules::{A, B, S, changes, operation, schema};
+
+/// Old, new, the worst for readers and writers.
+pub(crate) type Pair = (&'static str, &'static str, Level, Level);
+
+/// Compares the worst of all that is said of pairs.
+pub(crate) fn worst(document: impl Fn(&str) -> String, pairs: &[Pair]) {
+    let mut wrong = Vec::new();
+    for (old, new, readers, writers) in pairs {
+        let found = changes(&document(old), &document(new), false);
+        let is_reading = found.iter().map(|change| change.readers).max().unwrap_or_default();
+        let is_writing = found.iter().map(|change| change.writers).max().unwrap_or_default();
+        if (is_reading, is_writing) != (*readers, *writers) {
+            let found: Vec<_> =
+                found.iter().map(|change| (change.rule, change.readers, change.writers)).collect();
+            wrong.push(format!("{old} -> {new}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const SCHEMAS: &[Pair] = &[
+    // A pattern within another one is asked for beside it.
+    (
+        r#"{"type":"object","patternProperties":{"^[xy]":{"type":"string"}}}"#,
+        r#"{"type":"object","patternProperties":{"^[xy]":{"type":"string"},"^x":{"minLength":0}}}"#,
+        S,
+        S,
+    ),
+    (
+        r#"{"type":"object","patternProperties":{".*":{"type":"string"}}}"#,
+        r#"{"type":"object","patternProperties":{".*":{"type":"string"},"^x":{"maxLength":3}}}"#,
+        A,
+        B,
+    ),
+    // A closed object takes what its patterns match.
+    (
+        r#"{"type":"object","properties":{"a":{}},"patternProperties":{"^x":{"type":"string"}},"additionalProperties":false}"#,
+        r#"{"type":"object","properties":{"a":{},"x1":{"type":"string"}},"additionalProperties":false}"#,
+        A,
+        B,
+    ),
+    (
+        r#"{"type":"object","patternProperties":{".*":false}}"#,
+        r#"{"type":"object","additionalProperties":false}"#,
+        S,
+        S,
+    ),
+    // Another form takes what one takes no longer, whatever its words are.
+    (
+        r#"{"anyOf":[{"type":"string","maxLength":5,"format":"a"},{"type":"string","maxLength":9}]}"#,
+        r#"{"anyOf":[{"type":"string","maxLength":3,"format":"b"},{"type":"string"}]}"#,
+        B,
+        A,
+    ),
+    // All integers have room.
+    (
+        r#"{"type":"integer","minimum":0,"exclusiveMaximum":256}"#,
+        r#"{"type":"integer","minimum":0,"exclusiveMaximum":256,"format":"uint8"}"#,
+        S,
+        S,
+    ),
+    (
+        r#"{"type":"integer","minimum":0,"maximum":256}"#,
+        r#"{"type":"integer","minimum":0,"maximum":256,"format":"uint8"}"#,
+        A,
+        B,
+    ),
+    (r#"{"type":"integer","enum":[1,2]}"#, r#"{"type":"integer","enum":[1,2],"format":"int32"}"#, S, S),
+    (r#"{"type":"integer","enum":[1,300]}"#, r#"{"type":"integer","enum":[1,300],"format":"uint8"}"#, A, B),
+];
+
+/// What is sent as a text is read as one, whatever it was.
+const OPERATIONS: &[Pair] = &[
+    (
+        r#""parameters":[{"name":"q","in":"query","schema":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]}}]"#,
+        r#""parameters":[{"name":"q","in":"query","schema":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"integer"}}]}}]"#,
+        S,
+        A,
+    ),
+    (
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"integer"}}]"#,
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"string","minLength":1}}]"#,
+        S,
+        A,
+    ),
+    (
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"integer"}}]"#,
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"string","minLength":2}}]"#,
+        S,
+        B,
+    ),
+    (
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":["integer","null"]}}]"#,
+        r#""parameters":[{"name":"q","in":"query","schema":{"type":"string"}}]"#,
+        S,
+        A,
+    ),
+    (
+        r#""requestBody":{"content":{"text/plain":{"schema":{"type":"integer"}}}}"#,
+        r#""requestBody":{"content":{"text/plain":{"schema":{"type":"string"}}}}"#,
+        S,
+        A,
+    ),
+    (
+        r#""responses":{"200":{"description":"","headers":{"H":{"schema":{"type":"string"}}}}}"#,
+        r#""responses":{"200":{"description":"","headers":{"H":{"schema":{"type":"integer"}}}}}"#,
+        A,
+        S,
+    ),
+    (
+        r#""callbacks":{"c":{"{$request.body#/url}":{"post":{"requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"a":{"type":"string"}}}}}},"responses":{}}}}}"#,
+        r#""callbacks":{"c":{"{$request.body#/url}":{"post":{"requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","properties":{"a":{"type":"integer"}}}}}},"responses":{}}}}}"#,
+        A,
+        S,
+    ),
+    // One media type in other words.
+    (
+        r#""parameters":[{"name":"q","in":"query","content":{"application/json":{"schema":{}}}}]"#,
+        r#""parameters":[{"name":"q","in":"query","content":{"application/json;charset=utf-8":{"schema":{}}}}]"#,
+        S,
+        S,
+    ),
+    (
+        r#""responses":{"200":{"description":"","headers":{"H":{"content":{"application/json":{"schema":{}}}}}}}"#,
+        r#""responses":{"200":{"description":"","headers":{"H":{"content":{"Application/JSON":{"schema":{}}}}}}}"#,
+        S,
+        S,
+    ),
+    // The nearest range takes it.
+    (
+        r#""requestBody":{"content":{"application/json":{"schema":{"type":"string"}}}}"#,
+        r#""requestBody":{"content":{"*/*":{"schema":{"type":"integer"}},"application/*":{"schema":{"type":"string"}}}}"#,
+        S,
+        A,
+    ),
+    // Outside of forms `encoding` means nothing, and inside some say what holds anyway.
+    (
+        r#""requestBody":{"content":{"application/json":{"schema":{"type":"object","properties":{"a":{}}}}}}"#,
+        r#""requestBody":{"content":{"application/json":{"schema":{"type":"object","properties":{"a":{}}},"encoding":{"a":{"contentType":"text/csv"}}}}}"#,
+        S,
+        S,
+    ),
+    (
+        r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{"type":"string","contentEncoding":"base64"},"l":{"type":"array","items":{"type":"object"}},"o":{"type":"object"},"i":{"type":"integer"}}}}}}"#,
+        r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{"type":"string","contentEncoding":"base64"},"l":{"type":"array","items":{"type":"object"}},"o":{"type":"object"},"i":{"type":"string"}}},"encoding":{"a":{"contentType":"application/octet-stream"},"l":{"contentType":"application/json"},"o":{"contentType":"application/json; charset=utf-8"},"i":{"contentType":"text/plain"}}}}}"#,
+        S,
+        A,
+    ),
+    (
+        r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{"type":"string","contentEncoding":"base64"}}}}}}"#,
+        r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{"type":"string","contentEncoding":"base64"}}},"encoding":{"a":{"contentType":"text/plain"}}}}}"#,
+        B,
+        B,
+    ),
+    // Names of XML that say what holds anyway.
+    (
+        r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string"}}}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string","xml":{"name":"a","attribute":false,"x-a":1}}}}}}}}"#,
+        S,
+        S,
+    ),
+    // What a callback is called is not sent.
+    (
+        r##""callbacks":{"c":{"{$request.body#/url}":{"post":{"responses":{}}}}}"##,
+        r##""callbacks":{"d":{"{$request.body#/url}":{"post":{"responses":{}}}}}"##,
+        crate::rules::R,
+        crate::rules::R,
+    ),
+    // What is left of a range is in it.
+    (
+        r#""responses":{"200":{"description":"","content":{"application/*":{"schema":{"type":"string"}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"application/json":{"schema":{"type":"string"}}}}}"#,
+        A,
+        S,
+    ),
+];
+
+#[test]
+fn schemas() {
+    worst(schema, SCHEMAS);
+}
+
+#[test]
+fn operations() {
+    worst(operation, OPERATIONS);
+}
+
+/// A parameter that moved is compared as what it is sent as.
+#[test]
+fn a_moved_parameter_is_a_text_still() {
+    let of = |place: &str, kind: &str| {
+        operation(&format!(r#""parameters":[{{"name":"q","in":"{place}","schema":{{"type":"{kind}"}}}}]"#))
+    };
+    let found = changes(&of("query", "integer"), &of("header", "string"), false);
+    let found: Vec<_> = found.iter().map(|change| (change.rule, change.writers)).collect();
+    assert_eq!(found, [("parameter-moved", B), ("type-widened", A)]);
+}
+
+/// A member that is declared for some forms only is not gone.
+#[test]
+fn a_member_of_some_forms_is_said_once() {
+    let old = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
+    let new = r#"{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}}},{"required":["b"]}]}"#;
+    let found = changes(&schema(old), &schema(new), false);
+    let rules: Vec<_> = found.iter().map(|change| change.rule).collect();
+    assert!(rules.contains(&"property-declared-sometimes"), "{rules:?}");
+    assert!(!rules.contains(&"property-removed"), "{rules:?}");
+}
