@@ -73,7 +73,8 @@ pub(super) fn mark(graph: &Graph, calls: &mut [Call<'_>]) {
 
 fn requests<'a>(graph: &Graph, operation: &'a Operation) -> Requests<'a> {
     let pairs = operation.route.split_once('?').map_or("", |(_, pairs)| pairs).split('&');
-    let pairs = pairs.filter_map(|pair| pair.split_once('='));
+    // As a server reads them: a name alone has an empty text.
+    let pairs = pairs.filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let pairs = pairs.map(|(name, text)| ("", name, Mark::Text(text.to_owned())));
     let marked = operation
         .parameters
@@ -205,6 +206,17 @@ mod tests {
         let mut diagnostics = Diagnostics::new();
         check_places(&Graph::default(), &all, &mut diagnostics);
         assert_eq!(order(&Graph::default(), &all), [3, 2, 5, 1, 0]);
+        assert_eq!(diagnostics.len(), 1, "{diagnostics}");
+    }
+
+    /// A server reads a name alone as one with an empty text.
+    #[test]
+    fn names_without_texts_tell_operations_of_one_path_apart() {
+        let all =
+            operations(&[("GET", "/x"), ("GET", "/x?list"), ("GET", "/x?count"), ("GET", "/x?count=&")]);
+        let mut diagnostics = Diagnostics::new();
+        check_places(&Graph::default(), &all, &mut diagnostics);
+        assert_eq!(order(&Graph::default(), &all), [1, 2, 0]);
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 
