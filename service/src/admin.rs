@@ -23,7 +23,7 @@ pub use catalogue::{
 };
 pub use clients::{
     Changes, Listed as ListedClient, NewClient, Standing, add as add_client, limit, list as list_clients,
-    set_scopes, set_standing,
+    set_scopes, set_standing, standing_of,
 };
 pub use connections::{
     Filter, Listed as ListedConnection, end_client, end_installation, list as list_connections,

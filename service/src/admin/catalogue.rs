@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dpop_bound::Random;
+use exchange_api::types::{LocationName, UexId};
 use rusqlite::Connection;
 use serde::Serialize;
 
@@ -17,7 +18,7 @@ use crate::catalogue::contents::{self, Contents, Kind};
 pub struct Imported {
     /// So many are there that were not.
     pub added: usize,
-    /// So many are there as before, or otherwise.
+    /// So many are there with the same key, changed or not.
     pub kept: usize,
     /// So many are not there any more. What members have of them is kept under its key.
     pub removed: usize,
@@ -69,6 +70,15 @@ fn check(Contents { entries, aliases, locations }: &Contents) -> Result<(), Admi
         let place = format!("/locations/{at}");
         named(&place, &location.id, &location.name)?;
         once(&mut places, &*location.id, &format!("{place}/id"))?;
+        // What the contract has no room for could not be answered by anybody's list of locations.
+        if let Err(error) = LocationName::new(&*location.name) {
+            return Err(wrong(&format!("{place}/name"), error.to_string()));
+        }
+        for (name, id) in [("city", location.city), ("station", location.station)] {
+            if let Some(Err(error)) = id.map(UexId::new) {
+                return Err(wrong(&format!("{place}/{name}"), error.to_string()));
+            }
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use exchange_api::scopes::Scope;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
 use super::{AdminError, By, id, text};
@@ -89,6 +89,17 @@ pub fn set_standing(
     let sql = "UPDATE client SET state = ?2 WHERE id = ?1";
     known(connection.execute(sql, params![client, standing.as_str()])?, client)?;
     Ok(by.audit(connection, Some(client), ("client.state", client.as_str()), standing.as_str())?)
+}
+
+/// Whether a client may call.
+///
+/// # Errors
+/// [`AdminError::Unknown`], or what the database says.
+pub fn standing_of(connection: &Connection, client: &ClientId) -> Result<Standing, AdminError> {
+    let sql = "SELECT state FROM client WHERE id = ?1";
+    let state: Option<String> = connection.query_row(sql, [client], |row| row.get(0)).optional()?;
+    let state = state.ok_or_else(|| AdminError::Unknown { what: "client", id: client.to_string() })?;
+    Ok(Standing::of(&state))
 }
 
 /// The scopes that a client may be granted, in place of those that it had. What members granted before is

@@ -20,8 +20,11 @@ pub struct NewUnit {
     name: UnitName,
     shorthand: Shorthand,
     kind: String,
-    profit_sharing: bool,
-    above: Option<UnitId>,
+    /// `None` where it stays as it is.
+    profit_sharing: Option<bool>,
+    /// `None` where it stays as it is, `Some(None)` where it stands below no other.
+    above: Option<Option<UnitId>>,
+    /// `None` where they stay.
     members: Option<Vec<NewMembership>>,
 }
 
@@ -51,10 +54,17 @@ struct Written {
     name: String,
     shorthand: String,
     kind: String,
-    #[serde(default)]
-    profit_sharing: bool,
-    above: Option<UnitId>,
+    profit_sharing: Option<bool>,
+    #[serde(default, deserialize_with = "given")]
+    above: Option<Option<UnitId>>,
     members: Option<Value>,
+}
+
+/// A member that is there, `null` among what it may be.
+fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// Reads units out of a document with `units`: each has `id`, `name`, `shorthand`, `kind`, and perhaps `profitSharing`,
@@ -92,8 +102,8 @@ pub fn read_units(text: &str) -> Result<Vec<NewUnit>, AdminError> {
 }
 
 /// Adds units, or changes what they share, what they stand below and who is in them: where a unit names members, it has
-/// those and no others from then on. Units that are not named stay as they are. What a unit is called does not change,
-/// since clients have it.
+/// those and no others from then on. What is not named stays as it is, of a new unit shares nothing and stands below none.
+/// What a unit is called does not change, since clients have it.
 ///
 /// # Errors
 /// [`AdminError::Wrong`], with the place of what is wrong, or what the database says.
@@ -104,12 +114,13 @@ pub fn set_units(connection: &Connection, by: &By<'_>, units: &[NewUnit]) -> Res
     // Only now all of them are there.
     let mut stand = connection.prepare("UPDATE unit SET above = ?2 WHERE id = ?1")?;
     for (at, unit) in units.iter().enumerate() {
-        if let Some(above) = &unit.above
+        let Some(above) = &unit.above else { continue };
+        if let Some(above) = above
             && !is_unit(connection, above)?
         {
             return Err(wrong(&format!("/units/{at}/above"), "there is no such unit"));
         }
-        stand.execute(params![unit.id, unit.above])?;
+        stand.execute(params![unit.id, above])?;
     }
     no_circles(connection, units)?;
     for (at, unit) in units.iter().enumerate() {
@@ -137,8 +148,8 @@ fn put(connection: &Connection, unit: &NewUnit, place: &str) -> Result<(), Admin
         return Err(wrong(place, said));
     }
     connection.execute(
-        "INSERT INTO unit (id, name, shorthand, kind, profit_sharing) VALUES (?1, ?2, ?3, ?4, ?5) \
-         ON CONFLICT (id) DO UPDATE SET profit_sharing = excluded.profit_sharing",
+        "INSERT INTO unit (id, name, shorthand, kind, profit_sharing) VALUES (?1, ?2, ?3, ?4, coalesce(?5, 0)) \
+         ON CONFLICT (id) DO UPDATE SET profit_sharing = coalesce(?5, profit_sharing)",
         params![id, name, shorthand, kind, profit_sharing],
     )?;
     Ok(())

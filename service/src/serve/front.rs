@@ -38,10 +38,11 @@ impl Front {
         Self { gateway: Some(gateway), router }
     }
 
-    /// The same with more routes beside the gateway's.
+    /// The same with more routes beside the gateway's; what is found nowhere is answered as before.
     #[must_use]
     pub fn merge(self, more: Router) -> Self {
-        Self { router: self.router.merge(more), ..self }
+        // Of two routers it is the other one's fallback that stays.
+        Self { router: more.merge(self.router), ..self }
     }
 
     /// Answers one request.

@@ -63,6 +63,9 @@ impl Asked {
                 "csrf" => continue,
                 _ => return None,
             };
+            if !ours.is_empty() {
+                return None;
+            }
             *ours = value.trim().to_owned();
         }
         let (button, client) = pressed?;
@@ -85,7 +88,13 @@ impl Asked {
                 };
                 admin::add_client(database, by, &client)
             }
-            Self::Stand(client, standing) => admin::set_standing(database, by, client, *standing),
+            // Whom the command line took out is none that this page lets call again.
+            Self::Stand(client, standing) => match admin::standing_of(database, client)? {
+                Standing::Disabled => Err(AdminError::Unknown { what: "client", id: client.to_string() }),
+                Standing::Active | Standing::Suspended => {
+                    admin::set_standing(database, by, client, *standing)
+                }
+            },
         }
     }
 }

@@ -27,6 +27,7 @@ const MOST: usize = 500;
 
 /// How far back the form begins.
 const DAY: Duration = Duration::from_secs(86_400);
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// The page.
 pub(super) fn routes() -> Router<Backed> {
@@ -71,8 +72,17 @@ async fn form(pages: &Backed, member: &SignedIn, given: &Given, wrong: Option<&s
         let text = "No application has written anything for you as far back as is remembered.";
         return message(StatusCode::OK, TITLE, Some(member), text, None);
     }
+    if !given.client.is_empty() && named(&clients, &given.client).is_none() {
+        let text = "This application has not written anything for you as far back as is remembered.";
+        return message(StatusCode::OK, TITLE, Some(member), text, Some((PATH, "Choose another one")));
+    }
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     page(status, TITLE, Some(member), &fields(&clients, given, wrong, &member.csrf().field()))
+}
+
+/// What an application is called that wrote something.
+fn named<'c>(clients: &'c [Wrote], chosen: &str) -> Option<&'c str> {
+    clients.iter().find(|wrote| wrote.client.as_str() == chosen).map(|wrote| &*wrote.name)
 }
 
 const TITLE: &str = "Take back what an application wrote";
@@ -126,37 +136,65 @@ async fn decide(State(pages): State<Backed>, member: SignedIn, Form(given): Form
     if from > to {
         return form(&pages, &member, &given, Some("It ends before it begins.")).await;
     }
-    if mode == Mode::Apply {
-        // The same as for a client of theirs: who may not act does not.
-        let id = member.member().clone();
-        match pages.web.provider().store().read(move |database| members::acting(database, &id)).await {
-            Ok(Ok(_)) => {}
-            Ok(Err(code)) => {
-                let text = refused(code);
-                return message(StatusCode::FORBIDDEN, "Not taken back", Some(&member), text, None);
-            }
-            Err(error) => return session::failed(&error),
+    // What the application writes while the member looks is not in what they saw.
+    let to = to.min(pages.web.provider().environment().now());
+    // The same as for a client of theirs: who may not act does not.
+    let id = member.member().clone();
+    match pages.web.provider().store().read(move |database| members::acting(database, &id)).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(code)) => {
+            let text = refused(code);
+            return message(StatusCode::FORBIDDEN, "Not taken back", Some(&member), text, None);
         }
+        Err(error) => return session::failed(&error),
     }
+    let clients = match pages.backend.wrote_for(member.member()).await {
+        Ok(clients) => clients,
+        Err(error) => return session::failed(&error),
+    };
+    let Some(name) = named(&clients, &given.client) else {
+        return form(&pages, &member, &given, None).await;
+    };
     let client = ClientId::new(given.client.as_str());
     let writes = Writes { client, member: member.member().clone(), from, to };
+    let span = Span { name, client: &given.client, from, to };
     match pages.backend.undo(writes, &UndoArea::ALL, mode).await {
         Ok(outcomes) => {
             let title = if mode == Mode::Preview { "Take this back?" } else { "Taken back" };
-            page(StatusCode::OK, title, Some(&member), &told(&outcomes, mode, &given, &member.csrf().field()))
+            page(StatusCode::OK, title, Some(&member), &told(&outcomes, mode, &span, &member.csrf().field()))
+        }
+        // It goes piece by piece, and those before this one are done.
+        Err(error) if mode == Mode::Apply => {
+            tracing::error!(%error, "an undo was cut off");
+            let text = "It was cut off: part of it may be taken back already. Look again, and go on.";
+            let again = format!("{PATH}?client={}", given.client);
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            message(status, "Not finished", Some(&member), text, Some((&again, "Look again")))
         }
         Err(UndoError::Forgotten(floor)) => {
-            let said = format!("What was before {} is not remembered: begin later.", floor.to_the_minute());
+            let whole = floor.plus(MINUTE - Duration::from_millis(1)).to_the_minute();
+            let said = format!("What was before {whole} is not remembered: begin then, or later.");
             form(&pages, &member, &given, Some(&said)).await
         }
         Err(UndoError::Store(error)) => session::failed(&error),
     }
 }
 
-fn told(outcomes: &[Outcome], mode: Mode, given: &Given, csrf: &Markup) -> Markup {
+/// What is taken back.
+struct Span<'a> {
+    /// What the application is called.
+    name: &'a str,
+    client: &'a str,
+    from: Moment,
+    to: Moment,
+}
+
+fn told(outcomes: &[Outcome], mode: Mode, span: &Span<'_>, csrf: &Markup) -> Markup {
+    let Span { name, client, from, to } = span;
     let (done, stays): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.end.is_ok());
     let is_preview = mode == Mode::Preview;
     html! {
+        p { "What " strong { (name) } " wrote for you from " (from.to_the_minute()) " to " (to.to_the_minute()) "." }
         @if outcomes.is_empty() {
             p { "There is nothing to take back." }
         }
@@ -171,13 +209,13 @@ fn told(outcomes: &[Outcome], mode: Mode, given: &Given, csrf: &Markup) -> Marku
         @if is_preview && !done.is_empty() {
             form method="post" action=(PATH) {
                 (csrf)
-                input type="hidden" name="client" value=(given.client);
-                input type="hidden" name="from" value=(given.from);
-                input type="hidden" name="to" value=(given.to);
+                input type="hidden" name="client" value=(client);
+                input type="hidden" name="from" value=(from);
+                input type="hidden" name="to" value=(to);
                 p .actions { button type="submit" name="decision" value="undo" { "Take it back" } }
             }
         }
-        p { a href={ (PATH) "?client=" (given.client) } { "Choose another span" } }
+        p { a href={ (PATH) "?client=" (client) } { "Choose another span" } }
     }
 }
 
@@ -227,7 +265,7 @@ fn read(text: &str, edge: Edge) -> Option<Moment> {
     let text = text.trim();
     let (moment, length) = match text.len() {
         10 => (text.parse(), DAY),
-        16 => (format!("{}:00Z", text.replace(' ', "T")).parse(), Duration::from_secs(60)),
+        16 => (format!("{}:00Z", text.replace(' ', "T")).parse(), MINUTE),
         _ => (text.parse(), Duration::from_millis(1)),
     };
     let begin: Moment = moment.ok()?;

@@ -266,6 +266,9 @@ fn serve_stops_when_it_is_told() {
     };
     let address = until("listening")["address"].as_str().unwrap().to_owned();
     assert!(ask(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 200"));
+    // GW-13: what is nowhere is told of like everything else.
+    let nowhere = ask(&address, "GET", "/nothing", "").to_ascii_lowercase();
+    assert!(nowhere.starts_with("http/1.1 404") && nowhere.contains("x-correlation-id: "), "{nowhere}");
     let tell = |name: &str| {
         let told = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
         assert!(told.success());

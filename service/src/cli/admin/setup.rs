@@ -46,8 +46,9 @@ pub(super) enum CatalogueCommand {
 pub(super) enum UnitCommand {
     /// Add org units, and say who is in them.
     ///
-    /// A unit that is there already keeps its name, shorthand and kind. Where a unit names members, it has those and no
-    /// others from then on; without the list they stay. Units that are not named stay as they are.
+    /// A unit that is there already keeps its name, shorthand and kind, and its `profitSharing` and `above` where the
+    /// document says nothing of them; `"above": null` takes it from below another one. Where a unit names members, it has
+    /// those and no others from then on; without the list they stay. Units that are not named stay as they are.
     #[command(after_help = "A document:\n\n    {\n      \"units\": [{\n        \
                       \"id\": \"u-1\", \"name\": \"First Squadron\", \"shorthand\": \"1ST\", \"kind\": \"SQUADRON\",\n        \
                       \"profitSharing\": true, \"above\": null,\n        \

@@ -246,17 +246,34 @@ async fn a_member_takes_it_back_on_the_web() {
     let page = submit("look", &from, &to).await.expect(200, "Would be taken back (1)");
     let page = page.expect(200, "<strong>Sandbox rifle</strong>, your blueprints: gone");
     let page = page.expect(200, "Would stay as it is (1)");
-    assert_eq!(page.values("from"), [&*from]);
+    let page = page.expect(200, "What <strong>First client</strong> wrote for you from");
     assert_eq!(bench.everything().await, before, "a look changes nothing");
+    // What it writes after that was not looked at.
+    let [from, to] = ["from", "to"].map(|name| page.values(name)[0].to_owned());
+    assert_eq!(to, bench.clock.now().to_string());
+    bench.clock.advance(Duration::from_secs(1));
+    bench.change(&first(), vec![add("BP_HELMET")]).await;
     bench.sql("UPDATE member SET state = 'pending' WHERE id = 'm-1'").await;
-    submit("undo", &from, &to).await.expect(403, "Your registration awaits approval.");
+    for decision in ["look", "undo"] {
+        submit(decision, &from, &to).await.expect(403, "Your registration awaits approval.");
+    }
     bench.sql("UPDATE member SET state = 'active' WHERE id = 'm-1'").await;
+    bench.sql("CREATE TRIGGER cut BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'cut'); END").await;
+    submit("undo", &from, &to).await.expect(503, "part of it may be taken back already");
+    bench.sql("DROP TRIGGER cut").await;
     let page = submit("undo", &from, &to).await.expect(200, "Taken back (1)");
     page.expect(200, "<strong>Sandbox knife</strong>, your blueprints: changed since by client c-2");
-    assert_eq!(bench.held(&first()).await.len(), 2, "the default ones");
+    assert_eq!(bench.held(&first()).await.len(), 3, "the default ones, and the last one");
     let audited = bench.rows("SELECT actor, client, action FROM audit ORDER BY id DESC LIMIT 1").await;
     assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"blueprints.undo\")"]);
     submit("look", &from, &to).await.expect(200, "Would stay as it is (1)");
+    // Of an application that wrote nothing no other one's writes are taken back.
+    let none = [("csrf", &*csrf), ("decision", "undo"), ("client", "c-9"), ("from", &from), ("to", &to)];
+    browser.submit(PATH, &none).await.expect(200, "This application has not written anything for you");
+    browser
+        .open(&format!("{PATH}?client=c-9"))
+        .await
+        .expect(200, "This application has not written anything");
     let other = Browser::of(&bench, "m-2").await;
     other.open(&link).await.expect(200, "No application has written anything for you");
 }

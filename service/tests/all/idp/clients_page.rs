@@ -70,13 +70,22 @@ async fn clients_are_registered_by_an_administrator() {
     assert!(browser.open(&world, PATH).await.body.contains("Let it call again"));
     browser.submit(&world, PATH, &[("resume", "desk")]).await.expect(303);
     browser.submit(&world, PATH, &[("suspend", "nobody")]).await.expect(303);
-    for broken in [&[("id", "lap")][..], &[("suspend", "desk"), ("resume", "desk")], &[("other", "x")]] {
+    let twice = [("id", "lap"), ("id", "top"), ("name", "Lap"), ("register", "yes")];
+    for broken in
+        [&[("id", "lap")][..], &[("suspend", "desk"), ("resume", "desk")], &[("other", "x")], &twice]
+    {
         browser.submit(&world, PATH, broken).await.expect(403);
         browser.open(&world, PATH).await.expect(200);
     }
     assert_eq!(clients(&world).await, ["desk Desk & more active 2.1.0 2"]);
     let audited = "SELECT count(*) FROM audit WHERE actor = 'administrator:m-ada' AND client = 'desk'";
     assert_eq!(world.count(audited).await, 3);
+    // One that somebody took out meanwhile is not let in again by a page that was open.
+    world.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
+    for button in ["resume", "suspend"] {
+        browser.submit(&world, PATH, &[(button, "tool")]).await.expect(303);
+    }
+    assert_eq!(world.count("SELECT count(*) FROM client WHERE id = 'tool' AND state = 'disabled'").await, 1);
     // Members sign in for it at once.
     let login = world.form("device_authorization", &[("client_id", "desk"), ("scope", SCOPES)], &[]).await;
     login.expect(200);

@@ -1,7 +1,7 @@
 //! Tokens of an OpenID provider elsewhere: its keys, and what happens while it cannot be reached.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dpop_bound::{Pending, SystemRandom};
@@ -9,7 +9,7 @@ use exchange_service::Environment;
 use exchange_service::config::{Config, External as Settings, Idp};
 use exchange_service::idp::external::{External, Fetch, FetchError, Fetching};
 use exchange_service::idp::tokens::{TokenClaims, TokenRefusal, Verifier as _};
-use exchange_service::time::{Clock as _, MovedClock};
+use exchange_service::time::{Clock, Moment, MovedClock};
 use serde_json::{Value, json};
 
 use exchange_service::idp::fetch::Network;
@@ -56,7 +56,10 @@ impl World {
     }
 
     fn with(keys: &[Value], settings: Settings) -> Self {
-        let clock = MovedClock::standing(NOW);
+        Self::at(MovedClock::standing(NOW), keys, settings)
+    }
+
+    fn at(clock: MovedClock, keys: &[Value], settings: Settings) -> Self {
         let table = Arc::new(Table::default());
         let idp = Idp { external: Some(settings), ..Idp::default() };
         let config = Config { issuer: THEIRS.to_owned(), idp, ..Config::default() };
@@ -268,6 +271,31 @@ async fn a_clock_that_was_ahead_keeps_nothing() {
     world.publish(&[new.jwk(&[("kid", "new")])]);
     assert!(world.verify(&world.token(&new, "ES256", "new")).await.is_ok());
     assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenRefusal::Key));
+}
+
+/// A clock of which each reading is some seconds later than the one before.
+#[derive(Debug, Default)]
+struct Ticking(AtomicI64);
+
+impl Clock for Ticking {
+    fn now(&self) -> Moment {
+        NOW.plus(std::time::Duration::from_secs(10 * self.0.fetch_add(1, Ordering::SeqCst).unsigned_abs()))
+    }
+}
+
+/// What was read after somebody asked is there for whoever asked, and a clock that is set right by a little makes nobody
+/// forget it.
+#[tokio::test]
+async fn time_goes_on_while_keys_are_read() {
+    let key = Key::p256();
+    let keys = [key.jwk(&[("kid", "ec")])];
+    let world = World::at(MovedClock::over(Arc::new(Ticking::default())), &keys, Settings::default());
+    assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
+    let world = World::new(&keys);
+    assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
+    world.go_down();
+    world.clock.step_back(std::time::Duration::from_millis(50));
+    assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
 }
 
 /// A9: while the provider cannot be reached, tokens of known keys are judged as always; about others nobody

@@ -42,6 +42,8 @@ async fn a_catalogue_is_imported() {
         ("{ \"unit\": \"SCU\" }", "[]", "/entries/1/facts: an object is wanted"),
         ("\"id\": \"ore\" }]", "\"id\": \"tin\" }]", "/aliases/0/id: there is no such entry"),
         ("\"locations\"", "\"places\"", "/places: there is no such member"),
+        ("City Hangar", &"x".repeat(201), "/locations/0/name: "),
+        ("\"City Hangar\"", "\"City Hangar\", \"city\": 0", "/locations/0/city: "),
         (
             "\"entries\": [",
             "\"entries\": [{ \"kind\": \"MATERIAL\", \"id\": \"ore\", \"name\": \"Ore\" },",
@@ -104,7 +106,13 @@ async fn units_and_their_members() {
     assert_eq!([world.count(members).await, world.count(leads).await], [1, 0]);
     write(r#"{ "units": [{ "id": "u-2", "name": "Second", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
     told(folder.path(), &import, "");
-    assert_eq!([world.count(members).await, world.count(below).await], [1, 0], "who is in it stays");
+    assert_eq!([world.count(members).await, world.count(below).await], [1, 1], "what is not named stays");
+    write(
+        r#"{ "units": [{ "id": "u-2", "name": "Second", "shorthand": "2ND", "kind": "SQUADRON", "above": null }] }"#,
+    );
+    told(folder.path(), &import, "");
+    let shares = "SELECT count(*) FROM unit WHERE id = 'u-2' AND above IS NULL AND profit_sharing = 1";
+    assert_eq!(world.count(shares).await, 1);
     assert_eq!(audited(&world).await[..2], ["unit.set u-2 with 2 members", "unit.set u-1 "]);
 
     for (from, to, says) in [
