@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Whoami,
     /// Name this installation, as you see it among your connected applications.
     Label(LabelArgs),
-    /// Ask whether a game-account handle is yours.
+    /// Ask whether a game-account handle is yours; ends with 7 unless it may be synchronised.
     CheckHandle(CheckHandle),
     /// Look references up in the catalogue.
     Resolve(Resolve),

@@ -138,9 +138,12 @@ impl From<Call> for Failure {
     }
 }
 
-/// What to do about a call that may have been carried out under a key.
+/// What to do about a call that may have been carried out under a key, which is remembered for 24 hours (LIM-22).
 pub(crate) fn repeat_under(key: &str) -> String {
-    format!("repeat it with --idempotency-key {key}: under one key it is never done twice")
+    format!(
+        "repeat it unchanged within 23 hours with --idempotency-key {key}, under which it is done once; later, look \
+         first whether it was done"
+    )
 }
 
 impl Failure {
@@ -189,6 +192,10 @@ impl Failure {
         match self {
             Self::Client(error) if error.advice() == Advice::OpenSecretStore => {
                 Self::new(exit_of(&error), error.message(), KEEP_FILES)
+            }
+            Self::Call(call) if call.error.advice() == Advice::OpenSecretStore => {
+                let next = call.next.clone().or(Some(KEEP_FILES.into()));
+                Call { next, ..*call }.into()
             }
             failure => failure,
         }
@@ -397,6 +404,8 @@ mod tests {
         let told = |kind| Failure::from(Error::new(kind, "x")).with_files().envelope().unwrap();
         let secrets = told(ErrorKind::Secrets);
         assert_eq!((&*secrets.next, secrets.exit), (KEEP_FILES, Exit::Failed as u8));
+        let called = Failure::from(Call::new(Error::new(ErrorKind::Secrets, "x"))).with_files();
+        assert_eq!(called.envelope().unwrap().next, KEEP_FILES);
         assert_eq!(told(ErrorKind::Storage).next, Advice::CheckDisk.text());
     }
 

@@ -461,7 +461,13 @@ impl From<CallError<Problem>> for Error {
                     },
                     _ => kind_of(code.as_ref(), answer.status),
                 };
-                Self::of(about(kind))
+                // Whatever it was, the call is one that those who run the exchange can find, and is sent again or not.
+                let called = answer.extensions.get::<Called>().cloned();
+                let error = Self::of(about(kind));
+                match called {
+                    Some(called) => error.called(called),
+                    None => error,
+                }
             }
             CallError::InvalidRequest(violations) => {
                 Self::of(Inner { violations: Some(violations), ..about(ErrorKind::Invalid) })
@@ -515,8 +521,7 @@ impl fmt::Display for Unanswered {
 
 impl StdError for Unanswered {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        // The text of what lies behind the error is this one's already.
-        self.error.source()?.source()
+        Some(&self.error)
     }
 }
 

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use dpop_bound::UnixTime;
 
+use crate::environment::CORRECTION;
+
 /// How long copies of org stock and demand, and what became of changes of it, are kept at most (LIM-38, OST-14, DEM-10).
 pub const ORGANISATION_FOR: Duration = Duration::from_secs(7 * 86_400);
 
-/// A time that lies so far ahead was noted by a clock that was wrong, and tells no age.
-const AHEAD: Duration = Duration::from_secs(3600);
+/// A time that lies further ahead was noted by a clock that was wrong, and tells no age.
+const AHEAD: Duration = CORRECTION;
 
 /// Whether what may be kept for so long has been, since it was noted. Where nobody can tell how long that is, it has.
 pub(crate) fn is_over(since: UnixTime, now: UnixTime, most: Duration) -> bool {

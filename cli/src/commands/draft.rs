@@ -14,8 +14,7 @@ use crate::{
 };
 
 /// What no run of this command can ask for: the key goes with it (DRF-15).
-const STAGE_ANEW: &str =
-    "look at your drafts on the web: to stage it again is another draft, and costs another write";
+const STAGE_ANEW: &str = "it can no longer be opened, and lapses after 30 minutes: to stage it again is another draft, and costs another write";
 
 /// What nobody can be got to is not staged: it would cost one of the day's writes, and be one of ten live drafts, of which
 /// the oldest goes for the next (DRF-05, DRF-14).

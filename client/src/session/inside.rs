@@ -239,6 +239,10 @@ impl Inside {
         };
         if let Some(ended) = ended.filter(|ended| *ended.connection == *refresh.connection) {
             // The process that learnt it could not delete everything.
+            if ended.why == DISCONNECTED {
+                self.finish_disconnecting(&alone, &refresh.jkt).await;
+                return Ok(());
+            }
             let end = end_of(&ended.why).unwrap_or(End::Grant);
             self.end(&alone, end, &refresh.jkt).await;
             return Ok(());
@@ -481,15 +485,48 @@ impl Inside {
         Some((ended.connection, end))
     }
 
-    /// Deletes the notes.
-    pub(super) async fn forget_notes(&self, _: &Alone) -> Result<(), Error> {
-        self.held().notes = Notes::default();
+    /// Which connection there is, or was last, as far as it can be told without the secret store, too.
+    pub(super) async fn known_connection(&self) -> Option<String> {
+        let held = self.held().connection.as_deref().map(str::to_owned);
+        let stored = match held {
+            Some(held) => Some(held),
+            None => self.stored_refresh().await.ok().flatten().map(|refresh| refresh.connection.to_string()),
+        };
+        let notes = match &self.folder {
+            Some(folder) if stored.is_none() => folder.notes().await.ok()?,
+            _ => return stored,
+        };
+        notes.connection.or_else(|| notes.ended.map(|ended| ended.connection))
+    }
+
+    /// Deletes the notes, but for the one of a connection of which something is left.
+    pub(super) async fn forget_notes(&self, _: &Alone, ended: Option<EndedNote>) -> Result<(), Error> {
+        let notes = Notes { ended, ..Notes::default() };
+        self.held().notes = notes.clone();
         let waits = self.forget_members_waits().await;
         let forgotten = match &self.folder {
+            // In the place of what was there, so that no crash in between makes the connection one again.
+            Some(folder) if notes.ended.is_some() => {
+                folder.note(&notes).await.and(folder.save_proofs(&SavedProofs::default()).await)
+            }
             Some(folder) => folder.forget().await,
             None => Ok(()),
         };
         forgotten.and(waits)
+    }
+
+    /// IDP-24: deletes what a member's logout could not get at.
+    async fn finish_disconnecting(&self, alone: &Alone, jkt: &str) {
+        self.drop_connection();
+        self.set_state(SessionState::SignedOut);
+        let deleted = self.delete_tokens().await.and(self.delete_key(jkt).await);
+        let done = match deleted {
+            Ok(()) => self.forget_notes(alone, None).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = done {
+            tracing::warn!(%error, "not everything of the ended connection is deleted; the next start tries again");
+        }
     }
 
     /// What to sign with, once there is a token and the key that it is bound to.
@@ -648,6 +685,9 @@ const fn name_of(end: End) -> &'static str {
         End::KeyLost => "key-lost",
     }
 }
+
+/// Why a connection is over that the member ended while its secrets could not be got at.
+pub(super) const DISCONNECTED: &str = "disconnected";
 
 fn end_of(name: &str) -> Option<End> {
     [End::Client, End::Installation, End::Grant, End::KeyLost].into_iter().find(|end| name_of(*end) == name)

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use dpop_bound::{Htu, UnixTime, clock::parse_date};
+use dpop_bound::{Htu, UnixTime};
 use exchange_api::runtime::{
     client::RetryAfter,
     operation::{Operation, Repeat},
@@ -11,7 +11,7 @@ use exchange_api::runtime::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response,
-    header::{DATE, RETRY_AFTER, USER_AGENT},
+    header::{RETRY_AFTER, USER_AGENT},
     request::Parts,
 };
 
@@ -265,16 +265,12 @@ impl Course {
     }
 }
 
-/// What `Retry-After` asks for. A date is of the clock that `Date` shows; without that, of the server's as far as it is
-/// known.
+/// What `Retry-After` asks for, the longest of several. A date is of the clock that `Date` shows; without that, of the
+/// server's as far as it is known.
 pub(crate) fn retry_after(headers: &HeaderMap, server: impl FnOnce() -> UnixTime) -> Option<Duration> {
-    let after = RetryAfter::of(headers)?;
-    if let RetryAfter::Delay(delay) = after {
-        return Some(delay);
-    }
-    let date = headers.get(DATE).and_then(|date| parse_date(date.as_bytes()));
-    let now = SystemTime::UNIX_EPOCH.checked_add(date.unwrap_or_else(server).since_epoch())?;
-    Some(after.from(now))
+    // Most answers ask for nothing, and nobody's clock is looked at for them.
+    headers.get(RETRY_AFTER)?;
+    RetryAfter::wait(headers, SystemTime::UNIX_EPOCH.checked_add(server().since_epoch())?)
 }
 
 /// Says in seconds, rounded up, what an answer asks for: whoever reads it has no clock of the server's.

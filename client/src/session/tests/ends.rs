@@ -292,6 +292,13 @@ async fn a_connection_whose_store_is_gone_can_be_ended() {
     }
     assert!(report.data.iter().all(|(_, step)| step.is_done()) && gone.load(Ordering::SeqCst), "{report:?}");
     assert!(!report.is_gone() && !builder().noted().await.unwrap().was_connected);
+    // Nobody is signed in again by what stayed, and whoever can get at it deletes it.
+    assert_eq!(machine.all_kept().await, [true, true, true]);
+    assert_eq!(machine.process().await.state(), SessionState::SignedOut);
+    assert_eq!(machine.all_kept().await, [false, false, false]);
+    let session = machine.process().await;
+    assert_eq!((session.state(), session.label()), (SessionState::SignedOut, None));
+    machine.sign_in(&session).await;
 }
 
 /// IDP-24: local deletion follows whatever the revocation answers.

@@ -82,6 +82,15 @@ async fn a_call_without_an_answer_says_which_one_it_was() {
             assert_eq!(error.to_string().matches(&sent.unwrap()).count(), 1, "{error}");
         }
     }
+    // Nor is a key spoken of where an answer came that nobody can read.
+    let (read, check) = (Rig::new(), Rig::new());
+    read.gateway.answer(|_| Reply::new(200, "application/json", r#"{"a" 7}"#));
+    check.gateway.answer(|_| Reply::new(200, "application/json", "{"));
+    for (rig, answer) in [(&read, read.read(once).await), (&check, check.check(once).await)] {
+        let error = answer.unwrap_err();
+        assert_eq!((error.kind(), error.advice()), (ErrorKind::OutcomeUnknown, Advice::TryAgain), "{error}");
+        assert_eq!(error.correlation_id(), rig.gateway.requests()[0].correlation_id(), "{error}");
+    }
     // What never arrived was given no name there.
     let rig = Rig::new();
     rig.gateway.answer(|_| Reply::refused());

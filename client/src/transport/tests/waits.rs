@@ -1,7 +1,8 @@
 //! How long is waited, for whom, and when not at all.
 
-use dpop_bound::{Pending, PublicKey, signer::Signing};
+use dpop_bound::{Pending, PublicKey, UnixTime, signer::Signing};
 use exchange_api::codes::Code;
+use http::{HeaderMap, header::RETRY_AFTER};
 
 use super::*;
 use crate::pace::Asked;
@@ -148,6 +149,23 @@ async fn every_form_of_retry_after_is_read() {
         rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap();
         assert_gaps(&rig.gaps()[rig.gaps().len() - 1..], &[expect]);
     }
+}
+
+/// CLI-02: of several lines the longest counts by the server's clock, also where the answer does not say what that shows.
+#[test]
+fn the_longest_line_counts_without_a_date() {
+    let server = UnixTime::from_secs(1_790_000_000);
+    for date in ["Mon, 21 Sep 2020 14:00:00 GMT", "Mon, 21 Sep 2026 14:16:40 GMT"] {
+        for lines in [[date, "3600"], ["3600", date]] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(RETRY_AFTER, line.parse().unwrap());
+            }
+            let asked = super::super::retry_after(&headers, || server);
+            assert_eq!(asked, Some(seconds(3600)), "{lines:?}");
+        }
+    }
+    assert_eq!(super::super::retry_after(&HeaderMap::new(), || panic!("nobody asked")), None);
 }
 
 /// CLI-02: a date without one of the answer is of the server's clock too, as far as that was learnt before.
