@@ -20,10 +20,11 @@ type Segment = (u8, Reverse<usize>, String);
 
 /// What requests an operation stands for: its template, its method, and by what requests are known to
 /// be for it among those of the same two. The more that is, the earlier it is tried.
-type Requests<'a> = (Vec<Segment>, &'a str, Reverse<Marks<'a>>);
+type Requests<'a> = (Vec<Segment>, &'a str, Reverse<Marks>);
 
-/// How many texts are asked for, then each pair behind the path and each parameter with its mark.
-type Marks<'a> = (usize, BTreeSet<(&'static str, &'a str, Mark)>);
+/// How many texts are asked for, then how much there is in all, so that whoever asks for more than another one comes
+/// before it; then each pair behind the path and each parameter with its mark.
+type Marks = (usize, usize, BTreeSet<(&'static str, String, Mark)>);
 
 /// Reports operations that stand for the same requests as one before them: a client can send either,
 /// a server cannot tell which one was sent.
@@ -75,29 +76,37 @@ fn requests<'a>(graph: &Graph, operation: &'a Operation) -> Requests<'a> {
     let pairs = operation.route.split_once('?').map_or("", |(_, pairs)| pairs).split('&');
     // As a server reads them: a name alone has an empty text.
     let pairs = pairs.filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let pairs = pairs.map(|(name, text)| ("", name, Mark::Text(text.to_owned())));
-    let marked = operation
-        .parameters
-        .iter()
-        .filter_map(|each| Some((each.location.as_str(), each.name.as_str(), mark_of(graph, each)?)));
+    let pairs = pairs.map(|(name, text)| ("", name.to_owned(), Mark::Text(text.to_owned())));
+    let marked = operation.parameters.iter().filter_map(|each| {
+        let mark = mark_of(graph, each)?;
+        // Names of headers are the same in any case (RFC 9110, 5.1).
+        let name = match each.location {
+            ParameterIn::Header => each.name.to_ascii_lowercase(),
+            _ => each.name.clone(),
+        };
+        Some((each.location.as_str(), name, mark))
+    });
     let marks: BTreeSet<_> = pairs.chain(marked).collect();
     let texts = marks.iter().filter(|(.., mark)| *mark != Mark::There).count();
-    (segments(&operation.route), &operation.method, Reverse((texts, marks)))
+    (segments(&operation.route), &operation.method, Reverse((texts, marks.len(), marks)))
 }
 
 /// By what of a parameter requests are known: of one that every request has, its text where there is
 /// only one, or that it is there.
 fn mark_of(graph: &Graph, parameter: &Parameter) -> Option<Mark> {
-    let Parameter { location, required, style, schema, content, .. } = parameter;
+    let Parameter { location, required, style, explode, schema, content, .. } = parameter;
     if !required || !matches!(location, ParameterIn::Query | ParameterIn::Header) || style == "deepObject" {
         return None;
     }
     let Some(schema) = schema.filter(|_| content.is_none()) else { return Some(Mark::There) };
-    let facts = Facts::of(graph, &Conj::one(schema), false);
+    let facts = Facts::of(graph, &Conj::one(schema), true);
     let literals = facts.literals(graph);
-    match (literals.as_deref(), facts.types.without(Types::NULL)) {
-        // Its members have places of their own.
+    let types = facts.types.without(Types::NULL);
+    // Members of what may be an object have places of their own; what may be anything is one text.
+    let is_spread = *location == ParameterIn::Query && *explode && facts.types != Types::ALL;
+    match (literals.as_deref(), types) {
         (_, Types::OBJECT) => None,
+        (_, types) if is_spread && types.contains(Types::OBJECT) => None,
         (Some([Json::String(text)]), _) => Some(Mark::Text(text.clone())),
         _ => Some(Mark::There),
     }
@@ -202,10 +211,29 @@ mod tests {
             asking("/a?x=2", &[]),
             asking("/a", &[("x", true), ("y", false)]),
             asking("/a", &[("x", true), ("y", true)]),
+            asking("/a", &[("y", true)]),
         ];
         let mut diagnostics = Diagnostics::new();
         check_places(&Graph::default(), &all, &mut diagnostics);
-        assert_eq!(order(&Graph::default(), &all), [3, 2, 5, 1, 0]);
+        assert_eq!(order(&Graph::default(), &all), [3, 2, 5, 6, 1, 0]);
+        assert_eq!(diagnostics.len(), 1, "{diagnostics}");
+
+        // A header beside the same text, and one that is written otherwise.
+        let header = |name: &str| {
+            let asked = asking("/b?f=1", &[(name, true)]);
+            let parameters = asked.parameters.into_iter();
+            let parameters = parameters.map(|each| Parameter { location: ParameterIn::Header, ..each });
+            Operation {
+                parameters: parameters.collect(),
+                route: asked.route,
+                method: asked.method,
+                ..Operation::default()
+            }
+        };
+        let all = [asking("/b?f=1", &[]), header("X-Kind"), header("x-kind")];
+        let mut diagnostics = Diagnostics::new();
+        check_places(&Graph::default(), &all, &mut diagnostics);
+        assert_eq!(order(&Graph::default(), &all), [1, 0]);
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 

@@ -26,8 +26,8 @@ struct Written<'p> {
 /// A pair behind `?`.
 struct Pair<'p> {
     name: String,
-    /// As it is written.
-    value: &'p str,
+    /// As it is written; `None` where there is no `=`.
+    value: Option<&'p str>,
 }
 
 impl<'p> Written<'p> {
@@ -39,20 +39,29 @@ impl<'p> Written<'p> {
 
     fn pairs(&self) -> impl Iterator<Item = Pair<'p>> {
         let each = self.query.unwrap_or_default().split('&');
-        let pairs = each.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        pairs.filter(|(name, _)| !name.is_empty()).map(|(name, value)| {
-            let name = uri::decode(name).unwrap_or_else(|| name.to_owned());
-            Pair { name, value }
-        })
+        let pairs = each.map(|pair| match pair.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (pair, None),
+        });
+        pairs.filter(|(name, _)| !name.is_empty()).map(|(name, value)| Pair { name: decoded(name), value })
     }
 }
 
 impl Pair<'_> {
     /// As it stands in the query of a request. What is encoded already stays so.
     fn sent(&self) -> String {
-        let value = uri::decode(self.value).unwrap_or_else(|| self.value.to_owned());
-        format!("{}={}", encoded(&self.name), encoded(&value))
+        let name = encoded(&self.name);
+        match self.value {
+            Some(value) => format!("{name}={}", encoded(&decoded(value))),
+            None => name,
+        }
     }
+}
+
+/// What a part of a query says, which is read like a form's: a `+` is a space.
+fn decoded(text: &str) -> String {
+    let spaced = text.replace('+', " ");
+    uri::decode(&spaced).unwrap_or(spaced)
 }
 
 /// Everything but what is the same wherever it stands (RFC 3986, 2.3).
@@ -145,27 +154,28 @@ impl Reader<'_, '_> {
             }
         }
         let mut kept: Vec<String> = Vec::new();
+        // Parameters of the path that stand behind it.
+        let mut moved: Vec<String> = Vec::new();
         for pair in written.pairs() {
             let known = operation
                 .parameters
                 .iter_mut()
                 .find(|each| each.location == ParameterIn::Query && each.name == pair.name);
-            match (known, pair.value.contains('{')) {
+            let value = pair.value.unwrap_or_default();
+            match (known, value.contains('{')) {
                 // What the path gives every request cannot be left out.
                 (Some(known), _) => known.required = true,
                 (None, false) => kept.push(pair.sent()),
                 (None, true) => {
-                    let inside = pair.value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+                    let inside = value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
                     let own = declared(&operation).find(|each| Some(each.name.as_str()) == inside).cloned();
                     let own = own.unwrap_or_else(|| {
-                        let message = format!("`{}` of the path `{path}` has no path parameter", pair.value);
+                        let message = format!("`{value}` of the path `{path}` has no path parameter");
                         fault(message, "it is read as text".to_owned());
                         text(&pair.name, ParameterIn::Query, here.clone())
                     });
-                    if !names.contains(&own.name) {
-                        operation
-                            .parameters
-                            .retain(|each| (each.location, &each.name) != (ParameterIn::Path, &own.name));
+                    if own.location == ParameterIn::Path && !names.contains(&own.name) {
+                        moved.push(own.name.clone());
                     }
                     operation.parameters.push(Parameter {
                         name: pair.name,
@@ -176,6 +186,8 @@ impl Reader<'_, '_> {
                 }
             }
         }
+        let is_moved = |each: &Parameter| each.location == ParameterIn::Path && moved.contains(&each.name);
+        operation.parameters.retain(|each| !is_moved(each));
         let mark = if kept.is_empty() { "" } else { "?" };
         operation.route = format!("{route}{mark}{}", kept.join("&"));
         let idle = |parameter: &Parameter| {
@@ -277,12 +289,15 @@ mod tests {
             ("#", String::new(), "/a", "", 1),
             ("#x?y=z", String::new(), "/a", "", 1),
             ("?x=1", query("y"), "/a?x=1", "query y?", 1),
-            ("?x=1&y&=z", String::new(), "/a?x=1&y=", "", 1),
+            ("?x=1&y&=z", String::new(), "/a?x=1&y", "", 1),
+            // A server reads it like a form.
+            ("?x=a+b", String::new(), "/a?x=a%20b", "", 1),
             ("?x=a%20b/{c", String::new(), "/a", "query x", 2),
             ("?x=a b/c%2b", String::new(), "/a?x=a%20b%2Fc%2B", "", 1),
             // A parameter says more of a pair than the pair does.
             ("?x=1", query("x"), "/a", "query x", 1),
             ("?x={y}", path("y"), "/a", "query x", 1),
+            ("?x={y}&z={y}", path("y"), "/a", "query x, query z", 1),
             ("/{y}?x={y}", path("y"), "/a/{y}", "path y, query x", 1),
             ("?x={x}", query("x"), "/a", "query x", 1),
             ("?x={y}", String::new(), "/a", "query x", 2),
