@@ -179,7 +179,7 @@ pub static OPERATIONS: &[Operation] = &[
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[1, 0, 2, 3, 4, 5, 8, 6, 7]);
+pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2, 3, 4, 5, 8, 6, 7]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
