@@ -2,7 +2,7 @@
 //!
 //! Neither holds a secret or a value of a member's data: clients, installations, connections and change sets are
 //! named by their ids. Administrators read the audit ([`admin::list_audit`](crate::admin::list_audit)), members read
-//! what they are told on a page of theirs ([`unread`]).
+//! what they are told on a page of theirs (`unread`).
 
 mod unread;
 

@@ -104,7 +104,7 @@ fn copy(
 
 /// Puts a backup into a folder that has no store, with an epoch of its own: every cursor that was
 /// issued before is answered `410 CURSOR_EXPIRED`, since what came after the backup is not in it. The store remembers when
-/// that was ([`restored_at`]).
+/// that was (`restored_at`).
 ///
 /// # Errors
 /// See [`BackupError`]; the folder has no store then.
