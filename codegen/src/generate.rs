@@ -190,7 +190,7 @@ impl Project {
         let settled = Settled { graph, api, options, names };
         let (settled, whole) = prune(settled, &self.config, &sources, &mut diagnostics);
         let Settled { mut graph, api, options, names } = settled;
-        check_places(&graph, &api.operations, &mut diagnostics);
+        check_places(&graph, &self.config.operations, &api.operations, &mut diagnostics);
         step(&format!("deciding the types of {} schemas", graph.schemas.len()));
         let (compiled, refused) = patterns(&graph);
         let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);

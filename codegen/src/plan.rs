@@ -289,8 +289,9 @@ pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     let common = answers::common(&calls);
     let order = match side {
         Side::Paths => {
-            order::mark(given.graph, &mut calls);
-            order::order(given.graph, operations)
+            let order = order::order(&calls);
+            order::unmark(&mut calls);
+            order
         }
         // Their paths are names; where each is received is the receiver's choice.
         Side::Webhooks => (0..calls.len()).collect(),
@@ -338,7 +339,7 @@ fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names
     let names::Names { id, method, options, call } = names;
     let named = |list: &[String]| list.contains(&operation.id);
     let raw = named(&config.raw);
-    let mut parameters = parameters(given, operation);
+    let mut parameters = parameters(given, side, operation);
     names::name_fields(side, &mut parameters);
     let body = operation.request_body.as_ref().and_then(|body| given.body(&id, body, raw));
     let (answers, refusals) = given.answers(operation, raw);
@@ -369,7 +370,19 @@ fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names
     call
 }
 
-fn parameters<'a>(given: Given<'a>, operation: &'a Operation) -> Vec<Parameter<'a>> {
+/// The parameters that have rows: those that something around a handler reads have none.
+fn visible<'o>(
+    config: &OperationConfig,
+    operation: &'o Operation,
+) -> impl Iterator<Item = &'o api::Parameter> {
+    operation.parameters.iter().filter(move |parameter| {
+        let mut list = config.hidden_headers.iter().map(String::as_str).chain(IGNORED.iter().copied());
+        parameter.location != ParameterIn::Header
+            || !list.any(|name| parameter.name.eq_ignore_ascii_case(name))
+    })
+}
+
+fn parameters<'a>(given: Given<'a>, side: Side, operation: &'a Operation) -> Vec<Parameter<'a>> {
     let is = |parameter: &api::Parameter, name: &str| parameter.name.eq_ignore_ascii_case(name);
     let header = |parameter: &api::Parameter| parameter.location == ParameterIn::Header;
     let cookie = |parameter: &api::Parameter| parameter.location == ParameterIn::Cookie;
@@ -377,12 +390,7 @@ fn parameters<'a>(given: Given<'a>, operation: &'a Operation) -> Vec<Parameter<'
         let mut list = given.client.transport_headers.iter();
         (header(parameter) || cookie(parameter)) && list.any(|name| is(parameter, name))
     };
-    let hidden = |parameter: &api::Parameter| {
-        let list = given.operations.hidden_headers.iter().map(String::as_str);
-        header(parameter) && list.chain(IGNORED.iter().copied()).any(|name| is(parameter, name))
-    };
-    let visible = operation.parameters.iter().filter(|parameter| !hidden(parameter));
-    let settled = visible.map(|parameter| Parameter {
+    let settled = visible(given.operations, operation).map(|parameter| Parameter {
         parameter,
         field: (!supplied(parameter)).then(String::new),
         ty: match parameter.schema.map(|schema| given.shapes.of(schema)) {
@@ -403,7 +411,7 @@ fn parameters<'a>(given: Given<'a>, operation: &'a Operation) -> Vec<Parameter<'
             allow_reserved: parameter.allow_reserved,
             shape: given.text_of(parameter),
             schema: parameter.schema,
-            mark: None,
+            mark: order::mark_of(given.graph, parameter).filter(|_| side == Side::Paths),
         },
     });
     settled.collect()

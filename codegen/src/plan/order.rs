@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use contract_runtime::Json;
 
-use super::{Call, Mark};
+use super::{Call, Mark, visible};
 use crate::{
     api::{Operation, Parameter, ParameterIn},
+    config::OperationConfig,
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, Types},
     together::{Conj, Facts},
@@ -28,11 +29,16 @@ type Marks = (usize, usize, BTreeSet<(&'static str, String, Mark)>);
 
 /// Reports operations that stand for the same requests as one before them: a client can send either,
 /// a server cannot tell which one was sent.
-pub(crate) fn check_places(graph: &Graph, operations: &[Operation], diagnostics: &mut Diagnostics) {
+pub(crate) fn check_places(
+    graph: &Graph,
+    config: &OperationConfig,
+    operations: &[Operation],
+    diagnostics: &mut Diagnostics,
+) {
     let mut places: BTreeMap<Requests<'_>, &Operation> = BTreeMap::new();
     for operation in operations {
         let Operation { method, path, place, .. } = operation;
-        let first = match places.entry(requests(graph, operation)) {
+        let first = match places.entry(asked(graph, config, operation)) {
             Entry::Vacant(entry) => {
                 entry.insert(operation);
                 continue;
@@ -50,41 +56,52 @@ pub(crate) fn check_places(graph: &Graph, operations: &[Operation], diagnostics:
 /// The indices of the operations that are found by their requests, the first of those that stand for
 /// the same: most literal template first, templates that differ in names only together, `GET` before
 /// `POST`.
-pub(super) fn order(graph: &Graph, operations: &[Operation]) -> Vec<usize> {
-    let mut sorted: Vec<(Requests<'_>, usize)> =
-        operations.iter().enumerate().map(|(at, operation)| (requests(graph, operation), at)).collect();
+pub(super) fn order(calls: &[Call<'_>]) -> Vec<usize> {
+    sorted(calls.iter().map(|call| {
+        let rows = call.parameters.iter();
+        requests(call.operation, rows.filter_map(|each| Some((each.parameter, each.row.mark.clone()?))))
+    }))
+}
+
+fn sorted<'a>(all: impl Iterator<Item = Requests<'a>>) -> Vec<usize> {
+    let mut sorted: Vec<(Requests<'a>, usize)> = all.zip(0..).collect();
     sorted.sort();
     sorted.dedup_by(|(next, _), (first, _)| next == first);
     sorted.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Gives parameters their marks, where operations have one method and path.
-pub(super) fn mark(graph: &Graph, calls: &mut [Call<'_>]) {
+/// Takes the marks from operations that have a method and path for themselves.
+pub(super) fn unmark(calls: &mut [Call<'_>]) {
     let mut places: BTreeMap<(Vec<Segment>, &str), Vec<usize>> = BTreeMap::new();
     for (at, call) in calls.iter().enumerate() {
         let Operation { route, method, .. } = call.operation;
         places.entry((segments(route), method)).or_default().push(at);
     }
-    for at in places.into_values().filter(|all| all.len() > 1).flatten() {
-        for parameter in &mut calls[at].parameters {
-            parameter.row.mark = mark_of(graph, parameter.parameter);
-        }
+    for at in places.into_values().filter(|all| all.len() == 1).flatten() {
+        calls[at].parameters.iter_mut().for_each(|parameter| parameter.row.mark = None);
     }
 }
 
-fn requests<'a>(graph: &Graph, operation: &'a Operation) -> Requests<'a> {
+/// What an operation stands for by the parameters that will have rows.
+fn asked<'a>(graph: &Graph, config: &OperationConfig, operation: &'a Operation) -> Requests<'a> {
+    requests(operation, visible(config, operation).filter_map(|each| Some((each, mark_of(graph, each)?))))
+}
+
+fn requests<'a>(
+    operation: &'a Operation,
+    marked: impl Iterator<Item = (&'a Parameter, Mark)>,
+) -> Requests<'a> {
     let pairs = operation.route.split_once('?').map_or("", |(_, pairs)| pairs).split('&');
     // As a server reads them: a name alone has an empty text.
     let pairs = pairs.filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let pairs = pairs.map(|(name, text)| ("", name.to_owned(), Mark::Text(text.to_owned())));
-    let marked = operation.parameters.iter().filter_map(|each| {
-        let mark = mark_of(graph, each)?;
+    let marked = marked.map(|(Parameter { location, name, .. }, mark)| {
         // Names of headers are the same in any case (RFC 9110, 5.1).
-        let name = match each.location {
-            ParameterIn::Header => each.name.to_ascii_lowercase(),
-            _ => each.name.clone(),
+        let name = match location {
+            ParameterIn::Header => name.to_ascii_lowercase(),
+            _ => name.clone(),
         };
-        Some((each.location.as_str(), name, mark))
+        (location.as_str(), name, mark)
     });
     let marks: BTreeSet<_> = pairs.chain(marked).collect();
     let texts = marks.iter().filter(|(.., mark)| *mark != Mark::There).count();
@@ -93,7 +110,7 @@ fn requests<'a>(graph: &Graph, operation: &'a Operation) -> Requests<'a> {
 
 /// By what of a parameter requests are known: of one that every request has, its text where there is
 /// only one, or that it is there.
-fn mark_of(graph: &Graph, parameter: &Parameter) -> Option<Mark> {
+pub(super) fn mark_of(graph: &Graph, parameter: &Parameter) -> Option<Mark> {
     let Parameter { location, required, style, explode, schema, content, .. } = parameter;
     if !required || !matches!(location, ParameterIn::Query | ParameterIn::Header) || style == "deepObject" {
         return None;
@@ -151,6 +168,17 @@ mod tests {
         of.iter().map(operation).collect()
     }
 
+    fn ordered(all: &[Operation]) -> Vec<usize> {
+        let config = OperationConfig::default();
+        sorted(all.iter().map(|operation| asked(&Graph::default(), &config, operation)))
+    }
+
+    fn checked(all: &[Operation]) -> Diagnostics {
+        let mut diagnostics = Diagnostics::new();
+        check_places(&Graph::default(), &OperationConfig::default(), all, &mut diagnostics);
+        diagnostics
+    }
+
     #[test]
     fn literal_segments_come_first() {
         let all = operations(&[
@@ -162,7 +190,7 @@ mod tests {
             ("GET", "/a/{x}/c"),
             ("DELETE", "/a/{y}"),
         ]);
-        let sorted = order(&Graph::default(), &all);
+        let sorted = ordered(&all);
         let shown: Vec<_> = sorted.iter().map(|&i| format!("{} {}", all[i].method, all[i].path)).collect();
         assert_eq!(
             shown,
@@ -213,9 +241,8 @@ mod tests {
             asking("/a", &[("x", true), ("y", true)]),
             asking("/a", &[("y", true)]),
         ];
-        let mut diagnostics = Diagnostics::new();
-        check_places(&Graph::default(), &all, &mut diagnostics);
-        assert_eq!(order(&Graph::default(), &all), [3, 2, 5, 6, 1, 0]);
+        let diagnostics = checked(&all);
+        assert_eq!(ordered(&all), [3, 2, 5, 6, 1, 0]);
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
 
         // A header beside the same text, and one that is written otherwise.
@@ -231,9 +258,8 @@ mod tests {
             }
         };
         let all = [asking("/b?f=1", &[]), header("X-Kind"), header("x-kind")];
-        let mut diagnostics = Diagnostics::new();
-        check_places(&Graph::default(), &all, &mut diagnostics);
-        assert_eq!(order(&Graph::default(), &all), [1, 0]);
+        let diagnostics = checked(&all);
+        assert_eq!(ordered(&all), [1, 0]);
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 
@@ -242,9 +268,8 @@ mod tests {
     fn names_without_texts_tell_operations_of_one_path_apart() {
         let all =
             operations(&[("GET", "/x"), ("GET", "/x?list"), ("GET", "/x?count"), ("GET", "/x?count=&")]);
-        let mut diagnostics = Diagnostics::new();
-        check_places(&Graph::default(), &all, &mut diagnostics);
-        assert_eq!(order(&Graph::default(), &all), [1, 2, 0]);
+        let diagnostics = checked(&all);
+        assert_eq!(ordered(&all), [1, 2, 0]);
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 
@@ -252,9 +277,8 @@ mod tests {
     #[test]
     fn the_first_of_two_operations_at_one_place_is_found() {
         let all = operations(&[("GET", "/a/{x}"), ("POST", "/a/{x}"), ("GET", "/a/{y}")]);
-        let mut diagnostics = Diagnostics::new();
-        check_places(&Graph::default(), &all, &mut diagnostics);
-        assert_eq!(order(&Graph::default(), &all), [0, 1]);
+        let diagnostics = checked(&all);
+        assert_eq!(ordered(&all), [0, 1]);
         assert!(diagnostics.len() == 1 && !diagnostics.has_fatal(), "{diagnostics}");
     }
 }

@@ -510,21 +510,55 @@ fn members_of_members_are_looked_into_while_they_are_few() {
         });
         all.collect::<Vec<_>>().join(",")
     };
-    let shape = |types, others| {
+    let shape_of = |schemas: &str| {
         let document = format!(
             r##"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{"get": {{
               "operationId": "a", "responses": {{"204": {{"description": ""}}}}, "parameters": [
               {{"name": "q", "in": "query", "style": "deepObject", "schema": {{"$ref": "#/components/schemas/T0"}}}}
-            ]}}}}}}, "components": {{"schemas": {{{}}}}}}}"##,
-            schemas(types, others)
+            ]}}}}}}, "components": {{"schemas": {{{schemas}}}}}}}"##,
         );
         let mut shape = Shape::Json;
         with(&document, |plan, _, _| shape = plan.calls[0].parameters[0].row.shape.clone());
         shape
     };
+    let shape = |types, others| shape_of(&schemas(types, others));
     assert_eq!(depth(&shape(12, 11)), 3);
     assert_eq!(depth(&shape(3, 1)), 32);
     let Shape::Object(fields, _) = shape(12, 11) else { panic!("no object") };
     let depths: BTreeSet<usize> = fields[..11].iter().map(|(_, shape)| depth(shape)).collect();
     assert_eq!(depths, BTreeSet::from([2]));
+    // Its own members are an object's own matter.
+    let flat: Vec<String> = (0..2_100).map(|at| format!(r#""m{at}": {{"type": "integer"}}"#)).collect();
+    let wide = shape_of(&format!(r#""T0": {{"type": "object", "properties": {{{}}}}}"#, flat.join(",")));
+    assert_eq!(depth(&wide), 1);
+}
+
+/// What something around a handler reads tells no operations apart: not for the rows, not for who looks for
+/// operations of the same requests, and not in the order of paths.
+#[test]
+fn hidden_headers_tell_no_operations_apart() {
+    let operation = |key: &str, kind: &str| {
+        format!(
+            r#""/c#{key}": {{"get": {{"operationId": "{key}", "responses": {{"204": {{"description": ""}}}}, "parameters": [
+              {{"name": "X-Kind", "in": "header", "required": true, "schema": {{"const": "{kind}"}}}}
+            ]}}}}"#
+        )
+    };
+    let document = format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{{}, {}}}}}"#,
+        operation("one", "a"),
+        operation("two", "b")
+    );
+    let said = |hidden: &[&str]| {
+        let sources = Sources::from_texts(&[("t.json", "https://example.org/t.json", &document)]).unwrap();
+        let mut project = Project::default();
+        project.config.operations.hidden_headers = hidden.iter().map(|name| (*name).to_owned()).collect();
+        let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = project.plan(&contract, Side::Paths);
+        let rows = plan.calls.iter().flat_map(|call| &call.parameters);
+        let marks = rows.filter(|parameter| parameter.row.mark.is_some()).count();
+        (marks, plan.order, contract.diagnostics.iter().filter(|each| each.code == "ambiguous-path").count())
+    };
+    assert_eq!(said(&[]), (2, vec![1, 0], 0));
+    assert_eq!(said(&["X-Kind"]), (0, vec![0], 1));
 }

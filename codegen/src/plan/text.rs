@@ -16,7 +16,8 @@ use crate::{
 /// further is JSON text.
 const DEPTHS: [usize; 7] = [32, 16, 8, 4, 3, 2, 1];
 
-/// So many values an object is made of at most: types that hold each other are more with every step.
+/// So many values an object is made of at most behind its own members: types that hold each other are more
+/// with every step.
 const PLACES: usize = 2_000;
 
 /// So many values are listed.
@@ -91,15 +92,25 @@ impl Shape {
 struct Room<'r> {
     /// How many levels are left.
     depth: usize,
-    /// How many values are, in all of them together.
+    /// How many of them are not counted: an object has as many members as the contract says.
+    free: usize,
+    /// How many values are left in all others together.
     places: &'r Cell<usize>,
 }
 
 impl Room<'_> {
+    /// Takes a value; `None` where there is no room for it.
+    fn take(&self) -> Option<()> {
+        if self.free == 0 {
+            self.places.set(self.places.get().checked_sub(1)?);
+        }
+        Some(())
+    }
+
     /// What is left for members; `None` for none.
     const fn below(&self) -> Option<Self> {
         match self.depth.checked_sub(1) {
-            Some(depth) => Some(Self { depth, ..*self }),
+            Some(depth) => Some(Self { depth, free: self.free.saturating_sub(1), ..*self }),
             None => None,
         }
     }
@@ -107,7 +118,7 @@ impl Room<'_> {
 
 /// Looks as deep as there is room, every member as deep as the others.
 fn as_deep_as_it_can_be(look: impl Fn(&Room<'_>) -> Option<Shape>) -> Shape {
-    let within = |depth| look(&Room { depth, places: &Cell::new(PLACES) });
+    let within = |depth| look(&Room { depth, free: 2, places: &Cell::new(PLACES) });
     DEPTHS.into_iter().find_map(within).unwrap_or(Shape::Json)
 }
 
@@ -177,7 +188,7 @@ impl Given<'_> {
 
     /// `None` where it takes more than there is room for.
     fn text_at(&self, place: &Conj, room: &Room) -> Option<Shape> {
-        room.places.set(room.places.get().checked_sub(1)?);
+        room.take()?;
         let facts = self.facts(place);
         // `null` has no text.
         let types = facts.types.without(Types::NULL);
