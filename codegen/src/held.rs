@@ -178,11 +178,7 @@ fn named(shapes: &Shapes, id: TypeId, json: &Json, left: u8) -> Option<Held> {
             Some(Held::Variant(id, at, Box::new(held)))
         }
         Body::Enum(list) => listed(id, list, json),
-        Body::Newtype(inner) => {
-            let secret = shapes.get(id).secret && *inner == TypeRef::String;
-            let inner = if secret { &TypeRef::Secret } else { inner };
-            Some(Held::New(id, Box::new(read_at(shapes, inner, json, left)?)))
-        }
+        Body::Newtype(inner) => Some(Held::New(id, Box::new(read_at(shapes, inner, json, left)?))),
         Body::Pending => None,
     }
 }

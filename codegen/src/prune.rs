@@ -232,17 +232,29 @@ pub(crate) fn reach(graph: &Graph, seeds: Vec<SchemaId>) -> BTreeSet<SchemaId> {
         if !found.insert(id) {
             continue;
         }
-        let schema = graph.schema(id);
-        waiting.extend(schema.children().chain(schema.content_schema));
-        waiting.extend(schema.family());
-        let dynamic = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref());
-        if let Some(anchor) = dynamic.filter(|anchor| anchors.insert(*anchor)) {
-            // Which of them is meant depends on where evaluation came from.
-            let bearers = graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors);
-            waiting.extend(bearers.filter(|(name, _)| name == anchor).map(|(_, id)| *id));
+        waiting.extend(direct(graph, id));
+        if let Some(anchor) = dynamic_anchor(graph, id).filter(|anchor| anchors.insert(*anchor)) {
+            waiting.extend(bearers(graph, anchor));
         }
     }
     found
+}
+
+/// What a schema applies by itself, and the children of a base.
+pub(crate) fn direct(graph: &Graph, id: SchemaId) -> impl Iterator<Item = SchemaId> + '_ {
+    let schema = graph.schema(id);
+    schema.children().chain(schema.content_schema).chain(schema.family().iter().copied())
+}
+
+/// The anchor that a schema asks for, wherever it stands.
+pub(crate) fn dynamic_anchor(graph: &Graph, id: SchemaId) -> Option<&str> {
+    graph.schema(id).dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref())
+}
+
+/// The schemas of an anchor: which of them is meant depends on where evaluation came from.
+pub(crate) fn bearers<'g>(graph: &'g Graph, anchor: &'g str) -> impl Iterator<Item = SchemaId> + 'g {
+    let all = graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors);
+    all.filter(move |(name, _)| name == anchor).map(|(_, id)| *id)
 }
 
 /// The schemas of documents that were given for themselves: no operation reaches into them.

@@ -105,8 +105,6 @@ pub struct TypeDef {
     pub conj: Conj,
     /// What it looks like.
     pub body: Body,
-    /// Whether its text is secret.
-    pub secret: bool,
     /// Module it stands in.
     pub area: String,
 }

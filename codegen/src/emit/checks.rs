@@ -405,6 +405,10 @@ fn text_matched(text: &Text) -> TokenStream {
             let at = recv(at);
             quote!(#at.as_str())
         }
+        Text::Secret(_) => {
+            let text = text_arg(text);
+            quote!(#text.as_str())
+        }
         other => text_arg(other),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     arena::ById,
     rust_types::Equality,
-    shape::{Body, Shapes, TypeDef, TypeId, TypeRef},
+    shape::{Shapes, TypeDef, TypeId, TypeRef},
 };
 
 /// The answer for each type of a contract.
@@ -26,10 +26,7 @@ impl Equalities {
         loop {
             let mut changed = false;
             for at in shapes.ids() {
-                let def = shapes.get(at);
-                let secret = def.secret && matches!(def.body, Body::Newtype(_));
-                let most = if secret { Equality::Equal } else { Equality::Hashed };
-                let now = Equality::of_all(def.body.places().map(|ty| all.of_place(ty))).min(most);
+                let now = Equality::of_all(shapes.get(at).body.places().map(|ty| all.of_place(ty)));
                 changed |= all.known[at] != now;
                 all.known[at] = now;
             }

@@ -26,7 +26,6 @@ impl Emitter<'_> {
         let constants = self.constants(def, inner);
         let mut derives = self.derives(id);
         let (ordered, field, implementation) = match inner {
-            TypeRef::String if def.secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
             TypeRef::Secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
             // The order of their texts is not the order of time: equality is the macro's too.
             TypeRef::String if self.is_moment(def) => {

@@ -39,7 +39,7 @@ fn conversion(narrow: &TypeDef, wide: &TypeDef) -> Option<TokenStream> {
     match (&narrow.body, &wide.body) {
         (Body::Newtype(own), Body::Newtype(other)) => {
             let scalar = matches!(own, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
-            (scalar && own == other && narrow.secret == wide.secret).then(|| quote!(Self(value.0)))
+            (scalar && own == other).then(|| quote!(Self(value.0)))
         }
         (Body::Struct(own), Body::Struct(other)) => members(own, other),
         _ => None,

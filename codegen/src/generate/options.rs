@@ -535,7 +535,6 @@ components:
             "attributes = { '#/components/schemas/Base' = ['#[doc(hidden)]'] }",
             "derives = { '#/components/schemas/Ship/properties/armed' = ['Default'] }",
             "secrets = ['#/components/schemas/Ship/properties/armed']",
-            "secrets = ['#/components/schemas/Kind']",
             "secrets = ['#/components/schemas/Codes']",
             "secrets = ['#/components/schemas/Pair/prefixItems/0']",
             "secrets = ['#/components/schemas/Later/then/properties/b']",

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract_runtime::{Json, schema::Certainty};
+
 use super::select;
 use crate::{
     api::Api,
@@ -12,9 +14,9 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     naming,
     options::Options,
-    prune::reach,
-    schema::{Graph, SchemaId},
-    shape::{self, Body, Shapes, TypeDef, TypeId, TypeRef},
+    prune::{bearers, direct, dynamic_anchor},
+    schema::{Graph, Schema, SchemaId},
+    shape::{self, Body, Shapes, Tagged, TaggedVariant, TypeDef, TypeId, TypeRef},
     together::{Conj, Facts},
 };
 
@@ -43,24 +45,23 @@ pub(super) fn check(
         let is_kept = named.iter().any(|id| found.kept.contains(id));
         let inside = named.iter().find_map(|id| Some((*id, *found.inside.get(id)?.first()?)));
         let problem = match (shown, is_kept, inside) {
-            (Some((id, ty)), ..) => {
-                Some((id, format!("it is held as `{}`, which prints", shape::text(shapes, ty))))
+            (Some((id, (ty, at))), ..) => {
+                Some((id, *at, format!("it is held as `{}`, which prints", shape::text(shapes, ty))))
             }
             (None, true, _) => None,
-            (None, false, Some((id, _))) => Some((id, "it is held as any JSON, which prints".to_owned())),
-            (None, false, None) => Some((*first, "no type holds it".to_owned())),
+            (None, false, Some((id, at))) => {
+                Some((id, at, "it is held as any JSON, which prints".to_owned()))
+            }
+            (None, false, None) => Some((*first, *first, "no type holds it".to_owned())),
         };
-        if let Some((id, why)) = problem {
+        if let Some((id, at, why)) = problem {
             let message = match is_kept {
                 true => format!("`{OPTION}` does not hide all of `{selector}`"),
                 false => format!("`{OPTION}` does nothing for `{selector}`"),
             };
-            diagnostics.push(
-                Diagnostic::error("config", message)
-                    .maybe_at(config.place(OPTION, selector))
-                    .label(place(id), why)
-                    .help(HELP),
-            );
+            let problem = Diagnostic::error("config", message).maybe_at(config.place(OPTION, selector));
+            let problem = problem.label(place(at), why).help(HELP);
+            diagnostics.push(if at == id { problem } else { problem.label(place(id), "this is secret") });
             continue;
         }
         let others =
@@ -84,15 +85,16 @@ pub(super) fn check(
 struct Found {
     /// Those that a place holds as such.
     kept: BTreeSet<SchemaId>,
-    /// Those that a place holds as something else, and as what.
-    shown: BTreeMap<SchemaId, TypeRef>,
+    /// Those that a place holds as something else, as what, and a schema of such a place.
+    shown: BTreeMap<SchemaId, (TypeRef, SchemaId)>,
     /// Those that may stand where any JSON is held, and the schemas of such places.
     inside: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
 }
 
 impl Found {
     fn of(graph: &Graph, api: &Api, shapes: &Shapes, options: &Options) -> Self {
-        let mut look = Look { graph, shapes, options, around: None, found: Self::default() };
+        let ways = ways(graph, &options.secrets);
+        let mut look = Look { graph, shapes, options, ways, around: None, found: Self::default() };
         for id in shapes.ids() {
             look.inside(id);
         }
@@ -104,10 +106,35 @@ impl Found {
     }
 }
 
+/// The schemas from which each secret can be reached, itself among them.
+fn ways(graph: &Graph, secrets: &BTreeSet<SchemaId>) -> BTreeMap<SchemaId, BTreeSet<SchemaId>> {
+    let mut back: BTreeMap<SchemaId, Vec<SchemaId>> = BTreeMap::new();
+    let mut dynamic: BTreeMap<&str, Vec<SchemaId>> = BTreeMap::new();
+    for id in graph.ids() {
+        direct(graph, id).for_each(|next| back.entry(next).or_default().push(id));
+        dynamic_anchor(graph, id).into_iter().for_each(|anchor| dynamic.entry(anchor).or_default().push(id));
+    }
+    for (anchor, from) in dynamic {
+        bearers(graph, anchor).for_each(|next| back.entry(next).or_default().extend(&from));
+    }
+    let way = |secret: SchemaId| {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![secret];
+        while let Some(id) = waiting.pop() {
+            if found.insert(id) {
+                waiting.extend(back.get(&id).into_iter().flatten());
+            }
+        }
+        (secret, found)
+    };
+    secrets.iter().copied().map(way).collect()
+}
+
 struct Look<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes,
     options: &'a Options,
+    ways: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
     /// A schema of the type that is looked into.
     around: Option<SchemaId>,
     found: Found,
@@ -140,12 +167,57 @@ impl Look<'_> {
                         self.place(&conj.choose(body.holder, branch), &variant.ty);
                     }
                 }
+                // No object is of two branches of a `oneOf`.
+                if body.certainty == Certainty::Meant && holder.one_of.is_empty() {
+                    self.branches(conj, body, branches);
+                }
             }
             Body::ByKind(variants) => variants.iter().for_each(|v| self.place(&conj.within(v.types), &v.ty)),
             Body::Newtype(inner) => self.place(conj, inner),
             Body::Enum(_) => self.text(conj, &TypeRef::Named(id)),
             Body::Pending => {}
         }
+    }
+
+    /// Members that other branches declare. What a `discriminator` alone says may be of several branches, of
+    /// which one holds it: what only the others declare is any JSON there.
+    fn branches(&mut self, conj: &Conj, body: &Tagged, branches: &[SchemaId]) {
+        let facts = |each: &TaggedVariant| {
+            let branch = *branches.get(each.branch)?;
+            Some((branch, self.facts(&conj.choose(body.holder, branch))))
+        };
+        let all: Vec<_> = body.variants.iter().filter_map(|each| Some((each, facts(each)?))).collect();
+        for (variant, (branch, own)) in &all {
+            if own.schemas(self.graph).any(|schema| self.is_closed(schema)) {
+                continue;
+            }
+            let declared: BTreeSet<&str> = own.declared(self.graph).iter().map(|(wire, ..)| *wire).collect();
+            for (_, (_, other)) in all.iter().filter(|(_, (other, _))| other != branch) {
+                let members = other.declared(self.graph);
+                let tag = members.iter().find(|(wire, ..)| *wire == body.tag);
+                let tag = tag.map(|(_, always, _)| Conj::all(always.iter().copied()));
+                if tag.is_some_and(|tag| self.excludes(&tag, &variant.literals)) {
+                    continue;
+                }
+                let members = members.into_iter().filter(|(wire, ..)| !declared.contains(wire));
+                for (_, always, sometimes) in members {
+                    let ids: Vec<SchemaId> = always.into_iter().chain(sometimes).collect();
+                    self.json_at(&ids, Some(*branch));
+                }
+            }
+        }
+    }
+
+    /// Whether a place lists values, and none of these.
+    fn excludes(&self, conj: &Conj, values: &[Json]) -> bool {
+        let listed = self.facts(conj).literals(self.graph);
+        listed.is_some_and(|listed| !values.iter().any(|value| listed.contains(&value)))
+    }
+
+    /// Whether no members are allowed beside those that are declared.
+    fn is_closed(&self, schema: &Schema) -> bool {
+        let rest = [schema.additional_properties, schema.unevaluated_properties];
+        rest.into_iter().flatten().any(|id| self.graph.schema(id).boolean == Some(false))
     }
 
     /// What a place holds; named types are looked into by themselves.
@@ -156,8 +228,7 @@ impl Look<'_> {
             _ if self.is_text(ty) => self.text(conj, ty),
             _ => {
                 let facts = self.facts(conj);
-                let secrets = facts.members.iter().filter(|id| self.options.secrets.contains(id));
-                self.found.shown.extend(secrets.map(|id| (*id, ty.clone())));
+                self.held(conj, facts.members.iter(), ty);
                 self.parts(conj, &facts, ty);
             }
         }
@@ -185,21 +256,30 @@ impl Look<'_> {
     /// A text: what applies under a condition or by a choice applies to it, too.
     fn text(&mut self, conj: &Conj, ty: &TypeRef) {
         let facts = self.facts(conj);
-        let secrets = facts.members.iter().chain(&facts.conditional);
-        let secrets = secrets.filter(|id| self.options.secrets.contains(id));
+        self.held(conj, facts.members.iter().chain(&facts.conditional), ty);
+    }
+
+    /// Schemas that say something of a value which is held as a type.
+    fn held<'s>(&mut self, conj: &Conj, schemas: impl Iterator<Item = &'s SchemaId>, ty: &TypeRef) {
+        let secrets = schemas.copied().filter(|id| self.options.secrets.contains(id));
         if self.is_kept(ty) {
             self.found.kept.extend(secrets);
         } else {
-            self.found.shown.extend(secrets.map(|id| (*id, ty.clone())));
+            let place = conj.ids.first().copied().or(self.around);
+            self.found.shown.extend(secrets.map(|id| (id, (ty.clone(), place.unwrap_or(id)))));
         }
     }
 
     /// Any JSON: all that the place may hold prints.
     fn json(&mut self, conj: &Conj) {
-        for id in reach(self.graph, conj.ids.clone()) {
-            if self.options.secrets.contains(&id) {
-                let place = conj.ids.first().copied().filter(|place| *place != id);
-                self.found.inside.entry(id).or_default().insert(place.or(self.around).unwrap_or(id));
+        self.json_at(&conj.ids, conj.ids.first().copied());
+    }
+
+    fn json_at(&mut self, ids: &[SchemaId], place: Option<SchemaId>) {
+        for (id, ways) in &self.ways {
+            if ids.iter().any(|from| ways.contains(from)) {
+                let place = place.filter(|place| place != id).or(self.around);
+                self.found.inside.entry(*id).or_default().insert(place.unwrap_or(*id));
             }
         }
     }
@@ -228,10 +308,11 @@ impl Look<'_> {
         }
     }
 
-    /// Whether it prints nothing.
+    /// Whether it prints nothing. What a type of the owner's own prints is the owner's matter.
     fn is_kept(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::Secret => true,
+            TypeRef::Replaced(_, id) => self.options.replace.contains_key(id),
             TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.is_kept(inner),
             TypeRef::Named(id) => match &self.shapes.get(*id).body {
                 Body::Newtype(inner) => self.is_kept(inner),
@@ -248,17 +329,17 @@ impl Look<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{config::Config, generate::Project, load::Sources};
+    use crate::{
+        config::Config,
+        diagnostics::{Diagnostic, Diagnostics},
+        generate::Project,
+        load::Sources,
+    };
 
     /// What is said of the secrets of an object with these members.
     #[track_caller]
     fn check(members: &str, secrets: &[&str], expect: &[&str]) {
-        let text = format!(r#"{{"type": "object", "properties": {{{members}}}}}"#);
-        let secrets = secrets.iter().map(|selector| (*selector).to_owned()).collect();
-        let project = Project { config: Config { secrets, ..Config::default() }, ..Project::default() };
-        let read = project.understand(Sources::from_texts(&[("input.json", "", &text)]).unwrap());
-        let said = read.map_or_else(|problems| problems, |contract| contract.diagnostics);
-        let said: Vec<String> = said
+        let said: Vec<String> = said(members, secrets, &[])
             .iter()
             .map(|each| match (&each.place, each.labels.first()) {
                 (Some(place), _) => format!("{}: {}", place.pointer, each.message),
@@ -266,7 +347,21 @@ mod tests {
                 (None, None) => each.message.clone(),
             })
             .collect();
-        assert_eq!(said, expect, "{members} {secrets:?}", secrets = project.config.secrets);
+        assert_eq!(said, expect, "{members} {secrets:?}");
+    }
+
+    /// The same, where the owner has types of their own.
+    fn said(members: &str, secrets: &[&str], replace: &[(&str, &str)]) -> Diagnostics {
+        of_text(&format!(r#"{{"type": "object", "properties": {{{members}}}}}"#), secrets, replace)
+    }
+
+    fn of_text(text: &str, secrets: &[&str], replace: &[(&str, &str)]) -> Diagnostics {
+        let secrets = secrets.iter().map(|selector| (*selector).to_owned()).collect();
+        let replace = replace.iter().map(|(what, by)| ((*what).to_owned(), (*by).to_owned())).collect();
+        let config = Config { secrets, replace, ..Config::default() };
+        let project = Project { config, ..Project::default() };
+        let read = project.understand(Sources::from_texts(&[("input.json", "", text)]).unwrap());
+        read.map_or_else(|problems| problems, |contract| contract.diagnostics)
     }
 
     #[test]
@@ -278,6 +373,8 @@ mod tests {
             r#""x": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}}"#,
             r#""x": {"type": "object", "properties": {"a": {"oneOf": [{"type": "string"}]}}}"#,
             r#""a": {"anyOf": [{"type": "string"}, {"enum": ["b"]}]}"#,
+            r#""a": {"enum": ["b", "c"]}"#,
+            r##""a": {"type": "string"}, "x": {"allOf": [{"$ref": "#/properties/a"}, {"enum": ["b", "c"]}]}"##,
         ] {
             check(member, &["properties/a"], &[]);
         }
@@ -307,7 +404,6 @@ mod tests {
                 r#""x": {"not": {"properties": {"a": {"type": "string"}}}}"#,
                 "it is held as any JSON, which prints",
             ),
-            (r#""a": {"enum": ["b", "c"]}"#, "it is held as `InputA`, which prints"),
         ] {
             check(member, &["properties/a"], &[&format!("{nothing}{why}")]);
         }
@@ -330,5 +426,57 @@ mod tests {
             "y": {"type": "object", "properties": {"a": {"type": "string"}}}"##;
         let said = "/properties/x: a secret may stand here, where any JSON is held, which prints";
         check(members, &["properties/a"], &[said]);
+    }
+
+    /// What a `discriminator` alone says does not keep the members of another branch away.
+    #[test]
+    fn a_branch_that_may_hold_the_secret_of_another_is_named() {
+        let said = |of: &str, closed: &str, kind: &str| {
+            let document = format!(
+                r##"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{}}, "components": {{"schemas": {{
+                    "Event": {{
+                        "{of}": [{{"$ref": "#/components/schemas/Opened"}}, {{"$ref": "#/components/schemas/Closed"}}],
+                        "discriminator": {{"propertyName": "kind", "mapping": {{
+                            "opened": "#/components/schemas/Opened", "closed": "#/components/schemas/Closed"}}}}
+                    }},
+                    "Opened": {{"type": "object", "required": ["kind"], "properties": {{
+                        "kind": {kind}, "a": {{"type": "string"}}}}}},
+                    "Closed": {{"type": "object", "required": ["kind"], {closed}
+                        "properties": {{"kind": {{"type": "string"}}}}}}
+                }}}}}}"##
+            );
+            let said = of_text(&document, &["properties/a"], &[]);
+            let at = |each: &Diagnostic| each.place.as_ref().map(|place| place.pointer.clone());
+            said.iter().map(|each| (each.code, at(each).unwrap_or_default())).collect::<Vec<_>>()
+        };
+        let text = r#"{"type": "string"}"#;
+        assert_eq!(said("anyOf", "", text), [("secret", "/components/schemas/Event/anyOf/1".to_owned())]);
+        assert_eq!(said("oneOf", "", text), []);
+        assert_eq!(said("anyOf", "", r#"{"const": "opened"}"#), []);
+        assert_eq!(said("anyOf", r#""additionalProperties": false,"#, text), []);
+    }
+
+    #[test]
+    fn what_a_type_of_the_owner_prints_is_the_owners_matter() {
+        let members = r##""a": {"type": "string", "minLength": 3},
+            "b": {"allOf": [{"$ref": "#/properties/a"}], "maxLength": 9}"##;
+        let said = said(members, &["properties/a"], &[("properties/b", "my::Own")]);
+        assert_eq!(said.len(), 0, "{said}");
+    }
+
+    /// What shows a secret is not always where it is described.
+    #[test]
+    fn both_what_shows_a_secret_and_the_secret_are_pointed_at() {
+        let members = r##""a": {"description": "Any."},
+            "b": {"allOf": [{"$ref": "#/properties/a"}], "type": "integer"}"##;
+        let said = said(members, &["properties/a"], &[]);
+        let labels: Vec<(&str, &str)> = said
+            .iter()
+            .flat_map(|each| &each.labels)
+            .map(|(place, why)| (place.pointer.as_str(), why.as_str()))
+            .collect();
+        let expect =
+            [("/properties/b", "it is held as `i64`, which prints"), ("/properties/a", "this is secret")];
+        assert_eq!(labels, expect);
     }
 }

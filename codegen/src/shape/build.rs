@@ -156,15 +156,7 @@ impl Shaper<'_> {
             .find_map(|id| self.options.areas.get(id))
             .cloned()
             .unwrap_or_else(|| "models".to_owned());
-        let secret = self.is_secret(conj);
-        self.shapes.types.push(TypeDef {
-            name,
-            schema,
-            conj: conj.clone(),
-            body: Body::Pending,
-            secret,
-            area,
-        })
+        self.shapes.types.push(TypeDef { name, schema, conj: conj.clone(), body: Body::Pending, area })
     }
 
     /// A type that already has a name and holds all that this place accepts.
@@ -402,19 +394,20 @@ impl Shaper<'_> {
     }
 
     fn string(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
-        let plain = if self.is_secret(conj) { TypeRef::Secret } else { TypeRef::String };
+        // An enumeration would print its values, and a type of a format may.
+        if self.is_secret(conj) {
+            return TypeRef::Secret;
+        }
         let Some(values) = facts.literals(self.graph) else {
-            if plain == TypeRef::String
-                && let Some(values) = self.extensible(conj).filter(|values| values.len() <= ENUM_LIMIT)
-            {
+            if let Some(values) = self.extensible(conj).filter(|values| values.len() <= ENUM_LIMIT) {
                 let values = values.into_iter().map(|value| (value, None)).collect();
                 return self.string_enum(conj, values, true, hint, slot);
             }
-            return self.formatted(facts).filter(|_| plain == TypeRef::String).unwrap_or(plain);
+            return self.formatted(facts).unwrap_or(TypeRef::String);
         };
         let values: Vec<&str> = values.into_iter().filter_map(Json::as_str).collect();
         if values.is_empty() || values.len() > ENUM_LIMIT {
-            return plain;
+            return TypeRef::String;
         }
         let values = values.into_iter().map(|v| (v.to_owned(), None)).collect();
         self.string_enum(conj, values, false, hint, slot)

@@ -400,7 +400,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "ref_union_narrowed" => models!(ref_union_narrowed: Event, EventJoined, EventLeft, Input, Label),
         "refine_base" => models!(refine_base: NotedPage, Ship, ShipPage, Thing),
         "replaced" => models!(replaced: Input),
-        "secrets" => models!(secrets: Input, NullableToken, Token),
+        "secrets" => models!(secrets: Input, Mode, NullableToken, Token),
         "secrets_union" => models!(secrets_union: Closed, Either, Event, Opened, Own, Step, StepStop, StepWait, Token),
         "streams" => models!(streams: Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply, WatchThreadAnswer200Item),
         "streams_typed" => models!(streams_typed: Delta, Done, DoneData, Failed, MessageDelta, Problem, Run, RunEvent, Started, ToolCall, ToolCalled),

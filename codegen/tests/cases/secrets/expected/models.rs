@@ -32,6 +32,8 @@ pub struct Input {
     pub nullable: Option<NullableToken>,
     /// `user`
     pub user: Option<String>,
+    /// `mode`
+    pub mode: Option<Mode>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -41,7 +43,7 @@ pub struct Input {
         required { password = "password" }
         optional {
             token = "token", pin = "pin", list = "list", maybe = "maybe", nullable = "nullable",
-            user = "user",
+            user = "user", mode = "mode",
         }
         extra undeclared
     }
@@ -54,6 +56,7 @@ pub struct Input {
             token: one Token = "token", pin: one Nullable<Secret> = "pin",
             list: list Vec<Token> = "list", maybe: one Nullable<Token> = "maybe",
             nullable: one NullableToken = "nullable", user: one String = "user",
+            mode: one Mode = "mode",
         }
     }
 }
@@ -84,7 +87,38 @@ impl Contract for Input {
                     Nullable::Null => true,
                     Nullable::Value(value) => char_count_at_least(value.0.expose(), 3),
                 }) && self.nullable.as_ref().is_none_or(|value| value.is_valid())
+            && self.mode.as_ref().is_none_or(|value| value.is_valid())
             && is_apart(&self.extra, Self::DECLARED)
+    }
+}
+
+/// `Mode` of the contract.
+///
+/// Limits: at least 3 characters.
+///
+/// Schema: `input.json#/$defs/mode`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mode(pub(super) Secret);
+
+impl Mode {
+    /// The least number of characters.
+    pub const MIN_LENGTH: usize = 3;
+}
+
+::contract_runtime::secret_newtype!(Mode);
+
+impl From<Mode> for Token {
+    fn from(value: Mode) -> Self {
+        Self(value.0)
+    }
+}
+
+impl Contract for Mode {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_MODE);
+
+    fn is_valid(&self) -> bool {
+        char_count_at_least(self.0.expose(), 3)
+            && matches!(self.0.expose().as_str(), "one" | "two")
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 fd2924535fb58169
+//! * `input.json` sha256 d26eb6c4d98b6007
 
 pub mod models;
 

@@ -4,7 +4,7 @@
 
 use ::contract_runtime::{
     pattern::{self, Pattern},
-    schema::{Keyword, Resource, Schema, SchemaId, Tables, Types, Validator},
+    schema::{Keyword, Literal, Resource, Schema, SchemaId, Tables, Types, Validator},
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -19,6 +19,8 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         INPUT = 7,
         /// `input.json#/$defs/token`
         INPUT_DEFS_TOKEN = 1,
+        /// `input.json#/$defs/mode`
+        INPUT_DEFS_MODE = 2,
         /// `input.json#/$defs/nullableToken`
         INPUT_DEFS_NULLABLE_TOKEN = 1,
     }
@@ -29,7 +31,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", INPUT.plus(3)), ("maybe", INPUT.plus(4)), ("nullable", INPUT_DEFS_NULLABLE_TOKEN), ("password", INPUT.plus(1)), ("pin", INPUT.plus(2)), ("token", INPUT_DEFS_TOKEN), ("user", INPUT.plus(6))], 0b1000)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("list", INPUT.plus(3)), ("maybe", INPUT.plus(4)), ("mode", INPUT_DEFS_MODE), ("nullable", INPUT_DEFS_NULLABLE_TOKEN), ("password", INPUT.plus(1)), ("pin", INPUT.plus(2)), ("token", INPUT_DEFS_TOKEN), ("user", INPUT.plus(6))], 0b10000)] },
         Schema { resource: IN_INPUT, location: "/properties/password", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(8)] },
         Schema { resource: IN_INPUT, location: "/properties/pin", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::Pattern(&PATTERN_77613D7F)] },
         Schema { resource: IN_INPUT, location: "/properties/list", keywords: &[Keyword::Type(Types::ARRAY), Keyword::Items { schema: INPUT_DEFS_TOKEN, from: 0 }] },
@@ -38,6 +40,9 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/user", keywords: &[Keyword::Type(Types::STRING)] },
         // INPUT_DEFS_TOKEN
         Schema { resource: IN_INPUT, location: "/$defs/token", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3)] },
+        // INPUT_DEFS_MODE
+        Schema { resource: IN_INPUT, location: "/$defs/mode", keywords: &[Keyword::AllOf(&[INPUT_DEFS_TOKEN, INPUT_DEFS_MODE.plus(1)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/mode/allOf/1", keywords: &[Keyword::Enum(&[Literal::String("one"), Literal::String("two")])] },
         // INPUT_DEFS_NULLABLE_TOKEN
         Schema { resource: IN_INPUT, location: "/$defs/nullableToken", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MinLength(3)] },
     ],

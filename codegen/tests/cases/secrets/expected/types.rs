@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Input, NullableToken, Token};
+pub use super::models::{Input, Mode, NullableToken, Token};
