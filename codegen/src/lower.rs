@@ -87,12 +87,10 @@ pub fn lower(plan: &Plan<'_>, graph: &Graph, shapes: &Shapes) -> Lowered {
         }
         if lowered.beyond.is_none() {
             let verb = call.operation.method.to_ascii_lowercase();
-            match paths.entry(lowered.path.clone()).or_insert_with(|| json!({})) {
-                Value::Object(path) if !path.contains_key(&verb) => {
-                    path.insert(verb, item);
-                }
-                _ => lowered.beyond = Some("its path differs from another in names only".to_owned()),
-            }
+            lowered.path = arguments::free(&lowered.path, |key| {
+                paths.get(key).is_some_and(|path| path.get(&verb).is_some())
+            });
+            paths.entry(lowered.path.clone()).or_insert_with(|| json!({}))[verb] = item;
         }
         lowering.beyond(call.operation, &lowered, before);
         operations.push(lowered);

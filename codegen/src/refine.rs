@@ -126,7 +126,7 @@ fn agree(item: &syn::ImplItemFn, own: &LoweredOperation, call: &Call<'_>) -> Res
     // progenitor writes two slashes as one; the path that is sent is the contract's own.
     let mut path = own.path.clone();
     for argument in &own.arguments {
-        let wire = format!("{{{}}}", call.parameters[argument.row].row.name);
+        let wire = format!("{{{}}}", argument.wire);
         path = path.replace(&wire, &format!("{{{}}}", argument.name));
     }
     while path.contains("//") {
@@ -137,8 +137,8 @@ fn agree(item: &syn::ImplItemFn, own: &LoweredOperation, call: &Call<'_>) -> Res
         let mut names: Vec<&str> = own
             .arguments
             .iter()
-            .filter(|argument| call.parameters[argument.row].row.location == location)
-            .map(|argument| call.parameters[argument.row].row.name.as_str())
+            .filter(|argument| argument.location == location)
+            .map(|argument| argument.wire.as_str())
             .collect();
         names.sort_unstable();
         names.join(", ")

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use contract_codegen::{
     Project, Reading, Sources,
-    engines::{Engines, Opinion, Row, opinions},
+    engines::{Engines, Opinion, Row, lowered, opinions},
 };
 
 /// Each run as a process of the command itself.
@@ -106,6 +106,24 @@ fn operations_are_measured_on_methods() {
     assert_eq!(row(&opinions, "progenitor", "header of an answer").dropped, 1);
     assert_eq!(row(&opinions, "progenitor", "media type of a request").refused, 2);
     assert!(opinions[0].refusals[0].reason.contains("more media types than expected"), "{opinions:?}");
+}
+
+/// What stands behind a path, and several operations of one path and method, make no document that nobody reads.
+#[test]
+fn operations_of_one_path_are_measured_one_by_one() {
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/operations_apart/input/api.yaml");
+    let project = Project { inputs: vec![input], ..Project::default() };
+    let contract = project.read().unwrap();
+    let opinions = opinions(&contract, &engines());
+    assert_eq!(opinions[0].refusals, []);
+    let (lowered, problems) = lowered(&project, &contract, &engines());
+    assert_eq!(problems.len(), 0, "{problems}");
+    let paths: Vec<&str> =
+        lowered.document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(paths, ["/", "/#2", "/machines/{id}", "/machines/{id}#2", "/near", "/rest", "/rest#2"]);
+    let parameters = lowered.document["paths"]["/rest"]["get"]["parameters"].as_array().unwrap();
+    let named = |wire: &str| parameters.iter().find(|each| each["name"] == wire).unwrap();
+    assert_eq!(named("of")["schema"]["enum"][0], "a b");
 }
 
 /// A run without an end is ended.

@@ -16,7 +16,7 @@ use crate::{
     api::{self, Operation, ParameterIn, Response, Status},
     explain::Whereabouts,
     lower::{
-        arguments::argument_name,
+        arguments::{argument_name, free, pair, written},
         schemas::{Dialect, Schemas, Written},
     },
     reading::Reading,
@@ -92,8 +92,11 @@ impl Asking<'_> {
         let mut paths = Map::new();
         for (index, operation) in group {
             let item = self.operation(*index, operation, &mut used);
-            let path = paths.entry(operation.path.clone()).or_insert_with(|| json!({}));
-            path[operation.method.to_ascii_lowercase()] = item;
+            let method = operation.method.to_ascii_lowercase();
+            let key = free(&written(operation).0, |key| {
+                paths.get(key).is_some_and(|path| path.get(&method).is_some())
+            });
+            paths.entry(key).or_insert_with(|| json!({}))[method] = item;
         }
         // They are replaced: what types become of them typify is asked.
         let components: Map<String, Value> = used.iter().map(|key| (key.clone(), json!({}))).collect();
@@ -154,7 +157,8 @@ impl Asking<'_> {
             }
             own
         });
-        out["parameters"] = parameters.collect();
+        let pairs = written(operation).1;
+        out["parameters"] = parameters.chain(pairs.iter().map(|(name, text)| pair(name, text))).collect();
         if let Some(body) = &operation.request_body {
             out["requestBody"] =
                 json!({ "required": body.required, "content": content(&body.content, &mut schema) });

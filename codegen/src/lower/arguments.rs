@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Lowering, TRANSPORT, exceed};
 use crate::{
-    api::ParameterIn,
+    api::{Operation, ParameterIn},
+    load::uri,
     plan::{Call, Parameter},
     schema::Types,
     shape::{Body, Shapes, TypeRef},
@@ -17,10 +18,42 @@ use crate::{
 /// A parameter of a lowered operation.
 #[derive(Clone, Debug)]
 pub struct Argument {
-    /// Its row.
-    pub row: usize,
+    /// Its name on the wire.
+    pub wire: String,
+    /// Where it stands.
+    pub location: ParameterIn,
     /// What progenitor calls it.
     pub name: String,
+}
+
+impl Argument {
+    fn of(wire: &str, location: ParameterIn) -> Self {
+        Self { wire: wire.to_owned(), location, name: argument_name(wire) }
+    }
+}
+
+/// The template of an operation's path alone, and what every request has in its query.
+pub(crate) fn written(operation: &Operation) -> (String, Vec<(String, String)>) {
+    let Operation { path, route, .. } = operation;
+    // Webhooks have names for paths.
+    let route = if route.is_empty() { path } else { route };
+    let (path, query) = route.split_once('?').unwrap_or((route, ""));
+    let decoded = |text: &str| uri::decode(text).unwrap_or_else(|| text.to_owned());
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    (path.to_owned(), pairs.map(|(name, text)| (decoded(name), decoded(text))).collect())
+}
+
+/// A parameter of the query that is always the same.
+pub(crate) fn pair(wire: &str, text: &str) -> Value {
+    json!({ "name": wire, "in": "query", "required": true, "schema": { "type": "string", "enum": [text] } })
+}
+
+/// A key of `paths` that is not taken: what stands behind `#` is never sent.
+pub(crate) fn free(path: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|number| format!("{path}#{number}"));
+    let mut keys = std::iter::once(path.to_owned()).chain(numbered);
+    keys.find(|key| !is_taken(key)).unwrap_or_else(|| path.to_owned())
 }
 
 impl Lowering<'_> {
@@ -36,26 +69,33 @@ impl Lowering<'_> {
             seen.insert("body".to_owned());
         }
         let mut arguments = Vec::new();
+        let mut add = |argument: Argument, beyond: &mut Option<String>| {
+            if !seen.insert(argument.name.clone()) {
+                exceed(beyond, format!("two of its arguments are called `{}`", argument.name));
+            }
+            arguments.push(argument);
+        };
         let mut lowered = Vec::new();
-        for (row, parameter) in call.parameters.iter().enumerate() {
+        for parameter in &call.parameters {
             if parameter.field.is_none() {
                 let what = format!("parameter `{}`", parameter.row.name);
                 self.lose(&parameter.parameter.place, what, TRANSPORT);
                 continue;
             }
-            let name = argument_name(&parameter.row.name);
-            if !seen.insert(name.clone()) {
-                exceed(beyond, format!("two of its arguments are called `{name}`"));
-            }
+            add(Argument::of(&parameter.row.name, parameter.row.location), beyond);
             lowered.push(self.argument(parameter, beyond));
-            arguments.push(Argument { row, name });
+        }
+        let (path, pairs) = written(call.operation);
+        for (wire, text) in pairs {
+            add(Argument::of(&wire, ParameterIn::Query), beyond);
+            lowered.push(pair(&wire, &text));
         }
         let listed: Vec<&str> = call.parameters.iter().map(|parameter| parameter.row.name.as_str()).collect();
         for hidden in call.operation.parameters.iter().filter(|p| !listed.contains(&p.name.as_str())) {
             let what = format!("parameter `{}`", hidden.name);
             self.lose(&hidden.place, what, TRANSPORT);
         }
-        (call.operation.path.clone(), arguments, lowered)
+        (path, arguments, lowered)
     }
 
     fn argument(&mut self, parameter: &Parameter<'_>, beyond: &mut Option<String>) -> Value {
@@ -154,6 +194,18 @@ pub(super) fn distinct(id: &str, seen: &mut BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What stands behind a path is of the query, and several operations of one path and method have keys of
+    /// their own.
+    #[test]
+    fn a_key_is_a_path_and_a_number_at_most() {
+        let operation = |route: &str| Operation { route: route.to_owned(), ..Operation::default() };
+        let pairs = vec![("of".to_owned(), "a b".to_owned()), ("list".to_owned(), String::new())];
+        assert_eq!(written(&operation("/rest?of=a%20b&list")), ("/rest".to_owned(), pairs));
+        assert_eq!(written(&operation("/a/{x}")), ("/a/{x}".to_owned(), Vec::new()));
+        assert_eq!(free("/a", |_| false), "/a");
+        assert_eq!(free("/a", |key| key != "/a#3"), "/a#3");
+    }
 
     #[test]
     fn methods_are_called_as_progenitor_calls_them() {
