@@ -59,6 +59,9 @@ pub(crate) struct Notes {
     pub(crate) label: Option<String>,
     /// Which connection is over, and why.
     pub(crate) ended: Option<EndedNote>,
+    /// The connections that the member ended while their secrets could not be deleted. A login elsewhere, such as in
+    /// another store, changes nothing of that.
+    pub(crate) left: Vec<String>,
 }
 
 impl Notes {

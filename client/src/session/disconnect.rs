@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{
-    inside::{DISCONNECTED, Inside},
-    stored::Refresh,
-};
-use crate::{error::Error, lock::EndedNote, state::SessionState, tokens::Later};
+use super::{inside::Inside, stored::Refresh};
+use crate::{error::Error, state::SessionState, tokens::Later};
 
 /// Something that is kept of a connection and goes with it: a replica, an outbox.
 pub trait LocalData: Send + Sync {
@@ -97,11 +94,10 @@ impl Inside {
         let key = StepTaken::of(self.keys.delete().await);
         // What could not be deleted signs nobody in again: the next process that can get at it deletes it.
         let left = connection.filter(|_| !tokens.is_done() || !key.is_done());
-        let ended = left.map(|connection| EndedNote { connection, why: DISCONNECTED.to_owned() });
         self.drop_connection();
         self.held().keyed = None;
         self.set_state(SessionState::SignedOut);
-        let mut data = vec![("notes".to_owned(), StepTaken::of(self.forget_notes(&alone, ended).await))];
+        let mut data = vec![("notes".to_owned(), StepTaken::of(self.forget_notes(&alone, left).await))];
         for kept in self.local() {
             data.push((kept.name().to_owned(), StepTaken::of(kept.delete().await)));
         }

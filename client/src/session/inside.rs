@@ -227,24 +227,16 @@ impl Inside {
     pub(super) async fn open(&self) -> Result<(), Error> {
         let alone = self.alone().await?;
         self.read_notes().await?;
-        let refresh = self.stored_refresh().await?;
-        let ended = self.held().notes.ended.clone();
-        let Some(refresh) = refresh else {
+        let Some(refresh) = self.stored_refresh().await? else {
             self.drop_connection();
-            self.set_state(match ended.as_ref().and_then(|ended| end_of(&ended.why)) {
+            let ended = self.held().notes.ended.clone();
+            self.set_state(match ended.and_then(|ended| end_of(&ended.why)) {
                 Some(end) => SessionState::Ended(end),
                 None => SessionState::SignedOut,
             });
             return Ok(());
         };
-        if let Some(ended) = ended.filter(|ended| *ended.connection == *refresh.connection) {
-            // The process that learnt it could not delete everything.
-            if ended.why == DISCONNECTED {
-                self.finish_disconnecting(&alone, &refresh.jkt).await;
-                return Ok(());
-            }
-            let end = end_of(&ended.why).unwrap_or(End::Grant);
-            self.end(&alone, end, &refresh.jkt).await;
+        if self.finish(&alone, &refresh).await? {
             return Ok(());
         }
         if !self.has_key(&refresh.jkt).await? {
@@ -499,14 +491,16 @@ impl Inside {
         notes.connection.or_else(|| notes.ended.map(|ended| ended.connection))
     }
 
-    /// Deletes the notes, but for the one of a connection of which something is left.
-    pub(super) async fn forget_notes(&self, _: &Alone, ended: Option<EndedNote>) -> Result<(), Error> {
-        let notes = Notes { ended, ..Notes::default() };
+    /// Deletes the notes, but for those of connections of which something is `left`: this one, and others of before.
+    pub(super) async fn forget_notes(&self, _: &Alone, left: Option<String>) -> Result<(), Error> {
+        let there = self.written_notes().await.unwrap_or_else(|_| self.held().notes.clone());
+        let mut notes = Notes { left: there.left, ..Notes::default() };
+        notes.left.extend(left);
         self.held().notes = notes.clone();
         let waits = self.forget_members_waits().await;
         let forgotten = match &self.folder {
             // In the place of what was there, so that no crash in between makes the connection one again.
-            Some(folder) if notes.ended.is_some() => {
+            Some(folder) if !notes.left.is_empty() => {
                 folder.note(&notes).await.and(folder.save_proofs(&SavedProofs::default()).await)
             }
             Some(folder) => folder.forget().await,
@@ -515,13 +509,37 @@ impl Inside {
         forgotten.and(waits)
     }
 
+    /// What is noted, also by other processes.
+    async fn written_notes(&self) -> Result<Notes, Error> {
+        match &self.folder {
+            Some(folder) => folder.notes().await,
+            None => Ok(self.held().notes.clone()),
+        }
+    }
+
+    /// Whether the connection of this token is over: whoever noted that could not delete everything, and it is done now.
+    pub(super) async fn finish(&self, alone: &Alone, refresh: &Refresh) -> Result<bool, Error> {
+        let notes = self.written_notes().await?;
+        if notes.left.iter().any(|left| **left == *refresh.connection) {
+            self.finish_disconnecting(alone, refresh).await;
+            return Ok(true);
+        }
+        let Some(ended) = notes.ended.filter(|ended| *ended.connection == *refresh.connection) else {
+            return Ok(false);
+        };
+        self.end(alone, end_of(&ended.why).unwrap_or(End::Grant), &refresh.jkt).await;
+        Ok(true)
+    }
+
     /// IDP-24: deletes what a member's logout could not get at.
-    async fn finish_disconnecting(&self, alone: &Alone, jkt: &str) {
+    async fn finish_disconnecting(&self, alone: &Alone, refresh: &Refresh) {
         self.drop_connection();
         self.set_state(SessionState::SignedOut);
-        let deleted = self.delete_tokens().await.and(self.delete_key(jkt).await);
+        let deleted = self.delete_tokens().await.and(self.delete_key(&refresh.jkt).await);
         let done = match deleted {
-            Ok(()) => self.forget_notes(alone, None).await,
+            Ok(()) => {
+                self.renote(alone, |notes| notes.left.retain(|left| **left != *refresh.connection)).await
+            }
             Err(error) => Err(error),
         };
         if let Err(error) = done {
@@ -685,9 +703,6 @@ const fn name_of(end: End) -> &'static str {
         End::KeyLost => "key-lost",
     }
 }
-
-/// Why a connection is over that the member ended while its secrets could not be got at.
-pub(super) const DISCONNECTED: &str = "disconnected";
 
 fn end_of(name: &str) -> Option<End> {
     [End::Client, End::Installation, End::Grant, End::KeyLost].into_iter().find(|end| name_of(*end) == name)

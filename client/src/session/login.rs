@@ -206,6 +206,10 @@ impl Inside {
     /// processes sign in.
     async fn key_for_login(&self) -> Result<Keyed, Error> {
         let alone = self.alone().await?;
+        // What is left of a connection that is over is nothing to sign in with.
+        if let Some(refresh) = self.stored_refresh().await? {
+            self.finish(&alone, &refresh).await?;
+        }
         let key = match self.keys.load().await? {
             Some(key) => key,
             None => {

@@ -186,6 +186,10 @@ impl Inside {
         for _ in 0..OVERTAKEN {
             self.is_active()?;
             let Some(refresh) = self.stored_refresh().await? else { return Err(self.signed_out().await) };
+            // Another process may have noted its end, and not have got at the store.
+            if self.finish(&alone, &refresh).await? {
+                return Err(self.is_active().err().unwrap_or_else(not_taken));
+            }
             self.read_notes_of(&refresh.connection).await;
             if !self.has_key(&refresh.jkt).await? {
                 self.set_state(SessionState::Ended(End::KeyLost));

@@ -301,6 +301,50 @@ async fn a_connection_whose_store_is_gone_can_be_ended() {
     machine.sign_in(&session).await;
 }
 
+/// IDP-24: nor is anybody signed in again by what stayed after a login that kept its secrets in another store, and ended.
+#[tokio::test(start_paused = true)]
+async fn what_a_logout_left_outlasts_a_login_with_another_store() {
+    let machine = Machine::new();
+    drop(machine.signed_in().await);
+    let builder = || machine.builder().credentials(Gone);
+    assert!(!builder().unopened().await.unwrap().disconnect().await.is_gone());
+    let files = InMemory::new();
+    let elsewhere = machine.builder().credentials(files.clone()).open().await.unwrap();
+    machine.sign_in(&elsewhere).await;
+    let again = machine.builder().credentials(files).open().await.unwrap();
+    assert_eq!(again.state(), SessionState::Active);
+    assert!(elsewhere.disconnect().await.is_gone());
+    // Nor by a second logout that gets at nothing.
+    assert!(!builder().unopened().await.unwrap().disconnect().await.is_gone());
+    assert_eq!(machine.all_kept().await, [true; 3]);
+    assert_eq!(machine.process().await.state(), SessionState::SignedOut);
+    assert_eq!(machine.all_kept().await, [false; 3]);
+}
+
+/// IDP-24: a process that runs on finds out by the next refresh, or by a login, and deletes what the logout of another could
+/// not get at: it asks for no token with what is left, and whoever signs in has a new key.
+#[tokio::test(start_paused = true)]
+async fn a_process_that_runs_on_deletes_what_a_logout_left() {
+    for signs_in in [false, true] {
+        let machine = Machine::new();
+        let session = machine.signed_in().await;
+        let key = machine.content(Entry::DpopKey).await;
+        let without = machine.builder().credentials(Gone).unopened().await.unwrap();
+        assert!(!without.disconnect().await.is_gone());
+        assert_eq!(machine.all_kept().await, [true; 3]);
+        if signs_in {
+            machine.sign_in(&session).await;
+            assert!(machine.content(Entry::DpopKey).await != key);
+        } else {
+            machine.pass(301).await;
+            let found = (kind(&session).await, session.state());
+            assert_eq!(found, (ErrorKind::SignInNeeded, SessionState::SignedOut));
+            assert_eq!(machine.all_kept().await, [false; 3]);
+        }
+        assert_eq!(machine.refreshes(), 0);
+    }
+}
+
 /// IDP-24: local deletion follows whatever the revocation answers.
 #[tokio::test(start_paused = true)]
 async fn a_disconnection_does_not_wait_for_the_provider() {
