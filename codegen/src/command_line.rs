@@ -167,7 +167,9 @@ fn argument(parameter: &Parameter<'_>, name: &str) -> TokenStream {
     let values = parameter.values.iter().map(|value| Literal::string(value));
     let values = (!parameter.values.is_empty()).then(|| quote!(values: &[#(#values),*],));
     let deprecated = parameter.deprecated.then(|| quote!(deprecated: true,));
-    let supplied = parameter.field.is_none().then(|| quote!(supplied: true,));
+    // Requests of a command line are made by their rows alone: what is always the same is one of one value.
+    let supplied =
+        (parameter.field.is_none() && parameter.constant.is_none()).then(|| quote!(supplied: true,));
     quote!(Argument { name: #name, #about #values #deprecated #supplied ..Argument::NONE })
 }
 

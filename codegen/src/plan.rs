@@ -206,8 +206,10 @@ pub enum Repeat {
 pub struct Parameter<'a> {
     /// What the contract says.
     pub parameter: &'a api::Parameter,
-    /// Its field; none when the transport supplies it.
+    /// Its field; none when the transport supplies it, and where it is always the same.
     pub field: Option<String>,
+    /// The text that it always is, by which requests are known: a client sends it, and nobody is asked for it.
+    pub constant: Option<String>,
     /// Its type, which is never `null`: that has no text.
     pub ty: TypeRef,
     /// The only texts that it, or each of its elements, can be; none where there are others, or too many to list.
@@ -253,10 +255,30 @@ impl Call<'_> {
         self.optional().next().is_some() || self.body.as_ref().is_some_and(|body| !body.body.required)
     }
 
-    /// `GET /pets`, as messages and documentation call it.
+    /// `GET /pets`, as messages and documentation call it. Of what stands behind `#`, which is never sent, it
+    /// is said what requests are known by: `GET / with Action=Run`.
     #[must_use]
     pub fn place(&self) -> String {
-        format!("{} {}", self.operation.method, self.operation.path)
+        let Operation { method, path, route, .. } = self.operation;
+        let template = route.split('?').next().unwrap_or_default();
+        let label = path.strip_prefix(template).and_then(|rest| rest.find('#'));
+        let Some(shown) = label.and_then(|at| path.get(..template.len() + at)) else {
+            return format!("{method} {path}");
+        };
+        let text = |parameter: &Parameter<'_>| match &parameter.row.mark {
+            Some(Mark::Text(text)) => Some(format!("{}={text}", parameter.row.name)),
+            _ => None,
+        };
+        let there =
+            |parameter: &Parameter<'_>| parameter.row.mark.as_ref().map(|_| parameter.row.name.clone());
+        let mut known: Vec<String> = self.parameters.iter().filter_map(text).collect();
+        if known.is_empty() {
+            known.extend(self.parameters.iter().filter_map(there));
+        }
+        match known.as_slice() {
+            [] => format!("{method} {shown}"),
+            known => format!("{method} {shown} with {}", known.join(" and ")),
+        }
     }
 
     fn fields(&self) -> impl Iterator<Item = (usize, &Parameter<'_>)> {
@@ -284,18 +306,18 @@ pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     let calls = operations.iter().zip(names).map(|(operation, names)| call(given, side, operation, names));
     let mut calls: Vec<Call<'a>> = calls.collect();
     streams::name(&mut calls);
-    let unfit = pages::decide(given, side, &mut calls);
-    let choices = answers::choices(given.shapes, &mut calls);
-    let common = answers::common(&calls);
     let order = match side {
         Side::Paths => {
             let order = order::order(&calls);
-            order::unmark(&mut calls);
+            order::settle(&mut calls);
             order
         }
         // Their paths are names; where each is received is the receiver's choice.
         Side::Webhooks => (0..calls.len()).collect(),
     };
+    let unfit = pages::decide(given, side, &mut calls);
+    let choices = answers::choices(given.shapes, &mut calls);
+    let common = answers::common(&calls);
     let scopes = if side == Side::Paths { scopes(given.api) } else { Vec::new() };
     let scope_table = given.scope_table;
     let streams = given.streams.filter(|_| calls.iter().any(|call| !call.streams.is_empty()));
@@ -393,6 +415,7 @@ fn parameters<'a>(given: Given<'a>, side: Side, operation: &'a Operation) -> Vec
     let settled = visible(given.operations, operation).map(|parameter| Parameter {
         parameter,
         field: (!supplied(parameter)).then(String::new),
+        constant: None,
         ty: match parameter.schema.map(|schema| given.shapes.of(schema)) {
             Some(TypeRef::Nullable(inner)) => (**inner).clone(),
             Some(ty) => ty.clone(),

@@ -299,12 +299,19 @@ fn field(parameter: &Parameter<'_>) -> Ident {
 /// Rows are addressed by their index, as servers address them.
 fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
     let mut request = quote!(core.request(Self::OPERATION));
-    for (index, parameter) in call.parameters.iter().enumerate().filter(|(_, p)| p.field.is_some()) {
-        let (index, name) = (Literal::usize_unsuffixed(index), field(parameter));
-        let value = match (parameter.row.required, writer.types.is_copy(&parameter.ty)) {
-            (true, _) => quote!(#name),
-            (false, true) => quote!(options.#name),
-            (false, false) => quote!(&options.#name),
+    for (index, parameter) in call.parameters.iter().enumerate() {
+        let index = Literal::usize_unsuffixed(index);
+        let value = match (&parameter.constant, &parameter.field) {
+            (Some(text), _) => quote!(#text),
+            (None, Some(name)) => {
+                let name = ident(name);
+                match (parameter.row.required, writer.types.is_copy(&parameter.ty)) {
+                    (true, _) => quote!(#name),
+                    (false, true) => quote!(options.#name),
+                    (false, false) => quote!(&options.#name),
+                }
+            }
+            (None, None) => continue,
         };
         request.extend(quote!(.argument(#index, #value)));
     }

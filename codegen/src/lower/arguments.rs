@@ -34,10 +34,7 @@ impl Argument {
 
 /// The template of an operation's path alone, and what every request has in its query.
 pub(crate) fn written(operation: &Operation) -> (String, Vec<(String, String)>) {
-    let Operation { path, route, .. } = operation;
-    // Webhooks have names for paths.
-    let route = if route.is_empty() { path } else { route };
-    let (path, query) = route.split_once('?').unwrap_or((route, ""));
+    let (path, query) = operation.route.split_once('?').unwrap_or((&operation.route, ""));
     let decoded = |text: &str| uri::decode(text).unwrap_or_else(|| text.to_owned());
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
@@ -77,7 +74,7 @@ impl Lowering<'_> {
         };
         let mut lowered = Vec::new();
         for parameter in &call.parameters {
-            if parameter.field.is_none() {
+            if parameter.field.is_none() && parameter.constant.is_none() {
                 let what = format!("parameter `{}`", parameter.row.name);
                 self.lose(&parameter.parameter.place, what, TRANSPORT);
                 continue;

@@ -70,15 +70,26 @@ fn sorted<'a>(all: impl Iterator<Item = Requests<'a>>) -> Vec<usize> {
     sorted.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Takes the marks from operations that have a method and path for themselves.
-pub(super) fn unmark(calls: &mut [Call<'_>]) {
+/// Takes the marks from operations that have a method and path for themselves, and from whoever calls the others
+/// what has one text alone.
+pub(super) fn settle(calls: &mut [Call<'_>]) {
     let mut places: BTreeMap<(Vec<Segment>, &str), Vec<usize>> = BTreeMap::new();
     for (at, call) in calls.iter().enumerate() {
         let Operation { route, method, .. } = call.operation;
         places.entry((segments(route), method)).or_default().push(at);
     }
-    for at in places.into_values().filter(|all| all.len() == 1).flatten() {
-        calls[at].parameters.iter_mut().for_each(|parameter| parameter.row.mark = None);
+    let alone: BTreeSet<usize> = places.into_values().filter(|all| all.len() == 1).flatten().collect();
+    for (at, call) in calls.iter_mut().enumerate() {
+        for parameter in &mut call.parameters {
+            if alone.contains(&at) {
+                parameter.row.mark = None;
+            }
+            // What the transport supplies is its own matter.
+            if let (Some(Mark::Text(text)), Some(_)) = (&parameter.row.mark, &parameter.field) {
+                parameter.constant = Some(text.clone());
+                parameter.field = None;
+            }
+        }
     }
 }
 

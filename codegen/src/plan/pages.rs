@@ -18,7 +18,7 @@ pub use self::{
     problems::{Unfit, check},
     route::{Route, Step},
 };
-use super::{Call, Given, Payload, Scalar, Shape, Side};
+use super::{Call, Given, Parameter, Payload, Scalar, Shape, Side};
 use crate::{
     api::{ParameterIn, Status},
     config::{self, OffsetBy, Targets},
@@ -406,8 +406,10 @@ fn page<'c>(call: &'c Call<'_>) -> Result<(&'c TypeRef, bool), Unfit> {
 /// The row of a parameter of the query that holds one value.
 fn argument(call: &Call<'_>, option: &'static str, name: &str, wanted: Wanted) -> Result<usize, Unfit> {
     let is_own = |place: ParameterIn| {
-        let mut all = call.parameters.iter();
-        all.position(|parameter| parameter.row.name == name && parameter.row.location == place)
+        let is_it = |parameter: &Parameter<'_>| {
+            parameter.row.name == name && parameter.row.location == place && parameter.constant.is_none()
+        };
+        call.parameters.iter().position(is_it)
     };
     let Some(index) = is_own(ParameterIn::Query) else {
         let elsewhere = [

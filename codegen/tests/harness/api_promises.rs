@@ -17,6 +17,8 @@ use contract_runtime::{
 };
 use tower::ServiceExt;
 
+use crate::apis::operations_apart as apart;
+
 use crate::apis::operations::{
     calls::{AddShipCall, ReadShip, ReadShipCall},
     client::{Client, Error},
@@ -139,4 +141,40 @@ fn operations_carry_their_scopes() {
     assert_eq!(scopes(OperationId::ReadShip), [["fleet.read"]]);
     assert_eq!(scopes(OperationId::ScrapShip), [["fleet.read", "fleet.write"]]);
     assert!(!OperationId::AddShip.operation().anonymous);
+}
+
+/// Says which operation was found.
+struct Machines;
+
+impl apart::server::Service for Machines {
+    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
+        let operation = context.operation().map_or("none", |operation| operation.id);
+        let response = http::Response::builder().status(rejection.status()).header("X-Found", operation);
+        response.body(Body::empty()).unwrap()
+    }
+}
+
+/// What tells operations of one path and method apart is sent by itself, and finds them.
+#[test]
+fn operations_of_one_path_are_found_by_what_a_client_sends_by_itself() {
+    let router = apart::server::router(Arc::new(Machines), RouterOptions::default());
+    let client = apart::client::Client::new("https://machines.example", Direct(router));
+    let found = |error: Option<apart::client::Error<()>>| {
+        let error = error.unwrap();
+        assert_eq!(error.status().map(|status| status.as_u16()), Some(501), "{error:?}");
+        error.header("X-Found").unwrap().to_owned()
+    };
+    let all = [
+        found(run(client.run(3)).err()),
+        found(run(client.stop()).err()),
+        found(run(client.list()).err()),
+        found(run(client.drop()).err()),
+        found(run(client.drop_key("a", &["b"])).err()),
+        found(run(client.drop_all("a")).err()),
+        found(run(client.rest_get("a")).err()),
+        found(run(client.rest_count()).err()),
+        found(run(client.near(apart::types::NearTo::Km, &1.into())).err()),
+    ];
+    let due = ["run", "stop", "list", "drop", "dropKey", "dropAll", "restGet", "restCount", "near"];
+    assert_eq!(all, due);
 }

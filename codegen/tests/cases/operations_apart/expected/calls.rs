@@ -2,37 +2,26 @@
 
 //! What each operation is asked, in types that client and server share.
 
-/// What `GET /#Action=Run` is asked.
+/// What `GET / with Action=Run` is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RunCall {
-    /// Query parameter `Action`.
-    pub action: super::types::RunAction,
     /// Query parameter `count`: at most 9.
     pub count: i64,
 }
 
-/// What `GET /#Action=Stop` is asked.
+/// What `GET / with Action=Stop` is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct StopCall {
-    /// Query parameter `Action`.
-    pub action: super::types::Stop,
-}
+pub struct StopCall;
 
-/// What `POST /#X-Target=Machines.List` is asked.
+/// What `POST / with X-Target=Machines.List` is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ListCall {
-    /// Header `X-Target`.
-    pub x_target: super::types::ListXTarget,
-}
+pub struct ListCall;
 
-/// What `POST /#X-Target=Machines.Drop` is asked.
+/// What `POST / with X-Target=Machines.Drop` is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DropCall {
-    /// Header `X-Target`.
-    pub x_target: super::types::DropXTarget,
-}
+pub struct DropCall;
 
-/// What `DELETE /machines/{id}#key` is asked.
+/// What `DELETE /machines/{id} with key` is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DropKeyCall {
     /// Path parameter `id`.

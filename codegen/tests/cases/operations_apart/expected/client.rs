@@ -50,77 +50,48 @@ impl Client {
         &self.core
     }
 
-    /// `GET /#Action=Run`.
+    /// `GET / with Action=Run`.
     ///
     /// # Arguments
     ///
-    /// * `action`: `Action` in the query.
     /// * `count`: `count` in the query, at most 9.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn run(
-        &self,
-        action: super::types::RunAction,
-        count: i64,
-    ) -> Calling<'_, super::calls::RunCall> {
-        self.core.send(super::calls::RunCall::of(&self.core, action, count))
+    pub fn run(&self, count: i64) -> Calling<'_, super::calls::RunCall> {
+        self.core.send(super::calls::RunCall::of(&self.core, count))
     }
 
-    /// `GET /#Action=Stop`.
-    ///
-    /// # Arguments
-    ///
-    /// * `action`: `Action` in the query.
+    /// `GET / with Action=Stop`.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn stop(
-        &self,
-        action: super::types::Stop,
-    ) -> Calling<'_, super::calls::StopCall> {
-        self.core.send(super::calls::StopCall::of(&self.core, action))
+    pub fn stop(&self) -> Calling<'_, super::calls::StopCall> {
+        self.core.send(super::calls::StopCall::of(&self.core))
     }
 
-    /// `POST /#X-Target=Machines.List`.
-    ///
-    /// # Arguments
-    ///
-    /// * `x_target`: `X-Target` header.
+    /// `POST / with X-Target=Machines.List`.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn list(
-        &self,
-        x_target: super::types::ListXTarget,
-    ) -> Calling<'_, super::calls::ListCall> {
-        self.core.send(super::calls::ListCall::of(&self.core, x_target))
+    pub fn list(&self) -> Calling<'_, super::calls::ListCall> {
+        self.core.send(super::calls::ListCall::of(&self.core))
     }
 
-    /// `POST /#X-Target=Machines.Drop`.
-    ///
-    /// # Arguments
-    ///
-    /// * `x_target`: `X-Target` header.
+    /// `POST / with X-Target=Machines.Drop`.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
     /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn drop(
-        &self,
-        x_target: super::types::DropXTarget,
-    ) -> Calling<'_, super::calls::DropCall> {
-        self.core.send(super::calls::DropCall::of(&self.core, x_target))
+    pub fn drop(&self) -> Calling<'_, super::calls::DropCall> {
+        self.core.send(super::calls::DropCall::of(&self.core))
     }
 
-    /// `DELETE /machines/{id}#key`.
+    /// `DELETE /machines/{id} with key`.
     ///
     /// # Arguments
     ///
@@ -197,9 +168,9 @@ impl Client {
 }
 
 impl super::calls::RunCall {
-    fn of(core: &Core, action: super::types::RunAction, count: i64) -> Request {
+    fn of(core: &Core, count: i64) -> Request {
         core.request(Self::OPERATION)
-            .argument(0, action)
+            .argument(0, "Run")
             .argument(1, count)
             .accept("application/json")
     }
@@ -213,7 +184,7 @@ impl Call for super::calls::RunCall {
     type Refusal = ();
 
     fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.action, self.count)
+        Self::of(core, self.count)
     }
 
     fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
@@ -225,8 +196,8 @@ impl Call for super::calls::RunCall {
 }
 
 impl super::calls::StopCall {
-    fn of(core: &Core, action: super::types::Stop) -> Request {
-        core.request(Self::OPERATION).argument(0, action)
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION).argument(0, "Stop")
     }
 }
 
@@ -238,7 +209,7 @@ impl Call for super::calls::StopCall {
     type Refusal = ();
 
     fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.action)
+        Self::of(core)
     }
 
     fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
@@ -250,8 +221,8 @@ impl Call for super::calls::StopCall {
 }
 
 impl super::calls::ListCall {
-    fn of(core: &Core, x_target: super::types::ListXTarget) -> Request {
-        core.request(Self::OPERATION).argument(0, x_target)
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION).argument(0, "Machines.List")
     }
 }
 
@@ -263,7 +234,7 @@ impl Call for super::calls::ListCall {
     type Refusal = ();
 
     fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.x_target)
+        Self::of(core)
     }
 
     fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
@@ -275,8 +246,8 @@ impl Call for super::calls::ListCall {
 }
 
 impl super::calls::DropCall {
-    fn of(core: &Core, x_target: super::types::DropXTarget) -> Request {
-        core.request(Self::OPERATION).argument(0, x_target)
+    fn of(core: &Core) -> Request {
+        core.request(Self::OPERATION).argument(0, "Machines.Drop")
     }
 }
 
@@ -288,7 +259,7 @@ impl Call for super::calls::DropCall {
     type Refusal = ();
 
     fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.x_target)
+        Self::of(core)
     }
 
     fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {

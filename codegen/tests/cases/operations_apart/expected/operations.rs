@@ -184,15 +184,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2, 3, 4, 5, 8,
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
     pub enum OperationId {
-        /// `GET /#Action=Run`
+        /// `GET / with Action=Run`
         Run = "run",
-        /// `GET /#Action=Stop`
+        /// `GET / with Action=Stop`
         Stop = "stop",
-        /// `POST /#X-Target=Machines.List`
+        /// `POST / with X-Target=Machines.List`
         List = "list",
-        /// `POST /#X-Target=Machines.Drop`
+        /// `POST / with X-Target=Machines.Drop`
         Drop = "drop",
-        /// `DELETE /machines/{id}#key`
+        /// `DELETE /machines/{id} with key`
         DropKey = "dropKey",
         /// `DELETE /machines/{id}`
         DropAll = "dropAll",

@@ -21,7 +21,7 @@ pub trait Service: Send + Sync + 'static {
     /// panics. [`Context::operation`] is `None` when no route was found.
     fn reject(&self, context: &Context, rejection: Rejection) -> Response;
 
-    /// `GET /#Action=Run`
+    /// `GET / with Action=Run`
     fn run(
         &self,
         call: super::calls::RunCall,
@@ -32,7 +32,7 @@ pub trait Service: Send + Sync + 'static {
         runtime::not_implemented((call, context))
     }
 
-    /// `GET /#Action=Stop`
+    /// `GET / with Action=Stop`
     fn stop(
         &self,
         call: super::calls::StopCall,
@@ -41,7 +41,7 @@ pub trait Service: Send + Sync + 'static {
         runtime::not_implemented((call, context))
     }
 
-    /// `POST /#X-Target=Machines.List`
+    /// `POST / with X-Target=Machines.List`
     fn list(
         &self,
         call: super::calls::ListCall,
@@ -50,7 +50,7 @@ pub trait Service: Send + Sync + 'static {
         runtime::not_implemented((call, context))
     }
 
-    /// `POST /#X-Target=Machines.Drop`
+    /// `POST / with X-Target=Machines.Drop`
     fn drop(
         &self,
         call: super::calls::DropCall,
@@ -59,7 +59,7 @@ pub trait Service: Send + Sync + 'static {
         runtime::not_implemented((call, context))
     }
 
-    /// `DELETE /machines/{id}#key`
+    /// `DELETE /machines/{id} with key`
     fn drop_key(
         &self,
         call: super::calls::DropKeyCall,
@@ -133,15 +133,15 @@ pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoin
     reason = "one at a time is on its way; a pointer for each costs more than the space"
 )]
 pub enum Incoming {
-    /// `GET /#Action=Run`
+    /// `GET / with Action=Run`
     Run(super::calls::RunCall),
-    /// `GET /#Action=Stop`
+    /// `GET / with Action=Stop`
     Stop(super::calls::StopCall),
-    /// `POST /#X-Target=Machines.List`
+    /// `POST / with X-Target=Machines.List`
     List(super::calls::ListCall),
-    /// `POST /#X-Target=Machines.Drop`
+    /// `POST / with X-Target=Machines.Drop`
     Drop(super::calls::DropCall),
-    /// `DELETE /machines/{id}#key`
+    /// `DELETE /machines/{id} with key`
     DropKey(super::calls::DropKeyCall),
     /// `DELETE /machines/{id}`
     DropAll(super::calls::DropAllCall),
@@ -302,38 +302,31 @@ impl Request for super::calls::RunCall {
     const OPERATION: &'static Operation = OperationId::Run.operation();
 
     fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            action: call.parameter(0)?,
-            count: call.parameter(1)?,
-        })
+        Ok(Self { count: call.parameter(1)? })
     }
 }
 
 impl Request for super::calls::StopCall {
     const OPERATION: &'static Operation = OperationId::Stop.operation();
 
-    fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self { action: call.parameter(0)? })
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
     }
 }
 
 impl Request for super::calls::ListCall {
     const OPERATION: &'static Operation = OperationId::List.operation();
 
-    fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            x_target: call.parameter(0)?,
-        })
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
     }
 }
 
 impl Request for super::calls::DropCall {
     const OPERATION: &'static Operation = OperationId::Drop.operation();
 
-    fn read(call: &Call) -> Result<Self, Rejection> {
-        Ok(Self {
-            x_target: call.parameter(0)?,
-        })
+    fn read(_: &Call) -> Result<Self, Rejection> {
+        Ok(Self {})
     }
 }
 
