@@ -293,6 +293,27 @@ mod tests {
         }
     }
 
+    /// CLI-04, GW-12: so is a failure: in words of the exchange's, and in none, of a read and of a write, which may have been
+    /// carried out all the same.
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_is_shown_as_it_came() {
+        for (reply, status, has_code) in
+            [(Reply::html(502), 502, false), (Reply::problem("INTERNAL_ERROR".parse().unwrap()), 500, true)]
+        {
+            for (operation, is_write) in
+                [(OperationId::StockRead, false), (OperationId::BlueprintsWrite, true)]
+            {
+                let (exchange, _) = exchange(reply.clone().header("x-of-the-test", "1"));
+                let mut output = Output::new(Form::Json, Color::Never);
+                let call = RawCall { include: true, ..call(operation) };
+                let told = run(call, &exchange, &mut output).await.unwrap_err().envelope().unwrap();
+                assert_eq!((told.exit, told.status, told.problem.is_some()), (1, Some(status), has_code));
+                assert_eq!(told.headers.unwrap()["x-of-the-test"], "1");
+                assert_eq!(told.idempotency_key.is_some(), is_write);
+            }
+        }
+    }
+
     /// WRT-11, DRF-13: secrets stay hidden wherever they stand.
     #[test]
     fn secrets_are_hidden() {

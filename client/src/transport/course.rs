@@ -213,8 +213,14 @@ impl Course {
             Error::refused(kind, code, answer.status(), &called.correlation_id).called(called.clone())
         };
         match came.answer {
-            // The last request was not carried out; an earlier one may have been.
-            Ok(answer) if maybe_done && !answer.status().is_success() && !came.said.is_of_this_write() => {
+            // The last request was not carried out; an earlier one may have been. Where the last one may have been, too,
+            // its answer says so itself.
+            Ok(answer)
+                if maybe_done
+                    && !answer.status().is_success()
+                    && !came.said.is_of_this_write()
+                    && kind_of(came.said.code.as_ref(), answer.status()) != ErrorKind::OutcomeUnknown =>
+            {
                 let what = "the exchange did not say what became of it";
                 let error = refused(ErrorKind::OutcomeUnknown, came.said.code, &answer).saying(what);
                 Err(error.waiting(asked).into_transport(true))
@@ -233,14 +239,6 @@ impl Course {
                 let what = "what answered is not the exchange";
                 let error = refused(ErrorKind::Protocol, None, &answer).saying(what);
                 Err(error.into_transport(operation.repeat != Repeat::Safe))
-            }
-            // A failure that is told in no words of the exchange's says nothing of the call either.
-            Ok(answer)
-                if came.said.code.is_none()
-                    && answer.status().is_server_error()
-                    && kind_of(None, answer.status()) == ErrorKind::OutcomeUnknown =>
-            {
-                Err(refused(ErrorKind::OutcomeUnknown, None, &answer).waiting(asked).into_transport(true))
             }
             Ok(mut answer) => {
                 if let Some(asked) = asked {

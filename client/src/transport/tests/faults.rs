@@ -82,6 +82,13 @@ async fn a_call_without_an_answer_says_which_one_it_was() {
             assert_eq!(error.to_string().matches(&sent.unwrap()).count(), 1, "{error}");
         }
     }
+    // A failure in no words of the exchange's comes with its status.
+    for write in [false, true] {
+        let rig = Rig::new();
+        rig.gateway.answer(|_| Reply::html(502));
+        let failed = if write { rig.write(KEY, once).await } else { rig.read(once).await };
+        assert_eq!(failed.unwrap_err().status().unwrap(), 502);
+    }
     // Nor is a key spoken of where an answer came that nobody can read.
     let (read, check) = (Rig::new(), Rig::new());
     read.gateway.answer(|_| Reply::new(200, "application/json", r#"{"a" 7}"#));
