@@ -16,12 +16,32 @@ use crate::{
 
 /// Whether the member can be got to a link at all: asked before there is one, since making it spends something.
 pub(super) fn possible(how: &LinkArgs, what: &'static str, output: &Output) -> Result<(), Failure> {
-    if how.print_link || how.open || output.can_ask() { Ok(()) } else { Err(waits(what)) }
+    if how.print_link || how.open || output.can_ask() { Ok(()) } else { Err(Unseen::Unwanted.of_what(what)) }
 }
 
-fn waits(what: &'static str) -> Failure {
-    let next = "use --open where there is a browser, or --print-link to open it by hand";
-    Failure::new(Exit::Conflict, format!("the {what} waits for you in a browser"), next)
+/// Why the member was not got to a link. What that means for it, and whether it can be had again, its maker knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unseen {
+    /// The member said no, or cannot be asked.
+    Unwanted,
+    /// There is no browser.
+    NoBrowser,
+}
+
+impl Unseen {
+    /// Of a link that the same command makes again.
+    pub(super) fn of_what(self, what: &'static str) -> Failure {
+        match self {
+            Self::Unwanted => {
+                let next = "use --open where there is a browser, or --print-link to open it by hand";
+                Failure::new(Exit::Conflict, format!("the {what} waits for you in a browser"), next)
+            }
+            Self::NoBrowser => {
+                let next = "use --print-link, and open the link by hand";
+                Failure::new(Exit::Failed, "no browser could be started", next)
+            }
+        }
+    }
 }
 
 /// Gets the member to a secret link.
@@ -30,7 +50,7 @@ pub(super) async fn show(
     link: &str,
     what: &'static str,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), Unseen> {
     if how.print_link {
         output.warn("this link is a secret: open it, and share it with nobody");
         if output.is_json() {
@@ -43,15 +63,9 @@ pub(super) async fn show(
     let question = format!("Press Enter to open the {what} in your browser.");
     let wanted = how.open || output.ask(&question).await.as_deref() == Some("");
     if !wanted {
-        return Err(waits(what));
+        return Err(Unseen::Unwanted);
     }
-    open(link).await.map_err(|()| {
-        Failure::new(
-            Exit::Failed,
-            "no browser could be started",
-            "use --print-link, and open the link by hand",
-        )
-    })?;
+    open(link).await.map_err(|()| Unseen::NoBrowser)?;
     if output.is_json() {
         output.json(&json!({ "opened": true }));
     } else {
@@ -87,7 +101,8 @@ pub(super) async fn open(address: &str) -> Result<(), ()> {
     let begun = tokio::time::Instant::now();
     while begun.elapsed() < LOOKED_AT {
         match opening.try_wait() {
-            Ok(Some(ended)) => return if ended.success() { Ok(()) } else { Err(()) },
+            // What rundll32 ends with says nothing of the browser.
+            Ok(Some(ended)) => return if cfg!(windows) || ended.success() { Ok(()) } else { Err(()) },
             Ok(None) => tokio::time::sleep(LOOK).await,
             // Nobody can tell; it was asked.
             Err(_) => break,

@@ -38,7 +38,8 @@ pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -
             match outbox.confirmation(number).await.map_err(of_entry)? {
                 Some(secret) => {
                     drop(turn);
-                    link::show(args.link, secret.expose(), "confirmation", output).await?;
+                    let shown = link::show(args.link, secret.expose(), "confirmation", output).await;
+                    shown.map_err(|unseen| unseen.of_what("confirmation"))?;
                     output.note(format!(
                         "afterwards: exchange sync, look, then exchange outbox resolve {number} --applied or --missing"
                     ));

@@ -165,7 +165,12 @@ async fn approved(session: &Session, args: &Login, output: &mut Output) -> Resul
     }
     let mut enter = (!args.no_browser && output.can_ask()).then(|| {
         output.note("Press Enter to open the address in your browser.");
-        Box::pin(typed_line())
+        Box::pin(async {
+            match typed_line().await {
+                Ok(Some(line)) if line.is_empty() => link::open(&address).await,
+                _ => Ok(()),
+            }
+        })
     });
     let (tell, mut told) = mpsc::unbounded_channel();
     let waiting = device.finish_with(move |progress| {
@@ -187,9 +192,10 @@ async fn approved(session: &Session, args: &Login, output: &mut Output) -> Resul
                 let next = next.saturating_sub(asked_at.elapsed()).as_secs();
                 output.status(format!("waiting for you: {}:{:02} left, next check in {next} s", left / 60, left % 60));
             }
-            pressed = async { match &mut enter { Some(enter) => enter.await, None => std::future::pending().await } } => {
+            // Beside the rest: a browser takes its time to start.
+            opened = async { match &mut enter { Some(enter) => enter.await, None => std::future::pending().await } } => {
                 enter = None;
-                if matches!(pressed.as_ref().map(Option::as_deref), Ok(Some(""))) && link::open(&address).await.is_err() {
+                if opened.is_err() {
                     output.note("no browser could be started: open the address yourself");
                 }
             }

@@ -117,8 +117,10 @@ async fn what_opens_nothing_is_told() {
     };
     let ran = opened_by("#!/bin/sh\nexit 3\n").await;
     let error = ran.error();
-    assert_eq!((ran.code, &error["message"]), (1, &"no browser could be started".into()), "{}", ran.shown());
-    assert!(error["next"].as_str().unwrap().contains("--print-link"), "{error}");
+    let message = "it is staged, and no browser could be started for it";
+    assert_eq!((ran.code, &error["message"]), (1, &message.into()), "{}", ran.shown());
+    let next = error["next"].as_str().unwrap();
+    assert!(next.contains("costs another write") && next.contains("--print-link"), "{error}");
     let ran = opened_by("#!/bin/sh\nexit 0\n").await;
     assert_eq!((ran.code, ran.json()["opened"].as_bool()), (0, Some(true)), "{}", ran.shown());
 }

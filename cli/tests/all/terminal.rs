@@ -1,34 +1,58 @@
 //! The command on a terminal: what it asks, and how it is broken off.
 
-use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, process::Stdio, time::Duration};
+use std::{os::unix::fs::PermissionsExt as _, process::Stdio, time::Duration};
 
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::unix::pipe::{OpenOptions, Receiver},
     process::Child,
 };
 
 use crate::kit::Desk;
 
-/// A terminal with the command in it, and a browser that notes what it opens.
+/// A browser that tells what it opens.
+struct Browser(BufReader<Receiver>);
+
+impl Browser {
+    /// The one of all that is begun at this desk from now on.
+    async fn of(desk: &Desk) -> Self {
+        let pipe = desk.home.path().join("opened");
+        let made = tokio::process::Command::new("mkfifo").arg(&pipe).status().await.unwrap();
+        assert!(made.success());
+        // Open for both, so that it has no end before somebody writes, and whoever writes does not wait.
+        let opened = OpenOptions::new().read_write(true).open_receiver(&pipe).unwrap();
+        let folder = desk.home.path().join("bin");
+        std::fs::create_dir_all(&folder).unwrap();
+        let program = folder.join("xdg-open");
+        std::fs::write(&program, format!("#!/bin/sh\necho \"$1\" > '{}'\n", pipe.display())).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self(BufReader::new(opened))
+    }
+
+    /// Waits until it opens something.
+    async fn opens(&mut self) -> String {
+        let mut address = String::new();
+        self.0.read_line(&mut address).await.unwrap();
+        address
+    }
+}
+
+/// A terminal with the command in it. It stays open when that has ended: what it began goes on.
 struct Terminal {
     child: Child,
     shown: String,
-    opened: PathBuf,
 }
 
 impl Terminal {
     fn begin(desk: &Desk, args: &[&str]) -> Self {
-        let folder = desk.home.path().join("bin");
-        std::fs::create_dir_all(&folder).unwrap();
-        let (browser, opened) = (folder.join("xdg-open"), desk.home.path().join("opened"));
-        std::fs::write(&browser, format!("#!/bin/sh\nprintf %s \"$1\" > '{}'\n", opened.display())).unwrap();
-        std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        let path = format!("{}:{}", desk.home.path().join("bin").display(), std::env::var("PATH").unwrap());
         let words = [env!("CARGO_BIN_EXE_exchange")].iter().chain(args).map(|word| format!("'{word}'"));
         let line = words.collect::<Vec<_>>().join(" ");
+        // Ctrl-C is for the command.
+        let line = format!("trap : INT; {line}; printf 'exit %s\\a\\n' $?; read _");
         let mut command = desk.command(&[]);
         let mut script = tokio::process::Command::new("script");
-        script.args(["-q", "-e", "-f", "-c", &line, "/dev/null"]);
+        script.args(["-q", "-f", "-c", &line, "/dev/null"]);
         // The same surroundings as any other.
         for (name, value) in command.as_std_mut().get_envs() {
             match value {
@@ -38,7 +62,7 @@ impl Terminal {
         }
         script.env("PATH", path).env("TERM", "xterm").kill_on_drop(true);
         script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        Self { child: script.spawn().unwrap(), shown: String::new(), opened }
+        Self { child: script.spawn().unwrap(), shown: String::new() }
     }
 
     /// Reads until this is shown.
@@ -55,25 +79,39 @@ impl Terminal {
         self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).await.unwrap();
     }
 
-    /// The exit code, and whether a browser was opened.
-    async fn ends(mut self) -> (i32, bool) {
-        let ended = tokio::time::timeout(Duration::from_secs(60), self.child.wait()).await;
-        (ended.expect("it goes on").unwrap().code().unwrap(), self.opened.exists())
+    /// The exit code.
+    async fn ends(&mut self) -> i32 {
+        let ended = tokio::time::timeout(Duration::from_secs(60), self.shows("\u{7}\r\n")).await;
+        ended.expect("it goes on");
+        let (_, code) = self.shown.rsplit_once("exit ").unwrap();
+        code.trim_end_matches("\u{7}\r\n").parse().unwrap()
     }
 }
 
-/// DRF-13: the link of a draft is opened by Enter, by nothing else that is typed, and not at all after Ctrl-C.
+/// DRF-13, DRF-15: the link of a draft is opened by Enter, by nothing else that is typed, and not at all after Ctrl-C: then it
+/// is said that the draft is staged.
 #[tokio::test]
 async fn a_link_is_opened_by_enter_alone() {
     let desk = Desk::connected().await;
+    let mut browser = Browser::of(&desk).await;
     let file = desk.home.path().join("blueprints.json");
     let file = file.to_str().unwrap();
     assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
-    for (keys, ends) in [("\u{3}", (130, false)), ("n\r", (7, false)), ("\r", (0, true))] {
+    for (keys, code, told) in [
+        ("\u{3}", 130, "it is staged: it can no longer be opened"),
+        ("n\r", 7, "it is staged, and was not opened"),
+        ("\r", 0, "opened in your browser"),
+    ] {
         let mut terminal = Terminal::begin(&desk, &["draft", "blueprints", file]);
         terminal.shows("Press Enter to open the draft").await;
         terminal.types(keys).await;
-        assert_eq!(terminal.ends().await, ends, "{keys:?}");
+        assert_eq!(terminal.ends().await, code, "{keys:?}");
+        assert!(terminal.shown.contains(told), "{}", terminal.shown);
+        if code == 0 {
+            // The first of all that were begun.
+            assert!(browser.opens().await.starts_with(&desk.sandbox.origin()));
+            assert_eq!(browser.0.buffer(), b"");
+        }
     }
 }
 
@@ -84,16 +122,16 @@ async fn ctrl_c_at_a_question_changes_nothing() {
     let mut terminal = Terminal::begin(&desk, &["logout"]);
     terminal.shows("[y/N]").await;
     terminal.types("\u{3}").await;
-    let (code, _) = terminal.ends().await;
+    let code = terminal.ends().await;
     assert_eq!((code, desk.run(&["whoami"]).await.code), (130, 0));
     let mut terminal = Terminal::begin(&desk, &["logout"]);
     terminal.shows("[y/N]").await;
     terminal.types("n\r").await;
-    assert_eq!(terminal.ends().await.0, 3);
+    assert_eq!(terminal.ends().await, 3);
     let mut terminal = Terminal::begin(&desk, &["logout"]);
     terminal.shows("[y/N]").await;
     terminal.types("y\r").await;
-    assert_eq!(terminal.ends().await.0, 0);
+    assert_eq!(terminal.ends().await, 0);
 }
 
 /// Long work shows how far it is: areas that are read, and the sets that many ops are sent in.
@@ -102,7 +140,7 @@ async fn long_work_shows_how_far_it_is() {
     let desk = Desk::connected().await;
     let mut terminal = Terminal::begin(&desk, &["sync"]);
     terminal.shows("[====================] 4 of 4 areas: ").await;
-    assert_eq!(terminal.ends().await.0, 0);
+    assert_eq!(terminal.ends().await, 0);
     let op = |quality: u32| {
         serde_json::json!({
             "op": "set-quantity", "material": {"name": "Sandbox Metal"}, "location": {"name": "Sandbox City Hangar"},
@@ -114,7 +152,7 @@ async fn long_work_shows_how_far_it_is() {
     let file = desk.file("ops.json", &serde_json::Value::from(ops).to_string());
     let mut terminal = Terminal::begin(&desk, &["stock", "change", &file]);
     terminal.shows("[==========          ] 1 of 2 changes are sent").await;
-    assert_eq!(terminal.ends().await.0, 0);
+    assert_eq!(terminal.ends().await, 0);
     // Where nobody looks there is none.
     let ran = desk.run(&["sync"]).await;
     assert!(!ran.err.contains("areas"), "{}", ran.shown());
@@ -127,5 +165,5 @@ async fn ctrl_c_ends_what_waits_for_a_body() {
     let mut terminal = Terminal::begin(&desk, &["api", "blueprints_write", "--body-file", "-"]);
     terminal.shows("idempotency key").await;
     terminal.types("\u{3}").await;
-    assert_eq!(terminal.ends().await.0, 130);
+    assert_eq!(terminal.ends().await, 130);
 }
