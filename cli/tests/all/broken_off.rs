@@ -64,6 +64,42 @@ async fn ctrl_c_is_told_to_programs() {
     assert!(error.lines().any(|line| line.contains("\"message\":\"it was broken off\"")), "{error}");
 }
 
+/// GW-12: of a write that `api` sent and got no answer to nothing is kept: whoever breaks it off is told so, and repeats it
+/// under its key.
+#[tokio::test]
+async fn ctrl_c_names_the_key_of_a_call() {
+    let desk = Desk::connected().await;
+    let body = r#"{"ops": [{"op": "add", "ref": {"bt": "bp-sandbox-knife"}}]}"#;
+    let call = ["api", "blueprints_write", "--body", body];
+    let broken_off = async |args: &[&str], awaited: fn(&str) -> bool| {
+        let mut way = Way::to(&desk.sandbox.origin(), awaited).await;
+        let mut command = desk.command(args);
+        way.taken_by(&mut command);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        way.sees().await;
+        stopped(&child, "-INT").await;
+        ended(child).await
+    };
+    let told = broken_off(&call, is_change_of_blueprints).await;
+    let key = told.err.lines().next().unwrap().strip_prefix("idempotency key: ").unwrap();
+    let shown = told.shown().replace(key, "<key>");
+    expect![[r#"
+        exit 130
+        err| idempotency key: <key>
+        err| it may have been carried out: repeat it unchanged within 23 hours with --idempotency-key <key>, under which it is done once; later, look first whether it was done
+    "#]]
+    .assert_eq(&shown);
+    let told = broken_off(&[&["--json"], &call[..]].concat(), is_change_of_blueprints).await;
+    let error = told.error();
+    let key = error["idempotencyKey"].as_str().unwrap();
+    assert_eq!((told.code, &error["code"]), (130, &json!("interrupted")), "{}", told.shown());
+    assert!(error["message"].as_str().unwrap().starts_with("it may have been carried out"), "{error}");
+    let again = desk.json(&[&call[..], &["--idempotency-key", key]].concat()).await;
+    assert_eq!((again.code, &again.json()["applied"]), (0, &json!(1)), "{}", again.shown());
+    // Of a read there is nothing to say.
+    assert_eq!(broken_off(&["api", "org_units_read"], is_read_of_units).await.shown(), "exit 130\n");
+}
+
 /// Whoever waits while another run sends is told so, and that nothing was kept when it is broken off then.
 #[tokio::test]
 async fn ctrl_c_before_a_turn_keeps_nothing() {
@@ -211,6 +247,14 @@ async fn what_is_read_late_for_the_member_before_is_not_shown() {
 
 fn is_change_of_stock(request: &str) -> bool {
     request.starts_with("POST ") && request.contains("/me/stock")
+}
+
+fn is_change_of_blueprints(request: &str) -> bool {
+    request.starts_with("POST ") && request.contains("/me/blueprints")
+}
+
+fn is_read_of_units(request: &str) -> bool {
+    request.starts_with("GET ") && request.contains("/me/org-units")
 }
 
 fn is_service_document(request: &str) -> bool {
