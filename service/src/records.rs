@@ -12,7 +12,7 @@ use crate::ids::{ClientId, MemberId};
 use crate::store::{StoreError, limit};
 use crate::time::Moment;
 
-pub(crate) use unread::{About, MOST_COUNTED, Notice, acknowledge, count_unread, unread};
+pub(crate) use unread::{About, MOST_COUNTED, Notice, Who, acknowledge, count_unread, unread};
 
 /// Who answers for something, kept for when it is written down.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What a member was told and has not acknowledged, with the names by which a person knows what it is about.
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::ids::{ClientId, MemberId};
 use crate::store::{StoreError, count, limit};
@@ -22,12 +22,22 @@ pub(crate) struct Notice {
 /// What a notice is about, as far as anybody still knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct About {
-    /// The client, or the one through which it was done: by its registered name, or its id where it has none any more.
+    /// The client, or the one through which it was done, or whose writes were taken back: by its registered name, or its
+    /// id where it has none any more.
     pub(crate) client: Option<String>,
     /// What the client calls the installation.
     pub(crate) label: Option<String>,
-    /// The name of the member who did it, where it was another one, who is still one.
-    pub(crate) by: Option<String>,
+    /// Who did it, where it was somebody else.
+    pub(crate) by: Option<Who>,
+}
+
+/// Who did something, as another member is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// A member who is still one, by name.
+    Member(String),
+    /// An administrator, of whom members are told no name.
+    Administrator,
 }
 
 /// The latest of them, the latest first, at most so many.
@@ -71,12 +81,18 @@ fn of_installation(connection: &Connection, member: &MemberId, id: &str) -> Resu
 /// Who made a change set stands in the audit, at the moment at which members were told of it.
 fn of_change_set(connection: &Connection, change_set: &str, at: Moment) -> Result<About, StoreError> {
     let mut one = connection.prepare_cached(
-        "SELECT client, (SELECT name FROM member WHERE 'member:' || id = actor AND state <> 'deleted') \
+        "SELECT client, actor LIKE 'administrator:%', \
+         (SELECT name FROM member WHERE 'member:' || id = actor AND state <> 'deleted') \
          FROM audit WHERE at = ?1 AND subject = ?2",
     )?;
-    let found = one.query_row(params![at.millis(), change_set], |row| Ok((row.get(0)?, row.get(1)?)));
-    let Some((client, by)) = found.optional()? else { return Ok(About::default()) };
-    let client: Option<ClientId> = client;
+    let read = |row: &Row<'_>| {
+        let client: Option<ClientId> = row.get(0)?;
+        let by =
+            if row.get(1)? { Some(Who::Administrator) } else { row.get::<_, Option<_>>(2)?.map(Who::Member) };
+        Ok((client, by))
+    };
+    let found = one.query_row(params![at.millis(), change_set], read).optional()?;
+    let Some((client, by)) = found else { return Ok(About::default()) };
     let client = client.map(|client| name_of(connection, client)).transpose()?;
     Ok(About { client, label: None, by })
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::session::{self, SignedIn};
 use super::{Web, applications, page};
-use crate::records::{About, Notice, acknowledge, unread};
+use crate::records::{About, Notice, Who, acknowledge, unread};
 
 /// Where the page is.
 pub(super) const PATH: &str = "/notices";
@@ -101,18 +101,31 @@ fn words(kind: &str, about: &About) -> Markup {
         "org-stock.book-out" => by(about, "booked out stock that you hold for a unit."),
         "org-stock.sale" => by(about, "sold stock that you hold for a unit."),
         "org-stock.move" => by(about, "moved stock that you hold for a unit, or that you held until then."),
-        "org-stock.undo" => by(about, "took back a change of stock that you hold for a unit, or held."),
+        "org-stock.undo" => html! {
+            p {
+                (who(about)) " took back what " strong { (about.client.as_deref().unwrap_or("an application")) }
+                " had changed of stock that you hold for a unit, or held."
+            }
+        },
         other => html! { p { "Something happened that this page has no words for (" (other) ")." } },
     }
 }
 
-fn by(About { client, by, .. }: &About, did: &str) -> Markup {
+fn by(about: &About, did: &str) -> Markup {
     html! {
         p {
-            strong { (by.as_deref().unwrap_or("Somebody")) }
-            @if let Some(client) = client { ", through " (client) "," }
+            (who(about))
+            @if let Some(client) = &about.client { ", through " (client) "," }
             " " (did)
         }
+    }
+}
+
+fn who(about: &About) -> Markup {
+    match &about.by {
+        Some(Who::Member(name)) => html! { strong { (name) } },
+        Some(Who::Administrator) => html! { "An administrator" },
+        None => html! { strong { "Somebody" } },
     }
 }
 

@@ -129,7 +129,7 @@ async fn notices_are_read() {
     let browser = Browser::of(&bench, "m-1").await;
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">11</span>");
     let expected = [
-        "<strong>Somebody</strong> took back a change of stock",
+        "<strong>Somebody</strong> took back what <strong>an application</strong> had changed of stock",
         "<strong>Somebody</strong> moved stock that you hold",
         "<strong>Two</strong>, through Second client, sold stock that you hold for a unit.",
         "<strong>Somebody</strong> booked out stock",
