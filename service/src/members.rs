@@ -1,10 +1,12 @@
-//! Members and their units, as every part of the service reads them.
+//! Members and their units, as every part of the service reads them; and the one way in which a unit gets and loses them.
 
 use exchange_api::refusals::PlainCode;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::ids::{MemberId, UnitId};
+use crate::records::{self, Actor, Deed};
 use crate::store::StoreError;
+use crate::time::Moment;
 
 /// What the exchange goes by; the rest of a member is the web application's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,31 @@ impl State {
             Self::Pending => "pending",
             Self::Disabled => "disabled",
             Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// As what a member belongs to a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Without a say over its pool.
+    #[default]
+    Member,
+    /// With the Logistician flag.
+    Logistician,
+    /// With a leadership rank, which makes a Logistician too (CON-16).
+    Leader,
+}
+
+impl Role {
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Logistician => "logistician",
+            Self::Leader => "leader",
         }
     }
 }
@@ -126,4 +153,58 @@ pub fn units(connection: &Connection, member: &MemberId) -> Result<Vec<UnitId>, 
         connection.prepare_cached("SELECT unit FROM membership WHERE member = ?1 ORDER BY unit")?;
     let units = rows.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
     Ok(units)
+}
+
+/// Makes a member one of a unit, gives them another role in it, or makes them leave it. What is so already is neither
+/// written nor audited. Says whether there are such a member, who has not left, and unit; of one who is to leave the unit,
+/// whether they were in it.
+///
+/// # Errors
+/// What the database says.
+pub fn set_role(
+    connection: &Connection,
+    (actor, now): (Actor<'_>, Moment),
+    member: &MemberId,
+    unit: &UnitId,
+    role: Option<Role>,
+) -> Result<bool, StoreError> {
+    let before = role_in(connection, member, unit)?;
+    match role {
+        None if before.is_none() => return Ok(false),
+        None => {
+            let sql = "DELETE FROM membership WHERE member = ?1 AND unit = ?2";
+            connection.prepare_cached(sql)?.execute(params![member, unit])?;
+        }
+        Some(role) => {
+            let sql = "SELECT EXISTS (SELECT 1 FROM member WHERE id = ?1 AND state <> 'deleted') \
+                       AND EXISTS (SELECT 1 FROM unit WHERE id = ?2)";
+            if !connection.prepare_cached(sql)?.query_row(params![member, unit], |row| row.get(0))? {
+                return Ok(false);
+            }
+            if before == Some(role) {
+                return Ok(true);
+            }
+            let sql = "INSERT INTO membership (member, unit, logistician, leadership) VALUES (?1, ?2, ?3, ?4) \
+                       ON CONFLICT (member, unit) DO UPDATE \
+                       SET logistician = excluded.logistician, leadership = excluded.leadership";
+            let (logistician, leader) = (role == Role::Logistician, role == Role::Leader);
+            connection.prepare_cached(sql)?.execute(params![member, unit, logistician, leader])?;
+        }
+    }
+    let detail = format!("{member}: {}", role.map_or("none", Role::as_str));
+    let deed = Deed { client: None, action: "unit.role", subject: unit.as_str(), detail: &detail };
+    records::audit(connection, now, actor, deed)?;
+    Ok(true)
+}
+
+fn role_in(connection: &Connection, member: &MemberId, unit: &UnitId) -> Result<Option<Role>, StoreError> {
+    let sql = "SELECT logistician, leadership FROM membership WHERE member = ?1 AND unit = ?2";
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(match (row.get(0)?, row.get(1)?) {
+            (_, true) => Role::Leader,
+            (true, false) => Role::Logistician,
+            (false, false) => Role::Member,
+        })
+    };
+    Ok(connection.prepare_cached(sql)?.query_row(params![member, unit], read).optional()?)
 }

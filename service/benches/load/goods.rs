@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use exchange_service::backend::Role;
 use exchange_service::catalogue::contents::{Contents, Kind, NewEntry};
 use exchange_service::feed::Author;
 use exchange_service::ids::UnitId;
+use exchange_service::members::Role;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::documents::{Document, items, wrong};
-use super::{AdminError, By, id, members, text};
+use super::{AdminError, By, id, text};
 use crate::ids::{MemberId, UnitId};
+use crate::members::{self, Role, State};
 use crate::names::{Shorthand, UnitName};
 use crate::store::setting;
 
@@ -34,17 +35,7 @@ pub struct NewUnit {
 struct NewMembership {
     member: MemberId,
     #[serde(default)]
-    role: Part,
-}
-
-/// What somebody is in a unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Part {
-    #[default]
-    Member,
-    Logistician,
-    Leader,
+    role: Role,
 }
 
 #[derive(Deserialize)]
@@ -126,7 +117,7 @@ pub fn set_units(connection: &Connection, by: &By<'_>, units: &[NewUnit]) -> Res
     for (at, unit) in units.iter().enumerate() {
         let detail = match &unit.members {
             Some(members) => {
-                fill(connection, &unit.id, members, &format!("/units/{at}/members"))?;
+                fill(connection, by, &unit.id, members, &format!("/units/{at}/members"))?;
                 format!("with {} members", members.len())
             }
             None => String::new(),
@@ -175,25 +166,30 @@ fn no_circles(connection: &Connection, units: &[NewUnit]) -> Result<(), AdminErr
     Ok(())
 }
 
+/// Has a unit have these members and no others. Only what that changes is written, each for itself.
 fn fill(
     connection: &Connection,
+    by: &By<'_>,
     unit: &UnitId,
     all: &[NewMembership],
     place: &str,
 ) -> Result<(), AdminError> {
-    connection.execute("DELETE FROM membership WHERE unit = ?1", [unit])?;
-    let mut put = connection.prepare(
-        "INSERT INTO membership (member, unit, logistician, leadership) VALUES (?1, ?2, ?3, ?4) \
-         ON CONFLICT DO NOTHING",
-    )?;
-    for (at, NewMembership { member, role }) in all.iter().enumerate() {
-        let place = format!("{place}/{at}/member");
-        if !members::is_known(connection, member)? {
-            return Err(wrong(&place, "there is no such member"));
+    let mut named = BTreeSet::new();
+    for (at, NewMembership { member, .. }) in all.iter().enumerate() {
+        if !named.insert(member) {
+            return Err(wrong(&format!("{place}/{at}/member"), "this member stands in the unit already"));
         }
-        let (logistician, leader) = (*role == Part::Logistician, *role == Part::Leader);
-        if put.execute(params![member, unit, logistician, leader])? == 0 {
-            return Err(wrong(&place, "this member stands in the unit already"));
+    }
+    let mut rows = connection.prepare("SELECT member FROM membership WHERE unit = ?1 ORDER BY member")?;
+    let had: Vec<MemberId> = rows.query_map([unit], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let set =
+        |member: &MemberId, role| members::set_role(connection, (by.actor(), by.now), member, unit, role);
+    for member in had.iter().filter(|member| !named.contains(member)) {
+        set(member, None)?;
+    }
+    for (at, NewMembership { member, role }) in all.iter().enumerate() {
+        if !set(member, Some(*role))? {
+            return Err(wrong(&format!("{place}/{at}/member"), "there is no such member"));
         }
     }
     Ok(())
@@ -233,10 +229,12 @@ pub fn set_administrator(
     member: &MemberId,
     administers: bool,
 ) -> Result<(), AdminError> {
-    let sql = "UPDATE member SET is_admin = ?2 WHERE id = ?1";
-    if connection.execute(sql, params![member, administers])? == 0 {
+    let found = members::find(connection, member)?;
+    if found.is_none_or(|found| found.state == State::Deleted) {
         return Err(AdminError::Unknown { what: "member", id: member.to_string() });
     }
+    let sql = "UPDATE member SET is_admin = ?2 WHERE id = ?1";
+    connection.execute(sql, params![member, administers])?;
     let detail = if administers { "yes" } else { "no" };
     Ok(by.audit(connection, None, ("member.administrator", member.as_str()), detail)?)
 }

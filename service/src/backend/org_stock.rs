@@ -8,7 +8,6 @@ mod roster;
 mod table;
 mod undo;
 
-pub use desk::Role;
 pub(crate) use desk::tell_of_holder;
 pub(super) use desk::tell_of_unit;
 pub(super) use roster::prepare;

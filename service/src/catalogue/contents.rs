@@ -21,7 +21,7 @@ pub struct Contents {
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewEntry {
     /// The part of the catalogue.
     pub kind: Kind,

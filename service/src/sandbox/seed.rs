@@ -14,7 +14,9 @@ use serde::Deserialize;
 use crate::catalogue::contents::{self, Contents};
 use crate::environment::Environment;
 use crate::idp::accounts;
-use crate::ids::MemberId;
+use crate::ids::{MemberId, UnitId};
+use crate::members::{self, Role};
+use crate::records::Actor;
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -84,11 +86,9 @@ struct Member {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Membership {
-    unit: String,
+    unit: UnitId,
     #[serde(default)]
-    logistician: bool,
-    #[serde(default)]
-    leadership: bool,
+    role: Role,
 }
 
 #[derive(Debug, Deserialize)]
@@ -196,7 +196,7 @@ impl Member {
             name: format!("Sandbox Load {number:02}"),
             handle: None,
             admin: false,
-            units: vec![Membership { unit: unit.to_owned(), logistician: false, leadership: false }],
+            units: vec![Membership { unit: unit.into(), role: Role::Member }],
             blueprints: Vec::new(),
             stock: Vec::new(),
             ships: Vec::new(),
@@ -298,12 +298,12 @@ fn plant_member(
          VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6)",
         params![id, name, handle, admin, terms, now.millis()],
     )?;
-    accounts::set(connection, &MemberId::from(id.as_str()), account, password)?;
-    for Membership { unit, logistician, leadership } in units {
-        connection.execute(
-            "INSERT INTO membership (member, unit, logistician, leadership) VALUES (?1, ?2, ?3, ?4)",
-            params![id, unit, logistician, leadership],
-        )?;
+    let own = MemberId::from(id.as_str());
+    accounts::set(connection, &own, account, password)?;
+    for Membership { unit, role } in units {
+        if !members::set_role(connection, (Actor::Service, now), &own, unit, Some(*role))? {
+            return Err(StoreError::Corrupt("a membership of the seed"));
+        }
     }
     for Blueprint { product, acquired_at, source, note } in blueprints {
         connection.execute(

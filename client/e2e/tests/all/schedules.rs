@@ -26,7 +26,7 @@ use std::{
 
 use exchange_client::{Lane, Replica, api::types::Quantity, changes::quantity};
 use exchange_service::{
-    backend::Role,
+    members::Role,
     sandbox::{Act, Options, Sandbox},
 };
 use tracing_subscriber::fmt::MakeWriter;

@@ -14,7 +14,7 @@ use exchange_client::{
     changes::{Held, Lot, Notice, Remedy, Take, Verdict, as_it_is, known::Known, place, quantity},
     outbox::{Found, State, Written},
 };
-use exchange_service::{backend::Role, sandbox::Act};
+use exchange_service::{members::Role, sandbox::Act};
 
 use desk::{Desk, outcome};
 

@@ -11,22 +11,11 @@ use super::entry::{Entry, Record};
 use super::table::{entries, lots};
 use crate::feed::Author;
 use crate::ids::{MemberId, UnitId};
+use crate::members::{self, Role};
 use crate::names::{MemberName, MissionName};
 use crate::records::{self, Actor, Deed};
 use crate::store::StoreError;
 use crate::time::Moment;
-
-/// As what a member belongs to a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Without a say over its pool.
-    Member,
-    /// With the Logistician flag.
-    Logistician,
-    /// With a leadership rank, which makes a Logistician too (CON-16).
-    Leader,
-}
 
 /// The lots of a holder.
 const OF_HOLDER: &str =
@@ -193,7 +182,7 @@ impl Backend {
 
     /// Makes a member one of a unit, gives them another role in it, or makes them leave it. No feed is told: the
     /// next page of the member's pools is of the units and roles of that moment (OST-05, OST-06, OST-09). Says
-    /// whether there are such a member and unit.
+    /// whether there are such a member and unit, as [`members::set_role`] does.
     ///
     /// # Errors
     /// What the store says; nothing is written then.
@@ -205,26 +194,7 @@ impl Backend {
     ) -> Result<bool, StoreError> {
         let (member, unit, now) = (member.clone(), unit.clone(), self.environment.now());
         let change = move |connection: &Connection| {
-            let changed = match role {
-                None => connection
-                    .prepare_cached("DELETE FROM membership WHERE member = ?1 AND unit = ?2")?
-                    .execute(params![member, unit])?,
-                Some(role) => connection
-                    .prepare_cached(
-                        "INSERT INTO membership (member, unit, logistician, leadership) \
-                         SELECT m.id, u.id, ?3, ?4 FROM member m JOIN unit u ON u.id = ?2 WHERE m.id = ?1 \
-                         ON CONFLICT (member, unit) DO UPDATE \
-                         SET logistician = excluded.logistician, leadership = excluded.leadership",
-                    )?
-                    .execute(params![member, unit, role == Role::Logistician, role == Role::Leader])?,
-            };
-            if changed > 0 {
-                let detail = format!("{member}: {role:?}");
-                let deed =
-                    Deed { client: None, action: "unit.role", subject: unit.as_str(), detail: &detail };
-                records::audit(connection, now, Actor::Service, deed)?;
-            }
-            Ok(changed > 0)
+            members::set_role(connection, (Actor::Service, now), &member, &unit, role)
         };
         self.store.write(change).await
     }

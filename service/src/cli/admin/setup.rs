@@ -20,7 +20,7 @@ pub(super) enum CatalogueCommand {
         after_help = "Example:\n\n    exchange-service admin catalogue import catalogue.json --dry-run\n\n\
                       A document:\n\n    {\n      \
                       \"entries\": [\n        \
-                      { \"kind\": \"BLUEPRINT\", \"id\": \"bp-rifle\", \"name\": \"Rifle\", \"sc_record\": \"BP_CRAFT_RIFLE_01\" },\n        \
+                      { \"kind\": \"BLUEPRINT\", \"id\": \"bp-rifle\", \"name\": \"Rifle\", \"scRecord\": \"BP_CRAFT_RIFLE_01\" },\n        \
                       { \"kind\": \"MATERIAL\", \"id\": \"ore\", \"name\": \"Ore\", \"facts\": { \"unit\": \"SCU\" } }\n      ],\n      \
                       \"aliases\": [{ \"kind\": \"MATERIAL\", \"alias\": \"Raw ore\", \"id\": \"ore\" }],\n      \
                       \"locations\": [{ \"id\": \"hangar\", \"name\": \"City Hangar\" }]\n    }\n\n\

@@ -3,9 +3,9 @@
 use exchange_api::Contract as _;
 use exchange_api::types::{OrgStockChangeSet, StockChangeSet};
 use exchange_service::admin::{By, set_state};
-use exchange_service::backend::{Keeping, Purpose, Role};
+use exchange_service::backend::{Keeping, Purpose};
 use exchange_service::feed::Author;
-use exchange_service::members::State;
+use exchange_service::members::{Role, State};
 
 use super::reader::Reader;
 use super::stock::{At, GUN, METAL, ORE, PARTS, key, with};
@@ -443,7 +443,7 @@ async fn the_feed_tells_of_every_change() {
     backend.rebook_stock(&two, Author::Web, &lot, Keeping::Personal).await.expect("a rebooking");
     expect("personal again", cursor, &[], 1).await;
     let leave = |connection: &rusqlite::Connection| {
-        let by = By { name: "sam", now: Moment::from_secs(1) };
+        let by = By::new("sam", Moment::from_secs(1)).expect("a name");
         set_state(connection, &by, &MemberId::new("m-3"), State::Deleted)
     };
     bench.store.write(leave).await.expect("a change");

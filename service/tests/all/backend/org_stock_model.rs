@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use exchange_api::Contract as _;
 use exchange_api::types::StockChangeSet;
-use exchange_service::backend::{Keeping, Purpose, Role};
+use exchange_service::backend::{Keeping, Purpose};
 use exchange_service::feed::Author;
+use exchange_service::members::Role;
 use proptest::prelude::*;
 use proptest::sample::select;
 

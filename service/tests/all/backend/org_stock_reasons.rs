@@ -1,7 +1,8 @@
 //! Every reason for which an op is not applied, provoked as a client would; and the order in which an op is
 //! asked.
 
-use exchange_service::backend::{Purpose, Role};
+use exchange_service::backend::Purpose;
+use exchange_service::members::Role;
 
 use super::org_stock::*;
 use super::org_stock_writes::{earmark, of, on, shares};

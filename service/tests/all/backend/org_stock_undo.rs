@@ -1,8 +1,10 @@
 //! Org stock undone: what goes back, what stays and why, who is told.
 
+use exchange_service::backend::Purpose;
 use exchange_service::backend::undo::{Hindrance, Mode, Outcome, Undo, UndoArea, Word, Writes};
-use exchange_service::backend::{Purpose, Role};
+use exchange_service::members::Role;
 
+use super::drafts_pages::Browser;
 use super::org_stock::*;
 use super::org_stock_writes::{earmark, of, on, shares};
 use super::stock::{At, GUN, METAL, ORE, PARTS, SET, with};
@@ -319,6 +321,29 @@ async fn an_administrator_undoes_what_a_logistician_wrote() {
             && audit[0].contains("1 set back, 0 removed"),
         "{audit:?}"
     );
+}
+
+/// OST-19: the holder reads who took back what which client had changed; an administrator is told as one.
+#[tokio::test]
+async fn a_holder_reads_who_took_it_back() {
+    for (word, expect) in [
+        (
+            Word::Member,
+            "<strong>One</strong> took back what <strong>First client</strong> had changed of stock",
+        ),
+        (
+            Word::Administrator("root".to_owned()),
+            "<p>An administrator took back what <strong>First client</strong> had changed of stock",
+        ),
+    ] {
+        let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+        let (id, _) = entry(&bench, "u-1", ORE).await;
+        apply(&bench, vec![of("book-out", "u-1", &(id, 1), ORE, 4)]).await;
+        bench.sql("DELETE FROM notice").await;
+        bench.clock.advance(Duration::from_secs(1));
+        undo_for(&bench, "m-1", word, Mode::Apply).await;
+        Browser::of(&bench, "m-2").await.open("/notices").await.expect(200, expect);
+    }
 }
 
 /// What the first member's stock holds of ore and metal in the city, in SCU.

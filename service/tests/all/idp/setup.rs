@@ -6,14 +6,14 @@ use super::admin::{audited, refused, told, world};
 
 const CATALOGUE: &str = r#"{
   "entries": [
-    { "kind": "BLUEPRINT", "id": "bp-rifle", "name": "Rifle", "sc_record": "BP_CRAFT_RIFLE_01" },
+    { "kind": "BLUEPRINT", "id": "bp-rifle", "name": "Rifle", "scRecord": "BP_CRAFT_RIFLE_01" },
     { "kind": "MATERIAL", "id": "ore", "name": "Ore", "facts": { "unit": "SCU" } }
   ],
   "aliases": [{ "kind": "MATERIAL", "alias": "Raw ore", "id": "ore" }],
   "locations": [{ "id": "hangar", "name": "City Hangar" }]
 }"#;
 
-/// A catalogue is put in the place of the one before, whole or not at all; a dry run says what would become of it; what is
+/// BPR-10: a catalogue is put in the place of the one before, whole or not at all; a dry run says what would become of it; what is
 /// wrong is named by its place.
 #[tokio::test]
 async fn a_catalogue_is_imported() {
@@ -39,6 +39,7 @@ async fn a_catalogue_is_imported() {
         ("\"ore\", \"name\": \"Ore\"", "\"ore\"", "/entries/1: missing field `name`"),
         ("\"kind\": \"BLUEPRINT\"", "\"kind\": \"PLANT\"", "/entries/0: unknown variant `PLANT`"),
         ("\"Ore\"", "\" \"", "/entries/1: neither its key nor its name may be empty"),
+        ("scRecord", "sc_record", "/entries/0: unknown field `sc_record`, expected one of `kind`"),
         ("{ \"unit\": \"SCU\" }", "[]", "/entries/1/facts: an object is wanted"),
         ("\"id\": \"ore\" }]", "\"id\": \"tin\" }]", "/aliases/0/id: there is no such entry"),
         ("\"locations\"", "\"places\"", "/places: there is no such member"),
@@ -85,7 +86,7 @@ const UNITS: &str = r#"{ "units": [
   { "id": "u-1", "name": "First", "shorthand": "1ST", "kind": "SQUADRON" }
 ] }"#;
 
-/// Units are added with who is in them; a unit that names members has those and no others, one that names none keeps them.
+/// ORG-01, DEM-06: units are added with who is in them; a unit that names members has those and no others, one that names none keeps them.
 #[tokio::test]
 async fn units_and_their_members() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,7 +114,20 @@ async fn units_and_their_members() {
     told(folder.path(), &import, "");
     let shares = "SELECT count(*) FROM unit WHERE id = 'u-2' AND above IS NULL AND profit_sharing = 1";
     assert_eq!(world.count(shares).await, 1);
-    assert_eq!(audited(&world).await[..2], ["unit.set u-2 with 2 members", "unit.set u-1 "]);
+    // OST-06: whatever a membership gives or takes is audited for itself, and what stays as it is was not done.
+    let all = [
+        "unit.role u-2 m-ada: leader",
+        "unit.role u-2 m-bob: member",
+        "unit.set u-2 with 2 members",
+        "unit.set u-1 ",
+        "unit.role u-2 m-bob: none",
+        "unit.role u-2 m-ada: logistician",
+        "unit.set u-2 with 1 members",
+        "unit.set u-1 ",
+        "unit.set u-2 ",
+        "unit.set u-2 ",
+    ];
+    assert_eq!(audited(&world).await, all);
 
     for (from, to, says) in [
         ("u-2", "u 2", "/units/0/id is 1 to 128 letters"),
@@ -132,6 +146,23 @@ async fn units_and_their_members() {
         refused(folder.path(), &import, "", 2, says);
     }
     assert_eq!(world.count(members).await, 1, "nothing of it was done");
+    assert_eq!(audited(&world).await.len(), all.len());
+
+    // Who left is nobody to be in a unit, and goes from it like others.
+    world.change("UPDATE member SET state = 'deleted' WHERE id = 'm-ada'").await;
+    write(UNITS);
+    refused(folder.path(), &import, "", 2, "/units/0/members/0/member: there is no such member");
+    write(&UNITS.replace(r#"{ "member": "m-ada", "role": "leader" }, "#, ""));
+    told(folder.path(), &import, "");
+    assert_eq!(
+        audited(&world).await[all.len()..],
+        [
+            "unit.role u-2 m-ada: none",
+            "unit.role u-2 m-bob: member",
+            "unit.set u-2 with 1 members",
+            "unit.set u-1 "
+        ]
+    );
 }
 
 /// ERR-17: the terms are set, said and taken back.
@@ -152,6 +183,8 @@ async fn terms_and_administrators() {
     told(folder.path(), &[&set[..], &["--no"]].concat(), "");
     assert_eq!(world.count(count).await, 0);
     refused(folder.path(), &["member", "administrator", "m-nobody"], "", 1, "there is no member `m-nobody`");
+    world.change("UPDATE member SET state = 'deleted' WHERE id = 'm-bob'").await;
+    refused(folder.path(), &["member", "administrator", "m-bob"], "", 1, "there is no member `m-bob`");
     let all = [
         "terms terms 2026-01",
         "terms terms none",
