@@ -39,7 +39,7 @@ pub use crate::registry::is_switched_on as is_on;
 
 use crate::backend::undo::UndoError;
 use crate::idp;
-use crate::ids::ClientId;
+use crate::ids::{ClientId, MemberId};
 use crate::names::is_name;
 use crate::records::{self, Actor, Deed};
 use crate::store::{EditError, StoreError};
@@ -48,8 +48,7 @@ use crate::time::Moment;
 /// Who changes something, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct By<'a> {
-    /// The name that the audit has.
-    pub name: &'a str,
+    actor: Actor<'a>,
     /// The moment.
     pub now: Moment,
 }
@@ -95,16 +94,22 @@ impl From<rusqlite::Error> for AdminError {
 }
 
 impl<'a> By<'a> {
-    /// Somebody whose name can be told from others'.
+    /// An administrator by name, at a command line: one whose name can be told from others'.
     ///
     /// # Errors
     /// [`AdminError::Wrong`]
     pub fn new(name: &'a str, now: Moment) -> Result<Self, AdminError> {
-        Ok(Self { name: text("an administrator's name", name, 128)?, now })
+        Ok(Self { actor: Actor::Administrator(text("an administrator's name", name, 128)?), now })
+    }
+
+    /// A member who administers the service, on a page: the audit tells them from whoever has the member's id for a name.
+    #[must_use]
+    pub const fn member(member: &'a MemberId, now: Moment) -> Self {
+        Self { actor: Actor::Member(member), now }
     }
 
     const fn actor(&self) -> Actor<'_> {
-        Actor::Administrator(self.name)
+        self.actor
     }
 
     fn audit(

@@ -184,7 +184,9 @@ pub(crate) fn run() -> ExitCode {
 fn unread(error: &clap::Error) -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let is_admin = arguments.first().is_some_and(|first| first == "admin");
-    if !error.use_stderr() || !is_admin || !arguments.iter().any(|argument| argument == "--json") {
+    // Behind `--` stand values alone.
+    let asks = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
+    if !error.use_stderr() || !is_admin || !asks {
         error.exit();
     }
     let text = error.render().to_string();

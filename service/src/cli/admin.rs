@@ -197,7 +197,7 @@ enum MemberCommand {
         /// Where it stands.
         state: Registration,
     },
-    /// Let a member administer the service on its pages: register clients, suspend them, take them back.
+    /// Let a member administer the service on its pages: register clients, suspend them, let them call again.
     Administrator {
         /// The member.
         id: MemberId,
@@ -301,7 +301,10 @@ pub(super) fn run(args: AdminArgs) -> Result<(), Failure> {
     let config = configuration(&config)?;
     let name = administrator.unwrap_or_else(user);
     let environment = Environment::system();
-    let by = By::new(&name, environment.now()).map_err(|error| failure(&error))?;
+    let by = By::new(&name, environment.now()).map_err(|error| match error {
+        AdminError::Wrong(said) => Failure::Configuration(format!("{said}: name yourself by --as")),
+        error => failure(&error),
+    })?;
     let folder: PathBuf = config.serve.data.clone();
     let told = match command {
         Area::Client(command) => edit(&folder, |store| client(store, &by, command)),
@@ -325,7 +328,7 @@ pub(super) fn run(args: AdminArgs) -> Result<(), Failure> {
             let text = "a new key signs; the one before stays published until its tokens have ended";
             done("keys.rotate", text, json!({}))
         }),
-        Area::Undo(args) => undo::run(&folder, &by, &environment, args),
+        Area::Undo(args) => undo::run(&folder, (&name, by.now), &environment, args),
         Area::Audit(command) => inspect(&folder, |store| audit::run(store, command)),
     };
     let Told { text, json: value } = told.map_err(|error| failure(&error))?;

@@ -26,10 +26,11 @@ use serde_json::json;
 use super::{Directory, Inner, SandboxError};
 use crate::admin::{self, AdminError, By, Standing};
 use crate::backend::undo::{Mode, Report, UndoArea, UndoError, Writes};
-use crate::backend::{Keeping, Purpose, Role};
+use crate::backend::{Keeping, Purpose};
 use crate::feed::Author;
 use crate::idp::{Decision, Undecided, disconnect_client};
 use crate::ids::MemberId;
+use crate::members::Role;
 use crate::names::Name;
 use crate::records::Actor;
 use crate::store::StoreError;
@@ -323,7 +324,9 @@ fn done(outcome: Result<(), SandboxError>) -> Response {
         | SandboxError::Broken(_)
         | SandboxError::Undo(UndoError::Forgotten(_))
         | SandboxError::NotApplied { .. } => StatusCode::BAD_REQUEST,
-        SandboxError::Undecided(Undecided::Decided(_)) => StatusCode::CONFLICT,
+        SandboxError::Undecided(Undecided::Decided(_)) | SandboxError::Undo(UndoError::UnderWay) => {
+            StatusCode::CONFLICT
+        }
         SandboxError::Undecided(Undecided::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
@@ -449,7 +452,7 @@ impl Inner {
         act: impl FnOnce(&rusqlite::Connection, &By<'_>) -> Result<(), AdminError> + Send + 'static,
     ) -> Result<(), SandboxError> {
         let name = account.to_owned();
-        let done = self.store.write(move |connection| act(connection, &By { name: &name, now })).await;
+        let done = self.store.write(move |connection| act(connection, &By::new(&name, now)?)).await;
         done.map_err(|error| match error {
             AdminError::Store(error) => SandboxError::Store(error),
             _ => SandboxError::Refused("there is no such thing"),

@@ -1,7 +1,7 @@
-//! Registered clients, for members who administer the service (IDP-04, GW-05): registered, suspended, taken back.
+//! Registered clients, for members who administer the service (IDP-04, GW-05): registered, suspended, let call again.
 //!
 //! To everybody else there is no such page. The `admin` commands do the same and more; what is done here is audited
-//! under the member's id.
+//! as the member's (`member:ID`), not as that of an administrator at a command line.
 
 use std::collections::BTreeSet;
 
@@ -110,7 +110,13 @@ async fn shown(web: &Web, member: &SignedIn, filled: &Filled, status: StatusCode
     match web.provider().store().read(admin::list_clients).await {
         Ok(clients) => {
             let csrf = member.csrf().field();
-            let body = html! { (list(&clients, &csrf)) (form(filled, &csrf)) };
+            let (list, form) = (list(&clients, &csrf), form(filled, &csrf));
+            // What is wrong is seen at once, however many there are.
+            let body = if filled.wrong.is_some() {
+                html! { (form) (list) }
+            } else {
+                html! { (list) (form) }
+            };
             page(status, "Registered clients", Some(member), &body)
         }
         Err(error) => session::failed(&error),
@@ -124,7 +130,10 @@ fn list(clients: &[ListedClient], csrf: &Markup) -> Markup {
             @for ListedClient { id, name, state, scopes, .. } in clients {
                 li {
                     p { strong { (name) } " " span .soft { (id) } @if *state == Standing::Suspended { " " strong .new { "suspended" } } }
-                    p .hint { (scopes.iter().map(String::as_str).collect::<Vec<_>>().join(", ")) }
+                    details .hint {
+                        summary { "May ask members for " (scopes.len()) " scopes" }
+                        (scopes.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+                    }
                     @match state {
                         Standing::Active => (button("suspend", "Suspend", id, name, csrf)),
                         Standing::Suspended => (button("resume", "Let it call again", id, name, csrf)),
@@ -199,7 +208,7 @@ async fn decide(
         Asked::Stand(..) => Filled::default(),
     };
     let (id, now) = (member.member().clone(), web.provider().environment().now());
-    let work = move |database: &Connection| asked.apply(database, &By { name: id.as_str(), now });
+    let work = move |database: &Connection| asked.apply(database, &By::member(&id, now));
     match web.provider().store().write(work).await {
         Ok(()) => Redirect::to(PATH).into_response(),
         Err(error @ (AdminError::Wrong(_) | AdminError::Exists { .. })) => {

@@ -60,7 +60,7 @@ async fn signed_in(sandbox: &Sandbox, id: &'static str, account: &str) -> (Clien
 
 fn plant(folder: &Path) {
     let planted = |store: &rusqlite::Connection| {
-        let by = By { name: "root", now: Environment::system().now() };
+        let by = By::new("root", Environment::system().now()).unwrap();
         let scopes = scopes().into_iter().collect();
         let other =
             NewClient { id: "other-client".into(), name: "Other".to_owned(), scopes, min_version: None };

@@ -281,7 +281,7 @@ async fn an_installation_is_disconnected() {
     let now = desk.sandbox.clock().now();
     let installation = InstallationId::new(id.clone());
     let ended: Result<_, AdminError> = store::edit(folder.path(), |connection| {
-        admin::end_installation(connection, &By { name: "admin", now }, &installation)
+        admin::end_installation(connection, &By::new("admin", now)?, &installation)
     });
     ended.unwrap();
     assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Ended(End::Installation));

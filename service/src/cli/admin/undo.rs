@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use exchange_service::Environment;
-use exchange_service::admin::{self, AdminError, By};
+use exchange_service::admin::{self, AdminError};
 use exchange_service::backend::Interruption;
 use exchange_service::backend::undo::{Access, Mode, Outcome, Report, Undo, UndoArea, Word, Writes};
 use exchange_service::catalogue::Catalogue;
@@ -52,12 +52,12 @@ pub(super) struct UndoArgs {
 /// Carries it out, a piece at a time: a service that runs over the store waits for none of them long.
 pub(super) fn run(
     folder: &Path,
-    by: &By<'_>,
+    (administrator, now): (&str, Moment),
     environment: &Environment,
     args: UndoArgs,
 ) -> Result<Told, AdminError> {
     let UndoArgs { client, member, from, to, areas, dry_run, .. } = args;
-    let to = to.unwrap_or(by.now);
+    let to = to.unwrap_or(now);
     if from > to {
         return Err(AdminError::Wrong(format!("--from {from} is after --to {to}")));
     }
@@ -69,7 +69,8 @@ pub(super) fn run(
     let report = |outcomes| told(&Report { client: client.clone(), mode, outcomes });
     let Some(member) = members.next() else { return Ok(report(Vec::new())) };
     let writes = Writes { client: client.clone(), member, from, to };
-    let mut undo = Undo::new(writes, Word::Administrator(by.name.to_owned()), &areas, mode).and_for(members);
+    let mut undo =
+        Undo::new(writes, Word::Administrator(administrator.to_owned()), &areas, mode).and_for(members);
     while let Some(access) = undo.next_access() {
         let step = |store: &rusqlite::Connection| {
             Ok::<_, AdminError>(undo.step(store, &catalogue, environment, &uninterrupted)?)

@@ -413,6 +413,17 @@ async fn refusals_as_json() {
         assert_eq!(told["error"]["exit"], code, "{told}");
         assert!(told["error"]["message"].as_str().unwrap().contains(says), "{arguments:?}: {told}");
     }
+    // Behind `--` it is a value like any other.
+    let output = admin(folder, &["client", "suspend", "tool", "--", "--json"], "");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(2) && told.starts_with("error: unexpected argument '--json'"),
+        "{told}"
+    );
+    // IDP-04: whoever has no name is told how to say one.
+    let output = command(&["admin", "--as", "", "client", "list"]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && told.contains("name yourself by --as"), "{told}");
 }
 
 /// An administrator undoes what a client wrote, for one member or for all, in areas that are named; dry first.

@@ -60,6 +60,8 @@ async fn clients_are_registered_by_an_administrator() {
         assert!(body.contains(says), "{says}: {body}");
         let checked = r#"name="scope" value="exchange.connect" checked"#;
         assert!(page.body.contains(checked), "what was filled in stays: {}", page.body);
+        let places = ["role=\"alert\"", "<ul class=\"rows\">"].map(|part| page.body.find(part));
+        assert!(places[0] < places[1], "what is wrong stands in front of all clients");
     }
     let none = [("id", "lap"), ("name", "Lap"), ("register", "yes")];
     let page = browser.submit(&world, PATH, &none).await.expect(422);
@@ -78,7 +80,7 @@ async fn clients_are_registered_by_an_administrator() {
         browser.open(&world, PATH).await.expect(200);
     }
     assert_eq!(clients(&world).await, ["desk Desk & more active 2.1.0 2"]);
-    let audited = "SELECT count(*) FROM audit WHERE actor = 'administrator:m-ada' AND client = 'desk'";
+    let audited = "SELECT count(*) FROM audit WHERE actor = 'member:m-ada' AND client = 'desk'";
     assert_eq!(world.count(audited).await, 3);
     // One that somebody took out meanwhile is not let in again by a page that was open.
     world.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
@@ -91,7 +93,7 @@ async fn clients_are_registered_by_an_administrator() {
     login.expect(200);
 }
 
-/// Nobody else finds the page, and nobody changes anything by another's form.
+/// IDP-04: nobody else finds the page, and nobody changes anything by another's form.
 #[tokio::test]
 async fn nobody_else_registers_clients() {
     let world = World::new().await;
