@@ -40,7 +40,6 @@ pub use confirm::{Confirmed, Preview};
 pub(crate) use drafts::{prune as prune_drafts, prune_reviews};
 pub(crate) use held::prune as prune_held;
 pub(crate) use journal::prune as prune_journal;
-pub use org_stock::Role;
 pub(crate) use org_stock::tell_of_holder;
 pub use profile::Profile;
 pub use reservations::Reservation;
@@ -68,6 +67,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::feed::{self, Author};
 use crate::ids::MemberId;
+use crate::shares::Shares;
 use crate::store::{Store, StoreError};
 
 /// All areas of the exchange, over one store.
@@ -78,6 +78,8 @@ pub struct Backend {
     config: Arc<Config>,
     catalogue: Arc<Catalogue>,
     interruption: Interruption,
+    /// Who takes something back, or looks at what that comes to: each member once at a time.
+    undoing: Shares<MemberId>,
 }
 
 impl fmt::Debug for Backend {
@@ -103,7 +105,8 @@ impl Backend {
         };
         store.write(prepare).await?;
         let catalogue = Arc::default();
-        Ok(Self { store, environment, config, catalogue, interruption: Interruption::default() })
+        let (interruption, undoing) = (Interruption::default(), Shares::of(1));
+        Ok(Self { store, environment, config, catalogue, interruption, undoing })
     }
 
     /// The same, interrupted where the interruption says: for tests of what a crash leaves behind.

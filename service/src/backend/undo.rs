@@ -21,6 +21,7 @@
 mod history;
 pub(super) mod moves;
 mod report;
+mod run;
 mod writers;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -33,10 +34,10 @@ use serde::de::DeserializeOwned;
 
 use super::blueprints::Blueprints;
 use super::change::{Area, Extras, Interruption, Notice, Step, Touched, Writer, applied};
+use super::journal;
 use super::org_stock::OrgStock;
 use super::ships::Ships;
 use super::stock::Stock;
-use super::{Backend, journal};
 use crate::catalogue::Catalogue;
 use crate::environment::Environment;
 use crate::feed::Author;
@@ -171,8 +172,8 @@ impl Became {
 /// Why an entry stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hindrance {
-    /// Somebody else changed it since: who, where that is known.
-    ChangedSince(Option<String>),
+    /// Somebody else changed it since: by which way, where that is known.
+    ChangedSince(Option<Author>),
     /// More of it is reserved than there would be.
     Reserved,
     /// It would belong to a unit that the member has left.
@@ -215,7 +216,10 @@ impl Hindrance {
 impl fmt::Display for Hindrance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ChangedSince(Some(by)) => write!(f, "changed since by {by}"),
+            Self::ChangedSince(Some(Author::Client { client, .. })) => {
+                write!(f, "changed since by client {client}")
+            }
+            Self::ChangedSince(Some(by)) => write!(f, "changed since by {}", by.channel()),
             Self::ChangedSince(None) => f.write_str("changed since"),
             Self::Reserved => f.write_str("more of it is reserved than there was"),
             Self::UnitLeft => f.write_str("it was in a unit that the member has left"),
@@ -237,6 +241,9 @@ pub enum UndoError {
     /// The span begins before what the journal still has: it can begin at this moment at the earliest.
     #[error("the journal is whole from {0} on only: give that moment or a later one")]
     Forgotten(Moment),
+    /// The member has one under way already: it reads much, and takes its turn.
+    #[error("the member takes something back already: wait until that is done")]
+    UnderWay,
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -472,30 +479,31 @@ impl Undo {
         member: &MemberId,
     ) -> Result<VecDeque<Vec<Planned>>, StoreError> {
         let mut rows = connection.prepare_cached(
-            "SELECT id, at, key, channel, client, undoes, change_set, before, after FROM journal \
+            "SELECT id, at, key, channel, client, installation, undoes, change_set, before, after FROM journal \
              WHERE member = ?1 AND area = ?2 AND at >= ?3 ORDER BY id",
         )?;
         let mut rows = rows.query(params![member, A::NAME, self.from.millis()])?;
         let (mut history, mut moves) = (History::default(), Moves::default());
         let mut set = Set::default();
         while let Some(row) = rows.next()? {
-            let (id, at, author): (i64, i64, Option<ClientId>) = (row.get(0)?, row.get(1)?, row.get(4)?);
-            let by = match author {
-                Some(author) if author == self.client && at <= self.to.millis() => By::Client,
-                Some(author) => By::Other(format!("client {author}")),
-                None => By::Other(row.get(3)?),
+            let (id, at): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let by = match Author::from_row(row, 3)?? {
+                Author::Client { client, .. } if client == self.client && at <= self.to.millis() => {
+                    By::Client
+                }
+                other => By::Other(other),
             };
-            let (key, undoes): (String, Option<i64>) = (row.get(2)?, row.get(5)?);
+            let (key, undoes): (String, Option<i64>) = (row.get(2)?, row.get(6)?);
             if A::MOVES && by == By::Client {
-                let change_set: String = row.get(6)?;
+                let change_set: String = row.get(7)?;
                 if change_set != set.name {
                     std::mem::take(&mut set).close::<A>(&mut moves);
                     set.name = change_set;
                 }
                 set.ids.push(id);
-                set.changes.push(Change { before: entry(row.get(7)?)?, after: entry(row.get(8)?)? });
+                set.changes.push(Change { before: entry(row.get(8)?)?, after: entry(row.get(9)?)? });
             }
-            let replaces = if A::REPLACES { replaced::<A>(row.get(7)?, row.get(8)?)? } else { None };
+            let replaces = if A::REPLACES { replaced::<A>(row.get(8)?, row.get(9)?)? } else { None };
             if let Some(removed) = history.see(Seen { id, key, by, undoes, replaces }) {
                 moves.see(vec![removed, id]);
             }
@@ -716,42 +724,6 @@ fn past<A: Restore>(connection: &Connection, ids: &[i64]) -> Result<Option<A::Pa
 fn entry<E: DeserializeOwned>(text: Option<String>) -> Result<Option<E>, StoreError> {
     let entry = text.map(|text| serde_json::from_str(&text)).transpose();
     entry.map_err(|_| StoreError::Corrupt("a journalled entry that cannot be read"))
-}
-
-impl Backend {
-    /// Undoes what a client wrote for the member within a span, on the member's own word, as changes on the web; or
-    /// says what that would do.
-    ///
-    /// # Errors
-    /// [`UndoError::Forgotten`], or what the store says; what was set back until then stays so, and a second call
-    /// goes on.
-    pub async fn undo(
-        &self,
-        writes: Writes,
-        areas: &[UndoArea],
-        mode: Mode,
-    ) -> Result<Vec<Outcome>, UndoError> {
-        self.undo_for(Undo::new(writes, Word::Member, areas, mode)).await
-    }
-
-    /// The same on anybody's word.
-    ///
-    /// # Errors
-    /// As [`undo`](Self::undo).
-    pub async fn undo_for(&self, mut undo: Undo) -> Result<Vec<Outcome>, UndoError> {
-        while let Some(access) = undo.next_access() {
-            let backend = self.clone();
-            let step = move |connection: &Connection| {
-                let Backend { catalogue, environment, interruption, .. } = &backend;
-                undo.step(connection, catalogue, environment, interruption).map(|()| undo)
-            };
-            undo = match access {
-                Access::Read => self.store.read(step).await?,
-                Access::Write => self.store.write(step).await?,
-            };
-        }
-        Ok(undo.into_outcomes())
-    }
 }
 
 #[cfg(test)]

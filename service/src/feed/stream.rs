@@ -90,7 +90,8 @@ impl Author {
         }
     }
 
-    fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Result<Self, StoreError>> {
+    /// From channel, client and installation, which stand in three columns from a place on.
+    pub(crate) fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Result<Self, StoreError>> {
         let channel: String = row.get(first)?;
         let connected = (row.get::<_, Option<_>>(first + 1)?, row.get::<_, Option<_>>(first + 2)?);
         Ok(match (channel.as_str(), connected) {

@@ -5,11 +5,12 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use super::OpenError;
 use crate::secrets;
 
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
     include_str!("migrations/0004.sql"),
+    include_str!("migrations/0005.sql"),
 ];
 
 /// Brings the database to this service's version.
@@ -170,6 +171,25 @@ mod tests {
         assert!(log() > 0);
         migrate(&mut connection).unwrap();
         assert_eq!((log(), ran(&connection).unwrap()), (0, known()));
+    }
+
+    /// GW-05: what a member was told before notices named ids is still about the same installation.
+    #[test]
+    fn what_a_member_was_told_of_is_found() {
+        let mut connection = left_by(4);
+        let written = "PRAGMA foreign_keys = OFF;
+             INSERT INTO installation (id, client, member, jkt, label, first_seen, last_seen, revoked_at) VALUES
+             ('i-1', 'c', 'm', 'j-1', 'Bridge', 1, 1, 10), ('i-2', 'c', 'm', 'j-2', NULL, 1, 1, 20),
+             ('i-3', 'c', 'n', 'j-3', 'Bridge', 1, 1, 10), ('i-4', 'c', 'm', 'j-4', 'Bridge', 1, 1, 30);
+             INSERT INTO notice (member, at, kind, subject) VALUES
+             ('m', 10, 'installation-disconnected', 'Bridge'), ('m', 20, 'installation-disconnected', 'c'),
+             ('m', 30, 'installation-disconnected', 'i-4'), ('m', 40, 'installation-disconnected', 'Bridge'),
+             ('m', 50, 'connected', 'Bridge')";
+        connection.execute_batch(written).unwrap();
+        migrate(&mut connection).unwrap();
+        let ids = "SELECT group_concat(subject) = 'i-1,i-2,i-4,Bridge,Bridge' FROM \
+                   (SELECT subject FROM notice ORDER BY id)";
+        assert_eq!(rows(&connection, ids), ["Integer(1) "]);
     }
 
     /// What was migrated before is left as it is.

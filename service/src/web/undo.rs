@@ -15,6 +15,7 @@ use super::confirm::refused;
 use super::session::{self, SignedIn};
 use super::{Backed, message, page};
 use crate::backend::undo::{Became, Hindrance, Mode, Outcome, UndoArea, UndoError, Writes, Wrote};
+use crate::feed::Author;
 use crate::ids::ClientId;
 use crate::members;
 use crate::time::Moment;
@@ -157,17 +158,23 @@ async fn decide(State(pages): State<Backed>, member: SignedIn, Form(given): Form
     };
     let client = ClientId::new(given.client.as_str());
     let writes = Writes { client, member: member.member().clone(), from, to };
-    let span = Span { name, client: &given.client, from, to };
+    let span = Span { name, clients: &clients, client: &given.client, from, to };
+    let again = format!("{PATH}?client={}", given.client);
     match pages.backend.undo(writes, &UndoArea::ALL, mode).await {
         Ok(outcomes) => {
             let title = if mode == Mode::Preview { "Take this back?" } else { "Taken back" };
             page(StatusCode::OK, title, Some(&member), &told(&outcomes, mode, &span, &member.csrf().field()))
         }
+        Err(UndoError::UnderWay) => {
+            let text = "This is being looked at, or taken back, for you already, in another window perhaps. Wait a little, \
+                        then try again.";
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            message(status, "Please wait", Some(&member), text, Some((&again, "Try again")))
+        }
         // It goes piece by piece, and those before this one are done.
         Err(error) if mode == Mode::Apply => {
             tracing::error!(%error, "an undo was cut off");
             let text = "It was cut off: part of it may be taken back already. Look again, and go on.";
-            let again = format!("{PATH}?client={}", given.client);
             let status = StatusCode::SERVICE_UNAVAILABLE;
             message(status, "Not finished", Some(&member), text, Some((&again, "Look again")))
         }
@@ -184,27 +191,32 @@ async fn decide(State(pages): State<Backed>, member: SignedIn, Form(given): Form
 struct Span<'a> {
     /// What the application is called.
     name: &'a str,
+    /// All that wrote for the member.
+    clients: &'a [Wrote],
     client: &'a str,
     from: Moment,
     to: Moment,
 }
 
 fn told(outcomes: &[Outcome], mode: Mode, span: &Span<'_>, csrf: &Markup) -> Markup {
-    let Span { name, client, from, to } = span;
+    let Span { name, clients, client, from, to } = span;
     let (done, stays): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.end.is_ok());
     let is_preview = mode == Mode::Preview;
     html! {
-        p { "What " strong { (name) } " wrote for you from " (from.to_the_minute()) " to " (to.to_the_minute()) "." }
+        p {
+            "What " strong { (name) } " wrote for you from " time datetime=(from) { (from.to_the_minute()) } " to "
+            time datetime=(to) { (to.to_the_minute()) } "."
+        }
         @if outcomes.is_empty() {
             p { "There is nothing to take back." }
         }
         @if !done.is_empty() {
             h2 { @if is_preview { "Would be taken back" } @else { "Taken back" } " (" (done.len()) ")" }
-            (list(&done))
+            (list(&done, clients))
         }
         @if !stays.is_empty() {
             h2 { @if is_preview { "Would stay as it is" } @else { "Stays as it is" } " (" (stays.len()) ")" }
-            (list(&stays))
+            (list(&stays, clients))
         }
         @if is_preview && !done.is_empty() {
             form method="post" action=(PATH) {
@@ -219,11 +231,11 @@ fn told(outcomes: &[Outcome], mode: Mode, span: &Span<'_>, csrf: &Markup) -> Mar
     }
 }
 
-fn list(outcomes: &[&Outcome]) -> Markup {
+fn list(outcomes: &[&Outcome], clients: &[Wrote]) -> Markup {
     html! {
         ul {
             @for Outcome { area, name, end, .. } in outcomes.iter().take(MOST) {
-                li { strong { (name) } ", " (called(*area)) ": " (came(end)) }
+                li { strong { (name) } ", " (called(*area)) ": " (came(end, clients)) }
             }
             @if outcomes.len() > MOST { li { "and " (outcomes.len() - MOST) " more" } }
         }
@@ -239,12 +251,23 @@ const fn called(area: UndoArea) -> &'static str {
     }
 }
 
-fn came(end: &Result<Became, Hindrance>) -> String {
+fn came(end: &Result<Became, Hindrance>, clients: &[Wrote]) -> String {
     match end {
         Ok(Became::PutBack) => "there again".to_owned(),
         Ok(Became::Removed) => "gone".to_owned(),
         Ok(Became::Changed) => "as it was before".to_owned(),
+        Err(Hindrance::ChangedSince(Some(by))) => format!("changed since by {}", whom(by, clients)),
         Err(hindrance) => hindrance.to_string(),
+    }
+}
+
+/// Who changed something of the member's, as the member knows them.
+fn whom<'c>(by: &'c Author, clients: &'c [Wrote]) -> &'c str {
+    match by {
+        Author::Client { client, .. } => named(clients, client.as_str()).unwrap_or(client.as_str()),
+        Author::Web => "you on a page",
+        Author::App => "you in the mobile application",
+        Author::System => "an administrator",
     }
 }
 
@@ -278,6 +301,23 @@ fn read(text: &str, edge: Edge) -> Option<Moment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// WRT-03: whoever changed something is named as the member knows them.
+    #[test]
+    fn who_changed_it_since_is_named_as_people_know_them() {
+        let clients = [Wrote { client: "c-2".into(), name: "Second client".to_owned() }];
+        let client = |id: &str| Author::Client { client: id.into(), installation: "i-3".into() };
+        for (by, expect) in [
+            (Some(client("c-2")), "changed since by Second client"),
+            (Some(client("c-gone")), "changed since by c-gone"),
+            (Some(Author::Web), "changed since by you on a page"),
+            (Some(Author::App), "changed since by you in the mobile application"),
+            (Some(Author::System), "changed since by an administrator"),
+            (None, "changed since"),
+        ] {
+            assert_eq!(came(&Err(Hindrance::ChangedSince(by)), &clients), expect);
+        }
+    }
 
     #[test]
     fn moments_are_read_as_people_type_them() {

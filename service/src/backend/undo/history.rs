@@ -4,6 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use crate::feed::Author;
+
 /// An entry of the journal, as far as undoing goes by it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
@@ -24,8 +26,8 @@ pub(super) struct Seen {
 pub(super) enum By {
     /// The client, within the span.
     Client,
-    /// Somebody else, or the client outside the span: as people are told of it.
-    Other(String),
+    /// Somebody else, or the client outside the span.
+    Other(Author),
 }
 
 /// What is known of one key.
@@ -35,7 +37,7 @@ pub(super) struct Planned {
     /// The client's entries, in order; at least one.
     pub(super) ids: Vec<i64>,
     /// Who else changed it since the first of them.
-    pub(super) other: Option<String>,
+    pub(super) other: Option<Author>,
 }
 
 /// What was seen so far.
@@ -109,17 +111,22 @@ impl History {
 mod tests {
     use super::*;
 
+    /// Somebody else, told from others by a name.
+    fn other(name: &str) -> Author {
+        Author::Client { client: name.into(), installation: "i".into() }
+    }
+
     /// `c` is an entry of the client, `o` one of somebody else, a number one that undoes from that entry on;
     /// entries are numbered from 1.
-    fn check(entries: &[&str], ids: &[i64], other: Option<&str>) {
+    fn check(entries: &[&str], ids: &[i64], changed: Option<&str>) {
         let mut history = History::default();
         for (id, entry) in (1..).zip(entries) {
             let undoes = entry.parse().ok();
-            let by = if *entry == "c" { By::Client } else { By::Other((*entry).to_owned()) };
+            let by = if *entry == "c" { By::Client } else { By::Other(other(entry)) };
             history.see(Seen { id, key: "k".to_owned(), by, undoes, replaces: None });
         }
         let planned = history.into_planned();
-        let expect = Planned { key: "k".to_owned(), ids: ids.to_vec(), other: other.map(str::to_owned) };
+        let expect = Planned { key: "k".to_owned(), ids: ids.to_vec(), other: changed.map(other) };
         assert_eq!(planned, if ids.is_empty() { vec![] } else { vec![expect] }, "{entries:?}");
     }
 
@@ -148,12 +155,12 @@ mod tests {
 
     /// Entries of `old`, or of what came in its place as `new`; numbered from 1, written as above. Then what each that
     /// came in its place goes with, and whether somebody else changed `old`.
-    fn check_replaced(entries: &[&str], with: &[Option<i64>], other: Option<&str>) {
+    fn check_replaced(entries: &[&str], with: &[Option<i64>], changed: Option<&str>) {
         let (mut history, mut seen) = (History::default(), Vec::new());
         for (id, entry) in (1..).zip(entries) {
             let (key, entry) = entry.split_once(' ').expect("a key");
             let (undoes, replaces) = (entry.parse().ok(), (key == "new").then(|| "old".to_owned()));
-            let by = if entry == "c" { By::Client } else { By::Other(entry.to_owned()) };
+            let by = if entry == "c" { By::Client } else { By::Other(other(entry)) };
             let is_new = replaces.is_some() && undoes.is_none();
             let with = history.see(Seen { id, key: key.to_owned(), by, undoes, replaces });
             if is_new {
@@ -162,7 +169,7 @@ mod tests {
         }
         assert_eq!(seen, with, "{entries:?}");
         let planned = history.into_planned().into_iter().find(|planned| planned.key == "old");
-        assert_eq!(planned.and_then(|planned| planned.other).as_deref(), other, "{entries:?}");
+        assert_eq!(planned.and_then(|planned| planned.other), changed.map(other), "{entries:?}");
     }
 
     #[test]

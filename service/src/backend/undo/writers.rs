@@ -15,6 +15,17 @@ pub struct Wrote {
     pub name: String,
 }
 
+/// From one client to the next: however much each of them wrote, one entry of the index is read of it.
+const WROTE: &str = "\
+    WITH RECURSIVE wrote (client) AS (
+        SELECT min(client) FROM journal_set WHERE member = ?1 AND client > ''
+        UNION ALL
+        SELECT (SELECT min(client) FROM journal_set WHERE member = ?1 AND client > wrote.client)
+        FROM wrote WHERE wrote.client IS NOT NULL
+    )
+    SELECT client, coalesce((SELECT name FROM client WHERE id = wrote.client), client)
+    FROM wrote WHERE client IS NOT NULL ORDER BY 2, 1";
+
 impl Backend {
     /// The clients that wrote for a member, as far as the journal goes back, by their names.
     ///
@@ -23,15 +34,33 @@ impl Backend {
     pub async fn wrote_for(&self, member: &MemberId) -> Result<Vec<Wrote>, StoreError> {
         let member = member.clone();
         let read = move |connection: &Connection| {
-            let mut rows = connection.prepare_cached(
-                "SELECT client, coalesce((SELECT name FROM client WHERE id = s.client), client) \
-                 FROM (SELECT DISTINCT client FROM journal_set WHERE member = ?1 AND client IS NOT NULL) s \
-                 ORDER BY 2, 1",
-            )?;
+            let mut rows = connection.prepare_cached(WROTE)?;
             let rows =
                 rows.query_map([member], |row| Ok(Wrote { client: row.get(0)?, name: row.get(1)? }))?;
             Ok::<_, StoreError>(rows.collect::<Result<_, _>>()?)
         };
         self.store.read(read).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Options, Place, Store};
+
+    /// A page that anybody opens reads no more of the journal than there are clients.
+    #[tokio::test]
+    async fn the_journal_is_not_read_for_it() {
+        let store = Store::open(&Options::new(Place::Memory)).expect("a store");
+        let plan = store.read(|connection| {
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {WROTE}"))?;
+            let steps = plan.query_map(["m-1"], |row| row.get::<_, String>("detail"))?;
+            Ok::<_, StoreError>(steps.collect::<Result<Vec<_>, _>>()?)
+        });
+        let plan = plan.await.expect("a plan");
+        let journal: Vec<_> = plan.iter().filter(|step| step.contains("journal_set")).collect();
+        let by_client =
+            "SEARCH journal_set USING COVERING INDEX journal_set_of_client (member=? AND client>?)";
+        assert_eq!(journal, [by_client, by_client], "{plan:#?}");
     }
 }

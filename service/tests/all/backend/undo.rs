@@ -1,6 +1,8 @@
 //! Undo: what is set back, what stays, who is told, and what a crash leaves.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Waker};
 
 use exchange_service::backend::undo::{
     Access, Became, Hindrance, Mode, Outcome, Undo, UndoArea, UndoError, Word, Writes,
@@ -262,7 +264,7 @@ async fn a_member_takes_it_back_on_the_web() {
     submit("undo", &from, &to).await.expect(503, "part of it may be taken back already");
     bench.sql("DROP TRIGGER cut").await;
     let page = submit("undo", &from, &to).await.expect(200, "Taken back (1)");
-    page.expect(200, "<strong>Sandbox knife</strong>, your blueprints: changed since by client c-2");
+    page.expect(200, "<strong>Sandbox knife</strong>, your blueprints: changed since by Second client");
     assert_eq!(bench.held(&first()).await.len(), 3, "the default ones, and the last one");
     let audited = bench.rows("SELECT actor, client, action FROM audit ORDER BY id DESC LIMIT 1").await;
     assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"blueprints.undo\")"]);
@@ -276,6 +278,43 @@ async fn a_member_takes_it_back_on_the_web() {
         .expect(200, "This application has not written anything");
     let other = Browser::of(&bench, "m-2").await;
     other.open(&link).await.expect(200, "No application has written anything for you");
+}
+
+/// A look reads much: a member takes one at a time, whatever becomes of who asked for it, and others are not kept waiting.
+#[tokio::test]
+async fn a_member_takes_one_thing_back_at_a_time() {
+    let bench = Bench::unguarded().await;
+    for caller in [first(), caller("c-1", "m-2", "i-4", "jkt-4")] {
+        bench.change(&caller, vec![add("BP_RIFLE")]).await;
+    }
+    let browser = Browser::of(&bench, "m-1").await;
+    let page = browser.open("/take-back?client=c-1").await;
+    let csrf = page.csrf().to_owned();
+    let look = async || {
+        let span = [("from", "2020-01-01"), ("to", "2030-01-01")];
+        let fields = [&[("csrf", &*csrf), ("decision", "look"), ("client", "c-1")][..], &span].concat();
+        browser.submit("/take-back", &fields).await
+    };
+    // One that waits for the store, which another one has, and of whose end nobody asks.
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let held = bench.store.write(move |_| {
+        let _ = wait.recv();
+        Ok::<(), StoreError>(())
+    });
+    let backend = bench.backend();
+    let first_one = backend.undo(writes(&bench, "c-1"), &UndoArea::ALL, Mode::Preview);
+    let (mut held, mut first_one) = (pin!(held), pin!(first_one));
+    let context = &mut Context::from_waker(Waker::noop());
+    assert!(held.as_mut().poll(context).is_pending() && first_one.as_mut().poll(context).is_pending());
+    go.send(()).expect("it waits");
+    held.await.expect("a write");
+    let refused = backend.undo(writes(&bench, "c-1"), &UndoArea::ALL, Mode::Apply).await;
+    assert!(matches!(refused, Err(UndoError::UnderWay)), "{refused:?}");
+    look().await.expect(429, "in another window perhaps").expect(429, "/take-back?client=c-1");
+    let others = Writes { member: MemberId::new("m-2"), ..writes(&bench, "c-1") };
+    backend.undo(others, &UndoArea::ALL, Mode::Preview).await.expect("another member's");
+    first_one.await.expect("an undo");
+    look().await.expect(200, "Would be taken back (1)");
 }
 
 /// What is older than the journal is whole cannot be undone, and says so.

@@ -1,0 +1,54 @@
+//! An undo as the backend runs it: one step after the other, each of them a read or a write of its own.
+
+use rusqlite::Connection;
+
+use super::super::Backend;
+use super::{Access, Mode, Outcome, Undo, UndoArea, UndoError, Word, Writes};
+use crate::ids::MemberId;
+use crate::shares::Share;
+
+impl Backend {
+    /// Undoes what a client wrote for the member within a span, on the member's own word, as changes on the web; or
+    /// says what that would do. One at a time for a member.
+    ///
+    /// # Errors
+    /// [`UndoError::UnderWay`], with nothing done; [`UndoError::Forgotten`], or what the store says; what was set back
+    /// until then stays so, and a second call goes on.
+    pub async fn undo(
+        &self,
+        writes: Writes,
+        areas: &[UndoArea],
+        mode: Mode,
+    ) -> Result<Vec<Outcome>, UndoError> {
+        let turn = self.undoing.take(writes.member.clone(), 1).ok_or(UndoError::UnderWay)?;
+        self.step_through(Undo::new(writes, Word::Member, areas, mode), Some(turn)).await
+    }
+
+    /// The same on anybody's word, whatever else is under way.
+    ///
+    /// # Errors
+    /// As [`undo`](Self::undo).
+    pub async fn undo_for(&self, undo: Undo) -> Result<Vec<Outcome>, UndoError> {
+        self.step_through(undo, None).await
+    }
+
+    async fn step_through(
+        &self,
+        mut undo: Undo,
+        mut turn: Option<Share<MemberId>>,
+    ) -> Result<Vec<Outcome>, UndoError> {
+        while let Some(access) = undo.next_access() {
+            let backend = self.clone();
+            // The turn goes with each step: one that nobody waits for any more is under way until it ends.
+            let step = move |connection: &Connection| {
+                let Backend { catalogue, environment, interruption, .. } = &backend;
+                undo.step(connection, catalogue, environment, interruption).map(|()| (undo, turn))
+            };
+            (undo, turn) = match access {
+                Access::Read => self.store.read(step).await?,
+                Access::Write => self.store.write(step).await?,
+            };
+        }
+        Ok(undo.into_outcomes())
+    }
+}
