@@ -346,12 +346,15 @@ impl Sandbox {
         let _ = (&mut self.serving).await;
     }
 
-    /// Ends it.
+    /// Ends it. Data in a folder are one file then, unless somebody goes on reading them for longer than
+    /// `serve.shutdown-seconds`.
     pub async fn stop(mut self) {
         self.upkeep.abort();
         self.serving.abort();
         let _ = (&mut self.upkeep).await;
         let _ = (&mut self.serving).await;
+        let most = Duration::from_secs(self.inner.config.serve.shutdown_seconds);
+        let _ = self.inner.store.close_within(most).await;
     }
 }
 

@@ -3,13 +3,14 @@
 use exchange_service::logging::Form;
 use exchange_service::sandbox::{Directory, Options, Sandbox, Variable};
 
+use super::serve::told_to_stop;
 use super::{Failure, SandboxArgs, say};
 
 /// Runs until it is interrupted.
 pub(super) fn run(args: SandboxArgs) -> Result<(), Failure> {
     super::log(Form::Text)?;
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::undone("cannot start")(&error))?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let SandboxArgs { port, data, seed, json } = args;
         let options = Options { port, data, seed, config: None };
         let mut sandbox = Sandbox::with(options).await.map_err(|error| Failure::Undone(error.to_string()))?;
@@ -23,12 +24,14 @@ pub(super) fn run(args: SandboxArgs) -> Result<(), Failure> {
         }
         tokio::select! {
             () = sandbox.ended() => Err(Failure::Undone("the sandbox ended by itself".to_owned())),
-            _ = tokio::signal::ctrl_c() => {
+            () = told_to_stop() => {
                 sandbox.stop().await;
                 Ok(())
             }
         }
-    })
+    });
+    runtime.shutdown_background();
+    ended
 }
 
 fn page(directory: &Directory) -> String {

@@ -27,7 +27,10 @@ pub(super) fn run(args: &ConfigArgs) -> Result<(), Failure> {
     let config = Arc::new(configuration(args)?);
     super::log(Form::Json)?;
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::undone("cannot start")(&error))?;
-    runtime.block_on(serve(config))
+    let served = runtime.block_on(serve(config));
+    // A store that is not closed in time is not waited for here, either.
+    runtime.shutdown_background();
+    served
 }
 
 async fn serve(config: Arc<Config>) -> Result<(), Failure> {
@@ -60,6 +63,7 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
     tracing::info!(%address, role = ?config.serve.role, "listening");
     let upkeep = tokio::spawn(upkeep.run());
     let drain = Duration::from_secs(config.serve.drain_seconds);
+    let shutdown = Duration::from_secs(config.serve.shutdown_seconds);
     server
         .run(listener, async move {
             told_to_stop().await;
@@ -70,7 +74,11 @@ async fn serve(config: Arc<Config>) -> Result<(), Failure> {
         })
         .await;
     upkeep.abort();
-    store.close().await;
+    if !store.close_within(shutdown).await {
+        tracing::warn!(
+            "the store is still being read: its log stays beside it, and belongs to every copy of it"
+        );
+    }
     tracing::info!("stopped");
     Ok(())
 }
@@ -81,7 +89,7 @@ async fn listen(address: std::net::SocketAddr) -> Result<TcpListener, Failure> {
 }
 
 /// Interrupted, or terminated.
-async fn told_to_stop() {
+pub(super) async fn told_to_stop() {
     #[cfg(unix)]
     {
         use signal::unix::{SignalKind, signal};

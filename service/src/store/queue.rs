@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use rusqlite::Connection;
@@ -166,6 +167,12 @@ impl Store {
         let inner = Arc::clone(&self.inner);
         // Whoever panicked in it has closed what could be closed.
         let _ = tokio::task::spawn_blocking(move || inner.close()).await;
+    }
+
+    /// The same, waited for no longer than this; says whether it came to its end. Where it did not, whoever reads or
+    /// writes still does, and the log stays beside the file: nothing is lost.
+    pub async fn close_within(&self, most: Duration) -> bool {
+        tokio::time::timeout(most, self.close()).await.is_ok()
     }
 
     /// Runs a write in a transaction, and answers once it is committed and the disk has it. An error undoes
@@ -509,7 +516,7 @@ mod tests {
         });
         newer.await.expect("a write");
         let refused = Store::open(&options).expect_err("a refusal");
-        assert!(matches!(refused, OpenError::Newer { found: 99, known: 4 }));
+        assert!(matches!(refused, OpenError::Newer { found: 99, known: 5 }));
         assert!(refused.to_string().contains("start a service at least as new"));
     }
 
@@ -571,6 +578,25 @@ mod tests {
         assert_eq!(left, [FILE]);
         let options = Options::new(Place::Folder(folder.path().to_owned()));
         assert_eq!(count(&Store::open(&options).expect("a store")).await, 2);
+    }
+
+    /// Whoever reads without an end keeps nobody from stopping.
+    #[tokio::test]
+    async fn the_end_is_not_waited_for_without_bound() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&Options::new(Place::Folder(folder.path().to_owned()))).expect("a store");
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let read = store.read(move |_| {
+            let _ = wait.recv();
+            Ok::<(), StoreError>(())
+        });
+        let stopping = async {
+            assert!(!store.close_within(Duration::ZERO).await);
+            drop(go);
+            assert!(store.close_within(Duration::from_secs(60)).await, "once nobody reads any more");
+        };
+        let (read, ()) = tokio::join!(read, stopping);
+        read.expect("what was asked for before is answered");
     }
 
     /// A log, or whatever else another database left, would be played into the one that is restored beside it.

@@ -7,7 +7,8 @@ mod limits;
 
 use std::time::Duration;
 
-use exchange_service::backend::{Purpose, Role};
+use exchange_service::backend::Purpose;
+use exchange_service::members::Role;
 use exchange_service::sandbox::{Act, Options, Sandbox};
 use exchange_service::time::Clock as _;
 use serde_json::{Value, json};
@@ -436,6 +437,9 @@ async fn a_sandbox_in_a_folder_goes_on() {
     let removal = Act::Blueprints { add: vec![], remove: vec!["bp-sandbox-rifle".to_owned()] };
     sandbox.act(MEMBER, removal).await.unwrap();
     sandbox.stop().await;
+    let left = std::fs::read_dir(folder.path()).unwrap();
+    let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["exchange.db"], "a copy of that one file is all of it");
     let sandbox = open().await.unwrap();
     assert_eq!(hash(), first);
     let mut client = signed_in(&sandbox).await;
