@@ -19,9 +19,9 @@
 //! | [`catalogue`] | what references resolve to, in memory | it knows no member |
 //! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
 //! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
-//! | [`web`] | the member's pages: sign-in, consent, held batches, drafts and files, refinery orders, applications, profile, reservations | it decides nothing; a form is a request to the provider or the backend |
+//! | [`web`] | the member's pages: sign-in, consent, held batches, drafts and files, refinery orders, applications, what they wrote taken back, notices, profile, reservations; registered clients for administrators | it decides nothing; a form is a request to the provider or the backend |
 //! | [`shared`] | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
-//! | [`admin`] | what an administrator changes: clients, the switch, members, connections, keys | no page and no route |
+//! | [`admin`] | what an administrator changes and reads: clients, the switch, members, units, catalogue, terms, connections, keys, whose writes are undone, the audit | no page and no route |
 //! | [`sandbox`] | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
 //! | [`upkeep`] | what has had its time goes, a bounded piece at a time | it decides nothing that a request would wait for |
 //!

@@ -21,6 +21,8 @@ pub struct Terms {
     pub lease: Duration,
     /// The largest answer that is kept.
     pub answer: u64,
+    /// What a claim reserves: a budget that is smaller takes none.
+    pub reserve: u64,
     /// Bytes per client and member.
     pub of_member: u64,
     /// Bytes per client.
@@ -38,15 +40,11 @@ impl Terms {
             // Twice the wait for the backend: whoever waited in vain has given up long before.
             lease: limits.relay_wait().saturating_mul(2),
             answer: limits.kept_answer_bytes as u64,
+            reserve: limits.reserved_bytes(),
             of_member: limits.kept_bytes_of_member,
             of_client: limits.kept_bytes_of_client,
             total: limits.kept_bytes,
         }
-    }
-
-    /// What a claim reserves: a budget that is smaller takes none.
-    pub(super) const fn reserve(&self) -> u64 {
-        self.answer.saturating_add(Limits::ANSWER_OVERHEAD)
     }
 }
 
@@ -91,7 +89,7 @@ pub(super) fn room(
             .query_row(params![client, member], |row| row.get(0))
             .optional()?;
         let kept = u64::try_from(kept.unwrap_or(0)).unwrap_or(0);
-        let over = kept.saturating_add(terms.reserve()).saturating_sub(budget);
+        let over = kept.saturating_add(terms.reserve).saturating_sub(budget);
         if over > 0 {
             longest = longest.max(Some(wait(connection, client, member, over, terms, now)?));
         }

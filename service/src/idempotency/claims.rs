@@ -86,7 +86,7 @@ pub fn claim(
     if let Err(wait) = budget::room(connection, client, member, terms, now)? {
         return Ok(Found::NoRoom(wait));
     }
-    let reserve = signed(terms.reserve());
+    let reserve = signed(terms.reserve);
     let sql = "INSERT INTO idempotency \
                (client, member, key_hash, request_hash, fence, lease_until, size, created_at) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";

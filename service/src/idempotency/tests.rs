@@ -176,7 +176,7 @@ async fn a_claim_that_was_taken_over_is_lost() {
 #[tokio::test]
 async fn claims_that_nobody_completes_leave_their_room() {
     let store = store();
-    let terms = Terms { answer: 1000, of_member: 4000, ..terms() };
+    let terms = Terms { answer: 1000, reserve: 1512, of_member: 4000, ..terms() };
     let ask = async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, after(seconds), terms).await;
     let Found::Claimed(abandoned) = ask("key-0000", 0).await else { panic!("there is room") };
     assert!(matches!(ask("key-0001", 30).await, Found::Claimed(_)));
@@ -206,7 +206,7 @@ async fn a_lease_that_nobody_took_over_still_counts() {
 #[tokio::test]
 async fn room_is_bounded() {
     let store = store();
-    let terms = Terms { answer: 1000, of_member: 4000, ..terms() };
+    let terms = Terms { answer: 1000, reserve: 1512, of_member: 4000, ..terms() };
     let ask = async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, after(seconds), terms).await;
     let mut claims = Vec::new();
     for at in 0..2 {

@@ -336,8 +336,8 @@ impl Provider {
         self.issue(&signer, &id, &granted, now)
     }
 
-    /// What a request proves, of which an address may send only so many that prove nothing. One that was not refused for
-    /// what stands in it costs nothing, either.
+    /// What a request proves. Of those that are refused for what stands in them an address may send only so many; one that
+    /// proves something costs nothing, and neither does one that nobody could look at.
     async fn counted<T>(
         &self,
         proven: impl Future<Output = Result<T, Refusal>>,
@@ -347,7 +347,7 @@ impl Provider {
         let attempt = [(Attempt::ProofAt, peer.network().to_string())];
         guesses::take_all(self.guesses(), &attempt, now).await?;
         let proven = proven.await;
-        if !matches!(proven, Err(Refusal::Error { .. } | Refusal::TokenType)) {
+        if !matches!(proven, Err(Refusal::Error { .. })) {
             guesses::give_back(self.guesses(), &attempt).await;
         }
         proven

@@ -123,7 +123,7 @@ mod tests {
         check(&[("ore city 0", -5), ("ore moon 0", 0)], &[]);
     }
 
-    /// What moved no further has nothing to do with what did.
+    /// STK-21: what moved no further has nothing to do with what did.
     #[test]
     fn what_moved_near_by_is_a_move_of_its_own() {
         check(&[("ore city 0", -5), ("ore city 0!", 5), ("ore moon 0", 3)], &[&[0, 1]]);

@@ -187,8 +187,8 @@ async fn room_for_proofs_is_bounded() {
     send("2001:db8::1", "tool").await.expect_error(400, "invalid_grant");
 }
 
-/// Requests that prove nothing are limited by their address, at both endpoints together; those that prove something
-/// cost nothing, and nobody elsewhere waits.
+/// As decided in docs/decisions.md, with no row: requests to the token and revocation endpoints that prove nothing are
+/// limited by their address, at both together; those that prove something cost nothing, and nobody elsewhere waits.
 #[tokio::test]
 async fn requests_that_prove_nothing_are_limited_by_address() {
     let world = World::new().await;

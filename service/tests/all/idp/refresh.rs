@@ -104,8 +104,8 @@ async fn reuse_ends_the_connection() {
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'reused'").await, 1);
 }
 
-/// A store that was restored knows nothing of tokens that were given since its backup: they end their connection, and
-/// nobody is called a thief; whoever holds what it knows goes on.
+/// IDP-21: a store that was restored knows nothing of tokens that were given since its backup: they end their connection,
+/// and nobody is called a thief; whoever holds what it knows goes on.
 #[tokio::test]
 async fn a_restore_accuses_nobody() {
     let folder = tempfile::tempdir().unwrap();

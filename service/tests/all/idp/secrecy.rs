@@ -10,8 +10,8 @@ use rusqlite::types::ValueRef;
 use super::world::{Browser, Device, SCOPES, Tokens, World, encode};
 use crate::kit;
 
-/// Of each request to an endpoint or a page one line and one count tell how it ended, by the route as it is declared and
-/// under the id that the answer carries; what goes wrong meanwhile is logged under it, too.
+/// GW-13: of each request to an endpoint or a page one line and one count tell how it ended, by the route as it is declared
+/// and under the id that the answer carries; what goes wrong meanwhile is logged under it, too.
 #[test]
 fn every_request_is_told() {
     let log = kit::log();
