@@ -28,55 +28,65 @@ pub(super) fn read(id: SourceId, name: &str, bytes: &[u8]) -> (String, Option<Tr
         let message = format!("a document of more than {MAX_BYTES} bytes");
         return (String::new(), None, vec![fault(0, "unsupported", message)]);
     }
-    let (text, spoilt) = decoded(bytes);
+    let (text, mut spoilt) = decoded(bytes);
     let bare = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let marked = (bare.len() < text.len()).then_some(Spoilt::Mark);
+    let mark = text.len() - bare.len();
+    if mark > 0 {
+        let message = "a byte order mark: save the file as UTF-8 without one".to_owned();
+        spoilt.insert(0, Spoilt { at: 0, message, mend: "it is left out" });
+    }
     let (tree, mut problems) = parse(id, name, bare);
-    problems.extend(spoilt.or(marked).map(|spoilt| {
-        match spoilt {
-            Spoilt::Mark => {
-                fault(0, "encoding", "a byte order mark: save the file as UTF-8 without one".to_owned())
-                    .mended("it is left out")
-            }
-            Spoilt::Wide => fault(0, "encoding", "the file is UTF-16: save it as UTF-8".to_owned())
-                .mended("it is read as that"),
-            Spoilt::Bytes(at) => {
-                let at = at - (text.len() - bare.len());
-                fault(at, "encoding", format!("byte {at} is not UTF-8"))
-                    .help("save the file as UTF-8")
-                    .mended("it is read as U+FFFD, and so is each that follows")
-            }
-        }
-    }));
+    let told = |Spoilt { at, message, mend }| fault(at - mark.min(at), "encoding", message).mended(mend);
+    problems.extend(spoilt.into_iter().map(told));
     (bare.to_owned(), tree, problems)
 }
 
 /// What is wrong with an encoding.
-enum Spoilt {
-    /// A byte order mark, which UTF-8 needs none of.
-    Mark,
-    /// UTF-16.
-    Wide,
-    /// Bytes that are no UTF-8, from here on.
-    Bytes(usize),
+struct Spoilt {
+    /// Where in the text.
+    at: usize,
+    message: String,
+    mend: &'static str,
 }
 
-fn decoded(bytes: &[u8]) -> (Cow<'_, str>, Option<Spoilt>) {
-    let wide = match bytes {
-        [0xff, 0xfe, rest @ ..] => Some((rest, u16::from_le_bytes as fn([u8; 2]) -> u16)),
-        [0xfe, 0xff, rest @ ..] => Some((rest, u16::from_be_bytes as fn([u8; 2]) -> u16)),
-        _ => None,
-    };
-    if let Some((rest, unit)) = wide {
-        // Half a unit at the end is none.
-        let units = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-        let text = char::decode_utf16(units).map(|each| each.unwrap_or(char::REPLACEMENT_CHARACTER));
-        return (Cow::Owned(text.collect()), Some(Spoilt::Wide));
+const REPLACED: &str = "it is read as U+FFFD, and so is each that follows";
+
+fn decoded(bytes: &[u8]) -> (Cow<'_, str>, Vec<Spoilt>) {
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => (Cow::Borrowed(text), Vec::new()),
+            Err(error) => {
+                let at = error.valid_up_to();
+                let message = format!("byte {at} is not UTF-8: save the file as UTF-8");
+                (String::from_utf8_lossy(bytes), vec![Spoilt { at, message, mend: REPLACED }])
+            }
+        },
     }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => (Cow::Borrowed(text), None),
-        Err(error) => (String::from_utf8_lossy(bytes), Some(Spoilt::Bytes(error.valid_up_to()))),
+}
+
+/// What stands behind the mark of UTF-16, which is two bytes.
+fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (Cow<'_, str>, Vec<Spoilt>) {
+    let message = "the file is UTF-16: save it as UTF-8".to_owned();
+    let mut spoilt = vec![Spoilt { at: 0, message, mend: "it is read as that" }];
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let mut text = String::with_capacity(bytes.len());
+    let mut count = 0;
+    for each in char::decode_utf16(units) {
+        if each.is_err() && spoilt.len() == 1 {
+            let message = format!("byte {} is not UTF-16: half a character", 2 + 2 * count);
+            spoilt.push(Spoilt { at: text.len(), message, mend: REPLACED });
+        }
+        let each = each.unwrap_or(char::REPLACEMENT_CHARACTER);
+        count += each.len_utf16();
+        text.push(each);
     }
+    if !bytes.len().is_multiple_of(2) {
+        let message = format!("byte {} is not UTF-16, which has an even number of bytes", 1 + bytes.len());
+        spoilt.push(Spoilt { at: text.len(), message, mend: "it is left out" });
+    }
+    (Cow::Owned(text), spoilt)
 }
 
 /// A text as what its name says, or as YAML where it does not even begin as JSON does.
@@ -126,7 +136,32 @@ mod tests {
         check("a.json", b"{\"a\":\"\xe9\"}", Some("{\"a\":\"\u{fffd}\"}"), &["encoding"]);
         check("a.yaml", b"a: \xe9\xe9x\n", Some("{\"a\":\"\u{fffd}\u{fffd}x\"}"), &["encoding"]);
         check("a.json", b"\xef\xbb\xbf{}", Some("{}"), &["encoding"]);
-        check("a.json", b"\xef\xbb\xbf{\"\xff\":1}", Some("{\"\u{fffd}\":1}"), &["encoding"]);
+        check("a.json", b"\xef\xbb\xbf{\"\xff\":1}", Some("{\"\u{fffd}\":1}"), &["encoding"; 2]);
+    }
+
+    /// Every fault once, with the byte of the file, where it is in the text.
+    #[test]
+    fn spoilt_bytes_are_told() {
+        let wide = |units: &[u16], rest: &[u8]| -> Vec<u8> {
+            let units = units.iter().flat_map(|unit| unit.to_le_bytes());
+            [0xff, 0xfe].into_iter().chain(units).chain(rest.iter().copied()).collect()
+        };
+        // `"`, a character of two units, half of one, `"`.
+        let halves = [0x22, 0xd83d, 0xde00, 0xd83d, 0x22];
+        for (bytes, said) in [
+            (b"\xef\xbb\xbf\"\xff\xff\"".to_vec(), vec![(0, "mark"), (1, "byte 4 is not UTF-8")]),
+            (b"\"\xff\"".to_vec(), vec![(1, "byte 1 is not UTF-8")]),
+            (wide(&halves, b""), vec![(0, "is UTF-16"), (5, "byte 8 is not UTF-16")]),
+            (wide(&[0x31], b"x"), vec![(0, "is UTF-16"), (1, "byte 4 is not UTF-16")]),
+            (wide(&[0xfeff, 0x31], b""), vec![(0, "mark"), (0, "is UTF-16")]),
+        ] {
+            let (_, _, problems) = read(SourceId(0), "a.json", &bytes);
+            assert_eq!(problems.len(), said.len(), "{bytes:?}: {problems:?}");
+            for (problem, (at, text)) in problems.iter().zip(said) {
+                let start = problem.place.as_ref().map(|place| place.span.start);
+                assert!(start == Some(at) && problem.message.contains(text), "{bytes:?}: {problem:?}");
+            }
+        }
     }
 
     #[test]

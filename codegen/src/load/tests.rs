@@ -222,6 +222,14 @@ fn yaml_errors() {
         bomb += &format!("{to}: &{to} [{}]\n", vec![format!("*{from}"); 10].join(", "));
     }
     assert!(outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /"));
+    // Texts grow as well, as keys too.
+    let long = "x".repeat(1 << 20);
+    for alias in ["*x ", "*x : 1"] {
+        let bomb = format!("a: &x {long}\nb:\n{}", format!("- {alias}\n").repeat(20));
+        assert!(outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /b"), "{alias}");
+    }
+    let null = outcome("a.yaml", b"a: &x ~\nb: {*x : 1}");
+    assert_eq!(null, "{a@1:1=null@1:4 b@2:1={null@2:5=1@2:10}@2:4}@1:1");
     let half = "- ".repeat(MAX_DEPTH * 2 / 3);
     let tower = format!("a: &a\n  {half}x\nb:\n  {half}*a\n");
     let found = outcome("a.yaml", tower.as_bytes());

@@ -26,6 +26,9 @@ use super::{MAX_DEPTH, Seen, put};
 /// Values that aliases may add to one document, against documents that grow without bound.
 const MAX_EXPANDED: usize = 200_000;
 
+/// Bytes of a text that count as one more value.
+const PIECE: usize = 64;
+
 /// Readings of one document that brackets too far out may cost, and the bytes that are read so.
 const MAX_READINGS: usize = 1_000;
 const MAX_AGAIN: usize = 256 << 20;
@@ -379,6 +382,11 @@ impl Builder<'_> {
         let Some(found) = self.anchors.get(&anchor) else {
             return Err(self.fail("syntax", span, "an alias inside the value that it names"));
         };
+        self.expanded += found.size;
+        if self.expanded > MAX_EXPANDED {
+            let message = format!("the aliases of this document stand for more than {MAX_EXPANDED} values");
+            return Err(self.fail("unsupported", span, &message));
+        }
         if self.wants_key() {
             match scalar(&found.tree) {
                 Some(text) => return self.key(text, false, span),
@@ -387,11 +395,6 @@ impl Builder<'_> {
             return Ok(());
         }
         self.check_depth(found.height, span)?;
-        self.expanded += found.size;
-        if self.expanded > MAX_EXPANDED {
-            let message = format!("the aliases of this document stand for more than {MAX_EXPANDED} values");
-            return Err(self.fail("unsupported", span, &message));
-        }
         let (tree, height) = (found.tree.clone(), found.height);
         self.finish(tree, 0, height)
     }
@@ -493,13 +496,19 @@ fn scalar(tree: &Tree) -> Option<String> {
     match &tree.value {
         Value::String(text) | Value::Number(text) => Some(text.clone()),
         Value::Bool(value) => Some(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
+        Value::Null => Some("null".to_owned()),
+        Value::Array(_) | Value::Object(_) => None,
     }
 }
 
+/// How many values there are; a long text is several.
 fn size(tree: &Tree) -> usize {
-    let members = tree.members().iter().map(|member| size(&member.value));
-    1 + members.sum::<usize>() + tree.elements().iter().map(size).sum::<usize>()
+    let own = match &tree.value {
+        Value::String(text) | Value::Number(text) => text.len() / PIECE,
+        _ => 0,
+    };
+    let members = tree.members().iter().map(|member| size(&member.value) + member.key.len() / PIECE);
+    1 + own + members.sum::<usize>() + tree.elements().iter().map(size).sum::<usize>()
 }
 
 fn is_json_number(text: &str) -> bool {
