@@ -8,7 +8,7 @@ use crate::{
     diagnostics::Diagnostic,
     schema::{
         Discriminator, Gap, Schema, SchemaId, Types,
-        keywords::{Draft, Keyword},
+        keywords::{Draft, Keyword, Role},
     },
     tree::{Member, Place, Tree, Value, join},
 };
@@ -420,12 +420,36 @@ impl<'t> Parser<'_, 't> {
                     "enum" => "`enum` holds nothing of the `type` beside it",
                     _ => "`const` is nothing of the `type` beside it",
                 };
+                // A branch that accepts nothing says which of the others count.
+                if self.is_branch(node) {
+                    let problem =
+                        Diagnostic::warning("invalid-schema", format!("{message}: no value is valid"));
+                    self.problems.push(problem.at(node.place(member)));
+                    continue;
+                }
                 self.invalid(node.place(member), message.to_owned(), None, "it is left out");
                 self.lose(Gap::Check);
                 let Schema { enumeration, constant, .. } = &mut *schema;
                 if key == "enum" { *enumeration = None } else { *constant = None }
             }
         }
+    }
+
+    /// Whether a schema is one of several for a value, or decides between them, alone or as a part.
+    fn is_branch(&self, node: &Node<'t>) -> bool {
+        let Some(known) = self.discovery.schemas.get(node.source.0 as usize) else { return false };
+        let mut pointer = node.pointer.as_str();
+        while let Some((mut holder, mut key)) = pointer.rsplit_once('/') {
+            if !known.contains_key(holder) {
+                let Some(list) = holder.rsplit_once('/') else { return false };
+                (holder, key) = list;
+            }
+            match Keyword::find(key) {
+                Some(Keyword::AllOf) => pointer = holder,
+                found => return found.is_some_and(|keyword| keyword.role() == Role::InPlace),
+            }
+        }
+        false
     }
 
     pub(super) fn enumeration(&mut self, node: &Node<'t>, member: &Member) -> Option<Vec<Json>> {
@@ -535,6 +559,30 @@ mod tests {
             assert_eq!((own.as_str(), shown(&problems).as_str()), (read, said), "{schema}");
             assert_eq!(found.gap, if read == "-" { Gap::Check } else { Gap::None }, "{schema}");
             assert!(!problems.has_fatal(), "{schema}");
+        }
+    }
+
+    /// What one of several says of no value is said by the others.
+    #[test]
+    fn literals_of_another_type_stay_in_branches() {
+        let warned = |pointer: &str| format!("?invalid-schema {pointer}/const");
+        for (schema, said) in [
+            ("oneOf: [{type: object, const: a}, {type: string}]", warned("/oneOf/0")),
+            ("anyOf: [{allOf: [{type: object, const: a}]}, {type: string}]", warned("/anyOf/0/allOf/0")),
+            ("not: {type: object, const: a}", warned("/not")),
+            ("if: {type: object, const: a}\nthen: false", warned("/if")),
+            ("dependentSchemas: {oneOf: {type: object, const: a}}", warned("/dependentSchemas/oneOf")),
+            (
+                "properties: {not: {type: object, const: a}}",
+                "invalid-schema /properties/not/const".to_owned(),
+            ),
+            ("allOf: [{type: object, const: a}]", "invalid-schema /allOf/0/const".to_owned()),
+        ] {
+            let (found, problems) = graph(&[("a.yaml", schema)]);
+            assert_eq!(shown(&problems), said, "{schema}");
+            let kept = found.schemas.iter().any(|schema| schema.constant.is_some());
+            let lost = found.schemas.iter().any(|schema| schema.gap == Gap::Check);
+            assert_eq!((kept, lost), (said.starts_with('?'), !said.starts_with('?')), "{schema}");
         }
     }
 
