@@ -349,6 +349,7 @@ fn refusals_name_the_place_and_the_reason() {
         (r"(?<n>a)\k<n>", 7, "back-references"),
         ("(?i)a", 0, "flags"),
         ("(?i:a)", 0, "flags"),
+        ("x(?P<y>a)", 1, "`(?<name>…)`"),
         ("(a", 0, "not closed"),
         ("a)", 1, "closes no group"),
         ("[a", 0, "not closed"),

@@ -170,6 +170,8 @@ impl Translation<'_> {
                     return error(start, "this is no name for a group");
                 }
                 self.at += length + 1;
+            } else if self.rest().starts_with("P<") {
+                return error(start, "a group is named `(?<name>…)` in ECMA-262, without the `P`");
             } else if !self.eat(":") {
                 return error(start, "flags inside a pattern are not supported");
             }
