@@ -349,7 +349,8 @@ fn every_feature_has_its_case() {
         for file in files {
             let text = fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{file}: {e}: {row}"));
             let names = |case: &&str| {
-                text.contains(&format!("cases/{case}")) || text.contains(&format!("::{case}::"))
+                ["/", "\""].iter().any(|end| text.contains(&format!("cases/{case}{end}")))
+                    || text.contains(&format!("::{case}::"))
             };
             assert!(cases.iter().any(names), "`{file}` has nothing to do with any of {cases:?}: {row}");
         }

@@ -93,7 +93,8 @@ fn a_build_script_says_which_folders_it_looks_into() {
     for folder in ["api/schemas", "api/vendor", "out"] {
         fs::create_dir_all(package.join(folder)).unwrap();
     }
-    let options = "inputs = [\"schemas\"]\nmounts = { \"https://v.example/\" = \"vendor\" }\n";
+    let options = "inputs = [\"schemas\"]\n[mounts]\n\"https://v.example/\" = \"vendor\"\n\
+                   \"https://w.example/\" = \"vendor/none/yet\"\n";
     fs::write(package.join("api/codegen.toml"), options).unwrap();
     for text in [r#"{"type": "string"}"#, "{"] {
         fs::write(package.join("api/schemas/seat.json"), text).unwrap();
@@ -111,6 +112,8 @@ fn a_build_script_says_which_folders_it_looks_into() {
         for folder in ["api/schemas", "api/vendor"] {
             assert!(named.iter().any(|path| Path::new(path).ends_with(folder)), "{folder}: {said}");
         }
+        // What is not there would be built anew each time.
+        assert!(named.iter().all(|path| package.join(path).exists()), "{said}");
     }
 }
 
