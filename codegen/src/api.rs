@@ -1,6 +1,7 @@
 //! The operations of a contract, read from its OpenAPI document.
 
 pub(crate) mod schemes;
+pub(crate) mod tokens;
 
 pub use contract_runtime::parameters::Location as ParameterIn;
 use contract_runtime::{Json, Map};

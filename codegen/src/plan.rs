@@ -36,7 +36,7 @@ pub use text::{Scalar, Shape};
 use contract_runtime::Json;
 
 use crate::{
-    api::{self, Api, Operation, ParameterIn, schemes::is_token},
+    api::{self, Api, Operation, ParameterIn, tokens::is_token},
     config::{self, ClientConfig, Config, OperationConfig, StreamConfig},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, SchemaId},

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use contract_runtime::Json;
 
+use super::tokens::is_token;
+
 /// How a request shows that it knows the secret of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -34,6 +36,13 @@ impl Kind {
     /// When what it says is none of the ways that OpenAPI has: what is shown is then the transport's affair,
     /// since a secret in the wrong place is one that somebody else may read.
     pub(crate) fn of(raw: &Json) -> Result<Self, Unclear> {
+        Self::read(raw).map_err(|unclear| match raw.pointer(&format!("/{}", unclear.member)) {
+            Some(Json::String(_) | Json::Number(_)) => unclear,
+            _ => Unclear { message: format!("`{}` is missing", unclear.member), ..unclear },
+        })
+    }
+
+    fn read(raw: &Json) -> Result<Self, Unclear> {
         let said = |pointer: &str| match raw.pointer(pointer) {
             Some(Json::String(text)) => Cow::Borrowed(text.as_str()),
             Some(Json::Number(number)) => Cow::Owned(number.to_string()),
@@ -90,12 +99,6 @@ impl Kind {
     }
 }
 
-/// RFC 9110, 5.6.2: what methods, names of headers and the halves of a media type are made of.
-pub(crate) fn is_token(text: &str) -> bool {
-    let good = |each: u8| each.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&each);
-    !text.is_empty() && text.bytes().all(good)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -129,6 +132,22 @@ mod tests {
         ] {
             let found = Kind::of(&Json::parse(scheme.as_bytes()).unwrap());
             assert_eq!(found.map_err(|unclear| unclear.member), expected, "{scheme}");
+        }
+    }
+
+    /// What is not there is not quoted.
+    #[test]
+    fn what_is_missing_is_named() {
+        for (scheme, message) in [
+            (r#"{"type": "apiKey", "in": "header"}"#, "`name` is missing"),
+            (r#"{"type": "apiKey", "name": "key"}"#, "`in` is missing"),
+            (r#"{"type": "apiKey", "in": ["header"], "name": "key"}"#, "`in` is missing"),
+            (r#"{"type": "http"}"#, "`scheme` is missing"),
+            ("{}", "`type` is missing"),
+            (r#"{"type": "apiKey", "in": "header", "name": ""}"#, "`` is no name of a header parameter"),
+        ] {
+            let found = Kind::of(&Json::parse(scheme.as_bytes()).unwrap());
+            assert_eq!(found.map_err(|unclear| unclear.message), Err(message.to_owned()), "{scheme}");
         }
     }
 }

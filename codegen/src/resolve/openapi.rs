@@ -20,8 +20,10 @@ use self::{
 };
 
 use crate::{
-    api::schemes::is_token,
-    api::{Api, Example, Header, MediaType, Operation, RequestBody, Response, Status, Tag, Variable},
+    api::{
+        Api, Example, Header, MediaType, Operation, RequestBody, Response, Status, Tag, Variable,
+        tokens::is_token,
+    },
     diagnostics::{Diagnostic, Diagnostics},
     resolve::{discover::Discovery, lenient},
     schema::SchemaId,
@@ -75,7 +77,9 @@ pub(crate) fn read(
     for id in roots {
         let Some(source) = discovery.sources.get(id) else { continue };
         let root = Spot { source: id, pointer: String::new(), tree: &source.tree };
-        let mut reader = Reader { discovery, ids, problems, schemes: BTreeSet::new() };
+        let paths = source.tree.get("paths").map_or(&[][..], Tree::members);
+        let apart = route::apart(paths.iter().map(|path| path.key.as_str()));
+        let mut reader = Reader { discovery, ids, problems, schemes: BTreeSet::new(), apart };
         apis.push(reader.api(&root));
     }
     apis
@@ -139,6 +143,8 @@ struct Reader<'a, 't> {
     problems: &'a mut Diagnostics,
     /// Names in `components.securitySchemes`.
     schemes: BTreeSet<String>,
+    /// Paths and names of their queries by whose values they are told apart.
+    apart: BTreeSet<(String, String)>,
 }
 
 impl<'t> Reader<'_, 't> {
@@ -169,7 +175,10 @@ impl<'t> Reader<'_, 't> {
                 }
             }
         }
-        let security = root.get("security").and_then(|list| self.security(&list)).unwrap_or_default();
+        let security = match root.get("security") {
+            Some(list) => self.security(&list).unwrap_or_else(security::unknown),
+            None => Vec::new(),
+        };
         if let Some(paths) = paths {
             self.equal_paths(&paths);
             for (path, item) in paths.members() {
@@ -564,11 +573,20 @@ pub(crate) fn status(key: &str) -> Option<Status> {
 /// The media types that a key of `content` names: one, or several behind commas. What is none was said
 /// where fields are checked, and is left out.
 pub(crate) fn media_types(key: &str) -> Vec<&str> {
-    if is_media_type(key) {
-        return vec![key];
+    let (mut quoted, mut escaped) = (false, false);
+    // A comma in quotes is a parameter's own.
+    let is_between = |letter: char| {
+        quoted ^= letter == '"' && !escaped;
+        escaped = quoted && letter == '\\' && !escaped;
+        letter == ',' && !quoted
+    };
+    let each: Vec<&str> = key.split(is_between).map(str::trim).collect();
+    match each.iter().all(|name| is_media_type(name)) {
+        true => each,
+        // Parameters are nobody's to judge.
+        false if is_media_type(key) => vec![key],
+        false => Vec::new(),
     }
-    let each: Vec<&str> = key.split(',').map(str::trim).collect();
-    if each.iter().all(|name| is_media_type(name)) { each } else { Vec::new() }
 }
 
 /// RFC 9110, 8.3.1: two tokens, and parameters behind them, which are nobody's to judge.

@@ -339,6 +339,11 @@ impl Kind {
         }
     }
 
+    /// Whether a field is read in a document of a version without it: operations are meant as such.
+    pub(crate) fn is_read_early(self, field: Field) -> bool {
+        self == Self::PathItem || (self == Self::Document && field.name == "webhooks")
+    }
+
     /// Whether `x-` members are extensions; in a Security Requirement they are scheme names.
     pub(crate) const fn extensible(self) -> bool {
         !matches!(self, Self::SecurityRequirement)

@@ -2,6 +2,8 @@
 //! path has. What follows `#` is never sent, so that it is a label alone; the pairs behind `?` are
 //! parameters of the query, or sent with every request.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::{
     api::{Operation, Parameter, ParameterIn},
     diagnostics::Diagnostic,
@@ -9,7 +11,7 @@ use crate::{
     tree::Place,
 };
 
-use super::Reader;
+use super::{Reader, parameter::shape};
 
 const UNPAIRED: &str = "braces that do not pair";
 
@@ -103,6 +105,20 @@ pub(super) fn faults(key: &str) -> Vec<(String, &'static str)> {
     found
 }
 
+/// Paths and names of the query that have more than one value behind one path: they tell operations
+/// apart.
+pub(super) fn apart<'p>(keys: impl Iterator<Item = &'p str>) -> BTreeSet<(String, String)> {
+    let mut values: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for written in keys.map(Written::of) {
+        let literals = written.pairs().map(|pair| (pair.name, pair.value.unwrap_or_default()));
+        for (name, value) in literals.filter(|(_, value)| !value.contains('{')) {
+            values.entry((shape(written.path), name)).or_default().insert(decoded(value));
+        }
+    }
+    values.retain(|_, values| values.len() > 1);
+    values.into_keys().collect()
+}
+
 impl Reader<'_, '_> {
     /// An operation whose placeholders and path parameters are the same set, `None` where its path
     /// is no template.
@@ -159,14 +175,31 @@ impl Reader<'_, '_> {
         for pair in written.pairs() {
             let known = operation
                 .parameters
-                .iter_mut()
-                .find(|each| each.location == ParameterIn::Query && each.name == pair.name);
+                .iter()
+                .position(|each| each.location == ParameterIn::Query && each.name == pair.name);
             let value = pair.value.unwrap_or_default();
-            match (known, value.contains('{')) {
+            let is_literal = !value.contains('{');
+            match known {
+                Some(at) if is_literal && self.apart.contains(&(shape(written.path), pair.name.clone())) => {
+                    fault(
+                        format!("the path `{path}` gives the parameter `{}` a value", pair.name),
+                        "the parameter is left out, for the value tells this path from others".to_owned(),
+                    );
+                    kept.push(pair.sent());
+                    operation.parameters.remove(at);
+                }
                 // What the path gives every request cannot be left out.
-                (Some(known), _) => known.required = true,
-                (None, false) => kept.push(pair.sent()),
-                (None, true) => {
+                Some(at) => {
+                    if is_literal && pair.value.is_some() {
+                        fault(
+                            format!("the path `{path}` gives the parameter `{}` a value", pair.name),
+                            format!("`{value}` is left out, and the parameter counts"),
+                        );
+                    }
+                    operation.parameters[at].required = true;
+                }
+                None if is_literal => kept.push(pair.sent()),
+                None => {
                     let inside = value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
                     let own = declared(&operation).find(|each| Some(each.name.as_str()) == inside).cloned();
                     let own = own.unwrap_or_else(|| {
@@ -295,7 +328,8 @@ mod tests {
             ("?x=a%20b/{c", String::new(), "/a", "query x", 2),
             ("?x=a b/c%2b", String::new(), "/a?x=a%20b%2Fc%2B", "", 1),
             // A parameter says more of a pair than the pair does.
-            ("?x=1", query("x"), "/a", "query x", 1),
+            ("?x=1", query("x"), "/a", "query x", 2),
+            ("?x", query("x"), "/a", "query x", 1),
             ("?x={y}", path("y"), "/a", "query x", 1),
             ("?x={y}&z={y}", path("y"), "/a", "query x, query z", 1),
             ("/{y}?x={y}", path("y"), "/a/{y}", "path y, query x", 1),
@@ -314,6 +348,29 @@ mod tests {
             let (own, own_parameters, said) = routed(behind, &parameters);
             assert_eq!((own.as_str(), own_parameters.as_str()), (route, found), "{behind}");
             assert_eq!(said.lines().count(), faults, "{behind}: {said}");
+        }
+    }
+
+    /// A value that one path has and another has not is no less than a parameter of that name.
+    #[test]
+    fn values_tell_paths_apart() {
+        let path = |key: &str| {
+            format!("  '{key}': {{get: {{parameters: [{{name: x, in: query, schema: {{}}}}]}}}}\n")
+        };
+        for (paths, routes) in [
+            (["/a?x=1", "/a?x=2"], ["/a?x=1", "/a?x=2"]),
+            (["/a?x", "/a?x=2"], ["/a?x", "/a?x=2"]),
+            (["/a?x=1", "/a?x=1#b"], ["/a", "/a"]),
+            (["/a?x=1", "/b?x=2"], ["/a", "/b"]),
+            (["/a?x=1", "/a"], ["/a", "/a"]),
+        ] {
+            let (_, api, problems) = read(&format!("paths:\n{}{}", path(paths[0]), path(paths[1])));
+            let found: Vec<&str> = api.operations.iter().map(|operation| operation.route.as_str()).collect();
+            assert_eq!(found, routes, "{paths:?}");
+            for operation in &api.operations {
+                assert_eq!(operation.parameters.is_empty(), operation.route.contains('?'), "{paths:?}");
+            }
+            assert!(problems.to_string().contains("gives the parameter `x` a value"), "{problems}");
         }
     }
 

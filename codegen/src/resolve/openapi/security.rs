@@ -2,7 +2,7 @@
 //!
 //! An empty list asks for nothing, so that what cannot be read must never become one: names alone
 //! are requirements, one alone is a list, and where nothing can be made out the document's list
-//! counts, or the contract is refused.
+//! counts. Where that cannot be made out either, a scheme is asked for that no document has.
 
 use crate::{
     api::schemes::{self, Unclear},
@@ -145,10 +145,19 @@ fn is_requirement(tree: &Tree) -> bool {
     tree.as_str().is_some() || (tree.is_object() && tree.members().iter().all(|each| scopes(&each.value)))
 }
 
+/// What a document asks for that asks for nobody knows what.
+pub(super) fn unknown() -> Requirements {
+    // No name of a component, so that no scheme can be called so by chance (OpenAPI 3.1, 4.8.7).
+    vec![vec![("?".to_owned(), Vec::new())]]
+}
+
 /// An operation falls back on the document; nothing stands behind the document.
 fn unclear(kind: Kind, problem: Diagnostic) -> Diagnostic {
     let problem = problem.help("list requirements: `[{\"name of a scheme\": []}]`, or `[]` for none");
-    if kind == Kind::Operation { problem.mended("the `security` of the document counts") } else { problem }
+    problem.mended(match kind {
+        Kind::Operation => "the `security` of the document counts",
+        _ => "what is asked for is not known, and the transport shows it",
+    })
 }
 
 #[cfg(test)]
@@ -201,14 +210,22 @@ mod tests {
         assert_eq!(own("security: [{none: []}]").0, "none()");
     }
 
-    /// Nothing stands behind the document, so that nobody can go on from there.
+    /// Nothing stands behind the document, and what cannot be read is no leave either.
     #[test]
-    fn a_document_that_asks_for_nobody_knows_what_is_refused() {
-        let root = |security: &str| {
-            let (_, _, problems) = read(&format!("{security}\npaths: {{/a: {{get: {{}}}}}}\n"));
-            problems.has_fatal()
-        };
-        assert!(root("security: [5]") && root("security: true"));
-        assert!(!root("security: [key]") && !root("security: {key: []}") && !root("security: []"));
+    fn a_document_that_asks_for_nobody_knows_what_asks_for_something() {
+        for (security, asked, problem) in [
+            ("[5]", "?()", "invalid-openapi /security"),
+            ("[{key: {a: b}}]", "?()", "invalid-openapi /security"),
+            ("true", "?()", "invalid-openapi /security"),
+            ("[key]", "key()", "invalid-openapi /security/0"),
+            ("{key: []}", "key()", "invalid-openapi /security"),
+            ("[]", "", ""),
+        ] {
+            let found = said(&format!("security: {security}\npaths: {{/a: {{get: {{}}}}}}\n"));
+            assert_eq!(found, (asked.to_owned(), problem.to_owned()), "{security}");
+            // An operation of its own is none of it.
+            let own = said(&format!("security: {security}\npaths: {{/a: {{get: {{security: []}}}}}}\n"));
+            assert_eq!(own.0, "", "{security}");
+        }
     }
 }

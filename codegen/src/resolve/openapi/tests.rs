@@ -46,6 +46,15 @@ fn methods_and_media_types_are_read_as_they_are_meant() {
         let found: Vec<&str> = api.operations.iter().map(|operation| operation.method.as_str()).collect();
         assert_eq!((found.join(" ").as_str(), shown(&problems).as_str()), (methods, said), "{item}");
     }
+    for (key, names) in [
+        ("a/b; c=d, e/f", &["a/b; c=d", "e/f"][..]),
+        (r#"a/b; c="d, e/f", g/h"#, &[r#"a/b; c="d, e/f""#, "g/h"]),
+        (r#"a/b; c="\", d/e""#, &[r#"a/b; c="\", d/e""#]),
+        ("a/b; c=d,e", &["a/b; c=d,e"]),
+        ("a/b, c", &[]),
+    ] {
+        assert_eq!(super::media_types(key), names, "{key}");
+    }
     let body = "{requestBody: {content: {'a/b, c/d; e=f': {schema: {type: string}}, 'g/h': {}}}}";
     let (_, api, problems) = read(&format!("paths: {{/a: {{put: {body}}}}}\n"));
     let content = &api.operations[0].request_body.as_ref().unwrap().content;
@@ -257,7 +266,7 @@ fn versions() {
         ("openapi: 3.0.4\ninfo: {title: a, version: '1'}\ncomponents: {}", "invalid-openapi "),
         (
             "openapi: 3.0.4\ninfo: {title: a, version: '1'}\npaths: {}\nwebhooks: {}",
-            "?unknown-field /webhooks",
+            "unknown-field /webhooks",
         ),
         ("openapi: 3.3.0\ninfo: {title: a, version: '1'}\npaths: {}", "unsupported /openapi"),
         ("openapi: '3'\ninfo: {title: a, version: '1'}\npaths: {}", "unsupported /openapi"),
@@ -526,6 +535,37 @@ fn methods_of_openapi_32() {
     );
     let all: Vec<(&str, &str)> = api.operations.iter().map(|o| (o.method.as_str(), o.id.as_str())).collect();
     assert_eq!(all, [("QUERY", "queryA"), ("COPY", "copyA"), ("link", "linkA")]);
+}
+
+/// Whoever writes one means an operation; what its body says is read with it.
+#[test]
+fn operations_of_later_versions_are_read_in_openapi_30() {
+    let body = "{requestBody: {content: {a/b: {schema: {type: string}}}}}";
+    for (body, said, method) in [
+        (format!("paths: {{/a: {{query: {body}}}}}"), "unknown-field /paths/~1a/query", "QUERY"),
+        (
+            format!("paths: {{/a: {{Query: {body}}}}}"),
+            "invalid-openapi /paths/~1a/Query\nunknown-field /paths/~1a/Query",
+            "QUERY",
+        ),
+        (
+            format!("paths: {{/a: {{additionalOperations: {{COPY: {body}}}}}}}"),
+            "unknown-field /paths/~1a/additionalOperations",
+            "COPY",
+        ),
+        (format!("paths: {{}}\nwebhooks: {{a: {{post: {body}}}}}"), "unknown-field /webhooks", "POST"),
+    ] {
+        let text = format!("openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\n{body}\n");
+        let (_, apis, problems) = all(&[("api.yaml", &text)]);
+        assert_eq!(shown(&problems), said, "{body}");
+        let mends = problems.iter().filter_map(|problem| problem.mend.as_deref());
+        assert!(mends.into_iter().any(|mend| mend == "it is read all the same"), "{problems}");
+        let found = [&apis[0].operations[..], &apis[0].webhooks].concat();
+        assert_eq!(found.len(), 1, "{body}");
+        let operation = &found[0];
+        let content = &operation.request_body.as_ref().unwrap().content;
+        assert_eq!((operation.method.as_str(), content[0].schema.is_some()), (method, true), "{body}");
+    }
 }
 
 /// OpenAPI 3.2, 4.9: what has a field of its own stands there.

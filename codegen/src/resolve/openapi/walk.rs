@@ -70,13 +70,14 @@ impl<'t> Discovery<'t> {
                 name = field;
             }
             let field = kind.fields().iter().find(|field| field.name == name);
-            let field = field.filter(|field| !(old && field.since > Version::V30));
-            match field.map(|field| field.form).or_else(|| kind.others()) {
-                Some(form) => {
-                    self.key(kind, &job, member);
-                    self.form(kind, form, &job, member, &mut children);
-                }
-                None => self.unknown_field(kind, &job, member, old),
+            let later = field.filter(|field| old && field.since > Version::V30);
+            let form = field.map(|field| field.form).or_else(|| kind.others());
+            if later.is_some() || form.is_none() {
+                self.unknown_field(kind, &job, member, later);
+            }
+            if let Some(form) = form.filter(|_| later.is_none_or(|field| kind.is_read_early(*field))) {
+                self.key(kind, &job, member);
+                self.form(kind, form, &job, member, &mut children);
             }
         }
         for field in kind.fields() {
@@ -355,18 +356,21 @@ impl<'t> Discovery<'t> {
         true
     }
 
-    fn unknown_field(&mut self, kind: Kind, job: &Job<'t>, member: &Member, old: bool) {
+    /// Says of a field that the version of the document has none; where a later one has, it is given.
+    fn unknown_field(&mut self, kind: Kind, job: &Job<'t>, member: &Member, later: Option<&Field>) {
         let message = format!("{} has no field `{}`", kind.name(), member.key);
         let at = Place { span: member.key_span, ..place(job, member) };
-        let lost = kind.lost_with(&member.key, &member.value);
+        let lost = match later {
+            Some(field) if kind.is_read_early(*field) => Some(("it is read all the same", None)),
+            _ => kind.lost_with(&member.key, &member.value),
+        };
         let mut problem = match lost {
             Some((mend, _)) => Diagnostic::error("unknown-field", message).mended(mend),
             None => Diagnostic::warning("unknown-field", message),
         };
         problem = problem.at(at);
-        let later = kind.fields().iter().find(|field| field.name == member.key && field.since > Version::V30);
         let near = nearest(&member.key, kind.fields().iter().map(|field| field.name));
-        if let Some(later) = later.filter(|_| old) {
+        if let Some(later) = later {
             problem = problem.help(match later.since {
                 Version::V30 | Version::V31 => "OpenAPI 3.1 has it",
                 Version::V32 => "OpenAPI 3.2 has it",
