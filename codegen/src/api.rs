@@ -129,6 +129,21 @@ pub struct Operation {
     pub callback: Option<(String, String)>,
 }
 
+impl Operation {
+    /// The template of its path alone.
+    pub(crate) fn template(&self) -> &str {
+        self.route.split('?').next().unwrap_or_default()
+    }
+
+    /// What every request has in its query, names and texts as they are sent. As a server reads them: a name
+    /// alone has an empty text.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let query = self.route.split_once('?').map_or("", |(_, query)| query);
+        let pairs = query.split('&').filter(|pair| !pair.is_empty());
+        pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+    }
+}
+
 /// One parameter of an operation.
 #[derive(Clone, Debug)]
 pub struct Parameter {

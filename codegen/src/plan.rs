@@ -259,8 +259,8 @@ impl Call<'_> {
     /// is said what requests are known by: `GET / with Action=Run`.
     #[must_use]
     pub fn place(&self) -> String {
-        let Operation { method, path, route, .. } = self.operation;
-        let template = route.split('?').next().unwrap_or_default();
+        let Operation { method, path, .. } = self.operation;
+        let template = self.operation.template();
         let label = path.strip_prefix(template).and_then(|rest| rest.find('#'));
         let Some(shown) = label.and_then(|at| path.get(..template.len() + at)) else {
             return format!("{method} {path}");

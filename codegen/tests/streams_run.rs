@@ -10,6 +10,8 @@
 mod both_sides;
 #[path = "streams_run/over_tcp.rs"]
 mod over_tcp;
+#[path = "streams_run/scripted.rs"]
+mod scripted;
 #[path = "streams_run/typed.rs"]
 pub mod typed;
 

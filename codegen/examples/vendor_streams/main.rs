@@ -35,6 +35,9 @@ use serde_json::{Value, json};
 /// What runs within the package.
 const PROGRAM: &str = include_str!("program.rs");
 
+/// The server that it calls.
+const SERVER: &str = include_str!("../../tests/streams_run/scripted.rs");
+
 /// A published stream.
 struct Published {
     operation: String,
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
     fs::write(folder.join("Cargo.toml"), WORKSPACE).unwrap();
     fs::write(folder.join("program/Cargo.toml"), PACKAGE).unwrap();
     fs::write(folder.join("program/src/main.rs"), program(&published)).unwrap();
+    fs::write(folder.join("program/src/scripted.rs"), SERVER).unwrap();
     // The versions that everything else here is built with.
     fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let status = Command::new(env!("CARGO"))
@@ -121,6 +125,7 @@ version = "0.0.0"
 edition = "2024"
 
 [dependencies]
+contract-runtime = { path = "../vendor/runtime", package = "vendor-runtime" }
 vendor = { path = "../vendor", features = ["client", "reqwest"] }
 serde_json = "1"
 tokio = { version = "1", features = ["io-util", "macros", "net", "rt"] }

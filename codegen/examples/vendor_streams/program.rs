@@ -1,26 +1,18 @@
 //! Written by `cargo run -p contract-codegen --example vendor_streams`.
 #![deny(warnings)]
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+mod scripted;
 
+use contract_runtime::{
+    Contract,
+    client::ReqwestTransport,
+    stream::{Events, Reconnection},
+};
 use serde_json::Value;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-    task::JoinHandle,
-};
-use vendor::{
-    client::Client,
-    runtime::{
-        Contract,
-        client::ReqwestTransport,
-        stream::{Events, Reconnection},
-        transport::{Sleeping, Timer},
-    },
-};
+use tokio::task::JoinHandle;
+use vendor::client::Client;
+
+use scripted::{HEAD, Impatient};
 
 struct Published {
     operation: &'static str,
@@ -39,8 +31,6 @@ enum Way {
 
 /// What the server says on one connection, piece by piece, before it closes it.
 type Script = Vec<Vec<u8>>;
-
-const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
 impl Way {
     const ALL: [Self; 3] = [Self::Whole, Self::Bytes, Self::CutOff];
@@ -98,62 +88,16 @@ impl Way {
             Self::Whole | Self::Bytes => vec![None],
         };
         assert_eq!(ids, expected, "{place}");
-        assert_eq!(timer.0.lock().unwrap().len(), expected.len() - 1, "{place}");
+        assert_eq!(timer.waits().len(), expected.len() - 1, "{place}");
         println!("{place}: {} events over {} connections", seen.len(), ids.len());
     }
-}
-
-/// Waits for nothing, and remembers for how long.
-#[derive(Clone, Default)]
-struct Impatient(Arc<Mutex<Vec<Duration>>>);
-
-impl Timer for Impatient {
-    fn sleep(&self, time: Duration) -> Sleeping {
-        self.0.lock().unwrap().push(time);
-        Box::pin(async {})
-    }
-}
-
-/// A client of a server that takes as many connections as there are scripts, and what was sent on
-/// each, byte for byte.
-async fn serve(scripts: Vec<Script>) -> (Client, JoinHandle<Vec<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let task = tokio::spawn(async move {
-        let mut requests = Vec::new();
-        for script in scripts {
-            let (mut connection, _) = listener.accept().await.unwrap();
-            connection.set_nodelay(true).unwrap();
-            let mut request = Vec::new();
-            while !is_whole(&request) {
-                let mut piece = [0; 4096];
-                let read = connection.read(&mut piece).await.unwrap();
-                request.extend_from_slice(&piece[..read]);
-            }
-            requests.push(String::from_utf8(request).unwrap());
-            for piece in script {
-                connection.write_all(&piece).await.unwrap();
-                connection.flush().await.unwrap();
-                // The reader's turn, so that pieces arrive as pieces.
-                tokio::task::yield_now().await;
-            }
-        }
-        requests
-    });
-    (Client::new(&format!("http://{address}"), ReqwestTransport::new().unwrap()), task)
-}
-
-fn is_whole(request: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(request);
-    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-    body.len() >= length.map_or(0, |length| length.parse().unwrap())
 }
 
 macro_rules! judge {
     ($of:ident, $method:ident) => {
         for way in Way::ALL {
-            let (client, server) = serve(way.scripts(&$of)).await;
+            let (origin, server) = scripted::serve(way.scripts(&$of)).await;
+            let client = Client::new(&origin, ReqwestTransport::new().unwrap());
             let body = Contract::parse($of.request.as_bytes()).unwrap();
             let events = client.$method(&body).await.unwrap().into_body();
             way.judge(&$of, events, server).await;

@@ -36,9 +36,13 @@ impl Kind {
     /// When what it says is none of the ways that OpenAPI has: what is shown is then the transport's affair,
     /// since a secret in the wrong place is one that somebody else may read.
     pub(crate) fn of(raw: &Json) -> Result<Self, Unclear> {
-        Self::read(raw).map_err(|unclear| match raw.pointer(&format!("/{}", unclear.member)) {
-            Some(Json::String(_) | Json::Number(_)) => unclear,
-            _ => Unclear { message: format!("`{}` is missing", unclear.member), ..unclear },
+        Self::read(raw).map_err(|unclear| {
+            let message = match raw.pointer(&format!("/{}", unclear.member)) {
+                Some(Json::String(_) | Json::Number(_)) => return unclear,
+                Some(_) => format!("`{}` is no text", unclear.member),
+                None => format!("`{}` is missing", unclear.member),
+            };
+            Unclear { message, ..unclear }
         })
     }
 
@@ -141,7 +145,7 @@ mod tests {
         for (scheme, message) in [
             (r#"{"type": "apiKey", "in": "header"}"#, "`name` is missing"),
             (r#"{"type": "apiKey", "name": "key"}"#, "`in` is missing"),
-            (r#"{"type": "apiKey", "in": ["header"], "name": "key"}"#, "`in` is missing"),
+            (r#"{"type": "apiKey", "in": ["header"], "name": "key"}"#, "`in` is no text"),
             (r#"{"type": "http"}"#, "`scheme` is missing"),
             ("{}", "`type` is missing"),
             (r#"{"type": "apiKey", "in": "header", "name": ""}"#, "`` is no name of a header parameter"),

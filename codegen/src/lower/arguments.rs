@@ -34,11 +34,9 @@ impl Argument {
 
 /// The template of an operation's path alone, and what every request has in its query.
 pub(crate) fn written(operation: &Operation) -> (String, Vec<(String, String)>) {
-    let (path, query) = operation.route.split_once('?').unwrap_or((&operation.route, ""));
     let decoded = |text: &str| uri::decode(text).unwrap_or_else(|| text.to_owned());
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    (path.to_owned(), pairs.map(|(name, text)| (decoded(name), decoded(text))).collect())
+    let pairs = operation.pairs().map(|(name, text)| (decoded(name), decoded(text)));
+    (operation.template().to_owned(), pairs.collect())
 }
 
 /// A parameter of the query that is always the same.

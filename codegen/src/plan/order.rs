@@ -75,8 +75,8 @@ fn sorted<'a>(all: impl Iterator<Item = Requests<'a>>) -> Vec<usize> {
 pub(super) fn settle(calls: &mut [Call<'_>]) {
     let mut places: BTreeMap<(Vec<Segment>, &str), Vec<usize>> = BTreeMap::new();
     for (at, call) in calls.iter().enumerate() {
-        let Operation { route, method, .. } = call.operation;
-        places.entry((segments(route), method)).or_default().push(at);
+        let operation = call.operation;
+        places.entry((segments(operation.template()), &operation.method)).or_default().push(at);
     }
     let alone: BTreeSet<usize> = places.into_values().filter(|all| all.len() == 1).flatten().collect();
     for (at, call) in calls.iter_mut().enumerate() {
@@ -102,10 +102,7 @@ fn requests<'a>(
     operation: &'a Operation,
     marked: impl Iterator<Item = (&'a Parameter, Mark)>,
 ) -> Requests<'a> {
-    let pairs = operation.route.split_once('?').map_or("", |(_, pairs)| pairs).split('&');
-    // As a server reads them: a name alone has an empty text.
-    let pairs = pairs.filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let pairs = pairs.map(|(name, text)| ("", name.to_owned(), Mark::Text(text.to_owned())));
+    let pairs = operation.pairs().map(|(name, text)| ("", name.to_owned(), Mark::Text(text.to_owned())));
     let marked = marked.map(|(Parameter { location, name, .. }, mark)| {
         // Names of headers are the same in any case (RFC 9110, 5.1).
         let name = match location {
@@ -116,7 +113,7 @@ fn requests<'a>(
     });
     let marks: BTreeSet<_> = pairs.chain(marked).collect();
     let texts = marks.iter().filter(|(.., mark)| *mark != Mark::There).count();
-    (segments(&operation.route), &operation.method, Reverse((texts, marks.len(), marks)))
+    (segments(operation.template()), &operation.method, Reverse((texts, marks.len(), marks)))
 }
 
 /// By what of a parameter requests are known: of one that every request has, its text where there is
@@ -141,7 +138,7 @@ pub(super) fn mark_of(graph: &Graph, parameter: &Parameter) -> Option<Mark> {
 }
 
 fn segments(template: &str) -> Vec<Segment> {
-    template.split('?').next().unwrap_or_default().split('/').map(segment).collect()
+    template.split('/').map(segment).collect()
 }
 
 fn segment(text: &str) -> Segment {

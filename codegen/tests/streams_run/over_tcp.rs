@@ -1,79 +1,30 @@
 //! An LLM's events over a connection, cut wherever a network may cut them.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
 use contract_runtime::{
     client::ReqwestTransport,
     stream::{Reconnection, StreamError},
-    transport::{Sleeping, Timer, TransportFault},
+    transport::TransportFault,
 };
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-    task::JoinHandle,
-};
+use tokio::task::JoinHandle;
 
 use crate::{
     ask, ask_in_pieces,
     calls::WatchThread,
     client::{Client, Error},
+    scripted::{self, HEAD, Impatient},
 };
 
 /// What the server says on one connection, piece by piece, before it closes it.
 type Script = Vec<&'static [u8]>;
 
-/// A client of a server that takes as many connections as there are scripts, and what was sent on
-/// each, byte for byte.
+/// A client of a server that says this, and what was sent.
 async fn serve(scripts: Vec<Script>) -> (Client, JoinHandle<Vec<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let task = tokio::spawn(async move {
-        let mut requests = Vec::new();
-        for script in scripts {
-            let (mut connection, _) = listener.accept().await.unwrap();
-            connection.set_nodelay(true).unwrap();
-            let mut request = Vec::new();
-            while !is_whole(&request) {
-                let mut piece = [0; 4096];
-                let read = connection.read(&mut piece).await.unwrap();
-                request.extend_from_slice(&piece[..read]);
-            }
-            requests.push(String::from_utf8(request).unwrap());
-            for piece in script {
-                connection.write_all(piece).await.unwrap();
-                connection.flush().await.unwrap();
-                // The reader's turn, so that pieces arrive as pieces.
-                tokio::task::yield_now().await;
-            }
-        }
-        requests
-    });
-    let transport = ReqwestTransport::new().unwrap();
-    (Client::new(&format!("http://{address}"), transport), task)
+    let (origin, task) = scripted::serve(scripts).await;
+    (Client::new(&origin, ReqwestTransport::new().unwrap()), task)
 }
 
-pub(crate) fn is_whole(request: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(request);
-    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-    body.len() >= length.map_or(0, |length| length.parse().unwrap())
-}
-
-/// Waits for nothing, and remembers for how long.
-#[derive(Clone, Default)]
-pub(crate) struct Impatient(Arc<Mutex<Vec<Duration>>>);
-
-impl Timer for Impatient {
-    fn sleep(&self, time: Duration) -> Sleeping {
-        self.0.lock().unwrap().push(time);
-        Box::pin(async {})
-    }
-}
-
-pub(crate) const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n";
 const CHUNKED: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
@@ -116,7 +67,7 @@ async fn an_event_stream_goes_on_over_three_connections() {
         ]
     );
     assert!(events.is_complete());
-    assert_eq!(*timer.0.lock().unwrap(), [Duration::from_millis(400), Duration::from_millis(400)]);
+    assert_eq!(timer.waits(), [Duration::from_millis(400), Duration::from_millis(400)]);
     let requests = server.await.unwrap();
     let line = "GET /threads/t%2F1/events?kinds=a&kinds=b HTTP/1.1\r\n";
     assert!(requests.iter().all(|request| request.starts_with(line)), "{requests:?}");

@@ -26,13 +26,13 @@ use contract_runtime::{
     stream::{Event, Reconnection, StreamError},
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
     task::JoinHandle,
 };
 
 use self::{client::Client, types::RunEvent};
-use crate::over_tcp::{HEAD, Impatient, is_whole};
+use crate::scripted::{HEAD, Impatient, heard};
 
 /// A run, by the ids of its events: one of a name that the contract does not have, one that is not what
 /// its name says, and the end.
@@ -73,14 +73,7 @@ async fn serve(cut: Cut) -> (Client, JoinHandle<()>) {
 }
 
 async fn tell(mut connection: TcpStream, length: Option<usize>) {
-    connection.set_nodelay(true).unwrap();
-    let mut request = Vec::new();
-    while !is_whole(&request) {
-        let mut piece = [0; 4096];
-        let read = connection.read(&mut piece).await.unwrap();
-        request.extend_from_slice(&piece[..read]);
-    }
-    let request = String::from_utf8(request).unwrap();
+    let request = heard(&mut connection).await;
     assert!(request.starts_with("GET /runs/r1/events HTTP/1.1\r\n"), "{request}");
     let id = request.lines().find_map(|line| line.strip_prefix("last-event-id: "));
     let events = EVENTS[id.map_or(0, |id| id.parse().unwrap())..].concat();
