@@ -244,6 +244,9 @@ pub enum UndoError {
     /// The member has one under way already: it reads much, and takes its turn.
     #[error("the member takes something back already: wait until that is done")]
     UnderWay,
+    /// It went wrong after pieces of it were done, which stay so; a second run goes on.
+    #[error("it was cut off, and part of it is done: {0}")]
+    CutOff(#[source] Box<Self>),
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -171,16 +171,16 @@ async fn decide(State(pages): State<Backed>, member: SignedIn, Form(given): Form
             let status = StatusCode::TOO_MANY_REQUESTS;
             message(status, "Please wait", Some(&member), text, Some((&again, "Try again")))
         }
-        // It goes piece by piece, and those before this one are done.
-        Err(error) if mode == Mode::Apply => {
+        Err(UndoError::CutOff(error)) => {
             tracing::error!(%error, "an undo was cut off");
-            let text = "It was cut off: part of it may be taken back already. Look again, and go on.";
+            let text = "It was cut off: part of it is taken back already. Look again, and go on.";
             let status = StatusCode::SERVICE_UNAVAILABLE;
             message(status, "Not finished", Some(&member), text, Some((&again, "Look again")))
         }
         Err(UndoError::Forgotten(floor)) => {
             let whole = floor.plus(MINUTE - Duration::from_millis(1)).to_the_minute();
-            let said = format!("What was before {whole} is not remembered: begin then, or later.");
+            let begin = format!("What was before {whole} is not remembered: begin then, or later.");
+            let said = if mode == Mode::Apply { format!("Nothing was taken back. {begin}") } else { begin };
             form(&pages, &member, &given, Some(&said)).await
         }
         Err(UndoError::Store(error)) => session::failed(&error),

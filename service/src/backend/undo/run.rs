@@ -12,8 +12,7 @@ impl Backend {
     /// says what that would do. One at a time for a member.
     ///
     /// # Errors
-    /// [`UndoError::UnderWay`], with nothing done; [`UndoError::Forgotten`], or what the store says; what was set back
-    /// until then stays so, and a second call goes on.
+    /// [`UndoError::CutOff`] when pieces of it are done; each other one with nothing done.
     pub async fn undo(
         &self,
         writes: Writes,
@@ -37,6 +36,7 @@ impl Backend {
         mut undo: Undo,
         mut turn: Option<Share<MemberId>>,
     ) -> Result<Vec<Outcome>, UndoError> {
+        let mut has_written = false;
         while let Some(access) = undo.next_access() {
             let backend = self.clone();
             // The turn goes with each step: one that nobody waits for any more is under way until it ends.
@@ -44,10 +44,15 @@ impl Backend {
                 let Backend { catalogue, environment, interruption, .. } = &backend;
                 undo.step(connection, catalogue, environment, interruption).map(|()| (undo, turn))
             };
-            (undo, turn) = match access {
-                Access::Read => self.store.read(step).await?,
-                Access::Write => self.store.write(step).await?,
+            let stepped = match access {
+                Access::Read => self.store.read(step).await,
+                Access::Write => self.store.write(step).await,
             };
+            (undo, turn) = stepped.map_err(|error: UndoError| match has_written {
+                true => UndoError::CutOff(Box::new(error)),
+                false => error,
+            })?;
+            has_written |= access == Access::Write;
         }
         Ok(undo.into_outcomes())
     }

@@ -261,7 +261,7 @@ async fn a_member_takes_it_back_on_the_web() {
     }
     bench.sql("UPDATE member SET state = 'active' WHERE id = 'm-1'").await;
     bench.sql("CREATE TRIGGER cut BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'cut'); END").await;
-    submit("undo", &from, &to).await.expect(503, "part of it may be taken back already");
+    submit("undo", &from, &to).await.expect(503, "Nothing was changed.");
     bench.sql("DROP TRIGGER cut").await;
     let page = submit("undo", &from, &to).await.expect(200, "Taken back (1)");
     page.expect(200, "<strong>Sandbox knife</strong>, your blueprints: changed since by Second client");
@@ -278,6 +278,41 @@ async fn a_member_takes_it_back_on_the_web() {
         .expect(200, "This application has not written anything");
     let other = Browser::of(&bench, "m-2").await;
     other.open(&link).await.expect(200, "No application has written anything for you");
+}
+
+/// WRT-03: what ends early says whether anything is taken back: nothing where it did not begin, a part where it was cut off.
+#[tokio::test]
+async fn the_page_says_whether_anything_was_taken_back() {
+    let bench = Bench::unguarded().await;
+    let began = bench.clock.now().to_string();
+    bench.change(&first(), vec![add("BP_RIFLE")]).await;
+    bench.clock.advance(91 * DAY);
+    bench.change(&first(), vec![add("BP_KNIFE")]).await;
+    bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
+    let browser = Browser::of(&bench, "m-1").await;
+    let page = browser.open("/take-back?client=c-1").await;
+    let (csrf, to) = (page.csrf().to_owned(), bench.clock.now().to_string());
+    let submit = async |decision: &str, from: &str| {
+        let fields =
+            [("csrf", &*csrf), ("decision", decision), ("client", "c-1"), ("from", from), ("to", &*to)];
+        browser.submit("/take-back", &fields).await
+    };
+    submit("look", &began).await.expect(200, "Would be taken back (3)");
+    // Between the look and the yes.
+    assert_eq!(bench.kept_up("journal").await, 1);
+    let before = bench.everything().await;
+    let page = submit("undo", &began).await.expect(422, "Nothing was taken back. What was before ");
+    assert!(!page.text.contains("already"), "{}", page.text);
+    assert_eq!(bench.everything().await, before);
+    let page = submit("look", &began).await.expect(422, "What was before ");
+    assert!(!page.text.contains("Nothing was taken back"), "{}", page.text);
+    let cut = "CREATE TRIGGER cut BEFORE INSERT ON audit WHEN NEW.action = 'stock.undo' \
+               BEGIN SELECT RAISE(ABORT, 'cut'); END";
+    bench.sql(cut).await;
+    let from = bench.clock.now().minus(DAY).to_string();
+    submit("undo", &from).await.expect(503, "part of it is taken back already");
+    bench.sql("DROP TRIGGER cut").await;
+    submit("undo", &from).await.expect(200, "Taken back (1)");
 }
 
 /// A look reads much: a member takes one at a time, whatever becomes of who asked for it, and others are not kept waiting.
