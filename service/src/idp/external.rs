@@ -126,20 +126,17 @@ impl External {
     }
 
     async fn key(&self, kid: &str) -> Result<(DecodingKey, Vec<Algorithm>), TokenRefusal> {
-        let now = self.environment.now();
-        if let Some(key) = self.known(kid, FRESH, now) {
+        if let Some(key) = self.known(kid, FRESH) {
             return Ok(key);
         }
-        if self.is_unknown(kid, now) {
+        if self.is_unknown(kid, self.environment.now()) {
             return Err(TokenRefusal::Key);
         }
-        let asked = self.ask(kid, now).await;
-        // The answer took its time, and what came with it was read at a moment after this began.
-        let now = self.environment.now();
-        match (self.known(kid, STALE, now), asked) {
+        let asked = self.ask(kid).await;
+        match (self.known(kid, STALE), asked) {
             (Some(key), _) => Ok(key),
             (None, Asked::Now) => {
-                self.remember_unknown(kid, now);
+                self.remember_unknown(kid, self.environment.now());
                 Err(TokenRefusal::Key)
             }
             (None, Asked::JustBefore) => Err(TokenRefusal::Key),
@@ -147,35 +144,35 @@ impl External {
         }
     }
 
-    fn known(&self, kid: &str, age: Duration, now: Moment) -> Option<(DecodingKey, Vec<Algorithm>)> {
+    fn known(&self, kid: &str, age: Duration) -> Option<(DecodingKey, Vec<Algorithm>)> {
         let keys = self.keys.load();
-        // A clock that was set back by more than a little makes them look as if they came from the future: nobody knows
-        // how old they are.
-        let is_past = |read_at: Moment| read_at <= now.plus(PAUSE);
-        let keys = keys.as_ref().filter(|keys| is_past(keys.read_at) && now.since(keys.read_at) < age)?;
+        // The clock is looked at after the keys, which another request may have brought just now. Those that are from the
+        // future all the same are from before the clock was set back: nobody knows how old they are.
+        let now = self.environment.now();
+        let keys = keys.as_ref().filter(|keys| keys.read_at <= now && now.since(keys.read_at) < age)?;
         keys.all.get(kid).cloned()
     }
 
     /// Asks the provider for its keys, unless somebody just did.
-    async fn ask(&self, kid: &str, now: Moment) -> Asked {
+    async fn ask(&self, kid: &str) -> Asked {
         let mut asked = match self.asking.try_lock() {
             Ok(asked) => asked,
             // Somebody asks already, and this one need not wait for the answer.
-            Err(_) if self.known(kid, STALE, now).is_some() => return Asked::JustBefore,
+            Err(_) if self.known(kid, STALE).is_some() => return Asked::JustBefore,
             Err(_) => self.asking.lock().await,
         };
         // Whoever held it before may have asked for the same, and it may have taken long.
-        let now = self.environment.now();
-        if self.known(kid, FRESH, now).is_some() {
+        if self.known(kid, FRESH).is_some() {
             return Asked::JustBefore;
         }
+        let now = self.environment.now();
         if let Some((at, reached)) = *asked
             && at <= now
             && now.since(at) < PAUSE
         {
             return if reached { Asked::JustBefore } else { Asked::InVain };
         }
-        let read = self.read(now).await;
+        let read = self.read().await;
         // The pause begins when the answer is there, or none.
         *asked = Some((self.environment.now(), read.is_ok()));
         match read {
@@ -190,7 +187,7 @@ impl External {
         }
     }
 
-    async fn read(&self, now: Moment) -> Result<Keys, FetchError> {
+    async fn read(&self) -> Result<Keys, FetchError> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         let discovery: Discovery = read(&self.fetch.fetch(&url).await?, "discovery document")?;
         if discovery.issuer != self.issuer {
@@ -201,7 +198,8 @@ impl External {
         }
         let published: Published = read(&self.fetch.fetch(&discovery.jwks_uri).await?, "list of keys")?;
         let all = published.keys.into_iter().take(MOST_KEYS).filter_map(usable).collect();
-        Ok(Keys { read_at: now, all })
+        // The clock may have been set back while they came.
+        Ok(Keys { read_at: self.environment.now(), all })
     }
 
     fn is_unknown(&self, kid: &str, now: Moment) -> bool {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use dpop_bound::{Pending, SystemRandom};
 use exchange_service::Environment;
@@ -25,8 +26,15 @@ const JWKS: &str = "https://idp.example/realms/one/keys";
 struct Table {
     documents: Mutex<BTreeMap<String, String>>,
     asked: AtomicUsize,
-    /// How far a clock moves on while a document is fetched.
-    takes: Mutex<Option<(MovedClock, u64)>>,
+    /// The clock, and what becomes of it while a document is fetched.
+    meanwhile: Mutex<Option<(MovedClock, Moves)>>,
+}
+
+/// So many seconds.
+#[derive(Clone, Copy, Debug)]
+enum Moves {
+    On(u64),
+    Back(u64),
 }
 
 impl Fetch for Table {
@@ -35,8 +43,10 @@ impl Fetch for Table {
             self.asked.fetch_add(1, Ordering::SeqCst);
             // Others get their turn while this one waits.
             tokio::task::yield_now().await;
-            if let Some((clock, seconds)) = &*self.takes.lock().unwrap() {
-                clock.advance(std::time::Duration::from_secs(*seconds));
+            match &*self.meanwhile.lock().unwrap() {
+                Some((clock, Moves::On(seconds))) => clock.advance(Duration::from_secs(*seconds)),
+                Some((clock, Moves::Back(seconds))) => clock.step_back(Duration::from_secs(*seconds)),
+                None => {}
             }
             let document = self.documents.lock().unwrap().get(url).cloned();
             document.map(String::into_bytes).ok_or_else(|| FetchError("nobody is there".to_owned()))
@@ -88,7 +98,7 @@ impl World {
     }
 
     fn advance(&self, seconds: u64) {
-        self.clock.advance(std::time::Duration::from_secs(seconds));
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
     fn token(&self, key: &Key, algorithm: &str, kid: &str) -> String {
@@ -102,10 +112,15 @@ impl World {
         jws(&header, &claims, |message| key.sign(algorithm, message))
     }
 
+    /// The clock moves so with every answer from now on.
+    fn meanwhile(&self, moves: Moves) {
+        *self.table.meanwhile.lock().unwrap() = Some((self.clock.clone(), moves));
+    }
+
     /// Answers take so long from now on, and then there is none.
     fn hang(&self, seconds: u64) {
         self.go_down();
-        *self.table.takes.lock().unwrap() = Some((self.clock.clone(), seconds));
+        self.meanwhile(Moves::On(seconds));
     }
 
     async fn verify(&self, token: &str) -> Result<TokenClaims, TokenRefusal> {
@@ -256,13 +271,13 @@ async fn keys_are_renewed() {
     assert_eq!(world.asked(), 6);
 }
 
-/// What was read or noted while a clock was ahead holds no longer for it: a key that was withdrawn is refused, and one that
-/// was published is taken.
+/// ERR-05: what was read or noted while a clock was ahead holds no longer for it: a key that was withdrawn is refused, and
+/// one that was published is taken.
 #[tokio::test]
 async fn a_clock_that_was_ahead_keeps_nothing() {
     let (old, new) = (Key::p256(), Key::p256());
     let world = World::new(&[old.jwk(&[("kid", "old")])]);
-    let day = std::time::Duration::from_secs(86_400);
+    let day = Duration::from_secs(86_400);
     world.clock.advance(day);
     assert!(world.verify(&world.token(&old, "ES256", "old")).await.is_ok());
     world.advance(5);
@@ -279,12 +294,11 @@ struct Ticking(AtomicI64);
 
 impl Clock for Ticking {
     fn now(&self) -> Moment {
-        NOW.plus(std::time::Duration::from_secs(10 * self.0.fetch_add(1, Ordering::SeqCst).unsigned_abs()))
+        NOW.plus(Duration::from_secs(10 * self.0.fetch_add(1, Ordering::SeqCst).unsigned_abs()))
     }
 }
 
-/// What was read after somebody asked is there for whoever asked, and a clock that is set right by a little makes nobody
-/// forget it.
+/// ERR-05: what was read after somebody asked is there for whoever asked, by themselves or by another request.
 #[tokio::test]
 async fn time_goes_on_while_keys_are_read() {
     let key = Key::p256();
@@ -292,10 +306,24 @@ async fn time_goes_on_while_keys_are_read() {
     let world = World::at(MovedClock::over(Arc::new(Ticking::default())), &keys, Settings::default());
     assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
     let world = World::new(&keys);
-    assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
-    world.go_down();
-    world.clock.step_back(std::time::Duration::from_millis(50));
-    assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
+    world.meanwhile(Moves::On(9));
+    let token = world.token(&key, "ES256", "ec");
+    let (asks, waits) = tokio::join!(world.verify(&token), world.verify(&token));
+    assert!(asks.is_ok() && waits.is_ok(), "{asks:?} {waits:?}");
+    assert_eq!(world.asked(), 2);
+}
+
+/// ERR-05: keys that come while the clock is set back, however far, are taken.
+#[tokio::test]
+async fn a_clock_that_is_set_back_while_keys_are_read() {
+    let key = Key::p256();
+    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
+    world.meanwhile(Moves::Back(60));
+    let now = world.clock.now();
+    let token = world.token(&key, "ES256", "ec");
+    let (asks, waits) = tokio::join!(world.verifier.verify(&token, now), world.verifier.verify(&token, now));
+    assert!(asks.is_ok() && waits.is_ok(), "{asks:?} {waits:?}");
+    assert_eq!(world.asked(), 2);
 }
 
 /// A9: while the provider cannot be reached, tokens of known keys are judged as always; about others nobody
@@ -395,7 +423,7 @@ async fn documents_over_the_network() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let server = tokio::spawn(async move { axum::serve(listener, app).await });
-    let patient = Network::new(std::time::Duration::from_secs(60)).unwrap();
+    let patient = Network::new(Duration::from_secs(60)).unwrap();
     assert_eq!(patient.fetch(&format!("{origin}/keys")).await, Ok(b"{}".to_vec()));
     for path in ["large", "moved", "missing"] {
         let answer = patient.fetch(&format!("{origin}/{path}")).await;
