@@ -43,6 +43,7 @@ pub(crate) use journal::prune as prune_journal;
 pub(crate) use org_stock::tell_of_holder;
 pub use profile::Profile;
 pub use reservations::Reservation;
+pub(crate) use ships::rename_unit;
 pub use warehouse::{Keeping, Purpose};
 
 use std::fmt;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::documents::{Document, items, wrong};
 use super::{AdminError, By, id, text};
+use crate::backend;
 use crate::ids::{MemberId, UnitId};
 use crate::members::{self, Role, State};
 use crate::names::{Shorthand, UnitName};
@@ -92,15 +93,15 @@ pub fn read_units(text: &str) -> Result<Vec<NewUnit>, AdminError> {
     written.into_iter().enumerate().map(unit).collect()
 }
 
-/// Adds units, or changes what they share, what they stand below and who is in them: where a unit names members, it has
-/// those and no others from then on. What is not named stays as it is, of a new unit shares nothing and stands below none.
-/// What a unit is called does not change, since clients have it.
+/// Adds units, or changes what they are called and share, what they stand below and who is in them: where a unit names
+/// members, it has those and no others from then on. What is not named stays as it is, of a new unit shares nothing and
+/// stands below none. Feeds tell of another name (SHP-05, OST-07). The kind of a unit does not change.
 ///
 /// # Errors
 /// [`AdminError::Wrong`], with the place of what is wrong, or what the database says.
 pub fn set_units(connection: &Connection, by: &By<'_>, units: &[NewUnit]) -> Result<(), AdminError> {
     for (at, unit) in units.iter().enumerate() {
-        put(connection, unit, &format!("/units/{at}"))?;
+        put(connection, by, unit, &format!("/units/{at}"))?;
     }
     // Only now all of them are there.
     let mut stand = connection.prepare("UPDATE unit SET above = ?2 WHERE id = ?1")?;
@@ -127,16 +128,21 @@ pub fn set_units(connection: &Connection, by: &By<'_>, units: &[NewUnit]) -> Res
     Ok(())
 }
 
-fn put(connection: &Connection, unit: &NewUnit, place: &str) -> Result<(), AdminError> {
+fn put(connection: &Connection, by: &By<'_>, unit: &NewUnit, place: &str) -> Result<(), AdminError> {
     let NewUnit { id, name, shorthand, kind, profit_sharing, .. } = unit;
     let sql = "SELECT name, shorthand, kind FROM unit WHERE id = ?1";
     let read = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(String, String, String)> {
         Ok((row.get(0)?, row.get(1)?, row.get(2)?))
     };
     let before = connection.query_row(sql, [id], read).optional()?;
-    if before.is_some_and(|before| before != (name.to_string(), shorthand.to_string(), kind.clone())) {
-        let said = "the unit is there with another name, shorthand or kind, which do not change here";
-        return Err(wrong(place, said));
+    if let Some((name_before, shorthand_before, kind_before)) = before {
+        if kind_before != *kind {
+            let said = "the unit is there with another kind, which does not change";
+            return Err(wrong(&format!("{place}/kind"), said));
+        }
+        if (name_before, shorthand_before) != (name.to_string(), shorthand.to_string()) {
+            backend::rename_unit(connection, (by.actor(), by.now), id, name, shorthand)?;
+        }
     }
     connection.execute(
         "INSERT INTO unit (id, name, shorthand, kind, profit_sharing) VALUES (?1, ?2, ?3, ?4, coalesce(?5, 0)) \

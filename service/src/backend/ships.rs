@@ -6,6 +6,8 @@ mod desk;
 mod table;
 mod undo;
 
+pub(crate) use desk::rename_unit;
+
 use std::collections::BTreeMap;
 
 use contract_runtime::server::Context;

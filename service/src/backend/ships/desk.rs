@@ -15,6 +15,7 @@ use crate::ids::{MemberId, UnitId};
 use crate::names::{Shorthand, UnitName};
 use crate::records::{self, Actor, Deed};
 use crate::store::StoreError;
+use crate::time::Moment;
 
 impl Backend {
     /// Changes a member's ships by another way than a connected client. Ids of clients are linked by nobody
@@ -65,8 +66,7 @@ impl Backend {
         self.store.write(give).await
     }
 
-    /// Gives a unit another name and shorthand; the feeds of all whose ships belong to it tell of these
-    /// ships (SHP-05), and its pool of all its lots, which carry its name. Says whether there is such a unit.
+    /// Gives a unit another name and shorthand, as [`rename_unit`] does, by a rule of the service.
     ///
     /// # Errors
     /// What the store says; nothing is written then.
@@ -78,29 +78,43 @@ impl Backend {
     ) -> Result<bool, StoreError> {
         let (unit, now) = (unit.clone(), self.environment.now());
         let rename = move |connection: &Connection| {
-            let sql = "UPDATE unit SET name = ?2, shorthand = ?3 WHERE id = ?1";
-            if connection.prepare_cached(sql)?.execute(params![unit, name, shorthand])? == 0 {
-                return Ok(false);
-            }
-            let mut ships =
-                connection.prepare_cached("SELECT member, id FROM ship WHERE unit = ?1 ORDER BY id")?;
-            org_stock::tell_of_unit(connection, &unit, now)?;
-            let detail = "as the members' ships and the unit's pool show it from now on";
-            let deed = Deed { client: None, action: "unit.rename", subject: unit.as_str(), detail };
-            records::audit(connection, now, Actor::Service, deed)?;
-            let mut told: BTreeMap<MemberId, Vec<String>> = BTreeMap::new();
-            let mut rows = ships.query([&unit])?;
-            while let Some(row) = rows.next()? {
-                told.entry(row.get(0)?).or_default().push(row.get(1)?);
-            }
-            for (member, ships) in told {
-                let changes = ships.iter().map(|key| Change { key, gone: false });
-                feed::record(connection, &Stream::of_member(NAME, &member), &Author::System, now, changes)?;
-            }
-            Ok(true)
+            rename_unit(connection, (Actor::Service, now), &unit, &name, &shorthand)
         };
         self.store.write(rename).await
     }
+}
+
+/// Gives a unit another name and shorthand; the feeds of all whose ships belong to it tell of these ships (SHP-05), and
+/// its pool of all its lots, which carry its name (OST-07). Says whether there is such a unit.
+///
+/// # Errors
+/// What the database says.
+pub(crate) fn rename_unit(
+    connection: &Connection,
+    (actor, now): (Actor<'_>, Moment),
+    unit: &UnitId,
+    name: &UnitName,
+    shorthand: &Shorthand,
+) -> Result<bool, StoreError> {
+    let sql = "UPDATE unit SET name = ?2, shorthand = ?3 WHERE id = ?1";
+    if connection.prepare_cached(sql)?.execute(params![unit, name, shorthand])? == 0 {
+        return Ok(false);
+    }
+    org_stock::tell_of_unit(connection, unit, now)?;
+    let detail = "as the members' ships and the unit's pool show it from now on";
+    let deed = Deed { client: None, action: "unit.rename", subject: unit.as_str(), detail };
+    records::audit(connection, now, actor, deed)?;
+    let mut ships = connection.prepare_cached("SELECT member, id FROM ship WHERE unit = ?1 ORDER BY id")?;
+    let mut rows = ships.query([unit])?;
+    let mut told: BTreeMap<MemberId, Vec<String>> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        told.entry(row.get(0)?).or_default().push(row.get(1)?);
+    }
+    for (member, ships) in told {
+        let changes = ships.iter().map(|key| Change { key, gone: false });
+        feed::record(connection, &Stream::of_member(NAME, &member), &Author::System, now, changes)?;
+    }
+    Ok(true)
 }
 
 fn given(connection: &Connection, writer: &Writer, ship: &str) -> Result<(), StoreError> {

@@ -44,11 +44,12 @@ pub(super) enum CatalogueCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum UnitCommand {
-    /// Add org units, and say who is in them.
+    /// Add org units, rename them, and say who is in them.
     ///
-    /// A unit that is there already keeps its name, shorthand and kind, and its `profitSharing` and `above` where the
-    /// document says nothing of them; `"above": null` takes it from below another one. Where a unit names members, it has
-    /// those and no others from then on; without the list they stay. Units that are not named stay as they are.
+    /// A unit that is there already keeps its kind, and its `profitSharing` and `above` where the document says nothing of
+    /// them; `"above": null` takes it from below another one. It gets the document's name and shorthand, and the feeds of
+    /// members who see it tell of them. Where a unit names members, it has those and no others from then on; without the
+    /// list they stay. Units that are not named stay as they are.
     #[command(after_help = "A document:\n\n    {\n      \"units\": [{\n        \
                       \"id\": \"u-1\", \"name\": \"First Squadron\", \"shorthand\": \"1ST\", \"kind\": \"SQUADRON\",\n        \
                       \"profitSharing\": true, \"above\": null,\n        \

@@ -1,5 +1,10 @@
 //! Org units: which of them a member is told of.
 
+use exchange_service::admin::{By, read_units, set_units};
+
+use super::org_stock::{POOLS, stock_up, world};
+use super::ships::{FLY, SHIPS, ship, with};
+use super::stock::ORE;
 use super::*;
 
 const UNITS: &str = "/exchange/v1/me/org-units";
@@ -46,4 +51,39 @@ async fn a_member_is_told_of_their_own_units() {
     let mut narrow = first();
     narrow.scopes.remove("exchange.orgunits.read");
     assert_eq!(bench.get(&narrow, UNITS).await.code(), "SCOPE_MISSING");
+}
+
+/// SHP-05, OST-07: a unit that an administrator's document calls otherwise is renamed, and the feeds of ships and pools tell
+/// of it once; what the document leaves as it is, is not told.
+#[tokio::test]
+async fn a_document_renames_a_unit() {
+    let bench = world().await;
+    bench.check(&first(), FLY, vec![with(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
+    stock_up(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 5)]).await;
+    let (mut ships, mut lots) = (String::new(), String::new());
+    bench.page(&first(), SHIPS, &mut ships).await;
+    bench.page(&first(), POOLS, &mut lots).await;
+    let import = async |first_name: &str| {
+        let unit = |id: &str, name: &str, shorthand: &str, kind: &str| json!({ "id": id, "name": name, "shorthand": shorthand, "kind": kind });
+        let units = json!({ "units": [
+            unit("u-1", first_name, "ONE", "SQUADRON"), unit("u-2", "Second Unit", "TWO", "SPECIAL_COMMAND"),
+        ] });
+        let units = read_units(&units.to_string()).expect("units");
+        let now = bench.clock.now();
+        let set = move |connection: &rusqlite::Connection| {
+            set_units(connection, &By::new("sam", now).expect("a name"), &units)
+        };
+        bench.store.write(set).await.expect("an import");
+    };
+    import("New Name").await;
+    let (items, _) = bench.page(&first(), SHIPS, &mut ships).await;
+    assert_eq!((items.len(), &items[0]["orgUnit"]["name"]), (1, &json!("New Name")));
+    let (items, _) = bench.page(&first(), POOLS, &mut lots).await;
+    let unit = json!({ "id": "u-1", "name": "New Name" });
+    assert_eq!((items.len(), &items[0]["unit"]), (1, &unit), "of that unit only");
+    import("New Name").await;
+    assert_eq!(bench.page(&first(), SHIPS, &mut ships).await, (vec![], vec![]));
+    assert_eq!(bench.page(&first(), POOLS, &mut lots).await, (vec![], vec![]));
+    let renamed = bench.rows("SELECT actor, subject FROM audit WHERE action = 'unit.rename'").await;
+    assert_eq!(renamed, ["Text(\"administrator:sam\") Text(\"u-1\")"]);
 }

@@ -86,7 +86,8 @@ const UNITS: &str = r#"{ "units": [
   { "id": "u-1", "name": "First", "shorthand": "1ST", "kind": "SQUADRON" }
 ] }"#;
 
-/// ORG-01, DEM-06: units are added with who is in them; a unit that names members has those and no others, one that names none keeps them.
+/// ORG-01, DEM-06: units are added with who is in them, and renamed; a unit that names members has those and no others, one
+/// that names none keeps them.
 #[tokio::test]
 async fn units_and_their_members() {
     let folder = tempfile::tempdir().unwrap();
@@ -114,6 +115,9 @@ async fn units_and_their_members() {
     told(folder.path(), &import, "");
     let shares = "SELECT count(*) FROM unit WHERE id = 'u-2' AND above IS NULL AND profit_sharing = 1";
     assert_eq!(world.count(shares).await, 1);
+    write(r#"{ "units": [{ "id": "u-2", "name": "Other", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
+    told(folder.path(), &import, "");
+    assert_eq!(world.count("SELECT count(*) FROM unit WHERE id = 'u-2' AND name = 'Other'").await, 1);
     // OST-06: whatever a membership gives or takes is audited for itself, and what stays as it is was not done.
     let all = [
         "unit.role u-2 m-ada: leader",
@@ -125,6 +129,8 @@ async fn units_and_their_members() {
         "unit.set u-2 with 1 members",
         "unit.set u-1 ",
         "unit.set u-2 ",
+        "unit.set u-2 ",
+        "unit.rename u-2 as the members' ships and the unit's pool show it from now on",
         "unit.set u-2 ",
     ];
     assert_eq!(audited(&world).await, all);
@@ -139,7 +145,7 @@ async fn units_and_their_members() {
         ("m-bob", "m-ada", "/units/0/members/1/member: this member stands in the unit already"),
         ("\"above\": \"u-1\"", "\"above\": \"u-9\"", "/units/0/above: there is no such unit"),
         ("\"above\": \"u-1\"", "\"above\": \"u-2\"", "/units/0/above: the unit would stand below itself"),
-        ("Second", "Other", "/units/0: the unit is there with another name"),
+        ("\"SQUADRON\"", "\"BEREICH\"", "/units/0/kind: the unit is there with another kind"),
     ] {
         assert!(UNITS.contains(from), "{from}");
         write(&UNITS.replacen(from, to, 1));
@@ -157,6 +163,7 @@ async fn units_and_their_members() {
     assert_eq!(
         audited(&world).await[all.len()..],
         [
+            "unit.rename u-2 as the members' ships and the unit's pool show it from now on",
             "unit.role u-2 m-ada: none",
             "unit.role u-2 m-bob: member",
             "unit.set u-2 with 1 members",
