@@ -28,9 +28,8 @@ pub enum Attempt {
     PasswordAnywhere,
     /// A device login, by the address that starts it: codes that nobody needs make guessing easier.
     LoginAt,
-    /// A request with a proof, by the address that sends it, until the proof is accepted: each costs a look into the
-    /// store and the check of a signature. Many members may stand behind one address, and a proof may have to be
-    /// signed anew with a nonce.
+    /// A request that proves nothing, by the address that sends it: each costs a look into the store and the check of a
+    /// signature. Many members may stand behind one address, and a proof may have to be signed anew with a nonce.
     ProofAt,
 }
 
