@@ -201,14 +201,14 @@ impl Area for Stock {
 
 /// What becomes of each row of the lots.
 fn booked<'a>(member: &'a MemberId, touched: &'a [Touched<Holding>]) -> Vec<warehouse::Booking<'a>> {
-    let placed = |holding: &'a Option<Holding>| {
-        let rows = |Holding { lot, rows, .. }: &'a Holding| {
-            rows.iter().map(move |row| Placed { holder: member, lot, row })
+    let placed = |key: &'a str, holding: &'a Option<Holding>| {
+        let rows = move |Holding { lot, rows, .. }: &'a Holding| {
+            rows.iter().map(move |row| Placed { holder: member, lot, key: Some(key), row })
         };
         holding.iter().flat_map(rows)
     };
-    let before = touched.iter().flat_map(|touched| placed(&touched.before));
-    bookings(before, touched.iter().flat_map(|touched| placed(&touched.after)))
+    let before = touched.iter().flat_map(|touched| placed(&touched.key, &touched.before));
+    bookings(before, touched.iter().flat_map(|touched| placed(&touched.key, &touched.after)))
 }
 
 /// What a reference finds: a material, else an item (STK-06).

@@ -14,6 +14,7 @@ pub(crate) use earmarks::{Earmark, Earmarks};
 pub(crate) use measure::{Measure, decimal};
 pub(crate) use table::{LOT, ORG_STOCK, STOCK, by_ids, find, lot, rows, rows_of, tell, tell_pools, write};
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use base64::Engine as _;
@@ -186,10 +187,17 @@ pub(crate) struct Offer {
 pub(crate) struct Placed<'a> {
     pub(crate) holder: &'a MemberId,
     pub(crate) lot: &'a Lot,
+    /// The lot's key, where it is at hand: a hash, which is not made twice.
+    pub(crate) key: Option<&'a str>,
     pub(crate) row: &'a Row,
 }
 
-impl Placed<'_> {
+impl<'a> Placed<'a> {
+    /// What the holder's feed calls the lot.
+    pub(crate) fn lot_key(&self) -> Cow<'a, str> {
+        self.key.map_or_else(|| self.lot.key().into(), Cow::Borrowed)
+    }
+
     /// Whether both stand in the same place: of one holder, in one lot, in one pool or none.
     pub(crate) fn is_beside(&self, other: &Placed<'_>) -> bool {
         (self.holder, self.lot, &self.row.keeping) == (other.holder, other.lot, &other.row.keeping)

@@ -24,7 +24,7 @@ impl Entry {
     }
 
     pub(crate) fn placed(&self) -> Placed<'_> {
-        Placed { holder: &self.holder, lot: &self.lot, row: &self.row }
+        Placed { holder: &self.holder, lot: &self.lot, key: None, row: &self.row }
     }
 
     /// What it offers on the Material Exchange.

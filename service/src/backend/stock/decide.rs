@@ -35,6 +35,8 @@ pub(crate) struct Known {
 /// What is known of one lot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Shelf {
+    /// What the feed calls the lot, where that was looked up by: a hash, which is not made twice.
+    pub(crate) key: Option<String>,
     /// The oldest first.
     pub(crate) rows: Vec<Row>,
     /// The last removal, when the lot is empty.
@@ -109,7 +111,8 @@ pub(crate) fn decide(known: Known, targets: &[Result<Wish, Reason>], writer: &Wr
     let touched = touched.map(|(lot, state)| {
         let [before, after] = Holding::pair(lot, [&state.before.rows, &state.rows]);
         let (removal, overridden) = (removed.contains(lot), state.overridden);
-        Touched { key: lot.key(), before, after, removal, overridden }
+        let key = state.before.key.clone().unwrap_or_else(|| lot.key());
+        Touched { key, before, after, removal, overridden }
     });
     Decided { ends, touched: touched.collect(), extras, notices: Vec::new() }
 }

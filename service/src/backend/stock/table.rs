@@ -32,7 +32,8 @@ pub(super) fn known(
     let mut gone = feed::removals(connection, &stream, empty)?;
     for (lot, key) in &keys {
         let (rows, gone) = (rows.remove(key).unwrap_or_default(), gone.remove(key));
-        known.lots.insert((*lot).clone(), Shelf { rows, gone, ..Shelf::default() });
+        let shelf = Shelf { key: Some(key.clone()), rows, gone, ..Shelf::default() };
+        known.lots.insert((*lot).clone(), shelf);
     }
     guarded(connection, writer, targets, &keys, &mut known.lots)?;
     Ok(known)

@@ -1,6 +1,6 @@
 //! The tables of the warehouse.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension as _, Row as Columns, params};
@@ -158,10 +158,10 @@ pub(crate) fn write(connection: &Connection, bookings: &[Booking<'_>]) -> Result
          ON CONFLICT (id) DO UPDATE SET amount = excluded.amount",
     )?;
     for Booking { before, after } in bookings {
-        let Some(Placed { holder, lot, row }) = after else { continue };
+        let Some(placed @ Placed { holder, lot, row, .. }) = after else { continue };
         let unit = row.keeping.unit();
         let shared = row.keeping != Keeping::Personal;
-        let keys = || (lot.key(), unit.map(|unit| lot.pool_key(unit)));
+        let keys = || (placed.lot_key(), unit.map(|unit| lot.pool_key(unit)));
         match before {
             None => {
                 let (key, pool_key) = keys();
@@ -213,12 +213,13 @@ pub(crate) fn tell(
     now: Moment,
     bookings: &[Booking<'_>],
 ) -> Result<(), StoreError> {
-    let mut moved: BTreeMap<&MemberId, BTreeMap<&Lot, (i64, Left)>> = BTreeMap::new();
+    let mut moved: BTreeMap<&MemberId, BTreeMap<&Lot, (Placed<'_>, i64, Left)>> = BTreeMap::new();
     let mut pools: BTreeMap<&UnitId, BTreeMap<&Lot, Left>> = BTreeMap::new();
     for booking in bookings {
         for (placed, sign, left) in [(booking.before, -1, Left::Perhaps), (booking.after, 1, Left::Surely)] {
-            let Some(Placed { holder, lot, row }) = placed else { continue };
-            let (sum, there) = moved.entry(holder).or_default().entry(lot).or_default();
+            let Some(placed @ Placed { holder, lot, row, .. }) = placed else { continue };
+            let lots = moved.entry(holder).or_default();
+            let (_, sum, there) = lots.entry(lot).or_insert((placed, 0, Left::Perhaps));
             *sum += sign * row.amount;
             *there = left.max(*there);
             if let Some(unit) = row.keeping.unit() {
@@ -228,12 +229,12 @@ pub(crate) fn tell(
         }
     }
     for (holder, lots) in moved {
-        let lots = lots.into_iter().filter(|(_, (sum, _))| *sum != 0);
-        let lots = lots.map(|(lot, (_, left))| (lot.key(), left)).collect();
+        let lots = lots.into_values().filter(|(_, sum, _)| *sum != 0);
+        let lots = lots.map(|(placed, _, left)| (placed.lot_key(), left)).collect();
         tell_member(connection, by, now, holder, lots)?;
     }
     for (unit, lots) in pools {
-        let lots = lots.into_iter().map(|(lot, left)| (lot.pool_key(unit), left)).collect();
+        let lots = lots.into_iter().map(|(lot, left)| (lot.pool_key(unit).into(), left)).collect();
         tell_pool(connection, by, now, unit, lots)?;
     }
     Ok(())
@@ -250,14 +251,14 @@ enum Left {
 }
 
 /// Lots by their keys: feeds tell of them in that order, in which they also stand in the store.
-type Told = BTreeMap<String, Left>;
+type Told<'a> = BTreeMap<Cow<'a, str>, Left>;
 
 fn tell_member(
     connection: &Connection,
     by: &Author,
     now: Moment,
     holder: &MemberId,
-    lots: Told,
+    lots: Told<'_>,
 ) -> Result<(), StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM stock_row WHERE member = ?1 AND lot = ?2)";
     let mut left = connection.prepare_cached(sql)?;
@@ -271,7 +272,7 @@ fn tell_pool(
     by: &Author,
     now: Moment,
     unit: &UnitId,
-    lots: Told,
+    lots: Told<'_>,
 ) -> Result<(), StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM stock_row WHERE unit = ?1 AND pool_lot = ?2)";
     let mut left = connection.prepare_cached(sql)?;
@@ -288,7 +289,7 @@ pub(crate) fn tell_pools<U: Borrow<UnitId>>(
     pools: impl IntoIterator<Item = (U, BTreeSet<String>)>,
 ) -> Result<(), StoreError> {
     for (unit, keys) in pools {
-        let lots = keys.into_iter().map(|key| (key, Left::Perhaps)).collect();
+        let lots = keys.into_iter().map(|key| (key.into(), Left::Perhaps)).collect();
         tell_pool(connection, by, now, unit.borrow(), lots)?;
     }
     Ok(())
@@ -299,7 +300,7 @@ fn record(
     stream: &Stream,
     by: &Author,
     now: Moment,
-    lots: Told,
+    lots: Told<'_>,
     mut is_left: impl FnMut(&str) -> rusqlite::Result<bool>,
 ) -> Result<(), StoreError> {
     let mut changes = Vec::with_capacity(lots.len());

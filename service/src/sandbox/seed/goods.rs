@@ -86,7 +86,7 @@ pub(super) fn plant(
     let holder = MemberId::new(member.id.as_str());
     let rows: Vec<(Lot, Row)> =
         member.stock.iter().map(|stock| (stock.lot(catalogue), stock.row(now))).collect();
-    let placed = rows.iter().map(|(lot, row)| Placed { holder: &holder, lot, row });
+    let placed = rows.iter().map(|(lot, row)| Placed { holder: &holder, lot, key: None, row });
     let bookings: Vec<Booking<'_>> =
         placed.map(|placed| Booking { before: None, after: Some(placed) }).collect();
     write(connection, &bookings)?;
