@@ -161,7 +161,7 @@ impl Owner {
         &self.issuer
     }
 
-    /// The gateway's origin.
+    /// The gateway's origin; empty in the [name of before](Self::before_gateways).
     #[must_use]
     pub fn gateway(&self) -> &str {
         &self.gateway
@@ -176,7 +176,24 @@ impl Owner {
     /// `{client}/{issuer}/{gateway}/{profile}/{entry}`: what an entry is called where one name is all there is.
     #[must_use]
     pub fn name_of(&self, entry: Entry) -> String {
-        format!("{}/{}/{}/{}/{entry}", self.client, self.issuer, self.gateway, self.profile)
+        format!("{}/{}", self.client, self.name_within(entry))
+    }
+
+    /// `{issuer}/{gateway}/{profile}/{entry}`: what an entry is called among those of the client.
+    #[must_use]
+    pub fn name_within(&self, entry: Entry) -> String {
+        let Self { issuer, gateway, profile, .. } = self;
+        match &**gateway {
+            "" => format!("{issuer}/{profile}/{entry}"),
+            gateway => format!("{issuer}/{gateway}/{profile}/{entry}"),
+        }
+    }
+
+    /// What the same owner was called before gateways were part of the name. A session reads nothing from there but what
+    /// it revokes, and deletes it with a disconnection.
+    #[must_use]
+    pub fn before_gateways(&self) -> Self {
+        Self { gateway: "".into(), ..self.clone() }
     }
 }
 
@@ -279,6 +296,11 @@ pub(crate) struct Vault {
 impl Vault {
     pub(crate) fn new(store: Arc<dyn CredentialStore>, owner: Owner, environment: Environment) -> Self {
         Self { store, owner, environment, turn: Arc::default() }
+    }
+
+    /// What the same store keeps under names of before gateways were part of them.
+    pub(crate) fn before_gateways(&self) -> Self {
+        Self { owner: self.owner.before_gateways(), ..self.clone() }
     }
 
     /// The name of the store.

@@ -58,12 +58,12 @@ impl PlatformStore {
     fn with<T: Send + 'static>(
         &self,
         owner: &Owner,
-        name: String,
+        entry: Entry,
         work: impl Fn(&keyring_core::Entry) -> keyring_core::Result<T> + Send + 'static,
     ) -> Later<'static, Result<T, CredentialError>> {
         let thread = Arc::clone(&self.0);
         // The client's id is the name under which a member finds the entries in a keyring's own program.
-        let client = owner.client().to_owned();
+        let (client, name) = (owner.client().to_owned(), owner.name_within(entry));
         Box::pin(async move {
             let with_store = move |store: &Store| {
                 let entry = store.build(&client, &name, platform::modifiers().as_ref())?;
@@ -71,23 +71,6 @@ impl PlatformStore {
             };
             thread.call(with_store).await
         })
-    }
-}
-
-/// What an entry is called.
-fn name_of(owner: &Owner, entry: Entry) -> String {
-    format!("{}/{}/{}/{entry}", owner.issuer(), owner.gateway(), owner.profile())
-}
-
-/// What it was called before gateways had entries of their own: nobody reads that any more.
-fn old_name_of(owner: &Owner, entry: Entry) -> String {
-    format!("{}/{}/{entry}", owner.issuer(), owner.profile())
-}
-
-fn deleted(entry: &keyring_core::Entry) -> keyring_core::Result<()> {
-    match entry.delete_credential() {
-        Err(Error::NoEntry) => Ok(()),
-        done => done,
     }
 }
 
@@ -107,7 +90,7 @@ impl CredentialStore for PlatformStore {
         owner: &'a Owner,
         entry: Entry,
     ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
-        let read = self.with(owner, name_of(owner, entry), |entry| match entry.get_secret() {
+        let read = self.with(owner, entry, |entry| match entry.get_secret() {
             Ok(kept) => Ok(Some(SecretBytes::new(kept))),
             Err(Error::NoEntry) => Ok(None),
             Err(error) => Err(error),
@@ -126,15 +109,13 @@ impl CredentialStore for PlatformStore {
         secret: &'a SecretBytes,
     ) -> Later<'a, Result<(), CredentialError>> {
         let kept = hex::encoded(secret);
-        self.with(owner, name_of(owner, entry), move |entry| entry.set_secret(&kept))
+        self.with(owner, entry, move |entry| entry.set_secret(&kept))
     }
 
     fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
-        let delete = self.with(owner, name_of(owner, entry), deleted);
-        let old = self.with(owner, old_name_of(owner, entry), deleted);
-        Box::pin(async {
-            delete.await?;
-            old.await
+        self.with(owner, entry, |entry| match entry.delete_credential() {
+            Err(Error::NoEntry) => Ok(()),
+            done => done,
         })
     }
 }

@@ -2,8 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{inside::Inside, stored::Refresh};
-use crate::{error::Error, state::SessionState, tokens::Later};
+use super::{
+    inside::{Inside, Keyed},
+    stored::Refresh,
+};
+use crate::{
+    credentials::Entry,
+    error::Error,
+    keys::{KeySource as _, StoredKey},
+    state::SessionState,
+    tokens::Later,
+};
 
 /// Something that is kept of a connection and goes with it: a replica, an outbox.
 pub trait LocalData: Send + Sync {
@@ -45,6 +54,15 @@ impl StepTaken {
         !matches!(self, Self::Failed(_))
     }
 
+    /// Both: failed where one is, done where one is.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Failed(error), _) | (_, Self::Failed(error)) => Self::Failed(error),
+            (Self::NotNeeded, Self::NotNeeded) => Self::NotNeeded,
+            _ => Self::Done,
+        }
+    }
+
     fn of(done: Result<(), Error>) -> Self {
         match done {
             Ok(()) => Self::Done,
@@ -57,10 +75,11 @@ impl StepTaken {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Disconnected {
-    /// The provider ended the connection. If it did not, the connection ends by itself when nobody uses it; the
+    /// The provider ended the connection, and one of which tokens stand under [names of
+    /// before](crate::Owner::before_gateways). If it did not, the connection ends by itself when nobody uses it; the
     /// member can end it on the web at once.
     pub revoked: StepTaken,
-    /// The tokens are deleted.
+    /// The tokens are deleted, and what stands under names of before.
     pub tokens: StepTaken,
     /// The key is deleted: whoever signs in next is a new installation.
     pub key: StepTaken,
@@ -88,9 +107,9 @@ pub(super) async fn disconnect(inside: &Arc<Inside>) -> Disconnected {
 impl Inside {
     async fn disconnected(&self) -> Disconnected {
         let alone = self.alone_at_any_rate().await;
-        let revoked = self.revoke().await;
+        let revoked = self.revoke().await.and(self.revoke_earlier().await);
         let connection = self.known_connection().await;
-        let tokens = StepTaken::of(self.delete_tokens().await);
+        let tokens = StepTaken::of(self.delete_all_tokens().await);
         let key = StepTaken::of(self.keys.delete().await);
         // What could not be deleted signs nobody in again: the next process that can get at it deletes it.
         let left = connection.filter(|_| !tokens.is_done() || !key.is_done());
@@ -130,6 +149,30 @@ impl Inside {
             Err(error) => return StepTaken::Failed(error),
         }
         let Some(keyed) = self.held().keyed.clone() else { return StepTaken::NotNeeded };
+        self.revoke_with(&keyed, &refresh).await
+    }
+
+    /// The same with what stands under names of before: nothing here uses it, but the provider would still take it.
+    async fn revoke_earlier(&self) -> StepTaken {
+        let earlier = self.vault.before_gateways();
+        let refresh = match earlier.read(Entry::RefreshToken).await {
+            Ok(bytes) => bytes.and_then(|bytes| Refresh::read(&bytes)),
+            Err(error) => return StepTaken::Failed(error),
+        };
+        let Some(refresh) = refresh else { return StepTaken::NotNeeded };
+        let key = match StoredKey(earlier).load().await {
+            Ok(Some(key)) => key,
+            Ok(None) => return StepTaken::NotNeeded,
+            Err(error) => return StepTaken::Failed(error),
+        };
+        let keyed = self.keyed(key).await;
+        if keyed.jkt != refresh.jkt {
+            return StepTaken::NotNeeded;
+        }
+        self.revoke_with(&keyed, &refresh).await
+    }
+
+    async fn revoke_with(&self, keyed: &Keyed, refresh: &Refresh) -> StepTaken {
         StepTaken::of(self.provider.revoke(&keyed.provider, &refresh.token).await.map_err(Error::from))
     }
 }

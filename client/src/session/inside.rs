@@ -495,7 +495,8 @@ impl Inside {
     pub(super) async fn forget_notes(&self, _: &Alone, left: Option<String>) -> Result<(), Error> {
         let there = self.written_notes().await.unwrap_or_else(|_| self.held().notes.clone());
         let mut notes = Notes { left: there.left, ..Notes::default() };
-        notes.left.extend(left);
+        // Whoever logs out again leaves the same.
+        notes.left.extend(left.filter(|left| !notes.left.contains(left)));
         self.held().notes = notes.clone();
         let waits = self.forget_members_waits().await;
         let forgotten = match &self.folder {
@@ -535,7 +536,7 @@ impl Inside {
     async fn finish_disconnecting(&self, alone: &Alone, refresh: &Refresh) {
         self.drop_connection();
         self.set_state(SessionState::SignedOut);
-        let deleted = self.delete_tokens().await.and(self.delete_key(&refresh.jkt).await);
+        let deleted = self.delete_all_tokens().await.and(self.delete_key(&refresh.jkt).await);
         let done = match deleted {
             Ok(()) => {
                 self.renote(alone, |notes| notes.left.retain(|left| **left != *refresh.connection)).await
@@ -664,6 +665,16 @@ impl Inside {
     pub(super) async fn delete_tokens(&self) -> Result<(), Error> {
         let access = self.vault.delete(Entry::AccessToken).await;
         access.and(self.vault.delete(Entry::RefreshToken).await)
+    }
+
+    /// The same, and all that stands under names of before, which only a disconnection looks at.
+    pub(super) async fn delete_all_tokens(&self) -> Result<(), Error> {
+        self.delete_tokens().await?;
+        let earlier = self.vault.before_gateways();
+        for entry in [Entry::AccessToken, Entry::RefreshToken, Entry::DpopKey] {
+            earlier.delete(entry).await?;
+        }
+        Ok(())
     }
 
     /// Deletes the key of this name: not one that was made after it.

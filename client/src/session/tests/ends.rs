@@ -194,6 +194,36 @@ impl CredentialStore for Gone {
     }
 }
 
+/// A store that can be read, and deletes nothing.
+struct Undeletable(InMemory);
+
+impl CredentialStore for Undeletable {
+    fn name(&self) -> &'static str {
+        "Undeletable"
+    }
+
+    fn read<'a>(
+        &'a self,
+        owner: &'a Owner,
+        entry: Entry,
+    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+        self.0.read(owner, entry)
+    }
+
+    fn write<'a>(
+        &'a self,
+        owner: &'a Owner,
+        entry: Entry,
+        secret: &'a SecretBytes,
+    ) -> Later<'a, Result<(), CredentialError>> {
+        self.0.write(owner, entry, secret)
+    }
+
+    fn delete<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<(), CredentialError>> {
+        Gone::answer()
+    }
+}
+
 /// IDP-24, IDP-23, CLI-06: revoked, then the token, then the key, then the rest.
 #[tokio::test(start_paused = true)]
 async fn a_disconnection_keeps_its_order() {
@@ -210,7 +240,15 @@ async fn a_disconnection_keeps_its_order() {
     assert!(gone.load(Ordering::SeqCst));
     assert_eq!(
         *machine.store.deleted.lock().unwrap(),
-        [(Entry::AccessToken, 1), (Entry::RefreshToken, 1), (Entry::DpopKey, 1)]
+        [
+            (Entry::AccessToken, 1),
+            (Entry::RefreshToken, 1),
+            // Under names of before.
+            (Entry::AccessToken, 1),
+            (Entry::RefreshToken, 1),
+            (Entry::DpopKey, 1),
+            (Entry::DpopKey, 1)
+        ]
     );
     assert_eq!(machine.all_kept().await, [false, false, false]);
     assert_eq!((session.state(), session.label()), (SessionState::SignedOut, None));
@@ -342,6 +380,54 @@ async fn a_process_that_runs_on_deletes_what_a_logout_left() {
             assert_eq!(machine.all_kept().await, [false; 3]);
         }
         assert_eq!(machine.refreshes(), 0);
+    }
+}
+
+/// IDP-24: whoever logs out again while nothing can be deleted leaves no more than before.
+#[tokio::test(start_paused = true)]
+async fn a_second_logout_notes_nothing_twice() {
+    let machine = Machine::new();
+    drop(machine.signed_in().await);
+    let mut noted = Vec::new();
+    for _ in 0..2 {
+        let builder = machine.builder().credentials(Undeletable(machine.store.inner.clone()));
+        assert!(!builder.unopened().await.unwrap().disconnect().await.is_gone());
+        let notes = std::fs::read_to_string(machine.folder.path().join("state/session.json")).unwrap();
+        noted.push(serde_json::from_str::<serde_json::Value>(&notes).unwrap()["left"].clone());
+    }
+    assert_eq!(noted[0].as_array().map(Vec::len), Some(1));
+    assert_eq!(noted[0], noted[1]);
+}
+
+/// IDP-23, IDP-24: tokens under names of before gateways were part of them are revoked with their own key, and deleted; what
+/// cannot be revoked is said.
+#[tokio::test(start_paused = true)]
+async fn what_stands_under_names_of_before_is_revoked() {
+    for is_reachable in [true, false] {
+        let machine = Machine::new();
+        drop(machine.signed_in().await);
+        let place = Place::new(ISSUER, "https://api.example").unwrap();
+        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        let now = Owner::new(&place, &identity, "default");
+        let (before, store) = (now.before_gateways(), &machine.store.inner);
+        for entry in Entry::ALL {
+            let kept = store.read(&now, entry).await.unwrap().unwrap();
+            store.write(&before, entry, &kept).await.unwrap();
+            store.delete(&now, entry).await.unwrap();
+        }
+        let session = machine.process().await;
+        assert_eq!(session.state(), SessionState::SignedOut);
+        if !is_reachable {
+            machine.fake.next("oauth.revoke", Fate::Refused);
+        }
+        let report = session.disconnect().await;
+        assert!(report.is_gone(), "{report:?}");
+        assert_eq!(matches!(report.revoked, StepTaken::Done), is_reachable, "{report:?}");
+        assert_eq!(matches!(report.revoked, StepTaken::Failed(_)), !is_reachable, "{report:?}");
+        assert_eq!(machine.fake.count("oauth.revoke"), 1);
+        for entry in Entry::ALL {
+            assert_eq!(store.read(&before, entry).await, Ok(None), "{entry}");
+        }
     }
 }
 
