@@ -2,6 +2,7 @@
 //! DRF-13).
 
 use std::{
+    io,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -81,32 +82,102 @@ const LOOKED_AT: Duration = Duration::from_secs(1);
 /// How often.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// What a program that opens things ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// Whether it could.
+    Tells,
+    /// Nothing of the browser.
+    TellsNothing,
+}
+
+/// A program of a platform that opens addresses.
+struct Opener {
+    program: &'static str,
+    /// What stands before the address.
+    first: Option<&'static str>,
+    status: Status,
+}
+
+const RUNDLL32: Opener =
+    Opener { program: "rundll32", first: Some("url.dll,FileProtocolHandler"), status: Status::TellsNothing };
+const OPEN: Opener = Opener { program: "open", first: None, status: Status::Tells };
+const XDG_OPEN: Opener = Opener { program: "xdg-open", first: None, status: Status::Tells };
+
+/// The one of this platform.
+const OPENER: Opener = if cfg!(windows) {
+    RUNDLL32
+} else if cfg!(target_os = "macos") {
+    OPEN
+} else {
+    XDG_OPEN
+};
+
 /// Asks the platform to open an address; fails where it says that it cannot. Whether the member sees it nobody knows.
 pub(super) async fn open(address: &str) -> Result<(), ()> {
-    // Nothing but an address of the web is ever handed to a program that opens things.
-    if !address.starts_with("https://") && !address.starts_with("http://") {
-        return Err(());
+    OPENER.open(address).await
+}
+
+impl Opener {
+    async fn open(&self, address: &str) -> Result<(), ()> {
+        // Nothing but an address of the web is ever handed to a program that opens things.
+        if !address.starts_with("https://") && !address.starts_with("http://") {
+            return Err(());
+        }
+        let mut command = Command::new(self.program);
+        command.args(self.first).arg(address);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut opening = quiet.spawn().map_err(drop)?;
+        self.looked_at(|| Ok(opening.try_wait()?.map(|ended| ended.success()))).await
     }
-    let mut command = if cfg!(windows) {
-        let mut command = Command::new("rundll32");
-        command.arg("url.dll,FileProtocolHandler");
-        command
-    } else if cfg!(target_os = "macos") {
-        Command::new("open")
-    } else {
-        Command::new("xdg-open")
-    };
-    let quiet = command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut opening = quiet.spawn().map_err(drop)?;
-    let begun = tokio::time::Instant::now();
-    while begun.elapsed() < LOOKED_AT {
-        match opening.try_wait() {
-            // What rundll32 ends with says nothing of the browser.
-            Ok(Some(ended)) => return if cfg!(windows) || ended.success() { Ok(()) } else { Err(()) },
-            Ok(None) => tokio::time::sleep(LOOK).await,
-            // Nobody can tell; it was asked.
-            Err(_) => break,
+
+    /// Looks again and again whether it ended, and how.
+    async fn looked_at(&self, mut ended: impl FnMut() -> io::Result<Option<bool>>) -> Result<(), ()> {
+        let begun = tokio::time::Instant::now();
+        while begun.elapsed() < LOOKED_AT {
+            match ended() {
+                Ok(Some(well)) => {
+                    return if well || self.status == Status::TellsNothing { Ok(()) } else { Err(()) };
+                }
+                Ok(None) => tokio::time::sleep(LOOK).await,
+                // Nobody can tell; it was asked.
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// WRT-11, DRF-13: what an opener ends with says whether it opened anything, but for rundll32's; one that goes on, or of
+    /// which nobody can tell, was asked.
+    #[tokio::test(start_paused = true)]
+    async fn an_opener_that_fails_is_told() {
+        for (opener, when_failed) in [(RUNDLL32, Ok(())), (OPEN, Err(())), (XDG_OPEN, Err(()))] {
+            let name = opener.program;
+            assert_eq!(opener.looked_at(|| Ok(Some(false))).await, when_failed, "{name}");
+            assert_eq!(opener.looked_at(|| Ok(Some(true))).await, Ok(()), "{name}");
+            assert_eq!(opener.looked_at(|| Ok(None)).await, Ok(()), "{name}");
+            assert_eq!(opener.looked_at(|| Err(io::ErrorKind::Other.into())).await, Ok(()), "{name}");
+            let mut looks = 0;
+            let late = || {
+                looks += 1;
+                Ok((looks == 3).then_some(false))
+            };
+            assert_eq!(opener.looked_at(late).await, when_failed, "{name}");
+            assert_eq!(looks, 3);
         }
     }
-    Ok(())
+
+    /// One that is not there opens nothing; and nothing but an address of the web is handed to any.
+    #[tokio::test]
+    async fn an_opener_that_is_not_there_is_told() {
+        let missing = Opener { program: "/nonexistent/opener", ..XDG_OPEN };
+        for address in ["https://web.example/", "file:///etc/passwd", "--help"] {
+            assert_eq!(missing.open(address).await, Err(()), "{address}");
+        }
+    }
 }

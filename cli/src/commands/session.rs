@@ -543,11 +543,71 @@ fn tell_disconnected(gone: &Disconnected, output: &mut Output) -> Result<Exit, F
 mod tests {
     use std::collections::BTreeSet;
 
-    use exchange_client::{CredentialError, Identity, InMemory, Place, SecretBytes};
+    use exchange_client::{
+        CredentialError, Identity, InMemory, Place, SecretBytes,
+        testkit::{Reply, ScriptedServer, VirtualEnvironment},
+    };
     use exchange_service::sandbox::{Options, Sandbox};
 
     use super::*;
-    use crate::config::Folders;
+    use crate::{
+        config::Folders,
+        output::{Color, Form},
+    };
+
+    /// IDP-14: the provider is asked every so many seconds as it says itself, and a fifth longer, until it decided.
+    #[tokio::test(start_paused = true)]
+    async fn a_login_asks_as_often_as_the_provider_says() {
+        for (interval, expect) in [(5, [6, 12, 18]), (30, [36, 72, 108])] {
+            let machine = VirtualEnvironment::new(1);
+            let provider = ScriptedServer::provider(&machine);
+            let origin = provider.origin().to_owned();
+            provider.then_for(
+                "oauth.discovery",
+                Reply::json(
+                    200,
+                    json!({
+                        "issuer": origin, "device_authorization_endpoint": format!("{origin}/device"),
+                        "token_endpoint": format!("{origin}/token"), "revocation_endpoint": format!("{origin}/revoke"),
+                    }),
+                ),
+            );
+            provider.then_for(
+                "oauth.device",
+                Reply::json(
+                    200,
+                    json!({
+                        "device_code": "a-code", "user_code": "BCDF-GHJK", "verification_uri": format!("{origin}/link"),
+                        "expires_in": 600, "interval": interval,
+                    }),
+                ),
+            );
+            for error in ["authorization_pending", "authorization_pending", "access_denied"] {
+                provider.then_for("oauth.token", Reply::oauth(error));
+            }
+            let place = Place::new(&origin, "https://gateway.test").unwrap();
+            let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+            let session = Session::builder(&place, &identity)
+                .environment(machine.environment())
+                .credentials(InMemory::new())
+                .transport(provider.clone());
+            let session = session.open().await.unwrap();
+            let args = Login {
+                allow: Vec::new(),
+                only: false,
+                all: false,
+                label: None,
+                no_browser: true,
+                insecure_storage: false,
+            };
+            let mut output = Output::new(Form::People, Color::Never);
+            let declined = approved(&session, &args, &mut output).await.unwrap_err();
+            assert!(matches!(declined, Failure::Client(error) if error.kind() == ErrorKind::Declined));
+            let requests = provider.requests();
+            let polls = requests.iter().filter(|request| request.operation == "oauth.token");
+            assert_eq!(polls.map(|request| request.at.as_secs()).collect::<Vec<_>>(), expect);
+        }
+    }
 
     /// CLI-03, CLI-04: programs tell every state and every reason from all others, by a word and not by a sentence.
     #[test]
