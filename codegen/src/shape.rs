@@ -11,6 +11,8 @@ mod families;
 mod holders;
 mod sweep;
 mod tags;
+#[cfg(test)]
+mod tests;
 mod text;
 mod unions;
 mod values;

@@ -1,12 +1,13 @@
-//! Builds all types: those that have names and those of operations, bodies on demand, boxes last.
+//! Builds all types: those that have names and then their bodies, those of operations, variants that wait for others,
+//! boxes last.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use contract_runtime::{Json, Number};
 
 use super::{
     Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes, sweep,
-    values::Said,
+    unions::Variant, values::Said,
 };
 use crate::{
     api::Api,
@@ -58,16 +59,21 @@ pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shape
         shapes,
         names,
         bodies: BTreeMap::new(),
+        waiting: VecDeque::new(),
         open: BTreeSet::new(),
+        variants: VecDeque::new(),
         tags: Vec::new(),
     };
     let mut named: Vec<SchemaId> = shaper.names.named().collect();
     named.sort_by_cached_key(|&id| graph.location(id));
-    let named = named.into_iter().map(|id| (id, String::new()));
-    for (id, hint) in named.chain(naming::places(api)) {
-        let ty = shaper.type_of(&Conj::one(id), &hint);
-        shaper.shapes.places.insert(Conj::one(id), ty);
+    for id in named {
+        shaper.place(id, "");
     }
+    shaper.fill();
+    for (id, hint) in naming::places(api) {
+        shaper.place(id, &hint);
+    }
+    shaper.settle_variants();
     shaper.settle_tags();
     let mut shapes = shaper.shapes;
     shapes.places.extend(shaper.bodies);
@@ -86,13 +92,35 @@ pub(super) struct Shaper<'a> {
     pub(super) shapes: Shapes,
     names: Names,
     bodies: BTreeMap<Conj, TypeRef>,
+    /// Types that have names and no bodies yet: those are made by themselves, so that nothing depends on which
+    /// of several was seen first.
+    waiting: VecDeque<TypeId>,
     /// Anonymous places whose types are being made.
     open: BTreeSet<Conj>,
+    /// Variants whose types wait for the bodies of others.
+    pub(super) variants: VecDeque<(Variant, TypeId)>,
     /// Structs that are variants of a union, and the tag whose value they stand for.
     pub(super) tags: Vec<(TypeId, String)>,
 }
 
 impl Shaper<'_> {
+    fn place(&mut self, id: SchemaId, hint: &str) {
+        let ty = self.type_of(&Conj::one(id), hint);
+        self.shapes.places.insert(Conj::one(id), ty);
+    }
+
+    /// Makes the bodies of types that have names.
+    fn fill(&mut self) {
+        while let Some(id) = self.waiting.pop_front() {
+            let TypeDef { name, conj, .. } = self.shapes.get(id);
+            let (name, conj) = (name.clone(), conj.clone());
+            match self.anonymous_at(&conj, &name, Some(id)) {
+                TypeRef::Named(same) if same == id => {}
+                inner => self.shapes.types[id].body = Body::Newtype(inner),
+            }
+        }
+    }
+
     pub(super) fn facts(&self, conj: &Conj) -> Facts {
         Facts::of(self.graph, conj, self.options.implied_objects)
     }
@@ -137,14 +165,10 @@ impl Shaper<'_> {
 
     fn named(&mut self, id: SchemaId, conj: &Conj) -> TypeRef {
         let name = self.names.of(id).unwrap_or_default().to_owned();
-        let type_id = self.allocate(name.clone(), Some(id), conj);
+        let type_id = self.allocate(name, Some(id), conj);
         let ty = TypeRef::Named(type_id);
         self.bodies.insert(conj.clone(), ty.clone());
-        let body = match self.anonymous_at(conj, &name, Some(type_id)) {
-            TypeRef::Named(same) if same == type_id => return ty,
-            inner => Body::Newtype(inner),
-        };
-        self.shapes.types[type_id].body = body;
+        self.waiting.push_back(type_id);
         ty
     }
 

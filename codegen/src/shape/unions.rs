@@ -82,6 +82,15 @@ fn branches(
     all.filter(|branch| !branch.facts.types.is_empty()).collect()
 }
 
+/// A variant of a union with a tag, of which another type's body decides what it holds.
+pub(super) struct Variant {
+    union: TypeId,
+    at: usize,
+    branch: Branch,
+    hint: String,
+    tag: String,
+}
+
 impl Shaper<'_> {
     /// The type of a place with an open choice, when the choice decides the type.
     pub(super) fn union(
@@ -169,13 +178,16 @@ impl Shaper<'_> {
         names::reserve_unknown(&mut rust);
         names::make_distinct(&wires, &mut rust);
         let mut variants = Vec::new();
-        for ((values, branch), name) in literals.into_iter().zip(branches).zip(rust) {
+        for (at, ((values, branch), name)) in literals.into_iter().zip(branches).zip(rust).enumerate() {
             let hint = format!("{hint}{name}");
-            let ty = match certainty {
-                Certainty::Required => self.type_of_variant(branch, &hint, tag, &values),
-                // The tag is a member like others: by itself, the branch may be without it.
-                Certainty::Present | Certainty::Meant => self.type_of(&branch.conj, &hint),
-            };
+            let ty = self.type_of(&branch.conj, &hint);
+            // Elsewhere the tag is a member like others: by itself, the branch may be without it.
+            if certainty == Certainty::Required
+                && let ([only], TypeRef::Named(found)) = (values.as_slice(), &ty)
+            {
+                let tag = tag.to_owned();
+                self.variant(Variant { union: id, at, branch: branch.clone(), hint, tag }, only, *found);
+            }
             variants.push(TaggedVariant { name, literals: values, ty, branch: branch.position });
         }
         // What has no tag, or is not what it says, has to be held, too.
@@ -199,24 +211,33 @@ impl Shaper<'_> {
         }
     }
 
-    /// What a variant holds. Where one value of the tag means it, that value needs no field; so it
-    /// takes a type whose own schemas say that value, which a base shared by several never does.
-    fn type_of_variant(&mut self, branch: &Branch, hint: &str, tag: &str, values: &[Json]) -> TypeRef {
-        let ty = self.type_of(&branch.conj, hint);
-        let ([only], TypeRef::Named(found)) = (values, &ty) else { return ty };
-        let found = *found;
-        if self.is_constant(&self.shapes.get(found).conj.clone(), tag, only) {
-            self.tags.push((found, tag.to_owned()));
-            return ty;
+    /// What a variant holds where one value of the tag means it: that value needs no field, so the variant takes a
+    /// type whose own schemas say that value, which a base shared by several never does.
+    fn variant(&mut self, variant: Variant, only: &Json, found: TypeId) {
+        if self.is_constant(&self.shapes.get(found).conj.clone(), &variant.tag, only) {
+            self.tags.push((found, variant.tag));
+        } else {
+            self.variants.push_back((variant, found));
         }
-        if !matches!(self.shapes.get(found).body, Body::Struct(_)) {
-            return ty;
+    }
+
+    /// Makes the types of variants that a struct cannot stand for.
+    pub(super) fn settle_variants(&mut self) {
+        while let Some((variant, found)) = self.variants.pop_front() {
+            if !matches!(self.shapes.get(found).body, Body::Struct(_)) {
+                continue;
+            }
+            let Variant { union, at, branch, hint, tag } = variant;
+            let own = self.object(&branch.conj, &branch.facts, &hint, None);
+            if let TypeRef::Named(own) = own {
+                self.tags.push((own, tag));
+            }
+            if let Body::Tagged(body) = &mut self.shapes.types[union].body
+                && let Some(variant) = body.variants.get_mut(at)
+            {
+                variant.ty = own;
+            }
         }
-        let own = self.object(&branch.conj, &branch.facts, hint, None);
-        if let TypeRef::Named(own) = own {
-            self.tags.push((own, tag.to_owned()));
-        }
-        own
     }
 
     /// Whether a member is there at every value of a place, and is always this.

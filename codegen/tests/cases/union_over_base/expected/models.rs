@@ -386,7 +386,7 @@ pub struct ByEnumA {
 
 impl Contract for ByEnumA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ENUM.plus(7),
+        schemas::INPUT_DEFS_BY_ENUM.plus(8),
     );
 
     fn is_valid(&self) -> bool {
@@ -418,7 +418,7 @@ pub struct ByEnumVariant2 {
 
 impl Contract for ByEnumVariant2 {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ENUM.plus(8),
+        schemas::INPUT_DEFS_BY_ENUM.plus(7),
     );
 
     fn is_valid(&self) -> bool {
@@ -568,7 +568,7 @@ pub struct OneOfThemA {
 
 impl Contract for OneOfThemA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_ONE_OF_THEM.plus(6),
+        schemas::INPUT_DEFS_ONE_OF_THEM.plus(7),
     );
 
     fn is_valid(&self) -> bool {
@@ -597,7 +597,7 @@ pub struct OneOfThemB {
 
 impl Contract for OneOfThemB {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_ONE_OF_THEM.plus(7),
+        schemas::INPUT_DEFS_ONE_OF_THEM.plus(6),
     );
 
     fn is_valid(&self) -> bool {

@@ -92,8 +92,8 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/1", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BASE, INPUT_DEFS_BY_ENUM.plus(5)])] },
         Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/1/allOf/1", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_BY_ENUM.plus(6))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/$defs/byEnum/oneOf/1/allOf/1/properties/kind", keywords: &[Keyword::Enum(&[Literal::String("b"), Literal::String("c")])] },
-        Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ENUM, INPUT_DEFS_BY_ENUM.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ENUM, INPUT_DEFS_BY_ENUM.plus(4)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/byEnum", keywords: &[Keyword::AllOf(&[INPUT_DEFS_BY_ENUM, INPUT_DEFS_BY_ENUM.plus(1)])] },
         // INPUT_DEFS_OUTSIDE
         Schema { resource: IN_INPUT, location: "/$defs/outside", keywords: &[Keyword::Ref(INPUT_DEFS_BASE), Keyword::OneOf(&[INPUT_DEFS_OUTSIDE.plus(1), INPUT_DEFS_OUTSIDE.plus(3)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/outside/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_OUTSIDE.plus(2))], 0b0)] },
@@ -109,8 +109,8 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_ONE_OF_THEM.plus(4)), ("own", INPUT_DEFS_ONE_OF_THEM.plus(5))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("b"))] },
         Schema { resource: IN_INPUT, location: "/$defs/oneOfThem/oneOf/1/properties/own", keywords: &[Keyword::Type(Types::STRING)] },
-        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::AllOf(&[INPUT_DEFS_ONE_OF_THEM, INPUT_DEFS_ONE_OF_THEM.plus(1)])] },
         Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::AllOf(&[INPUT_DEFS_ONE_OF_THEM, INPUT_DEFS_ONE_OF_THEM.plus(3)])] },
+        Schema { resource: IN_INPUT, location: "/$defs/oneOfThem", keywords: &[Keyword::AllOf(&[INPUT_DEFS_ONE_OF_THEM, INPUT_DEFS_ONE_OF_THEM.plus(1)])] },
         // INPUT_DEFS_OVER_OPTIONAL
         Schema { resource: IN_INPUT, location: "/$defs/overOptional", keywords: &[Keyword::OneOf(&[INPUT_DEFS_OVER_OPTIONAL.plus(1), INPUT_DEFS_OVER_OPTIONAL.plus(3)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("a"), 0), (Literal::String("b"), 1)] }))] },
         Schema { resource: IN_INPUT, location: "/$defs/overOptional/oneOf/0", keywords: &[Keyword::Properties(&[("kind", INPUT_DEFS_OVER_OPTIONAL.plus(2))], 0b1), Keyword::Ref(INPUT_DEFS_OPTIONAL_IN_BASE)] },
