@@ -170,6 +170,11 @@ impl Writer<'_> {
         let mut paragraphs: Vec<String> = Vec::new();
         paragraphs.extend(parameter.parameter.description.as_deref().map(markdown));
         paragraphs.push(format!("{place} `{}`{deprecated}{words}.", parameter.row.name));
+        if parameter.row.allow_empty {
+            let text =
+                "It may be sent without a value, which is as if it was left out where no value is empty.";
+            paragraphs.push(text.to_owned());
+        }
         let field = ident(parameter.field.as_deref().unwrap_or_default());
         (doc(&paragraphs), field, self.types.rust_type(&parameter.ty))
     }

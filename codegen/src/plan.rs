@@ -432,6 +432,10 @@ fn parameters<'a>(given: Given<'a>, side: Side, operation: &'a Operation) -> Vec
             style: parameter.style.clone(),
             explode: parameter.explode,
             allow_reserved: parameter.allow_reserved,
+            // OpenAPI 3.1, 4.8.12.2.1: "This is valid only for query parameters".
+            allow_empty: parameter.allow_empty
+                && !parameter.required
+                && parameter.location == ParameterIn::Query,
             shape: given.text_of(parameter),
             schema: parameter.schema,
             mark: order::mark_of(given.graph, parameter).filter(|_| side == Side::Paths),

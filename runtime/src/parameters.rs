@@ -60,6 +60,9 @@ pub struct Parameter {
     pub explode: bool,
     /// Whether reserved characters are sent as they are, as far as a query can hold them.
     pub allow_reserved: bool,
+    /// Whether an empty text that its schema refuses is left out, not wrong (`allowEmptyValue` of what may be
+    /// left out).
+    pub allow_empty: bool,
     /// What its text stands for.
     pub shape: Shape,
     /// Checks its value.
@@ -89,6 +92,7 @@ impl Parameter {
             style,
             explode,
             allow_reserved: false,
+            allow_empty: false,
             shape: Shape::Scalar(Scalar::Text),
             validator: None,
             mark: None,

@@ -58,6 +58,7 @@ impl Rows {
             },
             explode: row.explode,
             allow_reserved: row.allow_reserved,
+            allow_empty: row.allow_empty,
             shape: self.shape(&row.shape),
             validator: self.validator(row.schema),
             mark: row.mark.as_ref().map(|mark| match mark {

@@ -52,6 +52,7 @@ impl Rows<'_> {
             quote!(explode: #explode,)
         });
         let reserved = row.allow_reserved.then(|| quote!(allow_reserved: true,));
+        let empty = row.allow_empty.then(|| quote!(allow_empty: true,));
         let shape = (row.shape != Shape::Scalar(Scalar::Text)).then(|| {
             let shape = self.shape(&row.shape);
             quote!(shape: #shape,)
@@ -70,7 +71,7 @@ impl Rows<'_> {
         });
         quote! {
             Parameter {
-                name: #name, #required #style #explode #reserved #shape #validator #mark ..Parameter::#plain
+                name: #name, #required #style #explode #reserved #empty #shape #validator #mark ..Parameter::#plain
             }
         }
     }

@@ -107,6 +107,8 @@ pub struct Row {
     pub explode: bool,
     /// `allowReserved`
     pub allow_reserved: bool,
+    /// `allowEmptyValue`, where it may be left out.
+    pub allow_empty: bool,
     /// What its text stands for.
     pub shape: Shape,
     /// The schema that checks it.
@@ -264,6 +266,7 @@ impl Given<'_> {
             style: style.unwrap_or_else(|| "form".to_owned()),
             explode,
             allow_reserved: reserved.unwrap_or(false),
+            allow_empty: false,
             shape,
             schema,
             mark: None,

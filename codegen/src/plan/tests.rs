@@ -214,6 +214,7 @@ fn every_style_and_body_is_in_the_table() {
           {"name": "f", "in": "query", "style": "deepObject", "explode": true, "schema": {"type": "object",
             "properties": {"x": {"type": "object", "properties": {"y": {"type": "boolean"}}}},
             "additionalProperties": {"type": "number"}}},
+          {"name": "e", "in": "query", "allowEmptyValue": true, "schema": {"type": "boolean"}},
           {"name": "c", "in": "cookie", "content": {"application/json": {"schema": {"type": "object"}}}}
         ],
         "requestBody": {"content": {
@@ -238,6 +239,7 @@ fn every_style_and_body_is_in_the_table() {
             r#"style: Style::Matrix, shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))),"#,
             r#"allow_reserved: true, shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Integer(None))])"#,
             r#"style: Style::DeepObject, shape: Shape::Map(&[("x", Shape::Object(&[("y", Shape::Scalar(Scalar::Boolean))]))], Scalar::Number)"#,
+            r#"Parameter { name: "e", allow_empty: true, shape: Shape::Scalar(Scalar::Boolean),"#,
             r#"Parameter { name: "c", shape: Shape::Json, validator: Some("#,
             r#"format: Format::Form(&[Parameter { name: "o", shape: Shape::Json, ..Parameter::QUERY }"#,
             r#"Parameter { name: "l", explode: false, shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }"#,

@@ -82,11 +82,18 @@ impl Sources<'_> {
                 }
                 None
             }
+            Err(_) if self.is_without_value(parameter) => None,
             Err(found) => {
                 faults.extend(found);
                 None
             }
         }
+    }
+
+    /// Whether a parameter of the query that may be sent without a value is (OpenAPI 3.1, 4.8.12.2.1).
+    fn is_without_value(&self, parameter: &Parameter) -> bool {
+        let mut values = self.query.values(parameter.name);
+        parameter.allow_empty && values.next() == Some("") && values.next().is_none()
     }
 
     fn find(&self, parameter: &Parameter, attempt: Attempt) -> Found {

@@ -87,6 +87,24 @@ fn path_header_and_cookie_parameters() {
     check("/pets/%ff", &[], "path /id type");
 }
 
+/// OpenAPI 3.1, 4.8.12.2.1, `allowEmptyValue`.
+#[test]
+fn what_may_be_sent_without_a_value_is_left_out_where_no_value_is_empty() {
+    const NUMBER: Parameter = Parameter { name: "n", validator: Some(number()), ..Parameter::QUERY };
+    const P: &[Parameter] = &[
+        Parameter { allow_empty: true, ..NUMBER },
+        Parameter { name: "t", allow_empty: true, ..Parameter::QUERY },
+        Parameter { name: "l", allow_empty: true, shape: NUMBERS, explode: false, ..Parameter::QUERY },
+    ];
+    let check = |uri: &str, expect: &str| assert_eq!(read(P, uri, &[]), expect, "{uri}");
+    check("/pets/1?n&t=&l=", r#"- "" []"#);
+    check("/pets/1?n=", "- - -");
+    check("/pets/1?n=%20", "query /n type");
+    check("/pets/1?n=&n=", "query /n type");
+    const OTHER: &[Parameter] = &[NUMBER];
+    assert_eq!(read(OTHER, "/pets/1?n=", &[]), "query /n type");
+}
+
 #[test]
 fn all_faults_are_reported_in_order() {
     const P: &[Parameter] = &[
