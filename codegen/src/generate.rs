@@ -2,6 +2,7 @@
 //! → views → registries → render.
 
 mod builders;
+mod directions;
 mod models;
 mod modules;
 mod named;
@@ -34,7 +35,7 @@ use crate::{
     prune::{Settled, prune},
     reading::Reading,
     render::Files,
-    resolve::{ResolveOptions, resolve},
+    resolve::{ResolveOptions, is_openapi_30, resolve},
     shape::shape,
     stack::deep,
     tables::{Shelves, TablePlan, TableSet, patterns},
@@ -181,6 +182,8 @@ impl Project {
             return Err(diagnostics);
         }
         let api = merged(apis);
+        let is_old = |source| is_openapi_30(&sources, source);
+        directions::settle(&mut graph, &api, &is_old, &mut diagnostics);
         options::imply(&self.config, &mut graph, &mut diagnostics);
         options::families(&self.config, &mut graph, &mut diagnostics);
         options::allow_null(&self.config, &mut graph, &mut diagnostics);

@@ -108,6 +108,16 @@ fn fallback(sources: &Sources) -> Dialect {
     }
 }
 
+/// Whether schemas of a document that name no dialect are those of OpenAPI 3.0.
+pub(crate) fn is_openapi_30(sources: &Sources, id: SourceId) -> bool {
+    sources.get(id).is_some_and(|source| match dialect::version(&source.tree) {
+        Some(version) => version.starts_with("3.0"),
+        None => {
+            source.tree.get("$schema").is_none() && fallback(sources).draft == Dialect::OPENAPI_30.draft
+        }
+    })
+}
+
 fn finish(
     sources: &Sources,
     discovery: &Discovery<'_>,

@@ -292,6 +292,8 @@ pub struct Schema {
     pub property_names: Option<SchemaId>,
     /// `required`, in document order
     pub required: Vec<String>,
+    /// What it asks for besides in one direction alone: members of OpenAPI 3.0 that are `readOnly` or `writeOnly`
+    pub one_way: Vec<String>,
     /// `minProperties`
     pub min_properties: Option<u64>,
     /// `maxProperties`

@@ -120,6 +120,10 @@ impl<'g> Schemas<'g> {
                 self.keyword((id, keyword), held, &mut out, &mut beside, written);
             }
         }
+        if self.dialect == Dialect::OpenApi30 && !schema.one_way.is_empty() {
+            let names: Vec<&String> = schema.required.iter().chain(&schema.one_way).collect();
+            out.insert(Keyword::Required.name().to_owned(), json!(names));
+        }
         if let Some(dynamic) = &schema.dynamic_reference {
             beside.push(json!({ "$ref": (written.link)(dynamic.initial) }));
         }

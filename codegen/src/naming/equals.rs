@@ -202,6 +202,7 @@ impl Kinds<'_> {
             unevaluated_properties: one(schema.unevaluated_properties),
             property_names: one(schema.property_names),
             required: schema.required.clone(),
+            one_way: Vec::new(),
             min_properties: schema.min_properties,
             max_properties: schema.max_properties,
             dependent_required: schema.dependent_required.clone(),

@@ -90,6 +90,7 @@ impl Moved {
             unevaluated_properties,
             property_names,
             required: _,
+            one_way: _,
             min_properties: _,
             max_properties: _,
             dependent_required: _,

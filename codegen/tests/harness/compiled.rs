@@ -368,7 +368,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_decimals" => models!(number_decimals: Input),
         "number_huge_bounds" => models!(number_huge_bounds: Input),
         "number_whole" => models!(number_whole: Input, InputKind),
-        "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Problem),
+        "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Keeper, Problem),
         "openapi_30_nullable" => models!(openapi_30_nullable: Berth, BerthCargo, BerthLoad, BerthState, Boxes, Bulk, Maybe, MaybeValue, Ship),
         "openapi_32" => models!(openapi_32: Book, Disc, Filter, Medium, Paper, Search),
         "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),

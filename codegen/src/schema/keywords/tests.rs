@@ -9,7 +9,7 @@ macro_rules! each_field {
     ($whole:expr, $($field:ident),* $(,)?) => {{
         let Schema {
             place: _, resource: _, location: _, origin: _, boolean: _, gap: _, extensions: _,
-            discriminator: _, implied_otherwise: _, $($field,)*
+            discriminator: _, implied_otherwise: _, one_way: _, $($field,)*
         } = $whole;
         vec![$((stringify!($field), Schema { $field, ..Schema::default() }),)*]
     }};
@@ -69,6 +69,7 @@ fn full() -> Schema {
         unevaluated_properties: Some(id()),
         property_names: Some(id()),
         required: vec!["a".to_owned()],
+        one_way: Vec::new(),
         min_properties: Some(1),
         max_properties: Some(1),
         dependent_required: vec![("a".to_owned(), Vec::new())],

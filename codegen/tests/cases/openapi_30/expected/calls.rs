@@ -8,3 +8,39 @@ pub struct ReadBerthCall {
     /// Path parameter `berth`: more than 0.
     pub berth: i64,
 }
+
+/// What may be left out of `POST /keepers`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct AddKeeper {
+    /// Query parameter `quiet`.
+    ///
+    /// It may be sent without a value, which is as if it was left out where no value is empty.
+    pub quiet: Option<bool>,
+}
+
+impl AddKeeper {
+    /// Everything left out.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Query parameter `quiet`.
+    ///
+    /// It may be sent without a value, which is as if it was left out where no value is empty.
+    #[must_use]
+    pub fn quiet(mut self, quiet: bool) -> Self {
+        self.quiet = Some(quiet);
+        self
+    }
+}
+
+/// What `POST /keepers` is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AddKeeperCall {
+    /// The body.
+    pub body: super::types::Keeper,
+    /// What may be left out.
+    pub options: AddKeeper,
+}

@@ -64,6 +64,25 @@ impl Client {
     pub fn read_berth(&self, berth: i64) -> Calling<'_, super::calls::ReadBerthCall> {
         self.core.send(super::calls::ReadBerthCall::of(&self.core, berth))
     }
+
+    /// `POST /keepers`.
+    ///
+    /// # Arguments
+    ///
+    /// * `body`: `application/json`.
+    /// * `options`: what may be left out.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
+    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    pub fn add_keeper(
+        &self,
+        body: &super::types::Keeper,
+        options: super::calls::AddKeeper,
+    ) -> Calling<'_, super::calls::AddKeeperCall> {
+        self.core.send(super::calls::AddKeeperCall::of(&self.core, body, &options))
+    }
 }
 
 impl super::calls::ReadBerthCall {
@@ -89,6 +108,38 @@ impl Call for super::calls::ReadBerthCall {
         match response.status() {
             200 => response.json(),
             400..=599 => response.refusal(),
+            _ => response.undocumented(),
+        }
+    }
+}
+
+impl super::calls::AddKeeperCall {
+    fn of(
+        core: &Core,
+        body: &super::types::Keeper,
+        options: &super::calls::AddKeeper,
+    ) -> Request {
+        core.request(Self::OPERATION)
+            .argument(0, options.quiet)
+            .accept("application/json")
+            .json("application/json", body)
+    }
+}
+
+impl Call for super::calls::AddKeeperCall {
+    const OPERATION: &'static Operation = OperationId::AddKeeper.operation();
+
+    type Success = super::types::Keeper;
+
+    type Refusal = ();
+
+    fn request(&self, core: &Core) -> Request {
+        Self::of(core, &self.body, &self.options)
+    }
+
+    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        match response.status() {
+            201 => response.json(),
             _ => response.undocumented(),
         }
     }

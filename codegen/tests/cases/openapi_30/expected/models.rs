@@ -128,6 +128,53 @@ impl Contract for BerthState {
     }
 }
 
+/// `Keeper` of the contract.
+///
+/// Schema: `openapi.yaml#/components/schemas/Keeper`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Keeper {
+    /// `id`
+    pub id: Option<i64>,
+    /// `name`
+    pub name: String,
+    /// `password`
+    pub password: Option<String>,
+    /// `deputy`
+    pub deputy: Option<Box<Keeper>>,
+    /// Members that the contract does not declare, kept as they came.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Keeper {
+        required { name = "name" }
+        optional { id = "id", password = "password", deputy = "deputy" }
+        nested { deputy = "deputy" }
+        extra undeclared
+    }
+}
+
+::contract_runtime::builder! {
+    Keeper KeeperBuilder {
+        required { name: one String = "name" }
+        optional {
+            id: one i64 = "id", password: one String = "password",
+            deputy: boxed Box<Keeper> = "deputy",
+        }
+    }
+}
+
+impl Contract for Keeper {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::OPENAPI_SCHEMAS_KEEPER,
+    );
+
+    fn is_valid(&self) -> bool {
+        self.deputy.as_ref().is_none_or(|value| value.is_valid())
+            && is_apart(&self.extra, Self::DECLARED)
+    }
+}
+
 /// `Problem` of the contract.
 ///
 /// Schema: `openapi.yaml#/components/schemas/Problem`.

@@ -3,7 +3,7 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
 };
 use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
 use super::schemas;
@@ -32,16 +32,43 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         servers: &[],
     },
+    Operation {
+        id: "addKeeper",
+        method: "POST",
+        path: "/keepers",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: Repeat::Once,
+        deprecated: false,
+        parameters: &[
+            Parameter { name: "quiet", allow_empty: true, shape: Shape::Scalar(Scalar::Boolean), validator: Some(schemas::validator(schemas::OPENAPI_PATHS_KEEPERS_POST)), ..Parameter::QUERY },
+        ],
+        body: Some(Body {
+            required: true,
+            content: &[
+                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.yaml#/paths/~1keepers/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_KEEPER)), },
+            ],
+        }),
+        responses: &[
+            Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.yaml#/paths/~1keepers/post/responses/201/content/application~1json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_KEEPER)), }] },
+        ],
+        servers: &[],
+    },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0]);
+pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
     pub enum OperationId {
         /// `GET /berths/{berth}`
         ReadBerth = "readBerth",
+        /// `POST /keepers`
+        AddKeeper = "addKeeper",
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `openapi.yaml` sha256 15112df1fde0497d
+//! * `openapi.yaml` sha256 d7b0665a74c63a28
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod calls;

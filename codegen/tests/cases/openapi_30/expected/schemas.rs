@@ -17,10 +17,14 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     IN_OPENAPI {
         /// `openapi.yaml#/paths/~1berths~1{berth}/get`
         OPENAPI_PATHS_BERTHS_BERTH_GET = 1,
+        /// `openapi.yaml#/paths/~1keepers/post`
+        OPENAPI_PATHS_KEEPERS_POST = 1,
         /// `openapi.yaml#/components/schemas/Berth`
         OPENAPI_SCHEMAS_BERTH = 8,
         /// `openapi.yaml#/components/schemas/Problem`
         OPENAPI_SCHEMAS_PROBLEM = 2,
+        /// `openapi.yaml#/components/schemas/Keeper`
+        OPENAPI_SCHEMAS_KEEPER = 4,
     }
 }
 
@@ -30,6 +34,8 @@ pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // OPENAPI_PATHS_BERTHS_BERTH_GET
         Schema { resource: IN_OPENAPI, location: "/paths/~1berths~1{berth}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0))] },
+        // OPENAPI_PATHS_KEEPERS_POST
+        Schema { resource: IN_OPENAPI, location: "/paths/~1keepers/post/parameters/0/schema", keywords: &[Keyword::Type(Types::BOOLEAN)] },
         // OPENAPI_SCHEMAS_BERTH
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("depth", OPENAPI_SCHEMAS_BERTH.plus(2)), ("id", OPENAPI_SCHEMAS_BERTH.plus(1)), ("image", OPENAPI_SCHEMAS_BERTH.plus(7)), ("next", OPENAPI_SCHEMAS_BERTH), ("ship", OPENAPI_SCHEMAS_BERTH.plus(4)), ("state", OPENAPI_SCHEMAS_BERTH.plus(6)), ("width", OPENAPI_SCHEMAS_BERTH.plus(3))], 0b10010)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Berth/properties/id", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(0))] },
@@ -42,6 +48,11 @@ pub static TABLES: Tables<'static> = Tables {
         // OPENAPI_SCHEMAS_PROBLEM
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("type", OPENAPI_SCHEMAS_PROBLEM.plus(1))], 0b1)] },
         Schema { resource: IN_OPENAPI, location: "/components/schemas/Problem/properties/type", keywords: &[Keyword::Type(Types::STRING)] },
+        // OPENAPI_SCHEMAS_KEEPER
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Keeper", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("deputy", OPENAPI_SCHEMAS_KEEPER), ("id", OPENAPI_SCHEMAS_KEEPER.plus(1)), ("name", OPENAPI_SCHEMAS_KEEPER.plus(2)), ("password", OPENAPI_SCHEMAS_KEEPER.plus(3))], 0b100)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Keeper/properties/id", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Keeper/properties/name", keywords: &[Keyword::Type(Types::STRING)] },
+        Schema { resource: IN_OPENAPI, location: "/components/schemas/Keeper/properties/password", keywords: &[Keyword::Type(Types::STRING)] },
     ],
     resources: &[
         // IN_OPENAPI

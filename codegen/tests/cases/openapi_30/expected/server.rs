@@ -32,6 +32,17 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Result<super::types::Berth, Refusal>> + Send {
         runtime::not_implemented((call, context))
     }
+
+    /// `POST /keepers`
+    fn add_keeper(
+        &self,
+        call: super::calls::AddKeeperCall,
+        context: Context,
+    ) -> impl Future<
+        Output = Result<super::types::Keeper, runtime::Refusal<()>>,
+    > + Send {
+        runtime::not_implemented((call, context))
+    }
 }
 
 /// Serves every operation of the contract.
@@ -57,9 +68,15 @@ pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoin
 
 /// The request of any operation: read once, looked at by whoever has to, answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one at a time is on its way; a pointer for each costs more than the space"
+)]
 pub enum Incoming {
     /// `GET /berths/{berth}`
     ReadBerth(super::calls::ReadBerthCall),
+    /// `POST /keepers`
+    AddKeeper(super::calls::AddKeeperCall),
 }
 
 impl Incoming {
@@ -70,6 +87,7 @@ impl Incoming {
     pub fn read(call: &Call) -> Result<Self, Rejection> {
         match OperationId::of(call.operation()) {
             Some(OperationId::ReadBerth) => Request::read(call).map(Self::ReadBerth),
+            Some(OperationId::AddKeeper) => Request::read(call).map(Self::AddKeeper),
             None => Err(Rejection::NotFound),
         }
     }
@@ -79,6 +97,7 @@ impl Incoming {
     pub const fn id(&self) -> OperationId {
         match self {
             Self::ReadBerth(_) => OperationId::ReadBerth,
+            Self::AddKeeper(_) => OperationId::AddKeeper,
         }
     }
 
@@ -86,9 +105,9 @@ impl Incoming {
     /// declare, whatever their length.
     #[must_use]
     pub fn undeclared(&self, limit: usize) -> Vec<String> {
-        {
-            let _ = limit;
-            Vec::new()
+        match self {
+            Self::AddKeeper(call) => call.undeclared(limit),
+            _ => Vec::new(),
         }
     }
 
@@ -112,6 +131,18 @@ impl Incoming {
                     }
                 })
             }
+            Self::AddKeeper(request) => {
+                Box::pin(async move {
+                    match service.add_keeper(request, call.context()).await {
+                        Ok(body) => {
+                            call.answer_json(201, "application/json", Reply::new(body))
+                        }
+                        Err(refusal) => {
+                            call.refuse(refusal, |reply| call.answer_empty(500, reply))
+                        }
+                    }
+                })
+            }
         }
     }
 }
@@ -121,5 +152,22 @@ impl Request for super::calls::ReadBerthCall {
 
     fn read(call: &Call) -> Result<Self, Rejection> {
         Ok(Self { berth: call.parameter(0)? })
+    }
+}
+
+impl Request for super::calls::AddKeeperCall {
+    const OPERATION: &'static Operation = OperationId::AddKeeper.operation();
+
+    fn read(call: &Call) -> Result<Self, Rejection> {
+        Ok(Self {
+            body: call.json()?,
+            options: super::calls::AddKeeper {
+                quiet: call.optional(0)?,
+            },
+        })
+    }
+
+    fn undeclared(&self, limit: usize) -> Vec<String> {
+        ::contract_runtime::Contract::undeclared(&self.body, limit)
     }
 }

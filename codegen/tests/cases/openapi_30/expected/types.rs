@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{Berth, BerthShip, BerthState, Problem};
+pub use super::models::{Berth, BerthShip, BerthState, Keeper, Problem};
