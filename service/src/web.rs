@@ -22,10 +22,10 @@ mod undo;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::extract::{DefaultBodyLimit, FromRef, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 
 pub use confirm::confirmations;
 pub use csrf::Csrf;
@@ -40,11 +40,13 @@ use crate::idp::accounts::{PasswordError, Passwords};
 use crate::observed::observed;
 
 /// Where a member finds what is theirs.
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 6] = [
     (notices::PATH, "Notices"),
     (applications::PATH, "Connected applications"),
-    (profile::PATH, "Profile"),
+    (drafts::import::PATH, "Import blueprints"),
+    (drafts::refinery::PATH, "Refinery orders"),
     (reservations::PATH, "Reserved stock"),
+    (profile::PATH, "Profile"),
 ];
 /// What those find beside it who administer the service.
 const ADMINISTRATORS: [(&str, &str); 1] = [(clients::PATH, "Clients")];
@@ -95,7 +97,8 @@ impl FromRef<Backed> for Web {
     }
 }
 
-/// Sign-in, sign-out and the device page, which is the other provider's where there is one.
+/// Sign-in, sign-out and the device page, which is the other provider's where there is one, and the page for whatever
+/// has none.
 pub fn router(web: Web) -> Router {
     let pages = if web.provider().config().is_external() {
         Router::new().route("/", get(home))
@@ -108,6 +111,7 @@ pub fn router(web: Web) -> Router {
         .merge(clients::routes())
         .merge(notices::routes())
         .merge(sign_in::routes())
+        .fallback(nowhere)
         .layer(DefaultBodyLimit::max(16 << 10));
     framed(pages, &web).with_state(web)
 }
@@ -133,6 +137,17 @@ async fn home(member: SignedIn) -> Response {
     let text =
         "Applications that you connected send you here when they need your word. There is nothing to do now.";
     message(StatusCode::OK, "You are signed in", Some(&member), text, None)
+}
+
+async fn nowhere(State(web): State<Web>, headers: HeaderMap) -> Response {
+    // Whoever cannot be found is shown the page as a stranger.
+    absent(session::of_cookie(&web, &headers).await.ok().flatten().as_ref())
+}
+
+/// The page for an address that has none, or none for this member: which of both it is, nobody learns.
+fn absent(member: Option<&SignedIn>) -> Response {
+    let text = "There is no page at this address, or it is not for you.";
+    message(StatusCode::NOT_FOUND, "No such page", member, text, Some(("/", "Go on")))
 }
 
 async fn style() -> Response {

@@ -15,7 +15,7 @@ use maud::{Markup, html};
 use rusqlite::Connection;
 
 use super::session::{self, SignedIn};
-use super::{Web, message, page};
+use super::{Web, absent, page};
 use crate::admin::{self, AdminError, By, ListedClient, NewClient, Standing};
 use crate::ids::ClientId;
 
@@ -101,7 +101,7 @@ impl Asked {
 
 async fn show(State(web): State<Web>, member: SignedIn) -> Response {
     if !member.administers() {
-        return absent(&member);
+        return absent(Some(&member));
     }
     shown(&web, &member, &Filled::default(), StatusCode::OK).await
 }
@@ -200,7 +200,7 @@ async fn decide(
         return *answer;
     }
     if !member.administers() {
-        return absent(&member);
+        return absent(Some(&member));
     }
     let Some(asked) = Asked::read(fields) else { return session::forged(Some(&member)) };
     let filled = match &asked {
@@ -219,9 +219,4 @@ async fn decide(
         Err(AdminError::Unknown { .. }) => Redirect::to(PATH).into_response(),
         Err(error) => session::failed(&error),
     }
-}
-
-fn absent(member: &SignedIn) -> Response {
-    let text = "There is no page at this address, or it is not for you.";
-    message(StatusCode::NOT_FOUND, "No such page", Some(member), text, Some(("/", "Go on")))
 }

@@ -5,8 +5,8 @@
 //! theirs from then on and can be left and opened again until it is taken over or discarded.
 
 mod blueprints;
-mod import;
-mod refinery;
+pub(super) mod import;
+pub(super) mod refinery;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -192,7 +192,7 @@ async fn take(backend: &Backend, member: &SignedIn, id: &str, review: Review, fi
             message(StatusCode::OK, "Done", Some(member), &blueprints::told(&result), None)
         }
         Ok(TakenOver::Refinery) => {
-            let next = Some(("/refinery-orders", "See my refinery orders"));
+            let next = Some((refinery::PATH, "See my refinery orders"));
             message(StatusCode::OK, "Done", Some(member), "The refinery order is kept.", next)
         }
         Ok(TakenOver::Nothing) => {
@@ -206,7 +206,7 @@ async fn take(backend: &Backend, member: &SignedIn, id: &str, review: Review, fi
         Ok(TakenOver::Full) => {
             let text = "You have as many refinery orders as can be kept. Delete one that you do not need any \
                         more, then keep this one.";
-            let next = Some(("/refinery-orders", "See my refinery orders"));
+            let next = Some((refinery::PATH, "See my refinery orders"));
             message(StatusCode::CONFLICT, "No room for this order", Some(member), text, next)
         }
         Ok(TakenOver::Refused(code)) => {

@@ -18,8 +18,11 @@ const READ: usize = 32 << 20;
 /// A token is a hash.
 const LONGEST_TOKEN: usize = 256;
 
+/// Where it is.
+pub(in crate::web) const PATH: &str = "/import";
+
 pub(super) fn routes() -> Router<Backed> {
-    Router::new().route("/import", get(form).post(import)).layer(DefaultBodyLimit::max(READ))
+    Router::new().route(PATH, get(form).post(import)).layer(DefaultBodyLimit::max(READ))
 }
 
 async fn form(member: SignedIn) -> Response {
@@ -32,7 +35,7 @@ fn ask(member: &SignedIn, error: Option<&str>, status: StatusCode) -> Response {
         @if let Some(error) = error {
             p #error .error role="alert" { (error) }
         }
-        form method="post" action="/import" enctype="multipart/form-data" {
+        form method="post" action=(PATH) enctype="multipart/form-data" {
             (member.csrf().field())
             label for="file" { "File" }
             input #file type="file" name="file" accept=".json,application/json" required

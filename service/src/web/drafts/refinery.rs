@@ -16,8 +16,11 @@ use crate::backend::drafts::{Further, Good, Panel, RefineryGood, RefineryOrder, 
 /// Rows of one order (LIM-36).
 const ROWS: usize = 100;
 
+/// Where the orders are that a member kept.
+pub(in crate::web) const PATH: &str = "/refinery-orders";
+
 pub(super) fn routes() -> Router<Backed> {
-    Router::new().route("/refinery-orders", get(list).post(delete))
+    Router::new().route(PATH, get(list).post(delete))
 }
 
 /// The form, filled in.
@@ -156,7 +159,7 @@ fn kept(saved: &SavedOrder, csrf: Markup) -> Markup {
             ul {
                 @for (name, good) in names.iter().zip(goods) { li { (line(name, good)) } }
             }
-            form method="post" action="/refinery-orders" {
+            form method="post" action=(PATH) {
                 (csrf)
                 button .plain type="submit" name="delete" value=(id) { "Delete it" }
             }
@@ -188,7 +191,7 @@ async fn delete(State(pages): State<Backed>, member: SignedIn, Form(given): Form
     }
     match pages.backend.delete_refinery_order(member.member(), &given.delete).await {
         // Whether it was there or not, it is not there any more.
-        Ok(_) => Redirect::to("/refinery-orders").into_response(),
+        Ok(_) => Redirect::to(PATH).into_response(),
         Err(error) => session::failed(&error),
     }
 }

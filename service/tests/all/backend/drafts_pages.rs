@@ -9,8 +9,8 @@ use super::*;
 
 /// A member's browser.
 pub(super) struct Browser {
-    router: axum::Router,
-    cookie: String,
+    pub(super) router: axum::Router,
+    pub(super) cookie: String,
 }
 
 pub(super) struct Page {

@@ -27,6 +27,30 @@ impl Browser {
     }
 }
 
+/// WEB-04, WEB-05, WEB-09, WEB-10: whatever is a member's own is found from every page, and an address that has no page
+/// looks like one that is not for the member.
+#[tokio::test]
+async fn pages_lead_to_each_other() {
+    let bench = Bench::new().await;
+    let browser = Browser::of(&bench, "m-1").await;
+    let links = |page: &Page| -> Vec<String> {
+        let (_, nav) = page.text.split_once("<nav>").expect("links");
+        let (nav, _) = nav.split_once("</nav>").expect("their end");
+        nav.split("href=\"").skip(1).map(|link| link.split('"').next().expect("its end").to_owned()).collect()
+    };
+    let all = ["/notices", "/applications", "/import", "/refinery-orders", "/reservations", "/profile"];
+    assert_eq!(links(&browser.open("/profile").await), all);
+    for path in all {
+        assert_eq!(links(&browser.open(path).await.expect(200, "<h1>")), all, "{path}");
+    }
+    let absent = browser.open("/clients").await.expect(404, "No such page");
+    for path in ["/nope", "/profile/nope"] {
+        assert_eq!(browser.open(path).await.expect(404, "No such page").text, absent.text);
+    }
+    let stranger = Browser { cookie: String::new(), ..browser };
+    assert!(!stranger.open("/nope").await.expect(404, "No such page").text.contains("<nav>"));
+}
+
 /// WEB-04, WEB-05, WEB-06: each installation is shown as the registered client's name followed by its label, new until it
 /// is acknowledged; one is disconnected, or the whole client; what is another member's is not there.
 #[tokio::test]
