@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+mod unheld;
 
 use std::fmt;
 
@@ -17,6 +18,8 @@ use crate::{
     schema::Validator,
     violation::{Path, Violation, Violations},
 };
+
+pub(crate) use unheld::too_large;
 
 /// A type of a contract.
 ///
@@ -65,8 +68,10 @@ pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared + Send {
     /// # Errors
     /// As [`Contract::parse`].
     fn parse_within(bytes: &[u8], depth: usize) -> Result<Self, Rejected> {
-        read::document(bytes, depth)
-            .map_err(|error| Rejected::of(bytes, depth, Some(Self::VALIDATOR), &error))
+        read::document(bytes, depth).map_err(|error| {
+            let reads = |json: &Json| read::document::<Self>(json.to_string().as_bytes(), depth).is_ok();
+            Rejected::of(bytes, depth, Some(Self::VALIDATOR), &error, &reads)
+        })
     }
 
     /// Reads a JSON document and checks every constraint of the schema.
@@ -107,6 +112,9 @@ pub enum Rejected {
     Invalid(Violations),
     /// A valid document that the type cannot hold, at a line and column of the text.
     Unrepresentable {
+        /// JSON Pointer of the first value that is beyond it, a whole number of more than 64 bits; `""` where it is
+        /// for something else.
+        pointer: String,
         /// From 1.
         line: usize,
         /// From 1.
@@ -120,8 +128,11 @@ impl fmt::Display for Rejected {
             Self::NotJson(error) => write!(f, "not a JSON document: {error}"),
             Self::TooDeep(error) => write!(f, "the document is not read so deep: {error}"),
             Self::Invalid(violations) => write!(f, "the document breaks its schema:\n{violations}"),
-            Self::Unrepresentable { line, column } => {
+            Self::Unrepresentable { pointer, line, column } if pointer.is_empty() => {
                 write!(f, "the document is valid, but its type cannot hold it (line {line}, column {column})")
+            }
+            Self::Unrepresentable { pointer, .. } => {
+                write!(f, "the document is valid, but its type cannot hold the value at {pointer}")
             }
         }
     }
@@ -130,12 +141,14 @@ impl fmt::Display for Rejected {
 impl std::error::Error for Rejected {}
 
 impl Rejected {
-    /// Finds out why `bytes` could not be read: serde knows a line, the schema knows a pointer.
+    /// Finds out why `bytes` could not be read: serde knows a line, the schema knows a pointer, and `reads`, which
+    /// says whether another document could be, tells of a valid one what its type cannot hold.
     pub(crate) fn of(
         bytes: &[u8],
         depth: usize,
         validator: Option<Validator<'_>>,
         error: &serde_json::Error,
+        reads: &dyn Fn(&Json) -> bool,
     ) -> Self {
         let json = match Json::parse_within(bytes, depth) {
             Ok(json) => json,
@@ -143,7 +156,11 @@ impl Rejected {
         };
         match validator.map(|validator| validator.validate(&json)) {
             Some(Err(violations)) => Self::Invalid(violations),
-            Some(Ok(())) | None => Self::Unrepresentable { line: error.line(), column: error.column() },
+            Some(Ok(())) | None => Self::Unrepresentable {
+                pointer: too_large(&json, reads).unwrap_or_default(),
+                line: error.line(),
+                column: error.column(),
+            },
         }
     }
 

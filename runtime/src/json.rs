@@ -252,20 +252,21 @@ impl Json {
         })
     }
 
+    /// The same, to be changed.
+    #[must_use]
+    pub fn pointer_mut(&mut self, pointer: &str) -> Option<&mut Self> {
+        pointer::tokens(pointer)?.try_fold(self, |value, token| match value {
+            Self::Array(items) => items.get_mut(pointer::index(token)?),
+            Self::Object(members) => members.get_mut(&pointer::unescape(token)?),
+            _ => None,
+        })
+    }
+
     /// The same with another value at a JSON Pointer; `None` where nothing is there.
     #[must_use]
     pub fn replaced(&self, pointer: &str, value: Self) -> Option<Self> {
         let mut out = self.clone();
-        let mut here = &mut out;
-        for token in pointer::tokens(pointer)? {
-            let token = pointer::unescape(token)?;
-            here = match here {
-                Self::Object(members) => members.get_mut(&token)?,
-                Self::Array(items) => items.get_mut(pointer::index(&token)?)?,
-                _ => return None,
-            };
-        }
-        *here = value;
+        *out.pointer_mut(pointer)? = value;
         Some(out)
     }
 

@@ -182,3 +182,30 @@ fn a_value_that_cannot_be_written_is_not_valid() {
 fn a_type_stricter_than_its_schema_is_noticed() {
     agree(&Ok(()), Validator::new(&TABLES, SchemaId(1)));
 }
+
+/// What is valid and beyond its type is named where it stands: of several the first, and none that a type can hold.
+#[test]
+fn numbers_beyond_their_type_are_found() {
+    let large = "9223372036854775808";
+    let many = |count: usize| vec![large; count].join(",");
+    for (text, expected) in [
+        (format!(r#"{{"count":{large}}}"#), "/count"),
+        (
+            format!(r#"{{"x":{large},"inner":{{"count":{large},"inner":{{"count":{large}}}}}}}"#),
+            "/inner/count",
+        ),
+        (
+            format!(r#"{{"inner":{{"count":2,"inner":{{"count":1e19}}}},"count":{large}}}"#),
+            "/inner/inner/count",
+        ),
+        (format!(r#"{{"x":[{}],"count":{large}}}"#, many(62)), "/count"),
+        // Among so many it is not looked for.
+        (format!(r#"{{"x":[{}],"count":{large}}}"#, many(64)), ""),
+    ] {
+        let refused = Node::parse(text.as_bytes()).unwrap_err();
+        let Rejected::Unrepresentable { pointer, .. } = &refused else { panic!("{text}: {refused}") };
+        assert_eq!(pointer, expected, "{text}");
+        assert!(!refused.to_string().contains(large));
+    }
+    assert!(Node::parse(format!(r#"{{"x":{large}}}"#).as_bytes()).is_ok());
+}

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 
 use super::{Context, Rejection};
+use crate::contract::too_large;
 use crate::media::MediaType;
 use crate::multipart::{Multipart, Reader, parse, settle};
 use crate::operation::{Content, Format, Operation, Typed};
@@ -126,7 +127,10 @@ impl Call {
         if let Some(validator) = content.and_then(|content| content.validator) {
             validator.validate(&json).map_err(Rejection::Invalid)?;
         }
-        typed(&json).ok_or(Rejection::Unrepresentable)
+        typed(&json).ok_or_else(|| {
+            let pointer = too_large(&json, &|json| typed::<T>(json).is_some()).unwrap_or_default();
+            Rejection::Unrepresentable { pointer }
+        })
     }
 
     /// The same for a body that may be missing.
@@ -156,7 +160,8 @@ impl Call {
         let fields = fields.ok_or(Rejection::NotJson)?;
         let object = settle(rows, &fields, content.and_then(|content| content.validator))
             .map_err(|violations| violations.map_or(Rejection::NotJson, Rejection::Invalid))?;
-        T::read(&Reader::new(rows, fields, object)).ok_or(Rejection::Unrepresentable)
+        T::read(&Reader::new(rows, fields, object))
+            .ok_or(Rejection::Unrepresentable { pointer: String::new() })
     }
 
     /// The same for a body that may be missing.

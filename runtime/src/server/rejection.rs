@@ -46,8 +46,12 @@ pub enum Rejection {
     TooDeep,
     /// The body breaks its schema.
     Invalid(Violations),
-    /// The body is valid, but its type cannot hold it (an integer beyond 64 bits).
-    Unrepresentable,
+    /// The body is valid, but its type cannot hold it.
+    Unrepresentable {
+        /// JSON Pointer of the first value that is beyond it, a whole number of more than 64 bits; `""` where it is
+        /// for something else.
+        pointer: String,
+    },
     /// The service does not offer this operation.
     NotImplemented,
     /// The handler panicked, or its answer has no JSON form.
@@ -76,7 +80,7 @@ impl Rejection {
         match self {
             // A name is missing, so there is none to point at.
             Self::MalformedQuery => one("/", "propertyNames"),
-            Self::Unrepresentable => one("", "type"),
+            Self::Unrepresentable { pointer } => one(pointer, "format"),
             Self::Parameters(faults) => {
                 let found = faults.iter().take(FINDINGS_LIMIT);
                 found.map(|f| Finding { pointer: f.pointer.clone(), keyword: f.keyword }).collect()
@@ -112,7 +116,7 @@ impl Rejection {
             | Self::NotJson
             | Self::TooDeep
             | Self::Invalid(_)
-            | Self::Unrepresentable => 400,
+            | Self::Unrepresentable { .. } => 400,
             Self::NotImplemented => 501,
             Self::Internal | Self::BrokenAnswer(_) => 500,
         }
@@ -124,7 +128,7 @@ impl From<Rejected> for Rejection {
         match rejected {
             Rejected::NotJson(error) | Rejected::TooDeep(error) => error.into(),
             Rejected::Invalid(violations) => Self::Invalid(violations),
-            Rejected::Unrepresentable { .. } => Self::Unrepresentable,
+            Rejected::Unrepresentable { pointer, .. } => Self::Unrepresentable { pointer },
         }
     }
 }
@@ -162,7 +166,10 @@ impl fmt::Display for Rejection {
             Self::NotJson => f.write_str("the body is not well-formed"),
             Self::TooDeep => f.write_str("the body is nested too deeply"),
             Self::Invalid(violations) => write!(f, "the body breaks its schema:\n{violations}"),
-            Self::Unrepresentable => f.write_str("the body holds a value beyond what is supported"),
+            Self::Unrepresentable { pointer } => {
+                write!(f, "the body holds a value beyond what is supported")?;
+                if pointer.is_empty() { Ok(()) } else { write!(f, ", at {pointer}") }
+            }
             Self::NotImplemented => f.write_str("this operation is not offered"),
             Self::Internal => f.write_str("the service failed"),
             Self::BrokenAnswer(_) => f.write_str("the service's answer broke the contract"),

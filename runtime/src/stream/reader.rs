@@ -234,8 +234,10 @@ fn document<T: for<'de> Read<'de> + Send>(
         let json = Json::parse(bytes).map_err(Rejected::of_text)?;
         validator.validate(&json).map_err(Rejected::Invalid)?;
     }
-    read::document(bytes, depth::DEFAULT)
-        .map_err(|error| Rejected::of(bytes, depth::DEFAULT, validator, &error))
+    read::document(bytes, depth::DEFAULT).map_err(|error| {
+        let reads = |json: &Json| read::document::<T>(json.to_string().as_bytes(), depth::DEFAULT).is_ok();
+        Rejected::of(bytes, depth::DEFAULT, validator, &error, &reads)
+    })
 }
 
 /// The format of a content that is handed on as it comes.

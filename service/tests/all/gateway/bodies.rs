@@ -112,6 +112,29 @@ async fn bounds_of_bodies() {
     }
 }
 
+/// ERR-02, ERR-22: a whole number that its schema allows and 64 bits do not hold is refused where it stands.
+#[tokio::test]
+async fn whole_numbers_beyond_64_bits() {
+    let world = world().await;
+    let large: Value = "9223372036854775808".parse().unwrap();
+    let ship = |version: &Value| json!({ "op": "remove", "shipId": "s", "version": version });
+    let link = json!({ "ops": [ship(&json!(1)), ship(&large)] });
+    let item = json!({ "name": "Ore", "uexId": large });
+    let resolve = json!({ "kind": "MATERIAL", "refs": [{ "name": "Ore" }, item] });
+    let good = json!({ "inputQuantity": 1, "rawMaterialName": "Ore", "refine": true, "rowIndex": large });
+    let order = json!({ "panelType": "SETUP", "goods": [good], "sourceImages": [{ "name": "i" }] });
+    let refinery = json!({ "schemaVersion": 1, "orders": [order] });
+    for (path, body, pointer) in [
+        (ROUTES[5].0, link, "/ops/1/version"),
+        (ROUTES[2].0, resolve, "/refs/1/uexId"),
+        (ROUTES[8].0, refinery, "/orders/0/goods/0/rowIndex"),
+    ] {
+        let reply = world.send(asking(&world, path, &body.to_string())).await;
+        assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"), "{path}: {}", reply.body);
+        assert_eq!(reply.body["errors"], json!([{ "pointer": pointer, "keyword": "format" }]), "{path}");
+    }
+}
+
 /// TYP-12, LIM-28: ten keys, of a hundred characters each; one more of either is refused where it stands, in a change
 /// set and in a reference.
 #[tokio::test]
