@@ -198,11 +198,14 @@ impl Log {
     fn emptied(world: &World) -> Self {
         let file = world.folder.path().join("exchange.db");
         let snapshot = Connection::open(&file).unwrap();
-        snapshot
-            .execute_batch(
-                "PRAGMA busy_timeout = 5000; PRAGMA wal_checkpoint(TRUNCATE); BEGIN; SELECT * FROM setting",
-            )
-            .unwrap();
+        snapshot.busy_timeout(Duration::from_secs(5)).unwrap();
+        let empty = "PRAGMA wal_checkpoint(TRUNCATE)";
+        // Refused as long as the service writes it back itself, whatever the timeout.
+        let is_busy = || snapshot.query_row(empty, [], |row| row.get::<_, bool>(0)).unwrap();
+        while is_busy() {
+            std::thread::yield_now();
+        }
+        snapshot.execute_batch("BEGIN; SELECT * FROM setting").unwrap();
         let log = Self { file: file.with_extension("db-wal"), _snapshot: snapshot };
         assert_eq!(log.pages(), 0);
         log

@@ -43,8 +43,9 @@ enum Command {
     /// `per-member` of the table `limits`. `exchange-service config` prints what holds.
     ///
     /// With `role = "gateway"` and `role = "backend"` in the table `serve` two processes share the work, over one
-    /// folder of data. /healthz and /readyz say how each is; `serve.metrics` is the address of /metrics. The log
-    /// goes to standard error, one line of JSON per event, from the level that EXCHANGE_LOG says (info).
+    /// folder of data. /healthz and /readyz say how each is, a gateway's nothing of its backend's: sign-in and pages
+    /// go on without it. `serve.metrics` is the address of /metrics. The log goes to standard error, one line of JSON
+    /// per event, from the level that EXCHANGE_LOG says (info).
     Serve(ConfigArgs),
     /// Print the configuration that holds: defaults, file and environment together, as a file that can be served.
     ///

@@ -50,6 +50,9 @@ impl Readiness {
 }
 
 /// `/healthz` (the process answers) and `/readyz` (it can do its work): for any listener.
+///
+/// A gateway whose backend cannot be reached is ready: sign-in, refresh, pages and the contract go on without it, and
+/// the backend says itself how it is.
 pub fn health(readiness: Readiness) -> Router {
     Router::new().route("/healthz", get(async || "ok\n")).route(
         "/readyz",
