@@ -173,6 +173,9 @@ pub struct Parameter {
     pub content: Option<String>,
     /// Its `encoding`, raw, per property.
     pub encoding: Vec<(String, Json)>,
+    /// The text that it always is, by which requests are known among those of one path and method: a client sends
+    /// it, and nobody is asked for it.
+    pub constant: Option<String>,
 }
 
 /// One media type of a body.

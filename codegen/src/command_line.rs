@@ -162,14 +162,16 @@ fn row(call: &Call<'_>, name: &str, taken: &BTreeSet<&str>) -> TokenStream {
 }
 
 fn argument(parameter: &Parameter<'_>, name: &str) -> TokenStream {
+    // Nobody is asked for it; its text stands in its row.
+    if parameter.parameter.constant.is_some() {
+        return quote!(Argument::NONE);
+    }
     let about = text(parameter.parameter.description.as_deref());
     let about = (!about.is_empty()).then(|| quote!(about: #about,));
     let values = parameter.values.iter().map(|value| Literal::string(value));
     let values = (!parameter.values.is_empty()).then(|| quote!(values: &[#(#values),*],));
     let deprecated = parameter.deprecated.then(|| quote!(deprecated: true,));
-    // Requests of a command line are made by their rows alone: what is always the same is one of one value.
-    let supplied =
-        (parameter.field.is_none() && parameter.constant.is_none()).then(|| quote!(supplied: true,));
+    let supplied = parameter.field.is_none().then(|| quote!(supplied: true,));
     quote!(Argument { name: #name, #about #values #deprecated #supplied ..Argument::NONE })
 }
 
@@ -181,13 +183,18 @@ fn command_names(calls: &[&Call<'_>]) -> Vec<String> {
 }
 
 /// The options of parameters: their own names; those that clash, or that all commands have, take their location's in
-/// front.
+/// front; empty for what is always the same.
 fn argument_names(parameters: &[Parameter<'_>], taken: &BTreeSet<&str>) -> Vec<String> {
-    let wires: Vec<&str> = parameters.iter().map(|parameter| parameter.row.name.as_str()).collect();
+    let is_asked = |parameter: &&Parameter<'_>| parameter.parameter.constant.is_none();
+    let asked: Vec<&Parameter<'_>> = parameters.iter().filter(is_asked).collect();
+    let wires: Vec<&str> = asked.iter().map(|parameter| parameter.row.name.as_str()).collect();
     let locations: Vec<String> =
-        parameters.iter().map(|parameter| parameter.row.location.as_str().to_owned()).collect();
+        asked.iter().map(|parameter| parameter.row.location.as_str().to_owned()).collect();
     let taken = taken.iter().chain(OPTIONS).copied().collect();
-    distinct(&wires, &locations, &taken)
+    let mut names = distinct(&wires, &locations, &taken).into_iter();
+    let name =
+        |parameter| if is_asked(&parameter) { names.next().unwrap_or_default() } else { String::new() };
+    parameters.iter().map(name).collect()
 }
 
 /// The options of credentials, and those of clients that tokens are fetched for; empty for what has none.

@@ -30,7 +30,7 @@ use crate::{
     formats::Mapped,
     load::{self, Sources, load_all},
     naming::Names,
-    plan::{Given, Plan, Plans, SCOPE, Side, check_places, plan},
+    plan::{Given, Plan, Plans, SCOPE, Side, check_places, plan, settle_constants},
     proof::structure::warn_of_gaps,
     prune::{Settled, prune},
     reading::Reading,
@@ -192,8 +192,9 @@ impl Project {
         named::settled(&self.config, &graph, &names, &mut diagnostics);
         let settled = Settled { graph, api, options, names };
         let (settled, whole) = prune(settled, &self.config, &sources, &mut diagnostics);
-        let Settled { mut graph, api, options, names } = settled;
+        let Settled { mut graph, mut api, options, names } = settled;
         check_places(&graph, &self.config.operations, &api.operations, &mut diagnostics);
+        settle_constants(&graph, &self.config, &mut api.operations);
         step(&format!("deciding the types of {} schemas", graph.schemas.len()));
         let (compiled, refused) = patterns(&graph);
         let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 
 pub use answers::{Answers, Case, Choice, Outcome, Payload};
 pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Mark, Row};
-pub(crate) use order::check_places;
+pub(crate) use order::{check_places, settle_constants};
 pub use pages::{Limit, Pages, Route, Step, Unfit, Way, check as check_pages};
 pub use parts::{Part, PartCount, PartForm};
 #[cfg(feature = "mock")]
@@ -208,8 +208,6 @@ pub struct Parameter<'a> {
     pub parameter: &'a api::Parameter,
     /// Its field; none when the transport supplies it, and where it is always the same.
     pub field: Option<String>,
-    /// The text that it always is, by which requests are known: a client sends it, and nobody is asked for it.
-    pub constant: Option<String>,
     /// Its type, which is never `null`: that has no text.
     pub ty: TypeRef,
     /// The only texts that it, or each of its elements, can be; none where there are others, or too many to list.
@@ -309,7 +307,7 @@ pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
     let order = match side {
         Side::Paths => {
             let order = order::order(&calls);
-            order::settle(&mut calls);
+            order::unmark(&mut calls);
             order
         }
         // Their paths are names; where each is received is the receiver's choice.
@@ -397,26 +395,26 @@ fn visible<'o>(
     config: &OperationConfig,
     operation: &'o Operation,
 ) -> impl Iterator<Item = &'o api::Parameter> {
-    operation.parameters.iter().filter(move |parameter| {
-        let mut list = config.hidden_headers.iter().map(String::as_str).chain(IGNORED.iter().copied());
-        parameter.location != ParameterIn::Header
-            || !list.any(|name| parameter.name.eq_ignore_ascii_case(name))
-    })
+    operation.parameters.iter().filter(move |parameter| is_visible(config, parameter))
+}
+
+fn is_visible(config: &OperationConfig, parameter: &api::Parameter) -> bool {
+    let mut list = config.hidden_headers.iter().map(String::as_str).chain(IGNORED.iter().copied());
+    parameter.location != ParameterIn::Header || !list.any(|name| parameter.name.eq_ignore_ascii_case(name))
+}
+
+/// Whether the transport supplies a parameter, not whoever calls.
+fn is_supplied(config: &ClientConfig, parameter: &api::Parameter) -> bool {
+    matches!(parameter.location, ParameterIn::Header | ParameterIn::Cookie)
+        && config.transport_headers.iter().any(|name| parameter.name.eq_ignore_ascii_case(name))
 }
 
 fn parameters<'a>(given: Given<'a>, side: Side, operation: &'a Operation) -> Vec<Parameter<'a>> {
-    let is = |parameter: &api::Parameter, name: &str| parameter.name.eq_ignore_ascii_case(name);
-    let header = |parameter: &api::Parameter| parameter.location == ParameterIn::Header;
-    let cookie = |parameter: &api::Parameter| parameter.location == ParameterIn::Cookie;
-    let supplied = |parameter: &api::Parameter| {
-        let mut list = given.client.transport_headers.iter();
-        (header(parameter) || cookie(parameter)) && list.any(|name| is(parameter, name))
-    };
     let settled = visible(given.operations, operation).map(|parameter| Parameter {
         parameter,
-        field: (!supplied(parameter)).then(String::new),
-        constant: None,
+        field: (parameter.constant.is_none() && !is_supplied(given.client, parameter)).then(String::new),
         ty: match parameter.schema.map(|schema| given.shapes.of(schema)) {
+            _ if parameter.constant.is_some() => TypeRef::String,
             Some(TypeRef::Nullable(inner)) => (**inner).clone(),
             Some(ty) => ty.clone(),
             None => TypeRef::String,

@@ -42,6 +42,7 @@ use crate::{
         credentials::{ClientCredentials, Keyring, SchemeKind, Security},
     },
     operation::Operation,
+    parameters::{Mark, Parameter},
     transport::{Transport, TransportError},
 };
 
@@ -86,7 +87,7 @@ pub struct Command {
 /// A parameter as an option, or as a word of its own where it stands in the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// What it is called.
+    /// What it is called; empty for what is always the text of its [`Mark`], which nobody is asked for.
     pub name: &'static str,
     /// `description`, or empty.
     pub about: &'static str,
@@ -97,6 +98,24 @@ pub struct Argument {
     /// Whether clients leave it to their transport. There is none here that knows it, so that it may be said and need
     /// not be.
     pub supplied: bool,
+}
+
+impl Command {
+    /// The parameters that somebody may give, with their rows.
+    fn asked(&self) -> impl Iterator<Item = (usize, &'static Parameter, &'static Argument)> + use<> {
+        let rows = self.operation.parameters.iter().zip(self.arguments).enumerate();
+        let rows = rows.map(|(at, (parameter, argument))| (at, parameter, argument));
+        rows.filter(|(.., argument)| !argument.name.is_empty())
+    }
+
+    /// What is always the same, by its row.
+    fn constants(&self) -> impl Iterator<Item = (usize, &'static str)> + use<> {
+        let rows = self.operation.parameters.iter().zip(self.arguments).enumerate();
+        rows.filter_map(|(at, (parameter, argument))| match parameter.mark {
+            Some(Mark::Text(text)) if argument.name.is_empty() => Some((at, text)),
+            _ => None,
+        })
+    }
 }
 
 impl Argument {
@@ -214,6 +233,9 @@ impl Program {
         };
         let core = if named.is_some() { core.with_base_url_only() } else { core };
         let mut request = core.request(operation);
+        for (at, text) in row.constants() {
+            request = request.argument(at, text);
+        }
         for (at, value) in arguments::of(row, matches)? {
             request = request.argument(at, value);
         }
@@ -297,7 +319,7 @@ fn deprecations(row: &Command, matches: &ArgMatches, errors: &mut dyn Write) {
     if row.operation.deprecated {
         let _ = writeln!(errors, "note: `{}` is deprecated", row.name);
     }
-    for argument in row.arguments.iter().filter(|argument| argument.deprecated) {
+    for (_, _, argument) in row.asked().filter(|(.., argument)| argument.deprecated) {
         if matches.contains_id(argument.name) {
             let _ = writeln!(errors, "note: `{}` of `{}` is deprecated", argument.name, row.name);
         }

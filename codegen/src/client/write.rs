@@ -301,7 +301,7 @@ fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
     let mut request = quote!(core.request(Self::OPERATION));
     for (index, parameter) in call.parameters.iter().enumerate() {
         let index = Literal::usize_unsuffixed(index);
-        let value = match (&parameter.constant, &parameter.field) {
+        let value = match (&parameter.parameter.constant, &parameter.field) {
             (Some(text), _) => quote!(#text),
             (None, Some(name)) => {
                 let name = ident(name);

@@ -19,7 +19,7 @@ impl Explainer<'_> {
             let field = row.and_then(|row| row.field.clone());
             let given = match (row, &field) {
                 (None, _) => ", which neither side sees",
-                (Some(row), None) if row.constant.is_some() => ", which is always the same",
+                (Some(row), None) if row.parameter.constant.is_some() => ", which is always the same",
                 (Some(_), None) => ", which the transport supplies",
                 (Some(_), Some(_)) => "",
             };

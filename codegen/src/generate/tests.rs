@@ -308,3 +308,37 @@ fn parameters_and_credentials_are_deprecated() {
         assert!(!files.contains_key(file) || !allowing(file), "{file}");
     }
 }
+
+/// What tells operations of one path apart is asked of nobody, and is no type.
+#[test]
+fn what_is_sent_by_itself_is_no_option_and_no_type() {
+    let api = "openapi: 3.1.0
+info: { title: A, version: '1' }
+paths:
+  /do#run:
+    get:
+      operationId: run
+      parameters:
+        - { name: action, in: query, required: true, schema: { enum: [run] } }
+        - { name: Action, in: header, schema: { enum: [a, b] } }
+      responses: { '204': { description: '' } }
+  /do#stop:
+    get:
+      operationId: stop
+      parameters: [{ name: action, in: query, required: true, schema: { const: stop } }]
+      responses: { '204': { description: '' } }
+";
+    let mut config = Config::default();
+    config.output.cli = Some(CommandLine::default());
+    let project = Project { config, ..Project::default() };
+    let sources = Sources::from_texts(&[("api.yaml", "", api)]).unwrap();
+    let generated = project.emit(project.understand(sources).unwrap()).unwrap();
+    let text = |name: &str| {
+        let found = generated.files.iter().find(|(path, _)| *path == name);
+        found.unwrap().1.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let (models, cli) = (text("src/models.rs"), text("src/cli.rs"));
+    assert_eq!(models.matches("pub enum").count(), 1, "{models}");
+    let row = "Argument::NONE, Argument { name: \"action\", values: &[\"a\", \"b\"], ..Argument::NONE }";
+    assert!(cli.contains(row), "{cli}");
+}

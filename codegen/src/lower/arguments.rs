@@ -72,7 +72,7 @@ impl Lowering<'_> {
         };
         let mut lowered = Vec::new();
         for parameter in &call.parameters {
-            if parameter.field.is_none() && parameter.constant.is_none() {
+            if parameter.field.is_none() && parameter.parameter.constant.is_none() {
                 let what = format!("parameter `{}`", parameter.row.name);
                 self.lose(&parameter.parameter.place, what, TRANSPORT);
                 continue;

@@ -11,7 +11,8 @@ use crate::{
     tree::name_of,
 };
 
-/// Every place of the operations that has a type, with the name that an anonymous one takes.
+/// Every place of the operations that has a type, with the name that an anonymous one takes. What is always the same
+/// has none, once that is settled.
 #[must_use]
 pub fn places(api: &Api) -> Vec<(SchemaId, String)> {
     let mut out = Vec::new();
@@ -25,7 +26,7 @@ pub fn places(api: &Api) -> Vec<(SchemaId, String)> {
 pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>) {
     let base = names::type_name(&operation.id);
     for parameter in &operation.parameters {
-        if let Some(schema) = parameter.schema {
+        if let Some(schema) = parameter.schema.filter(|_| parameter.constant.is_none()) {
             out.push((schema, format!("{base}{}", names::variant_name(&parameter.name))));
         }
     }

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use contract_runtime::Json;
 
-use super::{Call, Mark, visible};
+use super::{Call, Mark, is_supplied, is_visible, visible};
 use crate::{
     api::{Operation, Parameter, ParameterIn},
-    config::OperationConfig,
+    config::{Config, OperationConfig},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{Graph, Types},
     together::{Conj, Facts},
@@ -70,27 +70,37 @@ fn sorted<'a>(all: impl Iterator<Item = Requests<'a>>) -> Vec<usize> {
     sorted.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Takes the marks from operations that have a method and path for themselves, and from whoever calls the others
-/// what has one text alone.
-pub(super) fn settle(calls: &mut [Call<'_>]) {
-    let mut places: BTreeMap<(Vec<Segment>, &str), Vec<usize>> = BTreeMap::new();
-    for (at, call) in calls.iter().enumerate() {
-        let operation = call.operation;
-        places.entry((segments(operation.template()), &operation.method)).or_default().push(at);
+/// Takes the marks from operations that have a method and path for themselves.
+pub(super) fn unmark(calls: &mut [Call<'_>]) {
+    let alone = alone(calls.iter().map(|call| call.operation));
+    for (call, _) in calls.iter_mut().zip(alone).filter(|(_, alone)| *alone) {
+        call.parameters.iter_mut().for_each(|parameter| parameter.row.mark = None);
     }
-    let alone: BTreeSet<usize> = places.into_values().filter(|all| all.len() == 1).flatten().collect();
-    for (at, call) in calls.iter_mut().enumerate() {
-        for parameter in &mut call.parameters {
-            if alone.contains(&at) {
-                parameter.row.mark = None;
-            }
-            // What the transport supplies is its own matter.
-            if let (Some(Mark::Text(text)), Some(_)) = (&parameter.row.mark, &parameter.field) {
-                parameter.constant = Some(text.clone());
-                parameter.field = None;
+}
+
+/// Finds what has one text alone in operations that are told apart by it. What the transport supplies is its own
+/// matter.
+pub(crate) fn settle_constants(graph: &Graph, config: &Config, operations: &mut [Operation]) {
+    let alone = alone(operations.iter());
+    for (operation, _) in operations.iter_mut().zip(alone).filter(|(_, alone)| !alone) {
+        for parameter in &mut operation.parameters {
+            if is_visible(&config.operations, parameter)
+                && !is_supplied(&config.client, parameter)
+                && let Some(Mark::Text(text)) = mark_of(graph, parameter)
+            {
+                parameter.constant = Some(text);
             }
         }
     }
+}
+
+/// For each operation whether it has its method and path for itself.
+fn alone<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<bool> {
+    let places = operations.map(|operation| (segments(operation.template()), operation.method.as_str()));
+    let places: Vec<(Vec<Segment>, &str)> = places.collect();
+    let mut counts: BTreeMap<&(Vec<Segment>, &str), usize> = BTreeMap::new();
+    places.iter().for_each(|place| *counts.entry(place).or_default() += 1);
+    places.iter().map(|place| counts.get(place) == Some(&1)).collect()
 }
 
 /// What an operation stands for by the parameters that will have rows.
@@ -236,6 +246,7 @@ mod tests {
                     schema: None,
                     content: None,
                     encoding: Vec::new(),
+                    constant: None,
                 })
                 .collect(),
             ..Operation::default()

@@ -407,7 +407,9 @@ fn page<'c>(call: &'c Call<'_>) -> Result<(&'c TypeRef, bool), Unfit> {
 fn argument(call: &Call<'_>, option: &'static str, name: &str, wanted: Wanted) -> Result<usize, Unfit> {
     let is_own = |place: ParameterIn| {
         let is_it = |parameter: &Parameter<'_>| {
-            parameter.row.name == name && parameter.row.location == place && parameter.constant.is_none()
+            parameter.row.name == name
+                && parameter.row.location == place
+                && parameter.parameter.constant.is_none()
         };
         call.parameters.iter().position(is_it)
     };

@@ -374,7 +374,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "openapi_files" => models!(openapi_files: AB, Hull, Limit, Page, Text),
         "operations" => models!(operations: NewShip, NewShipHull, Problem, ProblemCode, ProblemErrorsItem, ReadShipWithItem, Ship, ShipId),
         "operations_all" => models!(operations_all: Filter, FindSku, FindWorkflow, Job, Note, Problem, Range, UploadBody, Wait),
-        "operations_apart" => models!(operations_apart: DropXTarget, ListXTarget, Machine, NearTo, RunAction, Stop),
+        "operations_apart" => models!(operations_apart: Machine, NearTo, Stop),
         "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
         "operations_unsendable" => models!(operations_unsendable: Note),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),

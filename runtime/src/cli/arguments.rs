@@ -11,7 +11,7 @@ use crate::{
 /// The arguments of an operation, by their rows. Whether they are valid is the request's to say.
 pub(super) fn of(row: &Command, matches: &ArgMatches) -> Result<Vec<(usize, Json)>, Failure> {
     let mut all = Vec::new();
-    for (at, (parameter, argument)) in row.operation.parameters.iter().zip(row.arguments).enumerate() {
+    for (at, parameter, argument) in row.asked() {
         let Some(texts) = matches.get_many::<String>(argument.name) else { continue };
         let texts: Vec<&str> = texts.map(String::as_str).collect();
         let value = value(parameter, &texts);

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     client::credentials::SchemeKind,
-    operation::{Body, Operation},
+    operation::Body,
     parameters::{Location, Parameter, Scalar, Shape},
 };
 
@@ -172,7 +172,8 @@ fn command_of(row: &'static Command) -> Clap {
     let needs = if scopes.is_empty() { String::new() } else { format!("Needs {}.", scopes.join(" or ")) };
     let deprecated = if operation.deprecated { "Deprecated." } else { "" };
     let long = paragraphs([operation.summary, row.about, deprecated, &place, &needs]);
-    let mut rows: Vec<(&Parameter, &Argument)> = operation.parameters.iter().zip(row.arguments).collect();
+    let mut rows: Vec<(&Parameter, &Argument)> =
+        row.asked().map(|(_, parameter, argument)| (parameter, argument)).collect();
     // Words of their own stand as in the path.
     let at = |parameter: &Parameter| operation.path.find(&format!("{{{}}}", parameter.name));
     rows.sort_by_key(|(parameter, _)| at(parameter).filter(|_| is_word(parameter)).unwrap_or(usize::MAX));
@@ -293,9 +294,8 @@ fn with_body(mut command: Clap, row: &'static Command, body: Body) -> Clap {
 }
 
 /// What was called by its wire name, as it is typed.
-pub(super) fn typed(operation: &Operation, row: &Command, name: &str) -> Option<String> {
-    let rows = operation.parameters.iter().zip(row.arguments);
-    let (parameter, argument) = rows.into_iter().find(|(parameter, _)| parameter.name == name)?;
+pub(super) fn typed(row: &Command, name: &str) -> Option<String> {
+    let (_, parameter, argument) = row.asked().find(|(_, parameter, _)| parameter.name == name)?;
     let name = argument.name;
     Some(if is_word(parameter) { format!("<{name}>") } else { format!("--{name}") })
 }

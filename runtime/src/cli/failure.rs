@@ -108,7 +108,7 @@ impl Failure {
             SendError::InvalidRequest(violations) => {
                 let name = |pointer: &str| {
                     let name = pointer.split('/').nth(1).unwrap_or_default();
-                    commands::typed(row.operation, row, &name.replace("~1", "/").replace("~0", "~"))
+                    commands::typed(row, &name.replace("~1", "/").replace("~0", "~"))
                 };
                 let named: Option<Vec<String>> = violations.iter().map(|each| name(&each.pointer)).collect();
                 match named {

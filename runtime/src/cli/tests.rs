@@ -18,7 +18,7 @@ use crate::{
     operation::{
         Body, Content, Format, Framing, ItemForm, Items, Outcome, Part, PartForm, Parts, Repeat, Statuses,
     },
-    parameters::{Parameter, Scalar, Shape},
+    parameters::{Mark, Parameter, Scalar, Shape},
     schema::{Keyword, Resource, ResourceId, Schema, SchemaId, Tables, Types, Validator},
     transport::{ByteStream, Delivery, Opening, RequestBody, Sending, StreamTransport, TransportFault},
 };
@@ -128,6 +128,16 @@ static PICTURE: Operation = Operation {
     ..Operation::NONE
 };
 
+static STOP: Operation = Operation {
+    id: "stop",
+    path: "/run",
+    parameters: &[
+        Parameter { name: "action", required: true, mark: Some(Mark::Text("stop all")), ..Parameter::QUERY },
+        Parameter { name: "after", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY },
+    ],
+    ..Operation::NONE
+};
+
 fn security(operation: &Operation) -> &'static [Requirement] {
     match operation.id {
         "write" => &[&[0], &[1]],
@@ -175,6 +185,13 @@ static PROGRAM: Program = Program {
         },
         Command { name: "watch", operation: &EVENT, about: "", arguments: &[], body: "" },
         Command { name: "picture", operation: &PICTURE, about: "", arguments: &[], body: "" },
+        Command {
+            name: "stop",
+            operation: &STOP,
+            about: "",
+            arguments: &[Argument::NONE, Argument { name: "after", ..Argument::NONE }],
+            body: "",
+        },
     ],
     security: Some(Security {
         schemes: &[
@@ -325,6 +342,16 @@ fn arguments_go_where_the_table_says() {
     assert_eq!(ran.out, "{\"seat\": 7, \"class\": \"first\", \"at\": \"07:30\"}\n", "byte for byte");
     let ran = Run::new(seats).with("SEATS_SERVER", "http://variable").run("list").ended(Exit::Done);
     assert_eq!(ran.sent, ["GET http://variable/seats\naccept: application/json"]);
+}
+
+/// By which requests are known among those of one path.
+#[test]
+fn nobody_is_asked_for_what_is_always_the_same() {
+    let ran = Run::new(seats).run("stop --after 7").ended(Exit::Done);
+    assert_eq!(ran.sent, ["GET https://seats.example/v1/run?action=stop%20all&after=7"]);
+    let help = Run::new(seats).run("stop --help").ended(Exit::Done).out;
+    assert!(help.contains("--after <INTEGER>") && !help.contains("action"), "{help}");
+    Run::new(seats).run("stop --action x").ended(Exit::Usage).said(&["unexpected argument '--action'"]);
 }
 
 #[test]
@@ -571,7 +598,7 @@ fn help_teaches_what_the_contract_says() {
         "Usage: seats [OPTIONS] <COMMAND>\n",
         "seats:\n  list         All seats\n  write        (deprecated) Writes one\n",
         "events:\n  watch        GET /events\n",
-        "Others:\n  picture      POST /pictures\n  completions  Print the completions of a shell\n",
+        "Others:\n  picture      POST /pictures\n  stop         GET /run\n  completions  Print the completions of a shell\n",
         "Every command:\n",
         "Credentials:\n",
     ] {

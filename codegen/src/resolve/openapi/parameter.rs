@@ -125,6 +125,7 @@ impl<'t> Reader<'_, 't> {
             schema,
             encoding: self.encoding(spot),
             content,
+            constant: None,
         })
     }
 

@@ -260,6 +260,7 @@ fn text(name: &str, location: ParameterIn, place: Place) -> Parameter {
         schema: None,
         content: None,
         encoding: Vec::new(),
+        constant: None,
     }
 }
 

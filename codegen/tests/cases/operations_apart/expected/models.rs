@@ -8,32 +8,6 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-::contract_runtime::closed_enum! {
-    /// `DropXTarget` of the contract.
-    ///
-    /// Schema: `api.yaml#/paths/~1#X-Target=Machines.Drop/post/parameters/0/schema`.
-    pub enum DropXTarget {
-        MachinesDrop = "Machines.Drop",
-    }
-}
-
-::contract_runtime::contract!(
-    DropXTarget = schemas::validator(schemas::API_PATHS_X_TARGET_EQ_MACHINES_DROP_POST)
-);
-
-::contract_runtime::closed_enum! {
-    /// `ListXTarget` of the contract.
-    ///
-    /// Schema: `api.yaml#/paths/~1#X-Target=Machines.List/post/parameters/0/schema`.
-    pub enum ListXTarget {
-        MachinesList = "Machines.List",
-    }
-}
-
-::contract_runtime::contract!(
-    ListXTarget = schemas::validator(schemas::API_PATHS_X_TARGET_EQ_MACHINES_LIST_POST)
-);
-
 /// `Machine` of the contract.
 ///
 /// Schema: `api.yaml#/components/schemas/Machine`.
@@ -72,19 +46,6 @@ impl Contract for Machine {
 ::contract_runtime::contract!(
     NearTo = schemas::validator(schemas::API_PATHS_NEAR_LAT_EQ_LAT_TO_EQ_UNIT_GET
     .plus(1))
-);
-
-::contract_runtime::closed_enum! {
-    /// `RunAction` of the contract.
-    ///
-    /// Schema: `api.yaml#/paths/~1#Action=Run/get/parameters/0/schema`.
-    pub enum RunAction {
-        Run = "Run",
-    }
-}
-
-::contract_runtime::contract!(
-    RunAction = schemas::validator(schemas::API_PATHS_ACTION_EQ_RUN_GET)
 );
 
 ::contract_runtime::closed_enum! {

@@ -2,4 +2,4 @@
 
 //! Every type of the contract by its own name.
 
-pub use super::models::{DropXTarget, ListXTarget, Machine, NearTo, RunAction, Stop};
+pub use super::models::{Machine, NearTo, Stop};
