@@ -167,8 +167,7 @@ impl Look<'_> {
                         self.place(&conj.choose(body.holder, branch), &variant.ty);
                     }
                 }
-                // No object is of two branches of a `oneOf`.
-                if body.certainty == Certainty::Meant && holder.one_of.is_empty() {
+                if body.certainty == Certainty::Meant {
                     self.branches(conj, body, branches);
                 }
             }
@@ -179,8 +178,9 @@ impl Look<'_> {
         }
     }
 
-    /// Members that other branches declare. What a `discriminator` alone says may be of several branches, of
-    /// which one holds it: what only the others declare is any JSON there.
+    /// Members that other branches declare. What is held as the branch that a `discriminator` alone says may be
+    /// of another one, of a `oneOf` too, where it breaks a limit of its own: what only the others declare is any JSON
+    /// there.
     fn branches(&mut self, conj: &Conj, body: &Tagged, branches: &[SchemaId]) {
         let facts = |each: &TaggedVariant| {
             let branch = *branches.get(each.branch)?;
@@ -451,7 +451,8 @@ mod tests {
         };
         let text = r#"{"type": "string"}"#;
         assert_eq!(said("anyOf", "", text), [("secret", "/components/schemas/Event/anyOf/1".to_owned())]);
-        assert_eq!(said("oneOf", "", text), []);
+        assert_eq!(said("oneOf", "", text), [("secret", "/components/schemas/Event/oneOf/1".to_owned())]);
+        assert_eq!(said("oneOf", "", r#"{"const": "opened"}"#), []);
         assert_eq!(said("anyOf", "", r#"{"const": "opened"}"#), []);
         assert_eq!(said("anyOf", r#""additionalProperties": false,"#, text), []);
     }
