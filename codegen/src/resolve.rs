@@ -14,6 +14,7 @@ pub(crate) mod parse;
 pub(crate) mod suggest;
 
 use std::{
+    cell::OnceCell,
     cmp::Reverse,
     collections::{BTreeSet, HashMap},
 };
@@ -140,6 +141,7 @@ fn finish(
         options,
         nullable: Vec::new(),
         gap: Gap::None,
+        referring: OnceCell::new(),
         problems: Diagnostics::new(),
     };
     let mut graph = Graph::default();

@@ -2,7 +2,7 @@
 
 mod forms;
 
-use std::collections::HashMap;
+use std::{cell::OnceCell, collections::HashMap};
 
 use contract_runtime::Number;
 
@@ -37,6 +37,8 @@ pub(super) struct Parser<'a, 't> {
     pub(super) nullable: Vec<Word>,
     /// What was left out of the schema that is being read.
     pub(super) gap: Gap,
+    /// Who refers to each node, once somebody asks.
+    pub(super) referring: OnceCell<HashMap<usize, Vec<usize>>>,
     pub(super) problems: Diagnostics,
 }
 

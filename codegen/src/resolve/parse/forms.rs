@@ -1,6 +1,9 @@
 //! Readers of keyword values: schemas, counts, names, types.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use contract_runtime::{Json, Number, format::Format};
 
@@ -435,21 +438,59 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
-    /// Whether a schema is one of several for a value, or decides between them, alone or as a part.
+    /// Whether a schema is one of several for a value, or decides between them: by itself, as a part, or because
+    /// all that refer to it are.
     fn is_branch(&self, node: &Node<'t>) -> bool {
-        let Some(known) = self.discovery.schemas.get(node.source.0 as usize) else { return false };
+        let (mut waiting, mut seen, mut found) = (vec![node], HashSet::new(), false);
+        while let Some(node) = waiting.pop() {
+            let Some((pointer, is_branch)) = self.whole_of(node) else { return false };
+            found |= is_branch;
+            let known = self.discovery.schemas.get(node.source.0 as usize);
+            let Some(at) = known.and_then(|known| known.get(pointer)).filter(|_| !is_branch) else {
+                continue;
+            };
+            if !seen.insert(*at) {
+                continue;
+            }
+            let Some(referring) = self.referring().get(at) else { return false };
+            waiting.extend(referring.iter().filter_map(|at| self.discovery.nodes.get(*at)));
+        }
+        found
+    }
+
+    /// The schema that one is a part of by `allOf`, and whether that is one of several for a value.
+    fn whole_of<'n>(&self, node: &'n Node<'t>) -> Option<(&'n str, bool)> {
+        let known = self.discovery.schemas.get(node.source.0 as usize)?;
         let mut pointer = node.pointer.as_str();
         while let Some((mut holder, mut key)) = pointer.rsplit_once('/') {
             if !known.contains_key(holder) {
-                let Some(list) = holder.rsplit_once('/') else { return false };
+                let Some(list) = holder.rsplit_once('/') else { break };
                 (holder, key) = list;
             }
-            match Keyword::find(key) {
+            match Keyword::find(key).filter(|_| known.contains_key(holder)) {
                 Some(Keyword::AllOf) => pointer = holder,
-                found => return found.is_some_and(|keyword| keyword.role() == Role::InPlace),
+                found => {
+                    let is_branch = found.is_some_and(|keyword| keyword.role() == Role::InPlace);
+                    return Some((pointer, is_branch));
+                }
             }
         }
-        false
+        Some((pointer, false))
+    }
+
+    /// Who refers to each schema.
+    fn referring(&self) -> &HashMap<usize, Vec<usize>> {
+        self.referring.get_or_init(|| {
+            let mut all: HashMap<usize, Vec<usize>> = HashMap::new();
+            let reached = self.discovery.nodes.iter().zip(&self.discovery.reached).enumerate();
+            for (at, (node, _)) in reached.filter(|(_, (_, reached))| **reached) {
+                let dynamic = node.dynamic.as_ref().map(|(_, initial)| *initial);
+                for target in node.reference.into_iter().chain(dynamic) {
+                    all.entry(target).or_default().push(at);
+                }
+            }
+            all
+        })
     }
 
     pub(super) fn enumeration(&mut self, node: &Node<'t>, member: &Member) -> Option<Vec<Json>> {
@@ -577,6 +618,22 @@ mod tests {
                 "invalid-schema /properties/not/const".to_owned(),
             ),
             ("allOf: [{type: object, const: a}]", "invalid-schema /allOf/0/const".to_owned()),
+            (
+                "oneOf: [{$ref: '#/$defs/a'}, {type: string}]\n$defs: {a: {type: object, const: a}}",
+                warned("/$defs/a"),
+            ),
+            (
+                "oneOf: [{$ref: '#/$defs/b'}, {type: string}]\n\
+                 $defs: {a: {allOf: [{type: object, const: a}]}, b: {$ref: '#/$defs/a'}}",
+                warned("/$defs/a/allOf/0"),
+            ),
+            // Where a value is of it and of nothing else, it is read as it may be meant.
+            (
+                "oneOf: [{$ref: '#/$defs/a'}, {type: string}]\nproperties: {a: {$ref: '#/$defs/a'}}\n\
+                 $defs: {a: {type: object, const: a}}",
+                "invalid-schema /$defs/a/const".to_owned(),
+            ),
+            ("$defs: {a: {type: object, const: a}}", "invalid-schema /$defs/a/const".to_owned()),
         ] {
             let (found, problems) = graph(&[("a.yaml", schema)]);
             assert_eq!(shown(&problems), said, "{schema}");
