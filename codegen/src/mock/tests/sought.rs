@@ -51,6 +51,14 @@ fn whatever_has_a_value_is_answered_with_one() {
         "{ type: string, minLength: 2000, maxLength: 2000, pattern: '^x' }",
         "{ type: array, minItems: 300 }",
         "{ type: array, minItems: 300, uniqueItems: true, items: { type: integer } }",
+        "{ type: object, minProperties: 300 }",
+        "{ type: object, minProperties: 10000, additionalProperties: { type: integer, minimum: 7 } }",
+        "{ type: object, minProperties: 300, propertyNames: { format: uuid, pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' } }",
+        "{ type: object, minProperties: 300, propertyNames: { pattern: '^[a-z]+$', minLength: 6 }, additionalProperties: { type: boolean } }",
+        "{ type: object, minProperties: 300, patternProperties: { '^x-[0-9]{1,4}$': { type: integer } }, additionalProperties: false }",
+        "{ type: object, minProperties: 300, required: [a], properties: { a: { type: integer } }, additionalProperties: { type: array, items: { type: object, required: [b, c, d], properties: { b: { type: string }, c: { type: number }, d: { type: boolean } } } } }",
+        // Each of a map in a map.
+        "{ type: object, minProperties: 30, additionalProperties: { type: object, minProperties: 300, additionalProperties: { type: integer } } }",
     ] {
         answers(schema, "", 0);
     }
@@ -89,6 +97,10 @@ fn what_nobody_could_hold_is_not_made() {
         let list = "{ type: array, minItems: 200, items: ";
         list.repeat(depth) + "{ type: integer }" + &" }".repeat(depth)
     };
+    let maps = |depth: usize| {
+        let map = "{ type: object, minProperties: 200, additionalProperties: ";
+        map.repeat(depth) + "{ type: integer }" + &" }".repeat(depth)
+    };
     for schema in [
         "{ type: string, minLength: 4000000000 }",
         "{ type: string, minLength: 4000000000, pattern: '^x' }",
@@ -96,6 +108,9 @@ fn what_nobody_could_hold_is_not_made() {
         "{ type: array, minItems: 18446744073709551615 }",
         "{ type: array, contains: { type: integer }, minContains: 18446744073709551615 }",
         "{ type: object, minProperties: 18446744073709551615 }",
+        "{ type: object, minProperties: 10001 }",
+        "{ type: object, minProperties: 300, propertyNames: { enum: [a, b] } }",
+        &maps(4),
         &lists(6),
     ] {
         let mock = mock_of(&api(&format!(

@@ -4,6 +4,7 @@
 //! (`objects`), and at the end found among the values at the edges.
 
 mod exact;
+mod many;
 mod objects;
 
 use std::cell::Cell;
@@ -210,6 +211,10 @@ impl<'g> Drawer<'g> {
     }
 
     fn object(&self, facts: &Facts, all: &[&'g Schema], level: u8, holds: Holds<'_>) -> Option<Json> {
+        let missing = all.iter().filter_map(|schema| schema.min_properties).max().unwrap_or(0);
+        if missing > many::MOST {
+            return None;
+        }
         let required = facts.required(self.graph);
         let others = || all.iter().filter_map(|schema| schema.additional_properties);
         let declared = facts.declared(self.graph);
@@ -245,10 +250,10 @@ impl<'g> Drawer<'g> {
                 kept.insert((*name).to_owned(), value);
             }
         }
-        let missing = all.iter().filter_map(|schema| schema.min_properties).max().unwrap_or(0);
         let wanted = if full.is_empty() && self.is_rich(level) { missing.max(1) } else { missing };
         for (members, wanted) in [(&mut full, wanted), (&mut least, missing)] {
             self.entries(all, wanted, level, members);
+            self.counted(all, missing, level, members);
             self.further(all, missing, level, members);
         }
         let whole =
@@ -267,7 +272,9 @@ impl<'g> Drawer<'g> {
             return;
         }
         let names: Vec<SchemaId> = all.iter().filter_map(|s| s.property_names).collect();
-        for _ in 0..wanted.min(LONGEST) * 2 {
+        // Of very many, some: the others are counted.
+        let tries = if wanted > LONGEST { TRIES } else { wanted * 2 };
+        for _ in 0..tries {
             if members.len() as u64 >= wanted {
                 return;
             }

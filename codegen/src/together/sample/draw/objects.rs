@@ -6,6 +6,7 @@ use contract_runtime::{Json, Map};
 
 use super::{Drawer, Holds, TRIES, exact, without_looks};
 use crate::{
+    pattern::inclusion::Program,
     schema::{Schema, SchemaId},
     together::{Conj, Facts, meaning::meant, sample::LONGEST},
 };
@@ -57,20 +58,21 @@ impl Drawer<'_> {
     /// where a member has no value.
     fn mend(&self, schemas: &[&Schema], members: &mut Map<Json>, level: u8) -> Option<bool> {
         let mut changed = false;
+        let rules = Rules::of(schemas);
         for schema in schemas {
             let depending = schema.dependent_required.iter();
             let depending = depending.filter(|(name, _)| members.contains_key(name)).flat_map(|(_, all)| all);
             let names: Vec<&String> = schema.required.iter().chain(depending).collect();
             for name in names {
                 if !members.contains_key(name) {
-                    members.insert(name.clone(), self.part(applicable(schemas, name), level)?);
+                    members.insert(name.clone(), self.part(rules.applicable(name), level)?);
                     changed = true;
                 }
             }
         }
         let names: Vec<String> = members.keys().map(str::to_owned).collect();
         for name in names {
-            let ids = applicable(schemas, &name);
+            let ids = rules.applicable(&name);
             let fits = |own: &Json| ids.iter().all(|&id| (self.valid)(id, own));
             if members.get(&name).is_some_and(fits) {
                 continue;
@@ -104,6 +106,7 @@ impl Drawer<'_> {
         let any = is_open.then(|| any.into_iter().collect::<Vec<String>>());
         let patterns = all.iter().flat_map(|schema| &schema.pattern_properties);
         let patterns = patterns.map(|(pattern, _)| vec![without_looks(pattern)]);
+        let rules = Rules::of(all);
         let mut taken: Vec<String> = members.keys().map(str::to_owned).collect();
         for way in patterns.chain(any) {
             let asked = [own.as_slice(), way.as_slice()].concat();
@@ -112,7 +115,7 @@ impl Drawer<'_> {
                     return;
                 }
                 let Some(name) = exact::text(&asked, least, most, &taken) else { break };
-                if let Some(value) = self.part(applicable(all, &name), level) {
+                if let Some(value) = self.part(rules.applicable(&name), level) {
                     members.insert(name.clone(), value);
                 }
                 taken.push(name);
@@ -143,17 +146,38 @@ impl Drawer<'_> {
     }
 }
 
-/// Every schema that a member of that name must satisfy (Core 10.3.2).
-fn applicable(schemas: &[&Schema], name: &str) -> Vec<SchemaId> {
-    let mut ids = Vec::new();
-    for schema in schemas {
-        let before = ids.len();
-        ids.extend(schema.properties.iter().filter(|(own, _)| own == name).map(|(_, id)| *id));
-        let matching = schema.pattern_properties.iter().filter(|(pattern, _)| exact::is_found(pattern, name));
-        ids.extend(matching.map(|(_, id)| *id));
-        if ids.len() == before {
-            ids.extend(schema.additional_properties);
+/// A pattern of names, where it can be run, and what it asks for.
+type Pattern = (Option<Program>, SchemaId);
+
+/// Schemas of an object, and the programs of their patterns.
+pub(super) struct Rules<'g> {
+    schemas: Vec<(&'g Schema, Vec<Pattern>)>,
+    /// What names have to be.
+    pub(super) names: Vec<SchemaId>,
+}
+
+impl<'g> Rules<'g> {
+    pub(super) fn of(all: &[&'g Schema]) -> Self {
+        let program = |(pattern, id): &(String, SchemaId)| (Program::of(pattern).ok(), *id);
+        let patterns = |schema: &Schema| schema.pattern_properties.iter().map(program).collect();
+        Self {
+            schemas: all.iter().map(|schema| (*schema, patterns(schema))).collect(),
+            names: all.iter().filter_map(|schema| schema.property_names).collect(),
         }
     }
-    ids
+
+    /// Every schema that a member of that name must satisfy (Core 10.3.2).
+    pub(super) fn applicable(&self, name: &str) -> Vec<SchemaId> {
+        let mut ids = Vec::new();
+        for (schema, patterns) in &self.schemas {
+            let before = ids.len();
+            ids.extend(schema.properties.iter().filter(|(own, _)| own == name).map(|(_, id)| *id));
+            let is_found = |program: &Option<Program>| program.as_ref().is_some_and(|all| all.is_match(name));
+            ids.extend(patterns.iter().filter(|(program, _)| is_found(program)).map(|(_, id)| *id));
+            if ids.len() == before {
+                ids.extend(schema.additional_properties);
+            }
+        }
+        ids
+    }
 }
