@@ -64,6 +64,8 @@ pub(super) struct Prover<'g> {
     new_writer: Writer<'g>,
     wholes: Known<Normal>,
     validators: Known<Validator>,
+    /// By the schemas of both sides.
+    equivalents: RefCell<HashMap<[Vec<SchemaId>; 2], bool>>,
     old_tables: Built<'g>,
     new_tables: Built<'g>,
 }
@@ -110,6 +112,7 @@ impl<'g> Prover<'g> {
             new_writer: Writer::new(sides.get(Side::New), 'n'),
             wholes: RefCell::default(),
             validators: RefCell::default(),
+            equivalents: RefCell::default(),
             old_tables: built(&grounds.old),
             new_tables: built(&grounds.new),
         }
@@ -282,13 +285,30 @@ impl<'g> Prover<'g> {
 
     /// Whether both accept exactly the same; `false` when nobody knows.
     pub(super) fn equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        // Both directions ask.
+        let key = [old.to_vec(), new.to_vec()];
+        if let Some(known) = self.equivalents.borrow().get(&key) {
+            return *known;
+        }
+        let found = self.are_equivalent(old, new);
+        self.equivalents.borrow_mut().insert(key, found);
+        found
+    }
+
+    fn are_equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
         // The engine takes its time over unions, and a value may tell at once.
         let tells = |value: &Json| self.accepts(Side::Old, old, value) != self.accepts(Side::New, new, value);
-        let is_told = |side: Side, ids: &[SchemaId]| {
+        let is_told = |side: Side, ids: &[SchemaId], effort: Effort| {
             let conj = Conj::all(ids.iter().copied());
-            self.sampled(side, &conj, Effort::Quick).iter().any(tells)
+            self.sampled(side, &conj, effort).iter().any(tells)
         };
-        if is_told(Side::Old, old) || is_told(Side::New, new) {
+        let has_union = |side: Side, ids: &[SchemaId]| !Flat::of(self.graph(side), ids).unions().is_empty();
+        let efforts: &[Effort] = match has_union(Side::Old, old) || has_union(Side::New, new) {
+            true => &[Effort::Quick, Effort::Thorough],
+            false => &[Effort::Quick],
+        };
+        let tried = |effort: &Effort| is_told(Side::Old, old, *effort) || is_told(Side::New, new, *effort);
+        if efforts.iter().any(tried) {
             return false;
         }
         let read = |side: Side, ids: &[SchemaId]| self.engine.read(self.writer(side).whole(ids)?);

@@ -229,8 +229,10 @@ impl<'g> Comparer<'g> {
             }
             return;
         }
-        // What the whole union takes needs no look at its pairs.
-        let all_absorbed = overlap && self.verdict(pair, pair.at.usage, &Facet::of(UNIONS)) == Some(Ok(()));
+        // What the whole union takes needs no look at its pairs, where there are several.
+        let several = matched.iter().filter(|each| changed(self, each)).nth(1).is_some();
+        let all_absorbed =
+            overlap && several && self.verdict(pair, pair.at.usage, &Facet::of(UNIONS)) == Some(Ok(()));
         for each in &matched {
             let (before, after, label) = each;
             let at = pair.at.step(Step::Part, label);
@@ -358,7 +360,13 @@ impl<'g> Comparer<'g> {
             Use::Write => (&pair.old_ids, each.0, other, each.1),
             Use::Read => (&pair.new_ids, each.1, holder, each.0),
         };
-        let given = [ids.as_slice(), &[branch]].concat();
+        let giving = if pair.at.usage == Use::Write { &pair.old } else { &pair.new };
+        // Of what is one of several forms and nothing else, a form says it all.
+        let is_pure = giving.unions().len() == 1
+            && giving
+                .schemas()
+                .all(|schema| schema.decides_by(&[Keyword::Ref, Keyword::AllOf, Keyword::AnyOf]));
+        let given = if is_pure { vec![branch] } else { [ids.as_slice(), &[branch]].concat() };
         self.overlaps(pair, (holder, other), each) && self.absorbs(pair, union, own, &given)
     }
 
