@@ -2,7 +2,7 @@
 //!
 //! A read-only member that `required` names may be missing from requests, and a write-only one from
 //! answers (OpenAPI 3.0, 4.7.24.2). No judge of values knows of directions, so it is shown schemas that
-//! ask for no more than their direction does.
+//! ask for no more than their direction does, each in its place.
 
 use std::{
     borrow::Cow,
@@ -17,13 +17,35 @@ use super::{
     subject::Use,
     texts::Programs,
 };
-use crate::schema::{Graph, Schema, SchemaId};
+use crate::{
+    schema::{Graph, Schema, SchemaId},
+    together::{Conj, Facts},
+};
 
 /// The schemas of one version, and what is known about the patterns of their names.
 #[derive(Debug)]
 pub(super) struct Schemas<'g> {
     graph: Cow<'g, Graph>,
     pub(super) programs: Rc<Programs>,
+    /// What asks for less where something else stands around it, and the schema that it is a copy of.
+    copies: BTreeMap<SchemaId, SchemaId>,
+}
+
+impl Schemas<'_> {
+    /// Schemas that hold of one value, as they are there: what is a part of another one of them is what that one
+    /// leads to.
+    pub(super) fn of_place<'i>(&self, ids: &'i [SchemaId]) -> Cow<'i, [SchemaId]> {
+        if self.copies.is_empty() || ids.len() < 2 {
+            return Cow::Borrowed(ids);
+        }
+        let part = |id: &SchemaId| self.copies.get(id).copied().unwrap_or(*id);
+        let parts = |id: SchemaId| -> BTreeSet<SchemaId> {
+            Flat::of(self, &[id]).members.iter().filter(|part| **part != id).map(part).collect()
+        };
+        let inner: BTreeSet<SchemaId> = ids.iter().flat_map(|id| parts(*id)).collect();
+        let outer: Vec<SchemaId> = ids.iter().copied().filter(|id| !inner.contains(id)).collect();
+        if outer.len() == ids.len() { Cow::Borrowed(ids) } else { Cow::Owned(Flat::of(self, &outer).members) }
+    }
 }
 
 impl Deref for Schemas<'_> {
@@ -43,7 +65,11 @@ pub(super) struct Sides<'g> {
 impl<'g> Sides<'g> {
     pub(super) fn of(old: &'g Graph, new: &'g Graph) -> Self {
         let programs = Rc::<Programs>::default();
-        let side = |graph| Schemas { graph: Cow::Borrowed(graph), programs: Rc::clone(&programs) };
+        let side = |graph| Schemas {
+            graph: Cow::Borrowed(graph),
+            programs: Rc::clone(&programs),
+            copies: BTreeMap::new(),
+        };
         Self { old: side(old), new: side(new) }
     }
 
@@ -59,11 +85,11 @@ impl<'g> Sides<'g> {
         let of = |schemas: &Schemas<'g>| {
             let left_out = left_out(schemas, usage);
             let is_other = !left_out.is_empty();
-            let mut graph = schemas.graph.clone();
-            for (id, names) in left_out {
-                graph.to_mut().schemas[id].required.retain(|name| !names.contains(name));
+            let (mut graph, mut copies) = (schemas.graph.clone(), BTreeMap::new());
+            if is_other {
+                (graph, copies) = Relaxing::of(schemas, &left_out).run();
             }
-            (is_other, Schemas { graph, programs: Rc::clone(&schemas.programs) })
+            (is_other, Schemas { graph, programs: Rc::clone(&schemas.programs), copies })
         };
         let ((old_is_other, old), (new_is_other, new)) = (of(&self.old), of(&self.new));
         (old_is_other || new_is_other).then_some(Self { old, new })
@@ -128,10 +154,13 @@ pub(super) const fn is_never_sent(schema: &Schema, usage: Use) -> bool {
     }
 }
 
-/// The members that schemas ask for and a direction does without: by what all says together that stands
-/// around a schema, in one place at least.
-fn left_out(schemas: &Schemas<'_>, usage: Use) -> BTreeMap<SchemaId, BTreeSet<String>> {
-    let mut all: BTreeMap<SchemaId, BTreeSet<String>> = BTreeMap::new();
+/// Names that schemas ask for.
+type Asked = BTreeMap<SchemaId, BTreeSet<String>>;
+
+/// For each schema the members that it and its parts ask for and a direction does without, by what all of them
+/// say together.
+fn left_out(schemas: &Schemas<'_>, usage: Use) -> BTreeMap<SchemaId, Asked> {
+    let mut all: BTreeMap<SchemaId, Asked> = BTreeMap::new();
     let marked = |id: &SchemaId| is_never_sent(schemas.schema(*id), usage);
     let marked: Vec<SchemaId> = schemas.ids().filter(marked).collect();
     if marked.is_empty() {
@@ -164,9 +193,68 @@ fn left_out(schemas: &Schemas<'_>, usage: Use) -> BTreeMap<SchemaId, BTreeSet<St
         let flat = Flat::of(schemas, &[id]);
         for (member, schema) in flat.members.iter().zip(flat.schemas()) {
             for name in schema.required.iter().filter(|name| flat.does_without(name, usage)) {
-                all.entry(*member).or_default().insert(name.clone());
+                all.entry(id).or_default().entry(*member).or_default().insert(name.clone());
             }
         }
     }
     all
+}
+
+/// Takes names out of `required`: where a schema is a part of several others, in a copy for those that do without
+/// what it asks for elsewhere.
+struct Relaxing<'a, 'g> {
+    schemas: &'a Schemas<'g>,
+    left_out: &'a BTreeMap<SchemaId, Asked>,
+    graph: Graph,
+    made: BTreeMap<(SchemaId, Asked), SchemaId>,
+    copies: BTreeMap<SchemaId, SchemaId>,
+}
+
+impl<'a, 'g> Relaxing<'a, 'g> {
+    fn of(schemas: &'a Schemas<'g>, left_out: &'a BTreeMap<SchemaId, Asked>) -> Self {
+        let graph = Graph::clone(schemas);
+        Self { schemas, left_out, graph, made: BTreeMap::new(), copies: BTreeMap::new() }
+    }
+
+    fn run(mut self) -> (Cow<'g, Graph>, BTreeMap<SchemaId, SchemaId>) {
+        for (id, asked) in self.left_out {
+            self.graph.schemas[*id] = self.relaxed(*id, asked);
+        }
+        // What a dynamic reference leads to has no copies, since its anchor has one target.
+        for (id, asked) in self.left_out {
+            let parts = Facts::of(self.schemas, &Conj::one(*id), false).members;
+            for (part, names) in asked.iter().filter(|(part, _)| !parts.contains(part)) {
+                self.graph.schemas[*part].required.retain(|name| !names.contains(name));
+            }
+        }
+        (Cow::Owned(self.graph), self.copies)
+    }
+
+    fn relaxed(&mut self, id: SchemaId, asked: &Asked) -> Schema {
+        let mut schema = self.schemas.schema(id).clone();
+        if let Some(names) = asked.get(&id) {
+            schema.required.retain(|name| !names.contains(name));
+        }
+        schema.reference = schema.reference.map(|part| self.part(part, asked));
+        schema.all_of = schema.all_of.iter().map(|part| self.part(*part, asked)).collect();
+        schema
+    }
+
+    /// A part as it is in a schema that does without these names.
+    fn part(&mut self, id: SchemaId, asked: &Asked) -> SchemaId {
+        let parts = Flat::of(self.schemas, &[id]).members;
+        let own: Asked = parts.iter().filter_map(|part| Some((*part, asked.get(part)?.clone()))).collect();
+        if self.left_out.get(&id).map_or(own.is_empty(), |alone| *alone == own) {
+            return id;
+        }
+        let key = (id, own);
+        if let Some(made) = self.made.get(&key) {
+            return *made;
+        }
+        let schema = self.relaxed(id, &key.1);
+        let made = self.graph.schemas.push(schema);
+        self.copies.insert(made, id);
+        self.made.insert(key, made);
+        made
+    }
 }

@@ -25,7 +25,7 @@ use super::{
     proof::{Grounds, Side},
     subject::Use,
 };
-use crate::{tests::random::contracts, together::Conj};
+use crate::{schema::SchemaId, tests::random::contracts, together::Conj};
 
 /// How many pairs are asked about.
 const WANTED: u64 = 200;
@@ -231,9 +231,40 @@ fn relaxed(document: &Value, sides: &Sides<'_>, usage: Use, side: Side) -> Value
     let mut document = document.clone();
     let Some(seen) = sides.seen(usage) else { return document };
     let (plain, seen) = (sides.get(side), seen.get(side));
-    for id in plain.ids().filter(|id| plain.schema(*id).required != seen.schema(*id).required) {
-        let schema = document.pointer_mut(&plain.schema(id).location).unwrap();
-        schema["required"] = json!(seen.schema(id).required);
+    let given = document.clone();
+    for id in seen.ids() {
+        let schema = seen.schema(id);
+        let is_copy = id.index() >= plain.ids().count();
+        let mut written = given.pointer(&schema.location).unwrap().clone();
+        let Value::Object(members) = &mut written else { continue };
+        if members.contains_key("required") {
+            members.insert("required".to_owned(), json!(schema.required));
+        }
+        let copy = |part: SchemaId| {
+            (part.index() >= plain.ids().count())
+                .then(|| format!("#/components/schemas/copy{}", part.index()))
+        };
+        if let Some(target) = schema.reference.and_then(copy) {
+            members.insert("$ref".to_owned(), target.into());
+        }
+        for (at, target) in schema.all_of.iter().enumerate().filter_map(|(at, part)| Some((at, copy(*part)?)))
+        {
+            members["allOf"][at] = json!({ "$ref": target });
+        }
+        if is_copy {
+            document["components"]["schemas"][format!("copy{}", id.index())] = written;
+        } else if plain.schema(id).required != schema.required
+            || plain.schema(id).reference != schema.reference
+            || plain.schema(id).all_of != schema.all_of
+        {
+            // Those inside are written by themselves.
+            let place = document.pointer_mut(&schema.location).unwrap();
+            for name in ["required", "$ref", "allOf"] {
+                if let Some(value) = written.get(name) {
+                    place[name] = value.clone();
+                }
+            }
+        }
     }
     document
 }

@@ -129,7 +129,7 @@ impl<'g> Prover<'g> {
             Side::New => &self.new_tables,
         };
         let tables = tables.tables(self.graph(side));
-        ids.iter().all(|id| tables.is_valid(*id, value))
+        self.graph(side).of_place(ids).iter().all(|id| tables.is_valid(*id, value))
     }
 
     const fn writer(&self, side: Side) -> &Writer<'g> {
@@ -212,6 +212,7 @@ impl<'g> Prover<'g> {
     /// The keywords of a facet alone, as they stand in some schemas.
     fn barrier(&self, (refusing, refuser): (Side, &[SchemaId]), facet: &Facet) -> Option<Value> {
         let writer = self.writer(refusing);
+        let refuser = &*self.graph(refusing).of_place(refuser);
         // What is unevaluated depends on everything beside it.
         let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
             && refuser.iter().any(|id| writer.looks_around(*id));

@@ -43,6 +43,29 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
+    // Where another place marks the member, this one asks for it all the same.
+    (
+        "property-count-narrowed",
+        r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}],"properties":{"id":{"readOnly":true}}},"b":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}},"$defs":{"base":{"required":["id"]}}}"##,
+        r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}],"properties":{"id":{"readOnly":true}}},"b":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}],"minProperties":1}},"$defs":{"base":{"required":["id"]}}}"##,
+        S,
+        S,
+    ),
+    (
+        "property-count-narrowed",
+        r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}],"properties":{"id":{"readOnly":true}}},"b":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}},"$defs":{"base":{"required":["id"]}}}"##,
+        r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}],"properties":{"id":{"readOnly":true}},"minProperties":1},"b":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}},"$defs":{"base":{"required":["id"]}}}"##,
+        S,
+        B,
+    ),
+    // Also behind a schema that others share.
+    (
+        "property-count-narrowed",
+        r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/more"}],"properties":{"id":{"readOnly":true}}},"b":{"$ref":"#/components/schemas/s/$defs/more"}},"$defs":{"base":{"required":["id"]},"more":{"allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}}}"##,
+        r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/more"}],"properties":{"id":{"readOnly":true}},"minProperties":1},"b":{"$ref":"#/components/schemas/s/$defs/more"}},"$defs":{"base":{"required":["id"]},"more":{"allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}}}"##,
+        S,
+        B,
+    ),
     // A member that is read only does not hide what else breaks.
     (
         "dependency-added",
