@@ -227,7 +227,8 @@ impl Version {
         own.map(|resource| resource.uri.as_str())
     }
 
-    /// `info.version` of the first OpenAPI document; empty without one.
+    /// `info.version` of the first OpenAPI document, by URI; empty without one. A contract of several documents is
+    /// one contract, and has one version.
     #[must_use]
     pub fn version(&self) -> &str {
         self.apis.first().map_or("", |api| api.version.as_str())
@@ -423,9 +424,9 @@ fn numbers(version: &str) -> Option<[u64; 3]> {
 pub struct Drift {
     /// The differences, those of level [`Level::Same`] included.
     pub changes: Vec<Change>,
-    /// `info.version` of the old contract.
+    /// The old contract's version, as [`Version::version`]: that of all changes, whichever document they are in.
     pub old_version: String,
-    /// `info.version` of the new contract.
+    /// The new contract's version, in the same way.
     pub new_version: String,
     /// Faults that only the new version has. They were read as they are meant, or left out, and compared
     /// as that.

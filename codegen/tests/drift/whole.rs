@@ -168,3 +168,23 @@ fn across_major_versions_a_major_step_is_enough() {
         assert_eq!(report::exit_code(&drift, &view), expected, "{version} {within}");
     }
 }
+
+/// Of several documents, the first one's version is that of the whole, wherever the changes are.
+#[test]
+fn a_contract_of_several_documents_has_one_version() {
+    let version = |first: &str, second: &str, schema: &str| {
+        let document = |version: &str, schema: &str| {
+            format!(
+                r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "{version}"}}, "components": {{"schemas": {{"s": {schema}}}}}}}"#
+            )
+        };
+        let (first, second) = (document(first, "true"), document(second, schema));
+        Version::from_texts(&[("b.json", "", &second), ("a.json", "", &first)]).unwrap()
+    };
+    let (old, new) = (version("1.0.0", "7.0.0", "true"), version("1.1.0", "8.0.0", r#"{"type": "string"}"#));
+    let drift = compare(&old, &new, &Options::default());
+    assert_eq!((drift.old_version.as_str(), drift.new_version.as_str()), ("1.0.0", "1.1.0"));
+    // Beside these, each document's own version is a change.
+    let mut changes = drift.changes.iter().filter(|change| change.rule != "version-changed");
+    assert_eq!(changes.next().unwrap().new.as_ref().unwrap().file, "b.json", "{drift:?}");
+}
