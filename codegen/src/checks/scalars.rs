@@ -113,9 +113,12 @@ fn int_bound(bound: &Number, order: Order, kind: IntKind, place: &Place) -> Chec
     match lower {
         true if limit <= least => Always,
         true if limit > most => Never,
+        // One value is left, and nobody compares with the end of a type.
+        true if limit == most => Test::IntIn(place.clone(), vec![limit]).into(),
         true => Test::IntBound(place.clone(), Order::AtLeast, limit).into(),
         false if limit >= most => Always,
         false if limit < least => Never,
+        false if limit == least => Test::IntIn(place.clone(), vec![limit]).into(),
         false => Test::IntBound(place.clone(), Order::AtMost, limit).into(),
     }
 }

@@ -39,6 +39,14 @@ pub struct Input {
     ///
     /// Limits: more than 9223372036854775805.5; format `int64`.
     pub last: Option<i64>,
+    /// `only`
+    ///
+    /// Limits: at least 9223372036854775807; format `int64`.
+    pub only: Option<i64>,
+    /// `nothing`
+    ///
+    /// Limits: 0 to 0; format `uint64`.
+    pub nothing: Option<i64>,
     /// Members that the contract does not declare, kept as they came.
     pub extra: Map<Json>,
 }
@@ -47,7 +55,7 @@ pub struct Input {
     Input {
         optional {
             least = "least", unsigned = "unsigned", most = "most", word = "word", above = "above",
-            below = "below", last = "last",
+            below = "below", last = "last", only = "only", nothing = "nothing",
         }
         extra undeclared
     }
@@ -87,6 +95,8 @@ impl Contract for Input {
                     value.is_integer() && *value < Number::int(-9223372036854775808)
                 })
             && self.last.as_ref().is_none_or(|value| *value >= 9223372036854775806)
+            && self.only.as_ref().is_none_or(|value| *value == 9223372036854775807)
+            && self.nothing.as_ref().is_none_or(|value| *value >= 0 && *value <= 0)
             && is_apart(&self.extra, Self::DECLARED)
     }
 }

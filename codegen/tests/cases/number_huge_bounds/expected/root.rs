@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 c4a69793adb4b0bb
+//! * `input.json` sha256 bc8d618ae8829c42
 
 pub mod models;
 

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::rows! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 8,
+        INPUT = 10,
     }
 }
 
@@ -24,7 +24,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: Tables<'static> = Tables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("above", INPUT.plus(5)), ("below", INPUT.plus(6)), ("last", INPUT.plus(7)), ("least", INPUT.plus(1)), ("most", INPUT.plus(3)), ("unsigned", INPUT.plus(2)), ("word", INPUT.plus(4))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("above", INPUT.plus(5)), ("below", INPUT.plus(6)), ("last", INPUT.plus(7)), ("least", INPUT.plus(1)), ("most", INPUT.plus(3)), ("nothing", INPUT.plus(9)), ("only", INPUT.plus(8)), ("unsigned", INPUT.plus(2)), ("word", INPUT.plus(4))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/least", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::literal("1e19"))] },
         Schema { resource: IN_INPUT, location: "/properties/unsigned", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::literal("1e19"))] },
         Schema { resource: IN_INPUT, location: "/properties/most", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMaximum(Number::literal("-1e19"))] },
@@ -32,6 +32,8 @@ pub static TABLES: Tables<'static> = Tables {
         Schema { resource: IN_INPUT, location: "/properties/above", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::int(9223372036854775807))] },
         Schema { resource: IN_INPUT, location: "/properties/below", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMaximum(Number::int(-9223372036854775808))] },
         Schema { resource: IN_INPUT, location: "/properties/last", keywords: &[Keyword::Type(Types::INTEGER), Keyword::ExclusiveMinimum(Number::literal("9223372036854775805.5"))] },
+        Schema { resource: IN_INPUT, location: "/properties/only", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(9223372036854775807))] },
+        Schema { resource: IN_INPUT, location: "/properties/nothing", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(0)), Keyword::Maximum(Number::int(0))] },
     ],
     resources: &[
         // IN_INPUT
