@@ -392,8 +392,8 @@ impl<'t> Parser<'_, 't> {
         (!types.is_empty() && !unknown).then_some(types)
     }
 
-    /// Values of a schema that are written as another type than it has: numbers of YAML that JSON cannot
-    /// write, and texts for numbers, or the other way, where nothing would be valid otherwise.
+    /// Values of a schema that are written as another type than it has: texts for numbers, or the other way, and
+    /// numbers of YAML that JSON cannot write. Each is read as the type says where there is one way to.
     pub(super) fn literals(&mut self, node: &Node<'t>, schema: &mut Schema) {
         let types = schema.types.map(|types| types.without(Types::NULL));
         let Some(types) = types.filter(|types| !types.is_empty()) else { return };
@@ -405,36 +405,60 @@ impl<'t> Parser<'_, 't> {
                 "const" => (std::slice::from_ref(&member.value), schema.constant.iter_mut().collect()),
                 _ => (std::slice::from_ref(&member.value), schema.default.iter_mut().collect()),
             };
-            let is_void = key != "default" && !trees.iter().any(|tree| is_of(types, tree));
-            let mut is_read = values.is_empty();
+            let place_of = |at: usize, tree: &Tree| {
+                let pointer = if key == "enum" { format!("{pointer}/{at}") } else { pointer.clone() };
+                Place { source: node.source, pointer, span: tree.span }
+            };
+            let mut fits = values.is_empty();
+            let mut left_out = Vec::new();
             for (at, (tree, value)) in trees.iter().zip(values).enumerate() {
-                let found = if is_void { meant(types, tree) } else { odd_number(types, tree) };
+                let found = match key {
+                    "default" => odd_number(types, tree),
+                    // Of `null` other keywords speak.
+                    _ if tree.value == Value::Null => None,
+                    _ if is_of(types, tree) => {
+                        fits = true;
+                        None
+                    }
+                    _ => {
+                        let found = meant(types, tree);
+                        left_out.extend(found.is_none().then_some((at, tree)));
+                        found
+                    }
+                };
                 let Some((found, one, many)) = found else { continue };
                 let must = if key == "enum" { format!("hold {many}") } else { format!("be {one}") };
                 let message = format!("`{key}` must {must} here, not {}", tree.kind());
-                let pointer = if key == "enum" { format!("{pointer}/{at}") } else { pointer.clone() };
-                let place = Place { source: node.source, pointer, span: tree.span };
-                self.invalid(place, message, None, &format!("it is read as `{found}`"));
+                self.invalid(place_of(at, tree), message, None, &format!("it is read as `{found}`"));
                 *value = found;
-                is_read = true;
+                fits = true;
             }
-            if is_void && !is_read {
-                let message = match key {
-                    "enum" => "`enum` holds nothing of the `type` beside it",
-                    _ => "`const` is nothing of the `type` beside it",
-                };
-                // A branch that accepts nothing says which of the others count.
-                if self.is_branch(node) {
-                    let problem =
-                        Diagnostic::warning("invalid-schema", format!("{message}: no value is valid"));
-                    self.problems.push(problem.at(node.place(member)));
-                    continue;
+            if left_out.is_empty() {
+                continue;
+            }
+            if fits {
+                // A schema may say it, though it says nothing.
+                for (at, tree) in left_out {
+                    let message =
+                        format!("`enum` holds {}, which no value of the `type` beside it is", tree.kind());
+                    self.problems.push(Diagnostic::warning("ignored", message).at(place_of(at, tree)));
                 }
-                self.invalid(node.place(member), message.to_owned(), None, "it is left out");
-                self.lose(Gap::Check);
-                let Schema { enumeration, constant, .. } = &mut *schema;
-                if key == "enum" { *enumeration = None } else { *constant = None }
+                continue;
             }
+            let message = match key {
+                "enum" => "`enum` holds nothing of the `type` beside it",
+                _ => "`const` is nothing of the `type` beside it",
+            };
+            // A branch that accepts nothing says which of the others count.
+            if self.is_branch(node) {
+                let problem = Diagnostic::warning("invalid-schema", format!("{message}: no value is valid"));
+                self.problems.push(problem.at(node.place(member)));
+                continue;
+            }
+            self.invalid(node.place(member), message.to_owned(), None, "it is left out");
+            self.lose(Gap::Check);
+            let Schema { enumeration, constant, .. } = &mut *schema;
+            if key == "enum" { *enumeration = None } else { *constant = None }
         }
     }
 
@@ -506,10 +530,10 @@ impl<'t> Parser<'_, 't> {
     }
 }
 
-/// Whether a value is of one of some types, or `null`, of which other keywords speak.
+/// Whether a value is of one of some types.
 fn is_of(types: Types, tree: &Tree) -> bool {
     match &tree.value {
-        Value::Null => true,
+        Value::Null => types.contains(Types::NULL),
         Value::Bool(_) => types.contains(Types::BOOLEAN),
         Value::String(_) => types.contains(Types::STRING),
         Value::Array(_) => types.contains(Types::ARRAY),
@@ -569,7 +593,7 @@ mod tests {
         schema::Gap,
     };
 
-    /// What nothing would be valid of is read as what its type says, where there is one way.
+    /// A value is read as what the type beside it says, where there is one way.
     #[test]
     fn literals_of_another_type_are_read_as_their_type_says() {
         for (schema, read, said) in [
@@ -579,17 +603,40 @@ mod tests {
                 "invalid-schema /enum/0\ninvalid-schema /enum/1",
             ),
             ("{type: integer, enum: ['1']}", "[1]", "invalid-schema /enum/0"),
-            ("{type: integer, enum: ['1', '1.5']}", r#"[1,"1.5"]"#, "invalid-schema /enum/0"),
+            (
+                "{type: integer, enum: ['1', '2', 3]}",
+                "[1,2,3]",
+                "invalid-schema /enum/0\ninvalid-schema /enum/1",
+            ),
+            (
+                "{type: string, enum: [all, 10, 20]}",
+                r#"["all","10","20"]"#,
+                "invalid-schema /enum/1\ninvalid-schema /enum/2",
+            ),
+            (
+                "{type: string, enum: [v1, 1.0, 1e3, 09, true]}",
+                r#"["v1","1.0","1e3","09","true"]"#,
+                "invalid-schema /enum/1\ninvalid-schema /enum/2\nsyntax /enum/3\ninvalid-schema /enum/4",
+            ),
+            // `null` is no value of theirs.
+            ("{type: string, enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0"),
+            ("{type: [string, 'null'], enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0"),
+            ("{type: [integer, 'null'], enum: [x, null]}", "-", "invalid-schema /enum"),
+            ("{type: [string, 'null'], enum: [null]}", "[null]", ""),
+            ("{type: [string, 'null'], const: null}", "null", ""),
             ("{type: boolean, enum: ['True']}", "[true]", "invalid-schema /enum/0"),
             ("{type: number, const: '1.5'}", "1.5", "invalid-schema /const"),
             ("{type: [string, 'null'], const: true}", r#""true""#, "invalid-schema /const"),
             ("{type: array, enum: [a, b]}", "-", "invalid-schema /enum"),
             ("{type: object, const: a}", "-", "invalid-schema /const"),
             ("{type: integer, enum: [x]}", "-", "invalid-schema /enum"),
-            // One is valid, or nobody can tell which type is meant.
-            ("{type: string, enum: [1, a]}", r#"[1,"a"]"#, ""),
-            ("{type: string, enum: [1, null]}", "[1,null]", ""),
-            ("{type: number, enum: ['1', 2]}", r#"["1",2]"#, ""),
+            // What can be nothing of the type is told beside what is.
+            (
+                "{type: integer, enum: ['1', '1.5', a]}",
+                r#"[1,"1.5","a"]"#,
+                "invalid-schema /enum/0\n?ignored /enum/1\n?ignored /enum/2",
+            ),
+            ("{type: [string, integer], enum: [a, true]}", r#"["a",true]"#, "?ignored /enum/1"),
             ("{enum: ['1', 2]}", r#"["1",2]"#, ""),
             ("{type: [string, integer], enum: [true]}", "-", "invalid-schema /enum"),
         ] {

@@ -67,7 +67,7 @@ fn endless_values() {
             "?no-finite-value ",
         ),
         (
-            r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "enum": [1, {}]}"##,
+            r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "enum": [{"b": 1}, {}]}"##,
             "",
         ),
         // Two that hold each other, and one that only asks for them.
