@@ -113,9 +113,7 @@ fn fallback(sources: &Sources) -> Dialect {
 pub(crate) fn is_openapi_30(sources: &Sources, id: SourceId) -> bool {
     sources.get(id).is_some_and(|source| match dialect::version(&source.tree) {
         Some(version) => version.starts_with("3.0"),
-        None => {
-            source.tree.get("$schema").is_none() && fallback(sources).draft == Dialect::OPENAPI_30.draft
-        }
+        None => source.tree.get("$schema").is_none() && fallback(sources).draft == Dialect::OPENAPI_30.draft,
     })
 }
 
