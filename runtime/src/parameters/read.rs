@@ -183,7 +183,7 @@ impl Parameter {
     /// beyond 64 bits.
     #[must_use]
     pub fn unrepresentable(&self) -> Fault {
-        self.fault("", "type", Missing::No)
+        self.fault("", "format", Missing::No)
     }
 }
 
