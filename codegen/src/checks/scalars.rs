@@ -60,8 +60,13 @@ pub(super) fn int_keywords(s: &Schema, kind: IntKind, place: &Place) -> Check {
             _ => Test::IntIn(place.clone(), numbers).into(),
         });
     }
-    for (bound, order) in bounds(s) {
-        check = check.and(int_bound(bound, order, kind, place));
+    match only_whole(s).filter(|only| within(kind, *only)) {
+        Some(only) => check = check.and(Test::IntIn(place.clone(), vec![only]).into()),
+        None => {
+            for (bound, order) in bounds(s) {
+                check = check.and(int_bound(bound, order, kind, place));
+            }
+        }
     }
     if let Some(divisor) = &s.multiple_of {
         check = check.and(match divisor.as_i64() {
@@ -88,6 +93,17 @@ fn within(kind: IntKind, n: i128) -> bool {
         IntKind::I64 => i64::try_from(n).is_ok(),
         IntKind::U64 => u64::try_from(n).is_ok(),
     }
+}
+
+/// The one whole number that bounds leave.
+fn only_whole(s: &Schema) -> Option<i128> {
+    let is_lower = |order: Order| matches!(order, Order::AtLeast | Order::Above);
+    let limits = |lower: bool| {
+        let own = bounds(s).filter(|(_, order)| is_lower(*order) == lower);
+        own.map(|(bound, order)| whole_limit(bound, order)).collect::<Option<Vec<i128>>>()
+    };
+    let least = limits(true)?.into_iter().max()?;
+    (limits(false)?.into_iter().min()? == least).then_some(least)
 }
 
 /// The least or the greatest whole number that a bound allows; `None` beyond 128 bits.

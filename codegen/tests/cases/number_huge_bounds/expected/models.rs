@@ -96,7 +96,7 @@ impl Contract for Input {
                 })
             && self.last.as_ref().is_none_or(|value| *value >= 9223372036854775806)
             && self.only.as_ref().is_none_or(|value| *value == 9223372036854775807)
-            && self.nothing.as_ref().is_none_or(|value| *value >= 0 && *value <= 0)
+            && self.nothing.as_ref().is_none_or(|value| *value == 0)
             && is_apart(&self.extra, Self::DECLARED)
     }
 }
