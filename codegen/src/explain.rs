@@ -24,12 +24,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use contract_runtime::text::Lines;
+use contract_runtime::{media::MediaType, text::Lines};
 
 pub use self::constraint::How;
 use self::constraint::clip;
 pub(crate) use self::constraint::{Constraint, Constraints};
 use crate::{
+    api::{self, Operation},
     generate::Project,
     plan::{Plans, Side},
     reading::Reading,
@@ -408,7 +409,28 @@ pub(crate) fn carried(contract: &Reading) -> Vec<Constraint> {
             all.extend(body.fields.iter().flat_map(|field| constraints.of_member(field, &[])));
         }
     }
+    let operations = contract.api.operations.iter().chain(&contract.api.webhooks);
+    for id in operations.flat_map(judged) {
+        all.extend(constraints.at(&Conj::one(id), contract.shapes.of(id), &[]));
+    }
     let mut seen = BTreeSet::new();
     all.retain(|found| seen.insert((found.schema, found.keyword, found.value.clone())));
     all
+}
+
+/// Schemas of an operation that its values are held against: those of parameters, of what is no mere bytes
+/// in requests, and of JSON in answers.
+fn judged(operation: &Operation) -> impl Iterator<Item = SchemaId> {
+    let parameters = operation.parameters.iter().map(|parameter| parameter.schema);
+    let sent = operation.request_body.iter().flat_map(|body| &body.content);
+    let sent = sent.filter(|media| holds_values(media)).map(|media| media.schema);
+    let answers = operation.responses.iter().flat_map(|response| &response.content);
+    let answers = answers.filter(|media| MediaType::of(&media.name).is_json()).map(|media| media.schema);
+    parameters.chain(sent).chain(answers).flatten()
+}
+
+/// Whether a body is read as its schema says, and not as bytes alone.
+fn holds_values(media: &api::MediaType) -> bool {
+    let name = MediaType::of(&media.name);
+    name.is_json() || name.is_text() || name.is_form() || name.is_multipart()
 }

@@ -382,3 +382,43 @@ impl Report {
         print::text(self, markdown)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::{explain::explain, load::Sources};
+
+    /// What is asked of parameters and of bodies without a type of their own is counted, and explained, as what is
+    /// asked of types.
+    #[test]
+    fn rules_of_operations_count() {
+        let text = r#"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/t": {"post": {
+            "operationId": "t",
+            "parameters": [{"name": "req", "in": "query", "schema": {"type": "string", "minLength": 1}}],
+            "requestBody": {"content": {
+                "text/plain": {"schema": {"type": "string", "maxLength": 3, "pattern": "^[a-z]+$"}},
+                "application/octet-stream": {"schema": {"type": "string", "minLength": 2}}
+            }},
+            "responses": {"200": {"description": "", "content": {
+                "application/json": {"schema": {"type": "array", "items": {}, "maxItems": 2}},
+                "text/csv": {"schema": {"type": "string", "pattern": "^b"}}
+            }}}
+        }}}}"#;
+        let project = Project::default();
+        let contract = project.understand(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
+        let report = Report::of(&project, &contract, &|_| {});
+        // Bytes are not looked into, and no text of an answer is.
+        for keyword in ["minLength", "maxLength", "pattern", "maxItems"] {
+            let counts: Vec<usize> = report.constraints[keyword].values().copied().collect();
+            assert_eq!(counts, [1], "{keyword} in {:?}", report.constraints);
+            assert!(!report.constraints[keyword].contains_key(&How::Type), "{keyword}");
+        }
+        let said = explain(&project, &contract, "t").unwrap()[0].text();
+        for rule in ["minLength 1", "maxLength 3", "pattern ^[a-z]+$"] {
+            assert!(said.contains(rule), "{rule}: {said}");
+        }
+        assert!(!said.contains("minLength 2"), "{said}");
+    }
+}

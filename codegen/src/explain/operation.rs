@@ -1,6 +1,6 @@
 //! Operations and webhooks: their method, arguments, bodies, answers.
 
-use super::{Explainer, Explanation, Part, reason};
+use super::{Explainer, Explanation, Part, holds_values, reason};
 use crate::{
     plan::{Call, Case, Payload, Side, Streamed},
     schema::SchemaId,
@@ -12,6 +12,12 @@ impl Explainer<'_> {
         let operation = call.operation;
         let named = |schema: Option<SchemaId>| {
             schema.map_or("bytes".to_owned(), |id| reason::name(self.contract, self.contract.shapes.of(id)))
+        };
+        let rules = |schema: Option<SchemaId>| {
+            schema.map_or_else(Vec::new, |id| {
+                let ty = self.contract.shapes.of(id);
+                self.rules(&Conj::one(id), ty, &self.covered(ty))
+            })
         };
         let mut parts: Vec<Part> = Vec::new();
         for parameter in &operation.parameters {
@@ -31,10 +37,7 @@ impl Explainer<'_> {
                 ty: named(parameter.schema),
                 presence: format!("{location} parameter, {}{given}", presence(required)),
                 description: parameter.description.clone(),
-                rules: parameter.schema.map_or_else(Vec::new, |id| {
-                    let ty = self.contract.shapes.of(id);
-                    self.rules(&Conj::one(id), ty, &self.covered(ty))
-                }),
+                rules: rules(parameter.schema),
             });
         }
         let bodies = operation.request_body.iter().flat_map(|body| {
@@ -47,7 +50,7 @@ impl Explainer<'_> {
                 ty: named(media.schema),
                 presence,
                 description: None,
-                rules: Vec::new(),
+                rules: rules(media.schema.filter(|_| holds_values(media))),
             });
         }
         parts.extend(self.answers(call));
