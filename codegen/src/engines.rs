@@ -16,6 +16,7 @@
 //! ```
 
 mod names;
+mod openapi;
 mod operations;
 mod probes;
 mod process;
@@ -28,7 +29,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use self::names::Names;
-pub use self::process::{Engines, SUBCOMMAND, serve};
+pub use self::{
+    openapi::Document,
+    process::{Engines, SUBCOMMAND, serve},
+};
 pub use crate::lower::{Loss, Lowered};
 use crate::{
     diagnostics::Diagnostics, generate::Project, lower, plan::Side, reading::Reading, refine, stack::deep,
@@ -94,7 +98,24 @@ pub fn draft_07(contract: &Reading) -> Value {
     deep(|| typify::document(contract, &Names::of(&contract.graph, &contract.api)))
 }
 
-/// The operations of a contract as one OpenAPI 3.0.3 document, which progenitor reads, and what it makes of
+/// A contract as one OpenAPI 3.0.3 document, as much of it as that has words for.
+///
+/// ```no_run
+/// use contract_codegen::{Project, engines::openapi_30};
+///
+/// let contract = Project { inputs: vec!["openapi.yaml".into()], ..Project::default() }.read()?;
+/// let document = openapi_30(&contract);
+/// for loss in &document.losses {
+///     println!("{}: {}", contract.whereabouts(&loss.place), loss.what);
+/// }
+/// # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+/// ```
+#[must_use]
+pub fn openapi_30(contract: &Reading) -> Document {
+    deep(|| openapi::document(contract))
+}
+
+/// The operations of a contract as one narrower document, which progenitor reads, and what it makes of
 /// them: an error wherever its methods say something else than the generated ones.
 ///
 /// ```no_run

@@ -1,4 +1,4 @@
-//! Lowers operations to OpenAPI 3.0.3, for tools that read no more than that.
+//! Lowers operations to what progenitor reads of OpenAPI 3.0.3, and schemas to older dialects.
 //!
 //! Every type that a body mentions is a named component, and everything stands under the names that
 //! it has on the wire. What progenitor would refuse, panic on or drop in silence is put into a form
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::{
     api::Operation,
     plan::{Body, Call, Content, Format, Plan, Side},
-    schema::{Graph, SchemaId},
+    schema::{Graph, SchemaId, keywords::Keyword},
     shape::{IntKind, Shapes, TypeRef},
     tree::Place,
 };
@@ -43,7 +43,7 @@ pub struct Loss {
 /// The lowered document and what it does not say.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// OpenAPI 3.0.3; printed by `contract-codegen lower`.
+    /// OpenAPI 3.0.3.
     pub document: Value,
     /// Its components, each of a type of ours.
     pub(crate) components: Components,
@@ -72,14 +72,14 @@ pub struct LoweredOperation {
 #[must_use]
 pub fn lower(plan: &Plan<'_>, graph: &Graph, shapes: &Shapes) -> Lowered {
     let components = Components::default();
-    let (losses, known) = (Vec::new(), HashSet::new());
+    let losses = Losses::default();
     let schemas = Schemas::new(graph, Dialect::OpenApi30);
-    let mut lowering = Lowering { graph, shapes, schemas, components, losses, known };
+    let mut lowering = Lowering { graph, shapes, schemas, components, losses };
     let mut paths: BTreeMap<String, Value> = BTreeMap::new();
     let mut operations = Vec::new();
     let mut names = BTreeSet::new();
     for (index, call) in plan.calls.iter().enumerate().filter(|(_, call)| call.unsendable.is_none()) {
-        let before = lowering.losses.len();
+        let before = lowering.losses.list.len();
         let method = arguments::distinct(&call.operation.id, &mut names);
         let (mut lowered, item) = lowering.operation(index, call, method);
         if plan.side == Side::Webhooks {
@@ -103,7 +103,54 @@ pub fn lower(plan: &Plan<'_>, graph: &Graph, shapes: &Shapes) -> Lowered {
         "components": { "schemas": lowering.components.document() },
     });
     let Lowering { components, losses, .. } = lowering;
-    Lowered { document, components, operations, losses }
+    Lowered { document, components, operations, losses: losses.list }
+}
+
+/// What was lost, each once: a parameter or response that operations share is one place.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    list: Vec<Loss>,
+    /// The same, to find whether one is there.
+    known: HashSet<Loss>,
+}
+
+impl Losses {
+    pub(crate) fn add(
+        &mut self,
+        engine: &'static str,
+        place: &Place,
+        what: impl Into<String>,
+        enforced: impl Into<String>,
+    ) {
+        let (what, enforced) = (what.into(), enforced.into());
+        let loss = Loss { place: place.clone(), engine, what, enforced };
+        if self.known.insert(loss.clone()) {
+            self.list.push(loss);
+        }
+    }
+
+    /// Keywords that a schema could not be written with.
+    pub(crate) fn keywords(&mut self, graph: &Graph, lost: BTreeSet<(SchemaId, Keyword)>) {
+        for (id, keyword) in lost {
+            let what = format!("`{}`", keyword.name());
+            self.add(OPENAPI, &graph.schema(id).place, what, "checked by what is generated");
+        }
+    }
+
+    /// Takes back what came behind an index, but for what passes.
+    fn take_back(&mut self, behind: usize, pass: impl Fn(&Loss) -> bool) {
+        for loss in self.list.split_off(behind) {
+            if pass(&loss) {
+                self.list.push(loss);
+            } else {
+                self.known.remove(&loss);
+            }
+        }
+    }
+
+    pub(crate) fn into_list(self) -> Vec<Loss> {
+        self.list
+    }
 }
 
 /// What lowering one operation needs and adds to.
@@ -112,9 +159,7 @@ struct Lowering<'a> {
     shapes: &'a Shapes,
     schemas: Schemas<'a>,
     components: Components,
-    losses: Vec<Loss>,
-    /// The same, to find whether one is there.
-    known: HashSet<Loss>,
+    losses: Losses,
 }
 
 impl Lowering<'_> {
@@ -189,13 +234,7 @@ impl Lowering<'_> {
     /// What is lost of an operation that progenitor is not shown is that it is not shown.
     fn beyond(&mut self, operation: &Operation, lowered: &LoweredOperation, before: usize) {
         let Some(reason) = &lowered.beyond else { return };
-        for loss in self.losses.split_off(before) {
-            if loss.enforced == TRANSPORT {
-                self.losses.push(loss);
-            } else {
-                self.known.remove(&loss);
-            }
-        }
+        self.losses.take_back(before, |loss| loss.enforced == TRANSPORT);
         let what = format!("the operation: {reason}");
         self.lose(&operation.place, what, "written by the generator itself, without progenitor's word");
     }
@@ -230,10 +269,8 @@ impl Lowering<'_> {
         };
         let mut written = Written { link: &mut link, lost: BTreeSet::new() };
         let mut all: Vec<Value> = ids.iter().map(|id| schemas.write(*id, &mut written)).collect();
-        for (id, keyword) in written.lost {
-            let what = format!("`{}`", keyword.name());
-            self.lose_by("OpenAPI 3.0", &graph.schema(id).place, what, "checked by what is generated");
-        }
+        let lost = written.lost;
+        self.losses.keywords(graph, lost);
         match (all.pop(), all.is_empty()) {
             (Some(one), true) => one,
             (Some(last), false) => json!({ "allOf": all.into_iter().chain([last]).collect::<Vec<_>>() }),
@@ -269,22 +306,7 @@ impl Lowering<'_> {
     }
 
     fn lose(&mut self, place: &Place, what: impl Into<String>, enforced: impl Into<String>) {
-        self.lose_by("progenitor", place, what, enforced);
-    }
-
-    fn lose_by(
-        &mut self,
-        engine: &'static str,
-        place: &Place,
-        what: impl Into<String>,
-        enforced: impl Into<String>,
-    ) {
-        let (what, enforced) = (what.into(), enforced.into());
-        let loss = Loss { place: place.clone(), engine, what, enforced };
-        // A parameter or response that operations share is one place.
-        if self.known.insert(loss.clone()) {
-            self.losses.push(loss);
-        }
+        self.losses.add("progenitor", place, what, enforced);
     }
 }
 
@@ -308,6 +330,9 @@ fn or_null(mut schema: Value) -> Value {
 fn reference(key: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{key}") })
 }
+
+/// Whose words are missing, where no engine is to blame.
+pub(crate) const OPENAPI: &str = "OpenAPI 3.0";
 
 /// Who supplies what is no argument.
 const TRANSPORT: &str = "the transport supplies it";

@@ -631,6 +631,9 @@ fn lower_prints_openapi_3_0() {
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(document["openapi"], "3.0.3");
     assert!(ran.err.contains("OpenAPI 3.0: `dependentRequired`"), "{}", ran.err);
+    let plain = folder.run(&["lower", "tickets.yaml"]).ended(0);
+    assert!(plain.err.contains("no words for 0 of 2 operations"), "{}", plain.err);
+    assert_eq!(plain.out, ran.out);
     // Names and limits are the contract's own.
     let parameter = &document["paths"]["/tickets/{id}"]["get"]["parameters"][0];
     assert_eq!(

@@ -118,8 +118,9 @@ Example:
   contract-codegen check schemas/codegen.toml --output src/generated";
 
 const LOWER: &str = "\
-Every type that a body mentions is a named component; parameters and headers stand as on the wire.
-What OpenAPI 3.0 has no words for is left out, so that every valid document stays valid.
+Every type that a body mentions is a named component; parameters, headers, bodies and their media
+types stand as on the wire. What OpenAPI 3.0 has no words for (webhooks, the method QUERY, some
+keywords) is left out, so that every valid document stays valid, and is counted on standard error.
 
 Examples:
   contract-codegen lower openapi.json | jq .paths

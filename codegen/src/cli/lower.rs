@@ -1,15 +1,9 @@
 //! `lower`: the contract in the words of OpenAPI 3.0.3, or of draft-07.
 
-use contract_codegen::engines::{draft_07, lowered};
+use contract_codegen::engines::{Document, draft_07, openapi_30};
 use serde_json::json;
 
-use super::{
-    args::LowerArgs,
-    engines,
-    failure::{Failure, REFUSED},
-    project,
-    screen::Screen,
-};
+use super::{args::LowerArgs, failure::Failure, project, screen::Screen};
 
 /// Prints the document, and what it cannot say.
 pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
@@ -22,28 +16,30 @@ pub(crate) fn lower(args: &LowerArgs, screen: &Screen) -> Result<u8, Failure> {
         screen.summary(json!({ "command": "lower", "exit": 0, "document": document }));
         return Ok(0);
     }
-    let (lowered, diagnostics) = lowered(&project, &contract, &engines());
-    let text = serde_json::to_string_pretty(&lowered.document).unwrap_or_default();
+    let document = openapi_30(&contract);
+    let text = serde_json::to_string_pretty(&document.value).unwrap_or_default();
     screen.result(&format!("{text}\n"))?;
     if args.losses {
-        for loss in &lowered.losses {
-            screen.line(&format!(
-                "{}\n  {}: {}\n  → {}",
-                contract.whereabouts(&loss.place),
-                loss.engine,
-                loss.what,
-                loss.enforced
-            ));
+        for loss in &document.losses {
+            let place = contract.whereabouts(&loss.place);
+            screen.line(&format!("{place}\n  {}: {}\n  → {}", loss.engine, loss.what, loss.enforced));
         }
     }
     screen.diagnostics(&contract.diagnostics);
-    screen.diagnostics(&diagnostics);
-    let exit = if diagnostics.has_errors() { REFUSED } else { 0 };
-    let losses = lowered.losses.iter().map(|loss| {
+    let Document { operations, left_out, .. } = document;
+    if !document.losses.is_empty() {
+        let others = document.losses.len() - left_out;
+        let list = if args.losses { "" } else { "; `--losses` lists them" };
+        screen.line(&format!(
+            "OpenAPI 3.0 has no words for {left_out} of {operations} operations and webhooks, and for {others} other things{list}"
+        ));
+    }
+    let losses = document.losses.iter().map(|loss| {
         json!({ "engine": loss.engine, "what": loss.what, "enforced": loss.enforced, "place": contract.whereabouts(&loss.place) })
     });
     screen.summary(json!({
-        "command": "lower", "exit": exit, "document": lowered.document, "losses": losses.collect::<Vec<_>>(),
+        "command": "lower", "exit": 0, "document": document.value, "operations": operations, "leftOut": left_out,
+        "losses": losses.collect::<Vec<_>>(),
     }));
-    Ok(exit)
+    Ok(0)
 }

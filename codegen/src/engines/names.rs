@@ -7,7 +7,9 @@ use heck::ToPascalCase;
 use crate::{
     api::{Api, Operation},
     lower::schemas::mentioned,
+    reading::Reading,
     schema::{Graph, Origin, SchemaId},
+    shape::TypeRef,
 };
 
 /// Every schema that has a name, or is referred to, or stands by itself in an operation.
@@ -15,7 +17,26 @@ use crate::{
 pub(super) struct Names(BTreeMap<SchemaId, String>);
 
 impl Names {
+    /// Names as Rust types have them.
     pub(super) fn of(graph: &Graph, api: &Api) -> Self {
+        Self::spelled(graph, api, &|_| None)
+    }
+
+    /// Those of the contract where a component can have them, else those of the types.
+    pub(super) fn as_written(contract: &Reading) -> Self {
+        let Reading { graph, shapes, .. } = contract;
+        let is_legal = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        Self::spelled(graph, &contract.api, &|id| match &graph.schema(id).origin {
+            Origin::Component(name) => Some(name.clone()).filter(|name| name.chars().all(is_legal)),
+            Origin::Inline => match shapes.of(id) {
+                TypeRef::Named(ty) => Some(shapes.get(*ty).name.clone()),
+                _ => None,
+            },
+            Origin::Root(_) | Origin::Definition(_) => None,
+        })
+    }
+
+    fn spelled(graph: &Graph, api: &Api, own: &dyn Fn(SchemaId) -> Option<String>) -> Self {
         let mut ids: BTreeSet<SchemaId> = BTreeSet::new();
         for id in graph.ids() {
             let schema = graph.schema(id);
@@ -42,7 +63,9 @@ impl Names {
             };
             let plain: String = words.chars().filter(char::is_ascii).collect();
             let plain = plain.to_pascal_case();
-            let base = if plain.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            let base = if let Some(own) = own(id) {
+                own
+            } else if plain.starts_with(|first: char| first.is_ascii_alphabetic()) {
                 plain
             } else {
                 format!("X{plain}")
@@ -55,7 +78,10 @@ impl Names {
             }
             (id, name)
         };
-        Self(ids.into_iter().map(&mut name).collect())
+        // What has a name keeps it.
+        let (inline, named): (Vec<_>, Vec<_>) =
+            ids.into_iter().partition(|id| graph.schema(*id).origin == Origin::Inline);
+        Self(named.into_iter().chain(inline).map(&mut name).collect())
     }
 
     /// Each schema with its name.

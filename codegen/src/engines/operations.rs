@@ -10,14 +10,16 @@ use serde_json::{Map, Value, json};
 use super::{
     Opinion, Refusal, Row,
     names::Names,
+    openapi::Words,
     process::{Endless, Engines},
 };
 use crate::{
     api::{self, Operation, ParameterIn, Response, Status},
     explain::Whereabouts,
     lower::{
-        arguments::{argument_name, free, pair, written},
-        schemas::{Dialect, Schemas, Written},
+        Losses,
+        arguments::{argument_name, free, written},
+        schemas::{Dialect, Schemas},
     },
     reading::Reading,
     refine::{
@@ -112,7 +114,7 @@ impl Asking<'_> {
         Ok(methods(file))
     }
 
-    /// The operation in the words of OpenAPI 3.0, nothing left out that these have.
+    /// The operation in the words of OpenAPI 3.0, under a name that its method is known by.
     fn operation(&self, index: usize, operation: &Operation, used: &mut BTreeSet<String>) -> Value {
         let mut link = |id: SchemaId| {
             let name = self.names.get(id).to_owned();
@@ -120,60 +122,10 @@ impl Asking<'_> {
             used.insert(name);
             link
         };
-        let mut schema = |id: Option<SchemaId>| {
-            let Some(id) = id else { return json!({}) };
-            let mut written = Written { link: &mut link, lost: BTreeSet::new() };
-            self.schemas.write(id, &mut written)
-        };
-        let content = |all: &[api::MediaType], schema: &mut dyn FnMut(Option<SchemaId>) -> Value| {
-            let media = |media: &api::MediaType| {
-                let mut out = Map::new();
-                if media.schema.is_some() {
-                    out.insert("schema".to_owned(), schema(media.schema));
-                }
-                let encoding = media.encoding.iter().map(|(name, value)| (name.clone(), value.to_value()));
-                let encoding: Map<String, Value> = encoding.collect();
-                if !encoding.is_empty() {
-                    out.insert("encoding".to_owned(), Value::Object(encoding));
-                }
-                (media.name.clone(), Value::Object(out))
-            };
-            Value::Object(all.iter().map(media).collect())
-        };
-        let mut out = json!({ "operationId": method_name(index), "responses": {} });
-        let parameters = operation.parameters.iter().map(|parameter| {
-            let mut own = json!({
-                "name": parameter.name,
-                "in": parameter.location.as_str(),
-                "required": parameter.required,
-            });
-            match &parameter.content {
-                Some(name) => own["content"] = json!({ name: { "schema": schema(parameter.schema) } }),
-                None => {
-                    own["style"] = json!(parameter.style);
-                    own["explode"] = json!(parameter.explode);
-                    own["schema"] = schema(parameter.schema);
-                }
-            }
-            own
-        });
-        let pairs = written(operation).1;
-        out["parameters"] = parameters.chain(pairs.iter().map(|(name, text)| pair(name, text))).collect();
-        if let Some(body) = &operation.request_body {
-            out["requestBody"] =
-                json!({ "required": body.required, "content": content(&body.content, &mut schema) });
-        }
-        for response in &operation.responses {
-            let mut own = json!({ "description": response.description });
-            if !response.content.is_empty() {
-                own["content"] = content(&response.content, &mut schema);
-            }
-            for header in &response.headers {
-                own["headers"][&header.name] =
-                    json!({ "required": header.required, "schema": schema(header.schema) });
-            }
-            out["responses"][response.status.key()] = own;
-        }
+        let (contract, schemas) = (self.contract, &self.schemas);
+        let mut words = Words { contract, schemas, link: &mut link, losses: &mut Losses::default() };
+        let mut out = words.operation(operation);
+        out["operationId"] = json!(method_name(index));
         out
     }
 }

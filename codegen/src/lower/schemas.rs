@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use contract_runtime::{Json, Number};
+use contract_runtime::{Json, Number, media::MediaType};
 use serde_json::{Map, Value, json};
 
 use crate::{
     arena::ById,
     schema::{
-        Graph, Schema, SchemaId, Types,
+        Discriminator, Graph, Origin, Schema, SchemaId, Types,
         document::exact,
         keywords::{Keyword, Value as Held},
     },
@@ -124,6 +124,11 @@ impl<'g> Schemas<'g> {
             let names: Vec<&String> = schema.required.iter().chain(&schema.one_way).collect();
             out.insert(Keyword::Required.name().to_owned(), json!(names));
         }
+        if let Some(discriminator) =
+            schema.discriminator.as_ref().filter(|_| self.dialect == Dialect::OpenApi30)
+        {
+            out.insert("discriminator".to_owned(), self.discriminator(schema, discriminator, written));
+        }
         if let Some(dynamic) = &schema.dynamic_reference {
             beside.push(json!({ "$ref": (written.link)(dynamic.initial) }));
         }
@@ -228,6 +233,20 @@ impl<'g> Schemas<'g> {
                 return;
             }
             (Keyword::Title | Keyword::Defs, _) => return,
+            // What bytes are is a format there (OpenAPI 3.0.3, 4.4).
+            (Keyword::ContentEncoding | Keyword::ContentMediaType, Held::Text(text))
+                if old && schema.format.is_none() =>
+            {
+                let raw = keyword == Keyword::ContentMediaType && schema.content_encoding.is_none();
+                let format = match text {
+                    "base64" => "byte",
+                    "binary" => "binary",
+                    media_type if raw && is_bytes(media_type) => "binary",
+                    _ => return,
+                };
+                out.insert(Keyword::Format.name().to_owned(), json!(format));
+                return;
+            }
             (Keyword::ContentEncoding | Keyword::ContentMediaType | Keyword::ContentSchema, _) => return,
             (_, Held::Contains(contains)) => self.inside(contains.schema, written),
             (_, Held::Schema(id)) => self.inside(id, written),
@@ -254,6 +273,25 @@ impl<'g> Schemas<'g> {
             (_, Held::Types(_) | Held::Dynamic(_) | Held::Needs(_)) => return,
         };
         out.insert(name.to_owned(), value);
+    }
+
+    /// Names of components may be others than the contract's, so that each value is listed.
+    fn discriminator(&self, schema: &Schema, own: &Discriminator, written: &mut Written<'_>) -> Value {
+        let mut mapping: Map<String, Value> =
+            own.mapping.iter().map(|(value, id)| (value.clone(), json!((written.link)(*id)))).collect();
+        for branch in schema.one_of.iter().chain(&schema.any_of) {
+            let Some(target) = self.graph.schema(*branch).reference else { continue };
+            if let Origin::Component(name) = &self.graph.schema(target).origin
+                && own.mapping.iter().all(|(_, known)| *known != target)
+            {
+                mapping.entry(name.clone()).or_insert_with(|| json!((written.link)(target)));
+            }
+        }
+        let mut out = json!({ "propertyName": own.tag });
+        if !mapping.is_empty() {
+            out["mapping"] = Value::Object(mapping);
+        }
+        out
     }
 
     fn types(&self, types: Types, out: &mut Map<String, Value>, beside: &mut Vec<Value>) {
@@ -331,6 +369,12 @@ pub(crate) fn mentioned(graph: &Graph) -> BTreeSet<SchemaId> {
         }));
     }
     out
+}
+
+/// Whether a string of a media type is bytes, and no text.
+fn is_bytes(media_type: &str) -> bool {
+    let media = MediaType::of(media_type);
+    !(media.is_json() || media.is_text())
 }
 
 fn extend(out: &mut Map<String, Value>, name: &str, more: Map<String, Value>) {

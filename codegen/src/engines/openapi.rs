@@ -1,0 +1,425 @@
+//! Operations in the words of OpenAPI 3.0.3: what these can say stands as on the wire, and what they cannot say is left
+//! out, each time as a [`Loss`].
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use contract_runtime::{Json, media::MediaType};
+use serde_json::{Map, Value, json};
+
+use super::names::Names;
+use crate::{
+    api::{self, Operation, Parameter, ParameterIn, Response, schemes::Kind},
+    lower::{
+        Loss, Losses, OPENAPI,
+        arguments::{free, pair, written},
+        schemas::{Dialect, Schemas, Written},
+    },
+    reading::Reading,
+    schema::{Origin, SchemaId},
+    shape::TypeRef,
+    tree::{Place, join},
+};
+
+/// The methods that a path item has fields for.
+const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
+/// How deep the schema of a part is followed.
+const DEPTH: usize = 32;
+/// Who has what the document lacks.
+const GENERATED: &str = "what is generated has it";
+
+/// A contract as one document of OpenAPI 3.0.3.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The document.
+    pub value: Value,
+    /// Operations and webhooks of the contract.
+    pub operations: usize,
+    /// How many of these it cannot say at all.
+    pub left_out: usize,
+    /// Everything that it cannot say, those among it.
+    pub losses: Vec<Loss>,
+}
+
+/// Writes a contract.
+pub(super) fn document(contract: &Reading) -> Document {
+    let (graph, api) = (&contract.graph, &contract.api);
+    let names = Names::as_written(contract);
+    let schemas = Schemas::new(graph, Dialect::OpenApi30);
+    // Components that are still to be written: those of the contract, then what else is referred to.
+    let declared = names.iter().map(|(id, _)| id).filter(|id| graph.schema(*id).origin != Origin::Inline);
+    let asked = RefCell::new(declared.collect::<Vec<_>>());
+    let mut link = |id: SchemaId| {
+        asked.borrow_mut().push(id);
+        format!("#/components/schemas/{}", names.get(id))
+    };
+    let mut losses = Losses::default();
+    let mut words = Words { contract, schemas: &schemas, link: &mut link, losses: &mut losses };
+    let mut left_out = 0;
+    let schemes = words.schemes();
+    let mut paths: BTreeMap<String, Value> = BTreeMap::new();
+    // Where the operation of an id stands.
+    let mut by_id: BTreeMap<&str, (String, String)> = BTreeMap::new();
+    for operation in &api.operations {
+        if !words.has_method(operation) {
+            left_out += 1;
+            continue;
+        }
+        let method = operation.method.to_ascii_lowercase();
+        let item = words.whole(operation, &schemes);
+        let key =
+            free(&written(operation).0, |key| paths.get(key).is_some_and(|path| path.get(&method).is_some()));
+        by_id.insert(&operation.id, (key.clone(), method.clone()));
+        paths.entry(key).or_insert_with(|| json!({}))[method] = item;
+    }
+    for webhook in &api.webhooks {
+        let callback = webhook.callback.as_ref();
+        let caller = callback.and_then(|(id, expression)| Some((by_id.get(id.as_str())?, expression)));
+        let Some(((path, method), expression)) = caller else {
+            let what = "the webhook: OpenAPI 3.0 has none";
+            words.losses.add(OPENAPI, &webhook.place, what, GENERATED);
+            left_out += 1;
+            continue;
+        };
+        if !words.has_method(webhook) {
+            left_out += 1;
+            continue;
+        }
+        let item = words.whole(webhook, &schemes);
+        if let Some(caller) = paths.get_mut(path).and_then(|item| item.get_mut(method)) {
+            caller["callbacks"][&webhook.path][expression][webhook.method.to_ascii_lowercase()] = item;
+        }
+    }
+    let mut components: BTreeMap<&str, Value> = BTreeMap::new();
+    loop {
+        let next = asked.borrow_mut().pop();
+        let Some(id) = next else { break };
+        let name = names.get(id);
+        if !components.contains_key(name) {
+            components.insert(name, Value::Null);
+            let schema = words.schema(id);
+            components.insert(name, schema);
+        }
+    }
+    let mut value = json!({
+        "openapi": "3.0.3",
+        "info": { "title": api.title, "version": api.version },
+        "paths": paths,
+        "components": { "schemas": components },
+    });
+    if let Some(text) = &api.description {
+        value["info"]["description"] = json!(text);
+    }
+    if !api.servers.is_empty() {
+        value["servers"] = addresses(&api.servers);
+    }
+    if !schemes.is_empty() {
+        value["components"]["securitySchemes"] = Value::Object(schemes);
+    }
+    if !api.tags.is_empty() {
+        let tag = |tag: &api::Tag| match &tag.description {
+            Some(text) => json!({ "name": tag.name, "description": text }),
+            None => json!({ "name": tag.name }),
+        };
+        value["tags"] = api.tags.iter().map(tag).collect();
+    }
+    let operations = api.operations.len() + api.webhooks.len();
+    Document { value, operations, left_out, losses: losses.into_list() }
+}
+
+fn addresses(urls: &[String]) -> Value {
+    urls.iter().map(|url| json!({ "url": url })).collect()
+}
+
+/// What writing operations needs and adds to.
+pub(super) struct Words<'a, 'w> {
+    pub(super) contract: &'a Reading,
+    pub(super) schemas: &'w Schemas<'a>,
+    /// The `$ref` for a schema that has a name.
+    pub(super) link: &'w mut dyn FnMut(SchemaId) -> String,
+    pub(super) losses: &'w mut Losses,
+}
+
+impl Words<'_, '_> {
+    fn lose(&mut self, place: &Place, what: String) {
+        self.losses.add(OPENAPI, place, what, GENERATED);
+    }
+
+    fn has_method(&mut self, operation: &Operation) -> bool {
+        let known = METHODS.contains(&operation.method.as_str());
+        if !known {
+            let what = format!("the operation: OpenAPI 3.0 has no method `{}`", operation.method);
+            self.lose(&operation.place, what);
+        }
+        known
+    }
+
+    /// The security schemes that OpenAPI 3.0 has.
+    fn schemes(&mut self) -> Map<String, Value> {
+        let mut out = Map::new();
+        for (name, raw) in &self.contract.api.security_schemes {
+            let pointer = join("/components/securitySchemes", name);
+            let place = Place { source: self.contract.api.source, pointer, ..Place::default() };
+            let kept: &[&str] = match raw.pointer("/type").and_then(Json::as_str) {
+                _ if Kind::of(raw).is_err() => &[],
+                Some("apiKey") => &["type", "description", "name", "in"],
+                Some("http") => &["type", "description", "scheme", "bearerFormat"],
+                Some("oauth2") if raw.pointer("/flows").is_some() => &["type", "description", "flows"],
+                Some("openIdConnect") if raw.pointer("/openIdConnectUrl").is_some() => {
+                    &["type", "description", "openIdConnectUrl"]
+                }
+                _ => &[],
+            };
+            let members = raw.as_object().into_iter().flat_map(|members| members.iter());
+            let members = members.filter(|(key, _)| kept.contains(key) || key.starts_with("x-"));
+            let mut own: Map<String, Value> =
+                members.map(|(key, value)| (key.to_owned(), value.to_value())).collect();
+            let flows = own.get_mut("flows").and_then(Value::as_object_mut);
+            let device = flows.and_then(|flows| flows.remove("deviceAuthorization"));
+            if device.is_some() {
+                self.lose(&place, format!("the device flow of the security scheme `{name}`"));
+            }
+            if kept.is_empty() {
+                self.lose(&place, format!("the security scheme `{name}`"));
+            } else {
+                out.insert(name.clone(), Value::Object(own));
+            }
+        }
+        out
+    }
+
+    /// An operation with all that it says beside what is sent.
+    fn whole(&mut self, operation: &Operation, schemes: &Map<String, Value>) -> Value {
+        let mut out = self.operation(operation);
+        for (key, text) in [("summary", &operation.summary), ("description", &operation.description)] {
+            if let Some(text) = text {
+                out[key] = json!(text);
+            }
+        }
+        if !operation.tags.is_empty() {
+            out["tags"] = json!(operation.tags);
+        }
+        if operation.deprecated {
+            out["deprecated"] = json!(true);
+        }
+        if !operation.servers.is_empty() {
+            out["servers"] = addresses(&operation.servers);
+        }
+        if !operation.security.is_empty() {
+            let mut alternatives = Vec::new();
+            for alternative in &operation.security {
+                let (kept, lost): (Vec<_>, Vec<_>) =
+                    alternative.iter().partition(|(name, _)| schemes.contains_key(name));
+                for (name, _) in lost {
+                    self.lose(&operation.place, format!("that it asks for `{name}`"));
+                }
+                let kept = kept.into_iter().map(|(name, scopes)| (name.clone(), json!(scopes)));
+                alternatives.push(Value::Object(kept.collect()));
+            }
+            out["security"] = Value::Array(alternatives);
+        }
+        for (name, value) in &operation.extensions {
+            out[name] = value.to_value();
+        }
+        if operation.responses.is_empty() {
+            self.lose(&operation.place, "that no answer is described: any is".to_owned());
+            out["responses"] = json!({ "default": { "description": "" } });
+        }
+        out
+    }
+
+    /// What an operation sends and answers.
+    pub(super) fn operation(&mut self, operation: &Operation) -> Value {
+        let mut out = json!({ "operationId": operation.id, "responses": {} });
+        let parameters = operation.parameters.iter().filter_map(|parameter| self.parameter(parameter));
+        let mut parameters: Vec<Value> = parameters.collect();
+        parameters.extend(written(operation).1.iter().map(|(name, text)| pair(name, text)));
+        if !parameters.is_empty() {
+            out["parameters"] = Value::Array(parameters);
+        }
+        if let Some(body) = &operation.request_body {
+            let content = self.content(&body.place, &body.content);
+            out["requestBody"] = json!({ "required": body.required, "content": content });
+            if let Some(text) = &body.description {
+                out["requestBody"]["description"] = json!(text);
+            }
+        }
+        for response in &operation.responses {
+            out["responses"][response.status.key()] = self.response(response);
+        }
+        out
+    }
+
+    fn parameter(&mut self, parameter: &Parameter) -> Option<Value> {
+        let (name, place) = (&parameter.name, &parameter.place);
+        let query = parameter.location == ParameterIn::Query;
+        let styles: &[&str] = match parameter.location {
+            ParameterIn::Path => &["simple", "label", "matrix"],
+            ParameterIn::Query => &["form", "spaceDelimited", "pipeDelimited", "deepObject"],
+            ParameterIn::Header => &["simple"],
+            ParameterIn::Cookie => &["form"],
+            ParameterIn::QueryString => {
+                self.lose(place, format!("the parameter `{name}`, which is the whole query"));
+                return None;
+            }
+        };
+        let mut out = json!({
+            "name": name,
+            "in": parameter.location.as_str(),
+            "required": parameter.required || parameter.location == ParameterIn::Path,
+        });
+        if let Some(text) = &parameter.description {
+            out["description"] = json!(text);
+        }
+        if parameter.deprecated {
+            out["deprecated"] = json!(true);
+        }
+        if query && parameter.allow_empty {
+            out["allowEmptyValue"] = json!(true);
+        }
+        for (part, _) in &parameter.encoding {
+            self.lose(place, format!("the encoding of `{part}` in the parameter `{name}`"));
+        }
+        let schema = self.optional(parameter.schema);
+        if let Some(media_type) = &parameter.content {
+            out["content"] = json!({ media_type: { "schema": schema } });
+            return Some(out);
+        }
+        out["schema"] = schema;
+        if styles.contains(&parameter.style.as_str()) {
+            out["style"] = json!(parameter.style);
+            out["explode"] = json!(parameter.explode);
+        } else {
+            self.lose(place, format!("the style `{}` of the parameter `{name}`", parameter.style));
+        }
+        match (parameter.allow_reserved, query) {
+            (true, true) => out["allowReserved"] = json!(true),
+            (true, false) => self.lose(place, format!("`allowReserved` of the parameter `{name}`")),
+            (false, _) => {}
+        }
+        Some(out)
+    }
+
+    fn response(&mut self, response: &Response) -> Value {
+        let mut out = json!({ "description": response.description });
+        if !response.content.is_empty() {
+            out["content"] = self.content(&response.place, &response.content);
+        }
+        for header in &response.headers {
+            let schema = self.optional(header.schema);
+            let mut own = json!({ "required": header.required });
+            match &header.content {
+                Some(name) => own["content"] = json!({ name: { "schema": schema } }),
+                None => {
+                    own["explode"] = json!(header.explode);
+                    own["schema"] = schema;
+                }
+            }
+            if let Some(text) = &header.description {
+                own["description"] = json!(text);
+            }
+            out["headers"][&header.name] = own;
+        }
+        out
+    }
+
+    fn content(&mut self, place: &Place, all: &[api::MediaType]) -> Value {
+        let mut out = Map::new();
+        for media in all {
+            let mut own = Map::new();
+            if let Some(id) = media.schema {
+                let schema =
+                    if self.is_type(id) { json!({ "$ref": (self.link)(id) }) } else { self.schema(id) };
+                own.insert("schema".to_owned(), schema);
+            }
+            if media.item_schema.is_some() {
+                self.lose(place, format!("`itemSchema` of `{}`", media.name));
+            }
+            let encoding = self.encoding(place, media);
+            if !encoding.is_empty() {
+                own.insert("encoding".to_owned(), Value::Object(encoding));
+            }
+            out.insert(media.name.clone(), Value::Object(own));
+        }
+        Value::Object(out)
+    }
+
+    fn encoding(&mut self, place: &Place, media: &api::MediaType) -> Map<String, Value> {
+        let mut out: Map<String, Value> = Map::new();
+        for (part, raw) in &media.encoding {
+            let mut own = Map::new();
+            for (key, value) in raw.as_object().into_iter().flat_map(|members| members.iter()) {
+                match (key, value) {
+                    ("contentType" | "style" | "explode" | "allowReserved", _) => {
+                        own.insert(key.to_owned(), value.to_value());
+                    }
+                    ("headers", Json::Object(headers)) => {
+                        self.lose(place, format!("what the headers of the part `{part}` are"));
+                        let text = || json!({ "schema": { "type": "string" } });
+                        let headers = headers.iter().map(|(name, _)| (name.to_owned(), text()));
+                        own.insert(key.to_owned(), Value::Object(headers.collect()));
+                    }
+                    _ if key.starts_with("x-") => drop(own.insert(key.to_owned(), value.to_value())),
+                    _ => self.lose(place, format!("`{key}` of the part `{part}`")),
+                }
+            }
+            out.insert(part.clone(), Value::Object(own));
+        }
+        // What OpenAPI 3.1 says of a part by its schema.
+        if let Some(id) = media.schema.filter(|_| MediaType::of(&media.name).is_multipart()) {
+            let mut types = BTreeMap::new();
+            self.parts(id, &mut BTreeSet::new(), &mut types);
+            for (part, media_type) in types {
+                let own = out.entry(part).or_insert_with(|| json!({}));
+                if own.get("contentType").is_none() {
+                    own["contentType"] = json!(media_type);
+                }
+            }
+        }
+        out
+    }
+
+    /// The members whose schemas say which media type they are (OpenAPI 3.1, 4.8.14.4).
+    fn parts(&self, id: SchemaId, seen: &mut BTreeSet<SchemaId>, out: &mut BTreeMap<String, String>) {
+        if !seen.insert(id) {
+            return;
+        }
+        let schema = self.contract.graph.schema(id);
+        for (name, member) in &schema.properties {
+            if let Some(media_type) = self.media_type(*member, 0) {
+                out.entry(name.clone()).or_insert(media_type);
+            }
+        }
+        schema.reference.iter().chain(&schema.all_of).for_each(|next| self.parts(*next, seen, out));
+    }
+
+    fn media_type(&self, id: SchemaId, depth: usize) -> Option<String> {
+        let schema = self.contract.graph.schema(id);
+        let own = schema.content_media_type.clone().filter(|_| schema.content_encoding.is_none());
+        let mut inside = schema.reference.iter().chain(&schema.items).filter(|_| depth < DEPTH);
+        own.or_else(|| inside.find_map(|next| self.media_type(*next, depth + 1)))
+    }
+
+    /// Whether a body has a type of its own, and so is a component.
+    fn is_type(&self, id: SchemaId) -> bool {
+        let Reading { graph, shapes, .. } = self.contract;
+        graph.schema(id).reference.is_none() && matches!(shapes.of(id), TypeRef::Named(_))
+    }
+
+    fn optional(&mut self, id: Option<SchemaId>) -> Value {
+        id.map_or_else(|| json!({}), |id| self.schema(id))
+    }
+
+    fn schema(&mut self, id: SchemaId) -> Value {
+        let mut written = Written { link: &mut *self.link, lost: BTreeSet::new() };
+        let out = self.schemas.write(id, &mut written);
+        let lost = written.lost;
+        self.losses.keywords(&self.contract.graph, lost);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Documents of OpenAPI 3.0.3, held against the contracts that they were made of.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use super::*;
+use crate::{api::Api, generate::Project, load::Sources, stack::deep, tests::folder::Case};
+
+fn of_text(text: &str) -> Reading {
+    let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", text)]).unwrap();
+    Project::default().understand(sources).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The same read by another reader of OpenAPI 3.0, and by ours.
+fn again(name: &str, document: &Document) -> Reading {
+    let text = serde_json::to_string_pretty(&document.value).unwrap();
+    if let Err(problem) = serde_json::from_str::<openapiv3::OpenAPI>(&text) {
+        panic!("{name}: {problem}\n{text}");
+    }
+    let sources = Sources::from_texts(&[("again.json", "https://a.example/again.json", &text)]).unwrap();
+    Project::default().understand(sources).unwrap_or_else(|problems| panic!("{name}: {problems}\n{text}"))
+}
+
+/// What is on the wire of each operation that OpenAPI 3.0 can say, a line each; `schemes` are those that it has.
+fn wire(api: &Api, schemes: &Value) -> BTreeSet<String> {
+    let callbacks = api.webhooks.iter().filter(|webhook| webhook.callback.is_some());
+    let all = api.operations.iter().chain(callbacks);
+    let known = all.filter(|operation| METHODS.contains(&operation.method.as_str()));
+    known.flat_map(|operation| lines(operation, schemes)).collect()
+}
+
+fn lines(operation: &Operation, schemes: &Value) -> Vec<String> {
+    let (path, pairs) = written(operation);
+    let callback = operation.callback.as_ref().map(|(_, expression)| expression);
+    let at = format!("{} {} {path} {callback:?}", operation.id, operation.method);
+    let mut out = vec![at.clone()];
+    let shown = operation.parameters.iter().filter(|each| each.location != ParameterIn::QueryString);
+    out.extend(shown.map(|each| {
+        let Parameter { name, location, required, style, explode, content, .. } = each;
+        let style = if style == "cookie" { "form" } else { style };
+        format!("{at}: {} {name} {required} {style} {explode} {content:?}", location.as_str())
+    }));
+    out.extend(pairs.iter().map(|(name, _)| format!("{at}: query {name} true form true None")));
+    if let Some(body) = &operation.request_body {
+        out.push(format!("{at}: {}", body.required));
+        for media in &body.content {
+            out.push(format!("{at}: {} {}", body.required, media.name));
+            for (part, raw) in &media.encoding {
+                let said = ["/contentType", "/style", "/explode"].map(|key| (key, raw.pointer(key)));
+                let said = said.into_iter().filter_map(|(key, value)| Some((key, value?)));
+                out.extend(said.map(|(key, value)| format!("{at}: {}{PART}{part}{key} {value}", media.name)));
+            }
+        }
+    }
+    for response in &operation.responses {
+        let status = response.status.key();
+        out.push(format!("{at}: {status}"));
+        out.extend(response.content.iter().map(|each| format!("{at}: {status} {}", each.name)));
+        out.extend(
+            response.headers.iter().map(|each| format!("{at}: {status} {} {}", each.name, each.required)),
+        );
+    }
+    if operation.responses.is_empty() {
+        out.push(format!("{at}: default"));
+    }
+    for all in &operation.security {
+        let known: BTreeSet<_> = all.iter().filter(|(name, _)| schemes.get(name).is_some()).collect();
+        out.push(format!("{at}: {known:?}"));
+    }
+    out
+}
+
+/// What a part is may be said by its schema in the contract, and by its encoding in the document.
+const PART: &str = " part ";
+
+/// What every case has on the wire is there when its document is read again.
+#[test]
+fn documents_say_what_is_on_the_wire() {
+    let (mut asked, mut problems) = (0, Vec::new());
+    for case in Case::all().into_iter().filter(|case| !case.is_refused()) {
+        let options = case.folder.join("codegen.toml");
+        let mut project = if options.exists() {
+            Project::from_config(&options).unwrap_or_else(|e| panic!("{e}"))
+        } else {
+            Project { base: case.folder.clone(), ..Project::default() }
+        };
+        project.inputs = case.files().into_iter().map(|(_, path)| path).collect();
+        let contract = project.read().unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        if contract.api.operations.is_empty() {
+            continue;
+        }
+        asked += 1;
+        let document = deep(|| super::document(&contract));
+        let schemes = &document.value["components"]["securitySchemes"];
+        let (before, after) =
+            (wire(&contract.api, schemes), wire(&again(&case.name, &document).api, schemes));
+        problems.extend(before.difference(&after).map(|line| format!("{}: lost {line}", case.name)));
+        let added = after.difference(&before).filter(|line| !line.contains(PART));
+        problems.extend(added.map(|line| format!("{}: added {line}", case.name)));
+    }
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+    assert!(asked > 20, "{asked} documents");
+}
+
+/// A document of OpenAPI 3.0 loses nothing, whatever other generators make of it.
+#[test]
+fn what_openapi_3_0_says_stays() {
+    let contract = of_text(
+        r"
+openapi: 3.0.3
+info: { title: L, version: '1.0.0' }
+servers: [ { url: 'https://a.example' } ]
+security: [ { key: [] } ]
+paths:
+  /shapes:
+    get:
+      operationId: listShapes
+      parameters:
+        - { name: pageable, in: query, required: true, schema: { type: object, properties: { page: { type: integer } } } }
+        - { name: filter, in: query, style: deepObject, explode: true, schema: { type: object } }
+        - { name: c, in: cookie, schema: { type: string } }
+        - { name: at, in: query, allowReserved: true, content: { application/json: { schema: { type: integer } } } }
+      responses:
+        '200': { description: ok, content: { text/csv: { schema: { type: string } }, application/json: { schema: { type: string } } } }
+        '201': { description: ok, content: { application/vnd.x.v2+json: { schema: { type: object } } } }
+        '301': { description: moved, headers: { Location: { required: true, schema: { type: string } } } }
+        default: { description: no }
+    post:
+      operationId: upload
+      requestBody:
+        content:
+          multipart/form-data:
+            schema: { type: object, properties: { file: { type: string, format: binary }, about: { type: object } } }
+            encoding: { file: { contentType: image/png }, about: { contentType: application/xml } }
+          application/merge-patch+json: { schema: { type: object } }
+          text/plain: { schema: { type: string } }
+      callbacks:
+        done: { '{$request.body#/url}': { post: { responses: { '204': { description: ok } } } } }
+      responses: { '204': { description: ok } }
+components:
+  securitySchemes: { key: { type: apiKey, in: header, name: X-Key } }
+  schemas:
+    pet_or_toy:
+      oneOf: [ { $ref: '#/components/schemas/pet' }, { $ref: '#/components/schemas/toy' } ]
+      discriminator: { propertyName: kind, mapping: { t: '#/components/schemas/toy' } }
+    pet: { type: object, required: [ kind ], properties: { kind: { type: string } } }
+    toy: { type: object, required: [ kind ], properties: { kind: { type: string } } }
+",
+    );
+    let document = document(&contract);
+    let said: Vec<&str> = document.losses.iter().map(|loss| loss.what.as_str()).collect();
+    assert_eq!(said, [""; 0]);
+    assert_eq!((document.operations, document.left_out), (3, 0));
+    let again = again("here", &document);
+    let schemes = &document.value["components"]["securitySchemes"];
+    assert_eq!(wire(&again.api, schemes), wire(&contract.api, schemes));
+    assert_eq!(again.api.servers, ["https://a.example"]);
+    let value = &document.value;
+    let upload = &value["paths"]["/shapes"]["post"];
+    assert_eq!(upload["requestBody"]["required"], false);
+    assert_eq!(upload["security"], json!([{ "key": [] }]));
+    let mapping = &value["components"]["schemas"]["pet_or_toy"]["discriminator"]["mapping"];
+    let due = json!({ "pet": "#/components/schemas/pet", "t": "#/components/schemas/toy" });
+    assert_eq!(*mapping, due);
+}
+
+/// What it has no words for is left out by name and place; what it says in others is said.
+#[test]
+fn what_openapi_3_0_lacks_is_told() {
+    let contract = of_text(
+        r"
+openapi: 3.2.0
+info: { title: L, version: '1.0.0' }
+paths:
+  /shapes:
+    query: { operationId: search, responses: { '200': { description: ok } } }
+    get:
+      operationId: list
+      parameters:
+        - { name: q, in: querystring, content: { application/x-www-form-urlencoded: { schema: { type: object } } } }
+        - { name: c, in: cookie, style: cookie, schema: { type: string } }
+      security: [ { cert: [] } ]
+      responses: { '200': { description: ok, content: { application/jsonl: { itemSchema: { type: object } } } } }
+    post:
+      operationId: upload
+      requestBody:
+        content:
+          multipart/form-data:
+            schema: { type: object, properties: { file: { contentMediaType: image/png }, note: { type: [ string, integer ], contentEncoding: base64 } } }
+      responses: { '204': { description: ok } }
+webhooks:
+  seen: { post: { operationId: seen, responses: { '204': { description: ok } } } }
+components:
+  securitySchemes: { cert: { type: mutualTLS } }
+",
+    );
+    let document = document(&contract);
+    let said: Vec<String> =
+        document.losses.iter().map(|loss| format!("{} {}", loss.place.pointer, loss.what)).collect();
+    assert_eq!(
+        said,
+        [
+            "/components/securitySchemes/cert the security scheme `cert`",
+            "/paths/~1shapes/query the operation: OpenAPI 3.0 has no method `QUERY`",
+            "/paths/~1shapes/get/parameters/0 the parameter `q`, which is the whole query",
+            "/paths/~1shapes/get/parameters/1 the style `cookie` of the parameter `c`",
+            "/paths/~1shapes/get/responses/200 `itemSchema` of `application/jsonl`",
+            "/paths/~1shapes/get that it asks for `cert`",
+            "/webhooks/seen/post the webhook: OpenAPI 3.0 has none",
+        ]
+    );
+    assert_eq!((document.operations, document.left_out), (4, 2));
+    let again = again("here", &document);
+    assert_eq!(again.api.operations.len(), 2);
+    let media = &document.value["paths"]["/shapes"]["post"]["requestBody"]["content"]["multipart/form-data"];
+    assert_eq!(media["encoding"], json!({ "file": { "contentType": "image/png" } }));
+    let link = media["schema"]["$ref"].as_str().unwrap().trim_start_matches('#').to_owned();
+    let form = document.value.pointer(&link).unwrap();
+    assert_eq!(form["properties"]["file"]["format"], "binary");
+    assert_eq!(form["properties"]["note"]["format"], "byte");
+}
