@@ -26,8 +26,8 @@ pub(super) struct Alternatives<'g> {
     /// The side of the union.
     pub(super) side: Side,
     union: Union<'g>,
-    /// The branch that the schema became, or was.
-    pub(super) branch: SchemaId,
+    /// The branches that the schema became, or was, and the types of the values for which it is that one.
+    pub(super) forms: Vec<(SchemaId, Types)>,
 }
 
 /// Two branches of which the new one follows the old one, and the step to them.
@@ -43,21 +43,27 @@ pub(super) struct Matching<'g> {
 
 impl<'g> Comparer<'g> {
     /// One schema on one side, on the other a union that holds it beside others: the schema is
-    /// compared with its branch, and the other branches came or went.
+    /// compared with its branches, and the other branches came or went.
     pub(super) fn alternatives(&mut self, pair: &Pair<'g>) -> bool {
-        let Some(Alternatives { side, union, branch }) = self.alternatives_of(pair) else { return false };
+        let Some(Alternatives { side, union, forms }) = self.alternatives_of(pair) else { return false };
         let added = side == Side::New;
         let (graph, whole) = if added { (pair.new.graph, &pair.new) } else { (pair.old.graph, &pair.old) };
+        let is_null = |id: SchemaId| Flat::of(graph, &[id]).types() == Types::NULL;
+        let others: Vec<(usize, SchemaId)> = union.branches.iter().copied().enumerate().collect();
+        let others = others.into_iter().filter(|(_, id)| forms.iter().all(|(form, _)| form != id));
+        // Of `null` there is no more to say than that it is valid on both sides.
+        let forms: Vec<_> = forms.iter().copied().filter(|(form, _)| !is_null(*form)).collect();
         if annotated(whole) {
-            // What is said around the union is said of the branch too.
-            let around = [whole.members.as_slice(), &[branch]].concat();
+            // What is said around the union is said of its one form too.
+            let form = if let [(form, _)] = forms.as_slice() { vec![*form] } else { Vec::new() };
+            let around = [whole.members.as_slice(), &form].concat();
             let mut said = pair.clone();
             *(if added { &mut said.new } else { &mut said.old }) = Flat::of(graph, &around);
             self.annotations(&said);
         }
-        for (at, id) in union.branches.iter().enumerate().filter(|(_, id)| **id != branch) {
-            let is_null = Flat::of(graph, &[*id]).types() == Types::NULL;
-            let name = self::branch(graph, *id, at, None);
+        for (at, id) in others {
+            let is_null = is_null(id);
+            let name = self::branch(graph, id, at, None);
             let (rule, word) = match (added, is_null) {
                 (true, true) => (rules::NULL_ADDED, "is valid too"),
                 (true, false) => (rules::BRANCH_ADDED, "is valid too"),
@@ -66,20 +72,23 @@ impl<'g> Comparer<'g> {
             };
             let message = if is_null { format!("`null` {word}") } else { format!("the form {name} {word}") };
             let (old, new) = (place(&pair.old), place(&pair.new));
-            let own = Some(&graph.schema(*id).place);
+            let own = Some(&graph.schema(id).place);
             let places = if added { (old, own) } else { (own, new) };
-            let facet = Facet::of(Keyword::ALL).tries(self.tries((side, pair.at.usage), &[*id], *id, union));
+            let facet = Facet::of(Keyword::ALL).tries(self.tries((side, pair.at.usage), &[id], id, union));
             let at = if is_null { pair.at.clone() } else { pair.at.step(Step::Part, &format!("{{{name}}}")) };
             self.set_at(rule, pair, &at, places, message, facet);
         }
         self.overlap(pair, side, union);
-        let (old, new): (&[SchemaId], &[SchemaId]) =
-            if added { (&pair.old_ids, &[branch]) } else { (&[branch], &pair.new_ids) };
         let refuses = added == (pair.at.usage == Use::Write);
         let given = if added { &pair.old_ids } else { &pair.new_ids };
-        let is_absorbed = refuses && !self.same(old, new) && self.absorbs(pair, union, branch, given);
-        let at = if is_absorbed { pair.at.clone().harmless() } else { pair.at.clone() };
-        self.pair(old, new, &at);
+        for (form, types) in forms {
+            let form = [form];
+            let (old, new): (&[SchemaId], &[SchemaId]) =
+                if added { (&pair.old_ids, &form) } else { (&form, &pair.new_ids) };
+            let is_absorbed = refuses && !self.same(old, new) && self.absorbs(pair, union, form[0], given);
+            let at = pair.at.clone().within(pair.at.within.and(types));
+            self.pair(old, new, &(if is_absorbed { at.harmless() } else { at }));
+        }
         true
     }
 
@@ -106,6 +115,9 @@ impl<'g> Comparer<'g> {
         }
         let graph = if side == Side::New { pair.new.graph } else { pair.old.graph };
         let branches = union.branches;
+        if let Some(forms) = by_types(one, graph, branches) {
+            return Some(Alternatives { side, union, forms });
+        }
         let known = match ids.as_slice() {
             [id] => name(one.graph, *id),
             _ => None,
@@ -119,7 +131,7 @@ impl<'g> Comparer<'g> {
             }),
         };
         let branch = branch.or_else(|| nearest(one, graph, branches))?;
-        Some(Alternatives { side, union, branch })
+        Some(Alternatives { side, union, forms: vec![(branch, Types::ALL)] })
     }
 
     /// Compares the unions that are no lists of values.
@@ -442,6 +454,34 @@ impl<'g> Comparer<'g> {
             matched.push((before, after, label(at)));
         }
     }
+}
+
+/// The branches that a schema of several types is, each for values of its own types, where these tell all of them
+/// apart; none where only one of them is of its types.
+fn by_types<'g>(
+    one: &Flat<'g>,
+    graph: &'g Schemas<'g>,
+    branches: &[SchemaId],
+) -> Option<Vec<(SchemaId, Types)>> {
+    let mut seen = Types(0);
+    let mut forms = Vec::new();
+    for id in branches {
+        let types = Flat::of(graph, &[*id]).types();
+        if !seen.and(types).is_empty() {
+            return None;
+        }
+        seen = seen.or(types);
+        if !types.and(one.types()).is_empty() {
+            forms.push((*id, types));
+        }
+    }
+    if forms.len() < 2 {
+        return None;
+    }
+    // What none of them is of is missed where the first one is compared.
+    let (_, first) = forms.iter_mut().find(|(_, types)| *types != Types::NULL)?;
+    *first = first.or(one.types().without(seen));
+    Some(forms)
 }
 
 /// The one branch that has the types of a schema, and of several objects the one that shares most

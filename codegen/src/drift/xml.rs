@@ -81,13 +81,16 @@ impl<'g> Comparer<'g> {
 
     /// The same of the forms of a value that follow each other.
     fn called_branches(&mut self, pair: &Pair<'g>, name: Option<&str>, seen: &mut Seen) {
-        if let Some(Alternatives { side, branch, .. }) = self.alternatives_of(pair) {
-            let branch = [branch];
-            let (old, new): (&[SchemaId], &[SchemaId]) = match side {
-                Side::Old => (&branch, &pair.new_ids),
-                Side::New => (&pair.old_ids, &branch),
-            };
-            return self.called((old, new), name, &pair.at, seen);
+        if let Some(Alternatives { side, forms, .. }) = self.alternatives_of(pair) {
+            for (form, _) in forms {
+                let form = [form];
+                let (old, new): (&[SchemaId], &[SchemaId]) = match side {
+                    Side::Old => (&form, &pair.new_ids),
+                    Side::New => (&pair.old_ids, &form),
+                };
+                self.called((old, new), name, &pair.at, seen);
+            }
+            return;
         }
         for (before, after) in pair.old.unions().into_iter().zip(pair.new.unions()) {
             for (before, after, label) in self.matching(before.branches, after.branches).matched {
