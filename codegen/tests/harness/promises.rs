@@ -219,7 +219,8 @@ fn builders_fill_in_constants() {
 fn integers_beyond_i64_are_told_apart_from_invalid_ones() {
     let refused =
         compiled::number_whole::types::Input::parse(br#"{"list":[1, 9223372036854775808]}"#).unwrap_err();
-    let at = |pointer| matches!(&refused, Rejected::Unrepresentable { pointer: at, line: 1, .. } if at == pointer);
+    let at =
+        |pointer| matches!(&refused, Rejected::Unrepresentable { pointer: at, line: 1, .. } if at == pointer);
     assert!(at("/list/1"), "{refused:?}");
 }
 
