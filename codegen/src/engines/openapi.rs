@@ -207,18 +207,9 @@ impl Words<'_, '_> {
         if !operation.servers.is_empty() {
             out["servers"] = addresses(&operation.servers);
         }
-        if !operation.security.is_empty() {
-            let mut alternatives = Vec::new();
-            for alternative in &operation.security {
-                let (kept, lost): (Vec<_>, Vec<_>) =
-                    alternative.iter().partition(|(name, _)| schemes.contains_key(name));
-                for (name, _) in lost {
-                    self.lose(&operation.place, format!("that it asks for `{name}`"));
-                }
-                let kept = kept.into_iter().map(|(name, scopes)| (name.clone(), json!(scopes)));
-                alternatives.push(Value::Object(kept.collect()));
-            }
-            out["security"] = Value::Array(alternatives);
+        let security = self.security(operation, schemes);
+        if !security.is_empty() {
+            out["security"] = Value::Array(security);
         }
         for (name, value) in &operation.extensions {
             out[name] = value.to_value();
@@ -228,6 +219,26 @@ impl Words<'_, '_> {
             out["responses"] = json!({ "default": { "description": "" } });
         }
         out
+    }
+
+    /// What an operation asks for. An alternative that cannot be said whole is left out, as less of it would let in
+    /// whom the contract does not; where none can be, what can be said of each is sooner said than nothing.
+    fn security(&mut self, operation: &Operation, schemes: &Map<String, Value>) -> Vec<Value> {
+        let (mut whole, mut parts) = (Vec::new(), Vec::new());
+        for alternative in &operation.security {
+            let (kept, lost): (Vec<_>, Vec<_>) =
+                alternative.iter().partition(|(name, _)| schemes.contains_key(name));
+            let all = if lost.is_empty() { &mut whole } else { &mut parts };
+            let kept: Map<_, _> =
+                kept.into_iter().map(|(name, scopes)| (name.clone(), json!(scopes))).collect();
+            if lost.is_empty() || !kept.is_empty() {
+                all.push(Value::Object(kept));
+            }
+            for (name, _) in lost {
+                self.lose(&operation.place, format!("that it asks for `{name}`"));
+            }
+        }
+        if whole.is_empty() { parts } else { whole }
     }
 
     /// What an operation sends and answers.
