@@ -39,7 +39,7 @@ impl<'g> Comparer<'g> {
         } else {
             (rules::ENCODING_CHANGED, "changed")
         };
-        self.both(rule, places, &at.base, format!("`encoding` of `{}` {words}", before.name));
+        self.note_at(rule, at, places, format!("`encoding` of `{}` {words}", before.name));
     }
 
     /// Compares how a header of an answer is written.

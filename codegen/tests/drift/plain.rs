@@ -154,7 +154,7 @@ const OPERATIONS: &[Pair] = &[
     (
         r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{"type":"string","contentEncoding":"base64"}}}}}}"#,
         r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{"type":"string","contentEncoding":"base64"}}},"encoding":{"a":{"contentType":"text/plain"}}}}}"#,
-        B,
+        S,
         B,
     ),
     // Names of XML that say what holds anyway.

@@ -547,8 +547,15 @@ const OPERATIONS: &[Case] = &[
         "encoding-changed",
         r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{}}}}}}"#,
         r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{}}},"encoding":{"a":{"contentType":"text/csv"}}}}}"#,
+        S,
         B,
+    ),
+    (
+        "encoding-changed",
+        r#""responses":{"200":{"description":"","content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{}}}}}}}"#,
+        r#""responses":{"200":{"description":"","content":{"multipart/form-data":{"schema":{"type":"object","properties":{"a":{}}},"encoding":{"a":{"contentType":"text/csv"}}}}}}"#,
         B,
+        S,
     ),
     (
         "response-added",
