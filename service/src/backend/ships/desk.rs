@@ -66,7 +66,7 @@ impl Backend {
         self.store.write(give).await
     }
 
-    /// Gives a unit another name and shorthand, as [`rename_unit`] does, by a rule of the service.
+    /// Gives a unit another name and shorthand, by a rule of the service.
     ///
     /// # Errors
     /// What the store says; nothing is written then.
