@@ -4,12 +4,16 @@ use super::{
     enumerations::short,
     finding::{Comparer, Pair},
     flat::Flat,
+    proof::Side,
     rules,
 };
+use crate::schema::{SchemaId, Types};
 
 impl<'g> Comparer<'g> {
     /// Everything that decides nothing about validity.
     pub(super) fn annotations(&mut self, pair: &Pair<'g>) {
+        let said = self::said(pair);
+        let pair = said.as_ref().unwrap_or(pair);
         let (old, new) = (&pair.old, &pair.new);
         self.flags(pair);
         self.defaults(pair);
@@ -122,4 +126,35 @@ impl<'g> Comparer<'g> {
             }
         }
     }
+}
+
+/// A pair with what is said of the one form that a union has on a side, where its forms are not compared
+/// by themselves: what is said around them is said of it, and what is said of it is said there.
+fn said<'g>(pair: &Pair<'g>) -> Option<Pair<'g>> {
+    let with = |flat: &Flat<'g>, before: &[SchemaId], after: &[SchemaId]| {
+        Flat::of(flat.graph, &[before, &flat.members, after].concat())
+    };
+    let (old, new) = match &pair.at.around {
+        Some((Side::Old, around)) => (with(&pair.old, around, &[]), pair.new.clone()),
+        Some((Side::New, around)) => (pair.old.clone(), with(&pair.new, around, &[])),
+        None => {
+            let (old, new) = (only_form(&pair.old), only_form(&pair.new));
+            let is_in_forms = || pair.old.has_branches() && pair.new.has_branches();
+            if old.is_none() && new.is_none() || is_in_forms() {
+                return None;
+            }
+            (with(&pair.old, &[], old.as_slice()), with(&pair.new, &[], new.as_slice()))
+        }
+    };
+    let (old_ids, new_ids) = (pair.old_ids.clone(), pair.new_ids.clone());
+    Some(Pair { old, new, old_ids, new_ids, at: pair.at.clone() })
+}
+
+/// The one form of a union, beside `null` or alone.
+fn only_form(flat: &Flat<'_>) -> Option<SchemaId> {
+    let unions = flat.unions();
+    let [union] = unions.as_slice() else { return None };
+    let is_null = |id: SchemaId| Flat::of(flat.graph, &[id]).types() == Types::NULL;
+    let mut forms = union.branches.iter().copied().filter(|id| !is_null(*id));
+    forms.next().filter(|_| forms.next().is_none())
 }

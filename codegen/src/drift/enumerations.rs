@@ -82,13 +82,13 @@ impl<'g> Comparer<'g> {
                 let message = format!("only {} was valid, now there is no list", list(&values));
                 self.set(rules::ENUM_DROPPED, pair, message, Facet::of(UNIONS));
                 self.lost(pair, &values);
-                Listed { whole: true, old: id(holder), new: None }
+                Listed { whole: true, old: id(holder), new: id(holder.and(only(&pair.new))) }
             }
             (Listing::None, Listing::Closed { values, holder }) => {
                 let message = format!("only {} is valid, there was no list", list(&values));
                 self.set(rules::ENUM_ADDED, pair, message, Facet::of(UNIONS));
                 self.gained(pair, &values);
-                Listed { whole: true, old: None, new: id(holder) }
+                Listed { whole: true, old: id(holder.and(only(&pair.old))), new: id(holder) }
             }
             (Listing::Closed { values: old, holder }, Listing::Open { values: new, holder: other, .. }) => {
                 let message = format!("values other than {} are valid", list(&old));
@@ -171,6 +171,12 @@ impl<'g> Comparer<'g> {
             );
         }
     }
+}
+
+/// The one union of a side.
+fn only<'g>(flat: &Flat<'g>) -> Option<Union<'g>> {
+    let unions = flat.unions();
+    unions.first().copied().filter(|_| unions.len() == 1)
 }
 
 /// The values that both lists hold.

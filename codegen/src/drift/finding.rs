@@ -13,7 +13,7 @@ use super::{
     places::{Places, Spots},
     proof::{Grounds, Prover, Side, Verdict},
     rules::{self, Rule},
-    subject::{Sent, Step, Subject, Use},
+    subject::{Around, Sent, Step, Subject, Use},
     texts::about_texts,
     unseen::Looked,
     ways::{Start, Way, Ways},
@@ -103,8 +103,8 @@ struct Found {
 }
 
 /// Two lists of schemas, in order, how and where their values are used, whether other values break
-/// nobody there, and what of them is a text.
-type Compared = (Vec<SchemaId>, Vec<SchemaId>, Use, Types, bool, Sent);
+/// nobody there, what of them is a text, and what stands around them.
+type Compared = (Vec<SchemaId>, Vec<SchemaId>, Use, Types, bool, Sent, Option<Around>);
 /// What a verdict is about: who gives what, what refuses, as which direction sees it, which types,
 /// keywords and values to try.
 type Judged = (Side, Vec<SchemaId>, Vec<SchemaId>, Option<Use>, Types, Vec<usize>, Vec<Json>);
@@ -197,10 +197,11 @@ impl<'g> Comparer<'g> {
 
     /// Compares what two lists of schemas say together, once per direction.
     pub(super) fn pair(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject) {
-        if self.asking.is_some_and(|asking| asking.yes) || self.identity.same(old, new) {
+        let is_same = || at.around.is_none() && self.identity.same(old, new);
+        if self.asking.is_some_and(|asking| asking.yes) || is_same() {
             return;
         }
-        let key = (sorted(old), sorted(new), at.usage, at.within, at.harmless, at.sent);
+        let key = (sorted(old), sorted(new), at.usage, at.within, at.harmless, at.sent, at.around.clone());
         if let Some(Asking { question, .. }) = self.asking {
             let key = (question, key);
             let known = self.answers.begin(&key);
@@ -238,6 +239,7 @@ impl<'g> Comparer<'g> {
     fn each(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject) {
         if let ([before], [after]) = (old, new)
             && at.within == Types::ALL
+            && at.around.is_none()
             && let Some(steps) = self.steps(*before, *after)
         {
             let mut at = at.clone();

@@ -169,6 +169,17 @@ impl<'g> Flat<'g> {
         unions
     }
 
+    /// Whether there is a union that is no list of values, and is compared by its branches.
+    pub(super) fn has_branches(&self) -> bool {
+        let unions = self.unions();
+        let listed = if unions.is_empty() { Listing::None } else { self.listing() };
+        let holder = match listed {
+            Listing::Closed { holder, .. } => holder.map(|union| union.holder),
+            Listing::None | Listing::Open { .. } => None,
+        };
+        unions.iter().any(|union| Some(union.holder) != holder)
+    }
+
     /// The types that values may have, unions and listed values considered.
     pub(super) const fn types(&self) -> Types {
         self.facts.types

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::schema::Types;
+use super::proof::Side;
+use crate::schema::{SchemaId, Types};
 
 /// How a schema is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,7 +40,12 @@ pub(super) struct Subject {
     /// Whether the path ends at a part of a value, and no value stands there by itself.
     pub(super) is_part: bool,
     pub(super) sent: Sent,
+    /// What stands on one side around the form that is compared.
+    pub(super) around: Option<Around>,
 }
+
+/// The schemas around a form of a union, and their side: what they say to people, they say of the form too.
+pub(super) type Around = (Side, Rc<[SchemaId]>);
 
 /// A step to a schema that another one holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +87,7 @@ impl Subject {
         let base = base.into();
         let within = Types::ALL;
         let (node, path, sent) = (None, String::new(), Sent::Json);
-        Self { base, node, path, usage, within, harmless: false, is_part: false, sent }
+        Self { base, node, path, usage, within, harmless: false, is_part: false, sent, around: None }
     }
 
     pub(super) fn step(&self, step: Step, token: &str) -> Self {
@@ -90,6 +96,7 @@ impl Subject {
             within: Types::ALL,
             is_part: step == Step::Part,
             sent: self.sent.step(step),
+            around: None,
             ..self.clone()
         }
     }
@@ -112,6 +119,11 @@ impl Subject {
     /// Whether a scalar is sent as a plain text here.
     pub(super) fn is_text(&self) -> bool {
         self.sent != Sent::Json
+    }
+
+    /// The same as a form of what stands around it.
+    pub(super) fn inside(self, around: Option<Around>) -> Self {
+        Self { around, ..self }
     }
 
     /// The same where other values break nobody.

@@ -1,5 +1,7 @@
 //! `oneOf` and `anyOf`: branches matched by tag, by what they say, by name.
 
+use std::rc::Rc;
+
 use contract_runtime::Json;
 
 use super::{
@@ -49,19 +51,8 @@ impl<'g> Comparer<'g> {
         let added = side == Side::New;
         let (graph, whole) = if added { (pair.new.graph, &pair.new) } else { (pair.old.graph, &pair.old) };
         let is_null = |id: SchemaId| Flat::of(graph, &[id]).types() == Types::NULL;
-        let others: Vec<(usize, SchemaId)> = union.branches.iter().copied().enumerate().collect();
-        let others = others.into_iter().filter(|(_, id)| forms.iter().all(|(form, _)| form != id));
-        // Of `null` there is no more to say than that it is valid on both sides.
-        let forms: Vec<_> = forms.iter().copied().filter(|(form, _)| !is_null(*form)).collect();
-        if annotated(whole) {
-            // What is said around the union is said of its one form too.
-            let form = if let [(form, _)] = forms.as_slice() { vec![*form] } else { Vec::new() };
-            let around = [whole.members.as_slice(), &form].concat();
-            let mut said = pair.clone();
-            *(if added { &mut said.new } else { &mut said.old }) = Flat::of(graph, &around);
-            self.annotations(&said);
-        }
-        for (at, id) in others {
+        let is_form = |id: SchemaId| forms.iter().any(|(form, _)| *form == id);
+        for (at, id) in union.branches.iter().copied().enumerate().filter(|(_, id)| !is_form(*id)) {
             let is_null = is_null(id);
             let name = self::branch(graph, id, at, None);
             let (rule, word) = match (added, is_null) {
@@ -79,14 +70,23 @@ impl<'g> Comparer<'g> {
             self.set_at(rule, pair, &at, places, message, facet);
         }
         self.overlap(pair, side, union);
+        let before = pair.at.around.iter().flat_map(|(_, around)| around.iter().copied());
+        let around: Rc<[SchemaId]> = before.chain(whole.members.iter().copied()).collect();
+        let is_said = pair.at.around.is_some() || annotated(whole);
+        let at = pair.at.clone().inside(is_said.then_some((side, around)));
         let refuses = added == (pair.at.usage == Use::Write);
         let given = if added { &pair.old_ids } else { &pair.new_ids };
-        for (form, types) in forms {
+        let is_alone = forms.len() == 1;
+        let mut absorbs = None;
+        // Of `null` beside others there is no more to say than that it is valid on both sides.
+        for (form, types) in forms.into_iter().filter(|(form, _)| is_alone || !is_null(*form)) {
             let form = [form];
             let (old, new): (&[SchemaId], &[SchemaId]) =
                 if added { (&pair.old_ids, &form) } else { (&form, &pair.new_ids) };
-            let is_absorbed = refuses && !self.same(old, new) && self.absorbs(pair, union, form[0], given);
-            let at = pair.at.clone().within(pair.at.within.and(types));
+            let is_absorbed = refuses
+                && !self.same(old, new)
+                && *absorbs.get_or_insert_with(|| self.absorbs(pair, union, given));
+            let at = at.clone().within(pair.at.within.and(types));
             self.pair(old, new, &(if is_absorbed { at.harmless() } else { at }));
         }
         true
@@ -368,9 +368,9 @@ impl<'g> Comparer<'g> {
         (holder, other): (Union<'g>, Union<'g>),
         each: &Matched,
     ) -> bool {
-        let (ids, branch, union, own) = match pair.at.usage {
-            Use::Write => (&pair.old_ids, each.0, other, each.1),
-            Use::Read => (&pair.new_ids, each.1, holder, each.0),
+        let (ids, branch, union) = match pair.at.usage {
+            Use::Write => (&pair.old_ids, each.0, other),
+            Use::Read => (&pair.new_ids, each.1, holder),
         };
         let giving = if pair.at.usage == Use::Write { &pair.old } else { &pair.new };
         // Of what is one of several forms and nothing else, a form says it all.
@@ -379,19 +379,18 @@ impl<'g> Comparer<'g> {
                 .schemas()
                 .all(|schema| schema.decides_by(&[Keyword::Ref, Keyword::AllOf, Keyword::AnyOf]));
         let given = if is_pure { vec![branch] } else { [ids.as_slice(), &[branch]].concat() };
-        self.overlaps(pair, (holder, other), each) && self.absorbs(pair, union, own, &given)
+        self.overlaps(pair, (holder, other), each) && self.absorbs(pair, union, &given)
     }
 
     /// Whether a union takes all of some schemas of the giving side, by whichever of its branches.
-    fn absorbs(&mut self, pair: &Pair<'g>, union: Union<'g>, own: SchemaId, given: &[SchemaId]) -> bool {
+    fn absorbs(&mut self, pair: &Pair<'g>, union: Union<'g>, given: &[SchemaId]) -> bool {
         let (giving, refusing) = match pair.at.usage {
             Use::Write => (Side::Old, (Side::New, pair.new.members.as_slice())),
             Use::Read => (Side::New, (Side::Old, pair.old.members.as_slice())),
         };
-        let has_others = union.branches.iter().any(|id| *id != own);
         self.options.proofs
             && !union.one
-            && has_others
+            && union.branches.len() > 1
             && self.judge(((giving, given), refusing), &pair.at, &Facet::of(UNIONS)) == Some(Ok(()))
     }
 

@@ -98,3 +98,95 @@ fn what_forms_of_types_change_is_said_where_it_is() {
     let plain = r#"{"type":"string","maxLength":3}"#;
     assert_eq!(found(plain, &format!(r#"{{"anyOf":[{text},{null}]}}"#)), [("null-added", B, A)]);
 }
+
+/// Every change between two schemas of a member, words too.
+fn of_member(old: &str, new: &str) -> Vec<(&'static str, String)> {
+    let within = |one: &str| schema(&format!(r#"{{"type":"object","properties":{{"m":{one}}}}}"#));
+    words(&within(old), &within(new))
+}
+
+/// The rules of these changes, once each: what is read is told as what is written.
+fn rules_of(old: &str, new: &str) -> Vec<&'static str> {
+    let mut rules: Vec<&str> = of_member(old, new).into_iter().map(|(rule, _)| rule).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
+
+/// What a union says to people around its forms, it says of each of them.
+#[test]
+fn what_stands_around_forms_is_said_of_them() {
+    let around = [
+        r#""default":"a""#,
+        r#""readOnly":true"#,
+        r#""writeOnly":true"#,
+        r#""deprecated":true"#,
+        r#""title":"t","description":"d","examples":["a"]"#,
+        r#""format":"email""#,
+        r#""contentEncoding":"base64","contentMediaType":"image/png""#,
+        r#""x-foo":1"#,
+        r#""default":"a","readOnly":true,"x-foo":1"#,
+    ];
+    for around in around {
+        for (types, forms) in [
+            (r#""type":["string","null"]"#, r#"[{"type":"string"},{"type":"null"}]"#),
+            (r#""type":["string","integer"]"#, r#"[{"type":"string"},{"type":"integer"}]"#),
+            (
+                r#""type":["string","integer","null"]"#,
+                r#"[{"anyOf":[{"type":"string"},{"type":"integer"}]},{"type":"null"}]"#,
+            ),
+            (r#""type":["string","null"],"enum":["a",null]"#, r#"[{"enum":["a"]},{"type":"null"}]"#),
+        ] {
+            for keyword in ["anyOf", "oneOf"] {
+                let (types, forms) =
+                    (format!("{{{types},{around}}}"), format!(r#"{{"{keyword}":{forms},{around}}}"#));
+                assert_eq!(of_member(&types, &forms), [], "{types} {forms}");
+                assert_eq!(of_member(&forms, &types), [], "{forms} {types}");
+            }
+        }
+    }
+}
+
+/// What is said otherwise there is told once, wherever it is said.
+#[test]
+fn what_is_said_otherwise_around_forms_is_told_once() {
+    let types = |around: &str| format!(r#"{{"type":["string","null"],{around}}}"#);
+    let forms = |around: &str| format!(r#"{{"anyOf":[{{"type":"string"}},{{"type":"null"}}],{around}}}"#);
+    for (old, new, rule) in [
+        (r#""default":"a","readOnly":true"#, r#""default":"b","readOnly":true"#, "default-changed"),
+        (r#""readOnly":true,"x-foo":1"#, r#""x-foo":1"#, "read-only-unset"),
+        (r#""x-foo":1"#, r#""x-foo":1,"deprecated":true"#, "deprecated-set"),
+        (r#""x-foo":1,"default":"a""#, r#""x-foo":2,"default":"a""#, "extension-changed"),
+        (r#""default":"a","title":"t""#, r#""default":"a","title":"u""#, "editorial"),
+    ] {
+        for (old, new) in [(types(old), forms(new)), (forms(old), types(new))] {
+            let found: Vec<&str> = of_member(&old, &new).into_iter().map(|(rule, _)| rule).collect();
+            assert_eq!(found, [rule], "{old} {new}");
+        }
+    }
+    // One of several forms may say more than what is around all of them.
+    let types = r#"{"type":["string","integer"],"x-foo":1}"#;
+    let forms = r#"{"anyOf":[{"type":"string","deprecated":true},{"type":"integer"}],"x-foo":1}"#;
+    assert_eq!(rules_of(types, forms), ["deprecated-set"]);
+    assert_eq!(rules_of(forms, types), ["deprecated-unset"]);
+}
+
+/// What the one form of a union says, the place says, a list of values or not.
+#[test]
+fn what_the_one_form_says_is_said_of_the_place() {
+    let list = |said: &str| format!(r#"{{"type":["string","null"],"enum":["a","b",null],{said}}}"#);
+    let form = |said: &str| {
+        format!(r#"{{"anyOf":[{{"type":"string","enum":["a","b"],{said}}},{{"type":"null"}}]}}"#)
+    };
+    let (a, b) = (r#""default":"a","x-foo":1"#, r#""default":"b","x-foo":1"#);
+    for (old, new) in [(list(a), form(a)), (form(a), list(a))] {
+        assert_eq!(of_member(&old, &new), [], "{old} {new}");
+    }
+    for (old, new) in [(list(a), form(b)), (form(a), list(b)), (form(a), form(b))] {
+        assert_eq!(rules_of(&old, &new), ["default-changed"], "{old} {new}");
+    }
+    let open = r#"{"anyOf":[{"type":"string","default":"a","x-foo":1},{"type":"null"}]}"#;
+    assert_eq!(rules_of(&form(a), open), ["enum-dropped"]);
+    assert_eq!(rules_of(open, &form(a)), ["enum-added"]);
+    assert_eq!(rules_of(&form(b), open), ["default-changed", "enum-dropped"]);
+}
