@@ -97,8 +97,7 @@ impl<'g> Comparer<'g> {
             let steps = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf];
             let unions = flat.unions();
             let [union] = unions.as_slice() else { return None };
-            let pure = union.branches.len() > 1 && flat.schemas().all(|schema| schema.decides_by(&steps));
-            pure.then_some(*union)
+            flat.schemas().all(|schema| schema.decides_by(&steps)).then_some(*union)
         };
         let (side, union, one, ids) = match (only(&pair.old), only(&pair.new)) {
             (None, Some(union)) if pair.old.unions().is_empty() => {

@@ -135,6 +135,7 @@ fn what_stands_around_forms_is_said_of_them() {
                 r#""type":["string","integer","null"]"#,
                 r#"[{"anyOf":[{"type":"string"},{"type":"integer"}]},{"type":"null"}]"#,
             ),
+            (r#""type":"string""#, r#"[{"type":"string"}]"#),
             (r#""type":["string","null"],"enum":["a",null]"#, r#"[{"enum":["a"]},{"type":"null"}]"#),
         ] {
             for keyword in ["anyOf", "oneOf"] {
@@ -189,4 +190,20 @@ fn what_the_one_form_says_is_said_of_the_place() {
     assert_eq!(rules_of(&form(a), open), ["enum-dropped"]);
     assert_eq!(rules_of(open, &form(a)), ["enum-added"]);
     assert_eq!(rules_of(&form(b), open), ["default-changed", "enum-dropped"]);
+}
+
+/// A union of one form is that form.
+#[test]
+fn a_union_of_one_form_is_the_form() {
+    let object =
+        |of: &str| format!(r#"{{"type":"object","properties":{{"a":{{"type":"{of}"}}}},"x-foo":1}}"#);
+    for keyword in ["anyOf", "oneOf"] {
+        let form = |of: &str| format!(r#"{{"{keyword}":[{}]}}"#, object(of));
+        for (old, new) in [(object("string"), form("string")), (form("string"), object("string"))] {
+            assert_eq!(of_member(&old, &new), [], "{old} {new}");
+        }
+        for (old, new) in [(object("string"), form("integer")), (form("string"), object("integer"))] {
+            assert_eq!(rules_of(&old, &new), ["type-changed"], "{old} {new}");
+        }
+    }
 }
