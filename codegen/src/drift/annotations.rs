@@ -22,7 +22,7 @@ impl<'g> Comparer<'g> {
             let encoding = flat.first(|schema| schema.content_encoding.as_deref());
             (encoding, flat.first(|schema| schema.content_media_type.as_deref()))
         };
-        if content(old) != content(new) {
+        if content(old) != content(new) && held(old) != held(new) {
             let words = |(encoding, media): (Option<&str>, Option<&str>)| match (encoding, media) {
                 (None, None) => "plain text".to_owned(),
                 (one, other) => [other, one].into_iter().flatten().collect::<Vec<_>>().join(" in "),
@@ -157,4 +157,17 @@ fn only_form(flat: &Flat<'_>) -> Option<SchemaId> {
     let is_null = |id: SchemaId| Flat::of(flat.graph, &[id]).types() == Types::NULL;
     let mut forms = union.branches.iter().copied().filter(|id| !is_null(*id));
     forms.next().filter(|_| forms.next().is_none())
+}
+
+/// What a text holds: how it is encoded, and the media type. OpenAPI 3.0 says with `format` what 3.1 says
+/// with `contentEncoding` and `contentMediaType` (OpenAPI 3.1, 4.4.1.2).
+pub(super) fn held<'g>(flat: &Flat<'g>) -> (Option<&'g str>, Option<&'g str>) {
+    let is = |format: &str| flat.any(|schema| schema.format.as_deref() == Some(format));
+    let encoding = flat.first(|schema| schema.content_encoding.as_deref());
+    let media = flat.first(|schema| schema.content_media_type.as_deref());
+    match (encoding, media) {
+        (None, media) if is("byte") => (Some("base64"), media),
+        (None, None) if is("binary") => (None, Some("application/octet-stream")),
+        said => said,
+    }
 }

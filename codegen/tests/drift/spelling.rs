@@ -207,3 +207,23 @@ fn a_union_of_one_form_is_the_form() {
         }
     }
 }
+
+/// OpenAPI 3.1, 4.4.1.2: what 3.0 says of bytes with `format`, 3.1 says with the keywords of JSON Schema.
+#[test]
+fn bytes_are_bytes_in_either_words() {
+    let byte = r#"{"type":"string","format":"byte"}"#;
+    let encoded = r#"{"type":"string","contentEncoding":"base64"}"#;
+    let both = r#"{"type":"string","format":"byte","contentEncoding":"base64"}"#;
+    let binary = r#"{"type":"string","format":"binary"}"#;
+    let media = r#"{"type":"string","contentMediaType":"application/octet-stream"}"#;
+    for (old, new) in
+        [(byte, encoded), (encoded, byte), (byte, both), (both, encoded), (binary, media), (media, binary)]
+    {
+        assert_eq!(of_member(old, new), [], "{old} {new}");
+    }
+    let (plain, other) = (r#"{"type":"string"}"#, r#"{"type":"string","contentEncoding":"base16"}"#);
+    assert_eq!(rules_of(byte, plain), ["format-removed"]);
+    assert_eq!(rules_of(encoded, plain), ["content-changed"]);
+    assert_eq!(rules_of(byte, other), ["content-changed", "format-removed"]);
+    assert_eq!(rules_of(byte, binary), ["format-changed"]);
+}
