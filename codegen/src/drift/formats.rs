@@ -7,6 +7,7 @@ use super::{
     finding::{Comparer, Facet, Pair},
     flat::Flat,
     rules,
+    subject::Use,
 };
 use crate::schema::{Types, keywords::Keyword};
 
@@ -34,8 +35,14 @@ impl<'g> Comparer<'g> {
         }
         let (is, was) = (words(new.iter().copied()), words(old.iter().copied()));
         let fits = |flat: &Flat<'g>| old.iter().chain(&new).all(|format| holds_all(format, flat));
+        let both = || fits(&pair.old) && fits(&pair.new);
+        // One side alone asks: readers of the old version, or the new one of those who write.
+        let given = || match pair.at.usage {
+            Use::Read => new.is_empty() && fits(&pair.new),
+            Use::Write => old.is_empty() && fits(&pair.old),
+        };
         let (rule, message) = match (old.is_empty(), new.is_empty()) {
-            _ if holds_numbers(pair) && fits(&pair.old) && fits(&pair.new) => {
+            _ if holds_numbers(pair) && (both() || given()) => {
                 let named = |words: String| if words.is_empty() { "none".to_owned() } else { words };
                 let message = format!("the format of numbers is {}, was {}", named(is), named(was));
                 (rules::NUMBER_FORMAT_REWRITTEN, format!("{message}, and all that are valid have room in it"))

@@ -227,3 +227,22 @@ fn bytes_are_bytes_in_either_words() {
     assert_eq!(rules_of(byte, other), ["content-changed", "format-removed"]);
     assert_eq!(rules_of(byte, binary), ["format-changed"]);
 }
+
+/// A format of numbers that has room for all that comes breaks nobody who reads it.
+#[test]
+fn bounds_stand_for_a_format_of_numbers() {
+    let format = r#"{"type":"integer","format":"int32"}"#;
+    let bounds = r#"{"type":"integer","minimum":-2147483648,"maximum":2147483647}"#;
+    let wide = r#"{"type":"integer","minimum":-2147483648,"maximum":2147483648}"#;
+    let breaking = |old: &str, new: &str| -> Vec<(&'static str, bool, bool)> {
+        let found = changes(&schema(old), &schema(new), false).into_iter();
+        let formats = found.filter(|change| change.rule.contains("format"));
+        formats.map(|change| (change.rule, change.readers == B, change.writers == B)).collect()
+    };
+    let is_read = |found: &[(&str, bool, bool)]| found.iter().any(|(_, readers, _)| *readers);
+    let is_written = |found: &[(&str, bool, bool)]| found.iter().any(|(_, _, writers)| *writers);
+    assert!(!is_read(&breaking(format, bounds)), "{:?}", breaking(format, bounds));
+    assert!(is_read(&breaking(format, wide)));
+    assert!(!is_written(&breaking(bounds, format)), "{:?}", breaking(bounds, format));
+    assert!(is_written(&breaking(wide, format)));
+}
