@@ -4,7 +4,8 @@
 //! `cargo run -p contract-codegen --example vendor_streams -- openapi.json`, with the document of an LLM's
 //! vendor that has an example of a stream beside its operations (`x-oaiMeta`). Each operation that takes
 //! JSON and answers `text/event-stream` is generated as the document has it, with no options but for the ends
-//! of streams, what may be sent twice, and two members that examples hold as `null`. Its program runs three
+//! of streams, what may be sent twice, and the members that examples hold as `null` where their schemas do not
+//! say so. Its program runs three
 //! times: the stream in one piece, the same cut into single bytes, and one that is cut off in the middle of an
 //! event and goes on over a second connection.
 //! Every event has to come typed, in order, and to be the same JSON when it is written again. Published
@@ -20,6 +21,7 @@
 )]
 
 use std::{
+    collections::BTreeSet,
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
@@ -58,13 +60,13 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let document = document.canonicalize().unwrap();
-    let published = published(&serde_json::from_slice(&fs::read(&document).unwrap()).unwrap());
+    let (published, nulls) = published(&serde_json::from_slice(&fs::read(&document).unwrap()).unwrap());
     assert!(!published.is_empty(), "no operation of the document has an example of a stream");
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap();
     let folder = workspace.join("target/vendor-streams");
     let _ = fs::remove_dir_all(folder.join("program"));
     fs::create_dir_all(folder.join("program/src")).unwrap();
-    fs::write(folder.join("codegen.toml"), options(&document, &published)).unwrap();
+    fs::write(folder.join("codegen.toml"), options(&document, &published, &nulls)).unwrap();
     let project = Project::from_config(&folder.join("codegen.toml")).unwrap_or_else(|said| panic!("{said}"));
     let generated = project.generate().unwrap_or_else(|said| panic!("{said}"));
     apply(&generated.files, &folder.join("vendor"), Mode::Write).unwrap();
@@ -83,28 +85,32 @@ fn main() -> ExitCode {
     if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Puts in what a value lacks of what its schema requires, everywhere in it; numbers count from `number`.
-fn complete(document: &Value, schema: &Value, value: &mut Value, number: usize) {
-    let meant = |schema: &Value| -> Value {
-        let reference = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
-        reference.map_or(schema, |pointer| document.pointer(pointer).unwrap()).clone()
+/// Puts in what a value lacks of what the schema at a pointer requires, everywhere in it; numbers count from
+/// `number`. `nulls` are the schemas of members that are `null` and may not be.
+fn complete(document: &Value, pointer: &str, value: &mut Value, number: usize, nulls: &mut BTreeSet<String>) {
+    let pointer = meant(document, pointer);
+    let schema = document.pointer(&pointer).unwrap_or(&Value::Null);
+    let parts = |key: &str| -> Vec<String> {
+        let count = schema[key].as_array().map_or(0, Vec::len);
+        (0..count).map(|at| format!("{pointer}/{key}/{at}")).collect()
     };
-    let schema = meant(schema);
-    let choices = ["anyOf", "oneOf"].into_iter().filter_map(|choice| schema[choice].as_array());
-    let chosen = choices.flatten().map(meant).find(|branch| {
+    let chosen = parts("anyOf").into_iter().chain(parts("oneOf")).find(|branch| {
+        let branch = document.pointer(&meant(document, branch)).unwrap();
         let names = branch["properties"]["type"]["enum"].as_array();
         names.is_some_and(|names| names.contains(&value["type"]))
     });
-    for part in chosen.iter().chain(schema["allOf"].as_array().into_iter().flatten()) {
-        complete(document, part, value, number);
+    for part in chosen.into_iter().chain(parts("allOf")) {
+        complete(document, &part, value, number, nulls);
     }
     if let Some(items) = value.as_array_mut() {
-        items.iter_mut().for_each(|item| complete(document, &schema["items"], item, number));
+        let pointer = format!("{pointer}/items");
+        items.iter_mut().for_each(|item| complete(document, &pointer, item, number, nulls));
     }
     let Some(members) = value.as_object_mut() else { return };
+    let own = |name: &str| format!("{pointer}/properties/{}", name.replace('~', "~0").replace('/', "~1"));
     for name in schema["required"].as_array().into_iter().flatten() {
         let name = name.as_str().unwrap();
-        let member = meant(&schema["properties"][name]);
+        let member = document.pointer(&meant(document, &own(name))).unwrap_or(&Value::Null);
         members.entry(name).or_insert_with(|| match member["type"].as_str() {
             Some("integer") => json!(number),
             Some("array") => json!([]),
@@ -113,8 +119,32 @@ fn complete(document: &Value, schema: &Value, value: &mut Value, number: usize) 
         });
     }
     for (name, member) in members {
-        complete(document, &schema["properties"][name], member, number);
+        if member.is_null() && !is_nullable(document, &own(name)) {
+            nulls.insert(format!("#{}", own(name)));
+        }
+        complete(document, &own(name), member, number, nulls);
     }
+}
+
+/// Where the schema at a pointer stands, behind its references.
+fn meant(document: &Value, pointer: &str) -> String {
+    let reference = document.pointer(pointer).and_then(|schema| schema["$ref"].as_str());
+    match reference.and_then(|reference| reference.strip_prefix('#')) {
+        Some(pointer) => meant(document, pointer),
+        None => pointer.to_owned(),
+    }
+}
+
+/// Whether the schema at a pointer says that a value may be `null`; where there is none, anything may.
+fn is_nullable(document: &Value, pointer: &str) -> bool {
+    let pointer = meant(document, pointer);
+    let Some(schema) = document.pointer(&pointer) else { return true };
+    let of = |key: &str, at: usize| is_nullable(document, &format!("{pointer}/{key}/{at}"));
+    let any = |key: &str| schema[key].as_array().is_none_or(|all| (0..all.len()).any(|at| of(key, at)));
+    let all = schema["allOf"].as_array().is_none_or(|all| (0..all.len()).all(|at| of("allOf", at)));
+    let typed = schema["type"].as_str().is_none_or(|name| name == "null" || schema["nullable"] == true);
+    let listed = schema["type"].as_array().is_none_or(|names| names.contains(&json!("null")));
+    all && any("anyOf") && any("oneOf") && typed && listed
 }
 
 const WORKSPACE: &str = "[workspace]\nresolver = \"3\"\nmembers = [\"program\", \"vendor\"]\n";
@@ -131,18 +161,13 @@ serde_json = "1"
 tokio = { version = "1", features = ["io-util", "macros", "net", "rt"] }
 "#;
 
-/// What published events hold as `null`, where their schemas do not say so.
-const NULLS: [&str; 2] = [
-    "#/components/schemas/ModelResponseProperties/properties/user",
-    "#/components/schemas/Response/allOf/2/properties/usage",
-];
-
-fn options(document: &Path, published: &[Published]) -> String {
+fn options(document: &Path, published: &[Published], nulls: &BTreeSet<String>) -> String {
     let operations: Vec<&str> = published.iter().map(|one| one.operation.as_str()).collect();
     let include: Vec<String> = operations.iter().map(|id| format!("{{ operation = {id:?} }}")).collect();
+    let nulls: Vec<&String> = nulls.iter().collect();
     let last: Vec<&str> = published.iter().filter_map(|one| last_event(&one.stream)).collect();
     format!(
-        "inputs = [{document:?}]\nnullable = {NULLS:?}\npackage = 'vendor'\n[output]\nmember = true\n\
+        "inputs = [{document:?}]\nnullable = {nulls:?}\npackage = 'vendor'\n[output]\nmember = true\n\
          [streams]\nends = ['[DONE]']\nlast-events = {last:?}\n\
          [operations]\nidempotent = {operations:?}\ninclude = [{}]\n",
         include.join(", ")
@@ -155,14 +180,18 @@ fn last_event(stream: &str) -> Option<&str> {
     names.next_back().filter(|_| !stream.contains("data: [DONE]"))
 }
 
-/// The streams of operations that take JSON, as the document has them.
-fn published(document: &Value) -> Vec<Published> {
-    let mut all = Vec::new();
+/// The streams of operations that take JSON, as the document has them, and where they hold a `null` that their
+/// schemas do not allow.
+fn published(document: &Value) -> (Vec<Published>, BTreeSet<String>) {
+    let (mut all, mut nulls) = (Vec::new(), BTreeSet::new());
     for (path, item) in document["paths"].as_object().unwrap() {
         // One path with another query is the same request with a member more.
-        for operation in item.as_object().unwrap().values().filter(|_| !path.contains(['?', '{'])) {
-            let schema = &operation["responses"]["200"]["content"]["text/event-stream"]["schema"];
-            if !schema.is_object() || !operation["requestBody"]["content"]["application/json"].is_object() {
+        for (method, operation) in item.as_object().unwrap().iter().filter(|_| !path.contains(['?', '{'])) {
+            let key = path.replace('/', "~1");
+            let pointer = format!("/paths/{key}/{method}/responses/200/content/text~1event-stream/schema");
+            if document.pointer(&pointer).is_none()
+                || !operation["requestBody"]["content"]["application/json"].is_object()
+            {
                 continue;
             }
             let examples = operation["x-oaiMeta"]["examples"].as_array().into_iter().flatten();
@@ -171,7 +200,7 @@ fn published(document: &Value) -> Vec<Published> {
                 let id = operation["operationId"].as_str().unwrap();
                 let (mut events, names) = events(example["response"].as_str().unwrap());
                 for (number, event) in events.iter_mut().enumerate() {
-                    complete(document, schema, event, number);
+                    complete(document, &pointer, event, number, &mut nulls);
                 }
                 all.push(Published {
                     operation: id.to_owned(),
@@ -184,7 +213,7 @@ fn published(document: &Value) -> Vec<Published> {
             }
         }
     }
-    all
+    (all, nulls)
 }
 
 /// The JSON that a call of curl sends; none of a form.
