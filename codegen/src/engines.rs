@@ -15,12 +15,15 @@
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 
+mod losses;
+mod methods;
 mod names;
 mod openapi;
 mod operations;
 mod probes;
 mod process;
 mod reads;
+mod schemas;
 mod types;
 mod typify;
 
@@ -30,13 +33,11 @@ use serde_json::Value;
 
 use self::names::Names;
 pub use self::{
+    losses::Loss,
     openapi::Document,
     process::{Engines, SUBCOMMAND, serve},
 };
-pub use crate::lower::{Loss, Lowered};
-use crate::{
-    diagnostics::Diagnostics, generate::Project, lower, plan::Side, reading::Reading, refine, stack::deep,
-};
+use crate::{reading::Reading, stack::deep};
 
 /// How many places are named where something is dropped.
 const NAMED: usize = 3;
@@ -113,33 +114,6 @@ pub fn draft_07(contract: &Reading) -> Value {
 #[must_use]
 pub fn openapi_30(contract: &Reading) -> Document {
     deep(|| openapi::document(contract))
-}
-
-/// The operations of a contract as one narrower document, which progenitor reads, and what it makes of
-/// them: an error wherever its methods say something else than the generated ones.
-///
-/// ```no_run
-/// use contract_codegen::{Project, engines::{Engines, lowered}};
-///
-/// let project = Project { inputs: vec!["openapi.yaml".into()], ..Project::default() };
-/// let contract = project.read()?;
-/// let (lowered, problems) = lowered(&project, &contract, &Engines::here());
-/// assert!(!problems.has_errors());
-/// for loss in &lowered.losses {
-///     println!("{}: {}", contract.whereabouts(&loss.place), loss.what);
-/// }
-/// # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
-/// ```
-#[must_use]
-pub fn lowered(project: &Project, contract: &Reading, engines: &Engines) -> (Lowered, Diagnostics) {
-    deep(|| {
-        let plan = project.plan(contract, Side::Paths);
-        let mut lowered = lower::lower(&plan, &contract.graph, &contract.shapes);
-        let engine = |document: &Value, replaced: &[String]| engines.progenitor(document, replaced);
-        let mut diagnostics = refine::second_opinion(&plan, &mut lowered, &engine);
-        diagnostics.attach(&contract.sources);
-        (lowered, diagnostics)
-    })
 }
 
 /// Asks progenitor and typify what they make of a contract.

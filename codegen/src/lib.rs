@@ -61,8 +61,7 @@
 //!
 //! Behind [`Project`] stand the stages, a private module each: `load`, `resolve`, `prune`, `shape`, `plan`,
 //! `tables`, `emit` with `operations`, `calls`, `views`, `client`, `server` and `registry`, then `render` and
-//! [`write`](mod@write); `lower` and `refine` ask another engine. Names are settled in `naming`, before a part
-//! of a contract is taken.
+//! [`write`](mod@write). Names are settled in `naming`, before a part of a contract is taken.
 #![cfg_attr(
     not(all(feature = "engines", feature = "mock", feature = "proofs")),
     allow(dead_code, reason = "what a feature alone asks for is found by the build that has all of them")
@@ -98,8 +97,6 @@ mod formats;
 mod generate;
 mod held;
 mod load;
-#[cfg(feature = "engines")]
-mod lower;
 mod names;
 mod naming;
 mod operations;
@@ -109,8 +106,6 @@ mod plan;
 mod proof;
 mod prune;
 mod reading;
-#[cfg(feature = "engines")]
-mod refine;
 mod registry;
 mod render;
 mod resolve;

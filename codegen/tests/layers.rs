@@ -55,8 +55,6 @@ const GENERATOR: &[&str] = &[
     "credentials",
     "command_line",
     "server",
-    "lower",
-    "refine",
     "registry",
     "render",
     "package",

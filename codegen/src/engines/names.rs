@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use heck::ToPascalCase;
 
+use super::schemas::mentioned;
 use crate::{
     api::{Api, Operation},
-    lower::schemas::mentioned,
     reading::Reading,
     schema::{Graph, Origin, SchemaId},
     shape::TypeRef,

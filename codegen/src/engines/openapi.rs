@@ -9,14 +9,14 @@ use std::{
 use contract_runtime::{Json, media::MediaType};
 use serde_json::{Map, Value, json};
 
-use super::names::Names;
+use super::{
+    losses::{Loss, Losses},
+    names::Names,
+    schemas::{Dialect, Schemas, Written},
+};
 use crate::{
     api::{self, Operation, Parameter, ParameterIn, Response, schemes::Kind},
-    lower::{
-        Loss, Losses, OPENAPI,
-        arguments::{free, pair, written},
-        schemas::{Dialect, Schemas, Written},
-    },
+    load::uri,
     reading::Reading,
     schema::{Origin, SchemaId},
     shape::TypeRef,
@@ -27,8 +27,6 @@ use crate::{
 const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
 /// How deep the schema of a part is followed.
 const DEPTH: usize = 32;
-/// Who has what the document lacks.
-const GENERATED: &str = "what is generated has it";
 
 /// A contract as one document of OpenAPI 3.0.3.
 #[derive(Clone, Debug)]
@@ -78,8 +76,7 @@ pub(super) fn document(contract: &Reading) -> Document {
         let callback = webhook.callback.as_ref();
         let caller = callback.and_then(|(id, expression)| Some((by_id.get(id.as_str())?, expression)));
         let Some(((path, method), expression)) = caller else {
-            let what = "the webhook: OpenAPI 3.0 has none";
-            words.losses.add(OPENAPI, &webhook.place, what, GENERATED);
+            words.losses.add(&webhook.place, "the webhook: OpenAPI 3.0 has none");
             left_out += 1;
             continue;
         };
@@ -129,6 +126,25 @@ pub(super) fn document(contract: &Reading) -> Document {
     Document { value, operations, left_out, losses: losses.into_list() }
 }
 
+/// The template of an operation's path alone, and what every request has in its query.
+pub(super) fn written(operation: &Operation) -> (String, Vec<(String, String)>) {
+    let decoded = |text: &str| uri::decode(text).unwrap_or_else(|| text.to_owned());
+    let pairs = operation.pairs().map(|(name, text)| (decoded(name), decoded(text)));
+    (operation.template().to_owned(), pairs.collect())
+}
+
+/// A parameter of the query that is always the same.
+pub(super) fn pair(wire: &str, text: &str) -> Value {
+    json!({ "name": wire, "in": "query", "required": true, "schema": { "type": "string", "enum": [text] } })
+}
+
+/// A key of `paths` that is not taken: what stands behind `#` is never sent.
+pub(super) fn free(path: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|number| format!("{path}#{number}"));
+    let mut keys = std::iter::once(path.to_owned()).chain(numbered);
+    keys.find(|key| !is_taken(key)).unwrap_or_else(|| path.to_owned())
+}
+
 fn addresses(urls: &[String]) -> Value {
     urls.iter().map(|url| json!({ "url": url })).collect()
 }
@@ -144,7 +160,7 @@ pub(super) struct Words<'a, 'w> {
 
 impl Words<'_, '_> {
     fn lose(&mut self, place: &Place, what: String) {
-        self.losses.add(OPENAPI, place, what, GENERATED);
+        self.losses.add(place, what);
     }
 
     fn has_method(&mut self, operation: &Operation) -> bool {

@@ -9,23 +9,17 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Opinion, Refusal, Row,
+    losses::Losses,
+    methods::{Kind, Method, argument_name, methods},
     names::Names,
-    openapi::Words,
+    openapi::{Words, free, written},
     process::{Endless, Engines},
+    schemas::{Dialect, Schemas},
 };
 use crate::{
-    api::{self, Operation, ParameterIn, Response, Status},
+    api::{self, Operation, Parameter, ParameterIn, Response, Status},
     explain::Whereabouts,
-    lower::{
-        Losses,
-        arguments::{argument_name, free, written},
-        schemas::{Dialect, Schemas},
-    },
     reading::Reading,
-    refine::{
-        methods,
-        reading::{Kind, Reading as Method},
-    },
     schema::SchemaId,
 };
 
@@ -136,7 +130,8 @@ fn method_name(index: usize) -> String {
 
 /// A construct of an operation.
 enum Part<'o> {
-    Parameter(&'o api::Parameter),
+    Line(&'o Operation),
+    Parameter(&'o Parameter),
     Body(&'o api::MediaType),
     Response(&'o Response),
     Answer(&'o Response, &'o api::MediaType),
@@ -147,6 +142,7 @@ impl Part<'_> {
     /// What it is called.
     fn words(&self) -> String {
         match self {
+            Self::Line(operation) => format!("{} {}", operation.method, operation.path),
             Self::Parameter(parameter) => parameter.name.clone(),
             Self::Body(media) | Self::Answer(_, media) => media.name.clone(),
             Self::Response(response) => response.status.key(),
@@ -157,6 +153,7 @@ impl Part<'_> {
 
 /// Everything that an operation says which a method can carry.
 fn each<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'static str, Part<'o>)) {
+    see("method and path", Part::Line(operation));
     for parameter in &operation.parameters {
         let construct = match parameter.location {
             ParameterIn::Path => "parameter in the path",
@@ -207,6 +204,10 @@ fn look(
     };
     each(operation, &mut |construct, part| {
         let kept = match &part {
+            Part::Line(_) => {
+                let verb = reading.verb.to_ascii_uppercase();
+                verb == operation.method && sent(&reading.path) == sent(&with_arguments(operation))
+            }
             Part::Parameter(parameter) => match parameter.location {
                 ParameterIn::Path => {
                     reading.path.contains(&format!("{{{}}}", argument_name(&parameter.name)))
@@ -240,4 +241,21 @@ fn look(
             row.drop_at(format!("{} `{}`", whereabouts.of(&operation.place), part.words()));
         }
     });
+}
+
+/// The template of an operation's path, with what progenitor calls its parameters.
+fn with_arguments(operation: &Operation) -> String {
+    let in_path = operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
+    in_path.fold(operation.template().to_owned(), |path, Parameter { name, .. }| {
+        path.replace(&format!("{{{name}}}"), &format!("{{{}}}", argument_name(name)))
+    })
+}
+
+/// A path without the number behind it; progenitor writes two slashes as one.
+fn sent(path: &str) -> String {
+    let mut path = path.split('#').next().unwrap_or_default().to_owned();
+    while path.contains("//") {
+        path = path.replace("//", "/");
+    }
+    path
 }

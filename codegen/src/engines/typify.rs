@@ -11,11 +11,11 @@ use super::{
     names::Names,
     probes::{Asks, probes},
     process::{Endless, Engines, Made},
+    schemas::{Dialect, Schemas, Written},
     types::Types,
 };
 use crate::{
     explain::{Whereabouts, carried},
-    lower::schemas::{Dialect, Schemas, Written},
     reading::Reading,
     schema::SchemaId,
     tables::Shelves,

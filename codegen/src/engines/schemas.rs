@@ -17,13 +17,12 @@ use crate::{
 
 /// What the readers of a document know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(super) enum Dialect {
     /// The schema objects of OpenAPI 3.0.3.
     OpenApi30,
     /// JSON Schema draft-07.
     Draft7,
     /// What of draft-07 OpenAPI 3.0 has as well.
-    #[cfg_attr(not(feature = "engines"), expect(dead_code, reason = "other engines read it"))]
     Plain,
 }
 
@@ -51,7 +50,7 @@ impl Dialect {
 
 /// Writes the schemas of a graph.
 #[derive(Debug)]
-pub(crate) struct Schemas<'g> {
+pub(super) struct Schemas<'g> {
     graph: &'g Graph,
     dialect: Dialect,
     /// Whether a schema, written in the dialect, accepts more than it says.
@@ -60,11 +59,11 @@ pub(crate) struct Schemas<'g> {
 }
 
 /// Where references lead, and what was left out on the way.
-pub(crate) struct Written<'w> {
+pub(super) struct Written<'w> {
     /// The `$ref` for a schema that has a name.
-    pub(crate) link: &'w mut dyn FnMut(SchemaId) -> String,
+    pub(super) link: &'w mut dyn FnMut(SchemaId) -> String,
     /// Keywords that the dialect has no words for.
-    pub(crate) lost: BTreeSet<(SchemaId, Keyword)>,
+    pub(super) lost: BTreeSet<(SchemaId, Keyword)>,
 }
 
 impl Written<'_> {
@@ -74,7 +73,7 @@ impl Written<'_> {
 }
 
 impl<'g> Schemas<'g> {
-    pub(crate) fn new(graph: &'g Graph, dialect: Dialect) -> Self {
+    pub(super) fn new(graph: &'g Graph, dialect: Dialect) -> Self {
         let own = |schema: &Schema| schema.keywords().any(|(keyword, _)| dialect.lacks(keyword, schema));
         let mut wider = graph.schemas.map(|id| own(graph.schema(id)));
         let mut above = graph.schemas.map(|_| Vec::new());
@@ -102,7 +101,7 @@ impl<'g> Schemas<'g> {
     }
 
     /// A schema; those that stand inside it are written out.
-    pub(crate) fn write(&self, id: SchemaId, written: &mut Written<'_>) -> Value {
+    pub(super) fn write(&self, id: SchemaId, written: &mut Written<'_>) -> Value {
         let schema = self.graph.schema(id);
         match (schema.boolean, self.dialect) {
             (Some(value), Dialect::Draft7 | Dialect::Plain) => return Value::Bool(value),
@@ -355,7 +354,7 @@ impl<'g> Schemas<'g> {
 
 /// Schemas that are part of one around which they do not stand: `nullable` beside a `$ref` makes what is referred to an
 /// alternative of its own, and that may be a schema around it.
-pub(crate) fn mentioned(graph: &Graph) -> BTreeSet<SchemaId> {
+pub(super) fn mentioned(graph: &Graph) -> BTreeSet<SchemaId> {
     let mut out = BTreeSet::new();
     for id in graph.ids() {
         let schema = graph.schema(id);

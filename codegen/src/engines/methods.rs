@@ -1,8 +1,10 @@
 //! What a method of progenitor's decides, read from its body.
 //!
-//! Written against `progenitor-impl` 0.15.1, `method.rs`, `method_sig_body`. Whatever is not
-//! recognised is an error here or a difference in [`agree`](super::agree).
+//! Written against `progenitor-impl` 0.15.1, `method.rs`, `method_sig_body`. Of a method with
+//! something that is not recognised nothing is said.
 
+use heck::ToSnakeCase;
+use quote::ToTokens;
 use syn::{
     Expr, ExprCall, ExprMatch, ExprMethodCall, Lit, Macro, Pat, Token,
     punctuated::Punctuated,
@@ -11,37 +13,37 @@ use syn::{
 
 /// The decisions of a method.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(super) struct Method {
     /// `get`, `post`, …
-    pub(crate) verb: String,
+    pub(super) verb: String,
     /// The path with its arguments in braces.
-    pub(crate) path: String,
+    pub(super) path: String,
     /// Names of the query's arguments.
-    pub(crate) queries: Vec<String>,
+    pub(super) queries: Vec<String>,
     /// Names of the headers' arguments.
-    pub(crate) headers: Vec<String>,
+    pub(super) headers: Vec<String>,
     /// The call that adds the body.
-    pub(crate) body: Option<String>,
+    pub(super) body: Option<String>,
     /// Statuses that are results.
-    pub(crate) results: Vec<Arm>,
+    pub(super) results: Vec<Arm>,
     /// Statuses that are refusals.
-    pub(crate) refusals: Vec<Arm>,
+    pub(super) refusals: Vec<Arm>,
 }
 
 /// A range of statuses and what comes with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Arm {
+pub(super) struct Arm {
     /// First.
-    pub(crate) from: u16,
+    pub(super) from: u16,
     /// Last.
-    pub(crate) to: u16,
+    pub(super) to: u16,
     /// Form of the body.
-    pub(crate) kind: Kind,
+    pub(super) kind: Kind,
 }
 
 /// Form of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     /// JSON of a type.
     Json,
     /// Bytes.
@@ -50,9 +52,9 @@ pub(crate) enum Kind {
     Nothing,
 }
 
-impl Reading {
+impl Method {
     /// Reads a method.
-    pub(crate) fn of(item: &syn::ImplItemFn) -> Result<Self, String> {
+    pub(super) fn of(item: &syn::ImplItemFn) -> Result<Self, String> {
         let mut reader = Reader::default();
         reader.visit_block(&item.block);
         match reader.problem {
@@ -62,9 +64,38 @@ impl Reading {
     }
 }
 
+/// The asynchronous methods of the client.
+pub(super) fn methods(file: syn::File) -> Vec<syn::ImplItemFn> {
+    let mut found = Vec::new();
+    for item in file.items {
+        let syn::Item::Impl(block) = item else { continue };
+        if block.trait_.is_some() || block.self_ty.to_token_stream().to_string() != "Client" {
+            continue;
+        }
+        found.extend(block.items.into_iter().filter_map(|item| match item {
+            syn::ImplItem::Fn(method) if method.sig.asyncness.is_some() => Some(method),
+            _ => None,
+        }));
+    }
+    found
+}
+
+/// What progenitor calls the argument for a parameter: its name in snake case, made an identifier.
+pub(super) fn argument_name(wire: &str) -> String {
+    let plain = wire.replace('\'', "").replace(|c| !unicode_ident::is_xid_continue(c), "-");
+    let name = match wire {
+        "+1" => "plus1".to_owned(),
+        "-1" => "minus1".to_owned(),
+        _ => plain.to_snake_case(),
+    };
+    let starts = name.chars().next().is_some_and(unicode_ident::is_xid_start);
+    let name = if starts { name } else { format!("x{name}") };
+    if syn::parse_str::<syn::Ident>(&name).is_ok() && name != "gen" { name } else { format!("{name}_") }
+}
+
 #[derive(Default)]
 struct Reader {
-    reading: Reading,
+    reading: Method,
     problem: Option<String>,
 }
 
@@ -213,5 +244,16 @@ fn statuses(pattern: &Pat) -> Option<(u16, u16)> {
         },
         Pat::Range(range) => Some((number(range.start.as_deref()?)?, number(range.end.as_deref()?)?)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_called_as_progenitor_calls_them() {
+        let names = ["listShips", "type", "X-Note", "+1", "2nd"].map(argument_name);
+        assert_eq!(names, ["list_ships", "type_", "x_note", "plus1", "x2nd"]);
     }
 }
