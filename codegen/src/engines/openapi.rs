@@ -1,6 +1,8 @@
 //! Operations in the words of OpenAPI 3.0.3: what these can say stands as on the wire, and what they cannot say is left
 //! out, each time as a [`Loss`].
 
+mod beside;
+
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +22,7 @@ use crate::{
     reading::Reading,
     schema::{Origin, SchemaId},
     shape::TypeRef,
-    tree::{Place, join},
+    tree::{Place, SourceId, join},
 };
 
 /// The methods that a path item has fields for.
@@ -57,6 +59,12 @@ pub(super) fn document(contract: &Reading) -> Document {
     let mut words = Words { contract, schemas: &schemas, link: &mut link, losses: &mut losses };
     let mut left_out = 0;
     let schemes = words.schemes();
+    let top = Place { source: api.source, ..Place::default() };
+    let about = words.info(&below(&top, "info"));
+    let (tags, root) = (words.tags(&top), words.copied(&top, &["externalDocs"]));
+    let sources = (0u32..).map(SourceId).take(contract.sources.sources.len());
+    let roots: Vec<Place> = sources.map(|source| Place { source, ..Place::default() }).collect();
+    let servers = words.servers(&roots, &api.servers);
     let mut paths: BTreeMap<String, Value> = BTreeMap::new();
     // Where the operation of an id stands.
     let mut by_id: BTreeMap<&str, (String, String)> = BTreeMap::new();
@@ -70,7 +78,8 @@ pub(super) fn document(contract: &Reading) -> Document {
         let key =
             free(&written(operation).0, |key| paths.get(key).is_some_and(|path| path.get(&method).is_some()));
         by_id.insert(&operation.id, (key.clone(), method.clone()));
-        paths.entry(key).or_insert_with(|| json!({}))[method] = item;
+        let about = words.copied(&above(&operation.place), &["summary", "description"]);
+        paths.entry(key).or_insert_with(|| Value::Object(about))[method] = item;
     }
     for webhook in &api.webhooks {
         let callback = webhook.callback.as_ref();
@@ -89,6 +98,12 @@ pub(super) fn document(contract: &Reading) -> Document {
             caller["callbacks"][&webhook.path][expression][webhook.method.to_ascii_lowercase()] = item;
         }
     }
+    for operation in &api.operations {
+        let own = by_id.get(&*operation.id).and_then(|(path, method)| paths.get(path)?.get(method));
+        if let Some(own) = own {
+            words.shared_callbacks(operation, &own["callbacks"]);
+        }
+    }
     let mut components: BTreeMap<&str, Value> = BTreeMap::new();
     loop {
         let next = asked.borrow_mut().pop();
@@ -102,26 +117,20 @@ pub(super) fn document(contract: &Reading) -> Document {
     }
     let mut value = json!({
         "openapi": "3.0.3",
-        "info": { "title": api.title, "version": api.version },
+        "info": about,
         "paths": paths,
         "components": { "schemas": components },
     });
-    if let Some(text) = &api.description {
-        value["info"]["description"] = json!(text);
-    }
     if !api.servers.is_empty() {
-        value["servers"] = addresses(&api.servers);
+        value["servers"] = servers;
     }
     if !schemes.is_empty() {
         value["components"]["securitySchemes"] = Value::Object(schemes);
     }
-    if !api.tags.is_empty() {
-        let tag = |tag: &api::Tag| match &tag.description {
-            Some(text) => json!({ "name": tag.name, "description": text }),
-            None => json!({ "name": tag.name }),
-        };
-        value["tags"] = api.tags.iter().map(tag).collect();
+    if !tags.is_empty() {
+        value["tags"] = Value::Array(tags);
     }
+    extend(&mut value, root);
     let operations = api.operations.len() + api.webhooks.len();
     Document { value, operations, left_out, losses: losses.into_list() }
 }
@@ -145,8 +154,19 @@ pub(super) fn free(path: &str, is_taken: impl Fn(&str) -> bool) -> String {
     keys.find(|key| !is_taken(key)).unwrap_or_else(|| path.to_owned())
 }
 
-fn addresses(urls: &[String]) -> Value {
-    urls.iter().map(|url| json!({ "url": url })).collect()
+/// What stands inside of what stands at a place.
+fn below(place: &Place, token: &str) -> Place {
+    Place { pointer: join(&place.pointer, token), ..place.clone() }
+}
+
+/// The path item around an operation.
+fn above(place: &Place) -> Place {
+    let pointer = place.pointer.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
+    Place { pointer, ..place.clone() }
+}
+
+fn extend(out: &mut Value, more: Map<String, Value>) {
+    out.as_object_mut().into_iter().for_each(|out| out.extend(more.clone()));
 }
 
 /// What writing operations needs and adds to.
@@ -178,6 +198,7 @@ impl Words<'_, '_> {
         for (name, raw) in &self.contract.api.security_schemes {
             let pointer = join("/components/securitySchemes", name);
             let place = Place { source: self.contract.api.source, pointer, ..Place::default() };
+            let place = self.behind(&place).map_or(place, |(place, _)| place);
             let kept: &[&str] = match raw.pointer("/type").and_then(Json::as_str) {
                 _ if Kind::of(raw).is_err() => &[],
                 Some("apiKey") => &["type", "description", "name", "in"],
@@ -197,6 +218,11 @@ impl Words<'_, '_> {
             if device.is_some() {
                 self.lose(&place, format!("the device flow of the security scheme `{name}`"));
             }
+            self.lacks(
+                &place,
+                &["deprecated", "oauth2MetadataUrl"],
+                &format!("the security scheme `{name}`"),
+            );
             if kept.is_empty() {
                 self.lose(&place, format!("the security scheme `{name}`"));
             } else {
@@ -221,14 +247,13 @@ impl Words<'_, '_> {
             out["deprecated"] = json!(true);
         }
         if !operation.servers.is_empty() {
-            out["servers"] = addresses(&operation.servers);
+            let places = [operation.place.clone(), above(&operation.place)];
+            out["servers"] = self.servers(&places, &operation.servers);
         }
+        extend(&mut out, self.copied(&operation.place, &["externalDocs"]));
         let security = self.security(operation, schemes);
         if !security.is_empty() {
             out["security"] = Value::Array(security);
-        }
-        for (name, value) in &operation.extensions {
-            out[name] = value.to_value();
         }
         if operation.responses.is_empty() {
             self.lose(&operation.place, "that no answer is described: any is".to_owned());
@@ -269,9 +294,7 @@ impl Words<'_, '_> {
         if let Some(body) = &operation.request_body {
             let content = self.content(&body.place, &body.content);
             out["requestBody"] = json!({ "required": body.required, "content": content });
-            if let Some(text) = &body.description {
-                out["requestBody"]["description"] = json!(text);
-            }
+            extend(&mut out["requestBody"], self.copied(&body.place, &["description"]));
         }
         for response in &operation.responses {
             out["responses"][response.status.key()] = self.response(response);
@@ -297,34 +320,37 @@ impl Words<'_, '_> {
             "in": parameter.location.as_str(),
             "required": parameter.required || parameter.location == ParameterIn::Path,
         });
-        if let Some(text) = &parameter.description {
-            out["description"] = json!(text);
-        }
+        extend(&mut out, self.copied(place, &["description"]));
         if parameter.deprecated {
             out["deprecated"] = json!(true);
         }
         if query && parameter.allow_empty {
             out["allowEmptyValue"] = json!(true);
         }
+        match (parameter.allow_reserved, query) {
+            (true, true) => out["allowReserved"] = json!(true),
+            (true, false) => self.lose(place, format!("`allowReserved` of the parameter `{name}`")),
+            (false, _) => {}
+        }
         for (part, _) in &parameter.encoding {
             self.lose(place, format!("the encoding of `{part}` in the parameter `{name}`"));
         }
         let schema = self.optional(parameter.schema);
+        let mut shown = Map::new();
         if let Some(media_type) = &parameter.content {
-            out["content"] = json!({ media_type: { "schema": schema } });
+            self.examples(&below(&below(place, "content"), media_type), Some(media_type), &mut shown);
+            shown.insert("schema".to_owned(), schema);
+            out["content"] = json!({ media_type: shown });
             return Some(out);
         }
-        out["schema"] = schema;
+        self.examples(place, None, &mut shown);
+        shown.insert("schema".to_owned(), schema);
+        extend(&mut out, shown);
         if styles.contains(&parameter.style.as_str()) {
             out["style"] = json!(parameter.style);
             out["explode"] = json!(parameter.explode);
         } else {
             self.lose(place, format!("the style `{}` of the parameter `{name}`", parameter.style));
-        }
-        match (parameter.allow_reserved, query) {
-            (true, true) => out["allowReserved"] = json!(true),
-            (true, false) => self.lose(place, format!("`allowReserved` of the parameter `{name}`")),
-            (false, _) => {}
         }
         Some(out)
     }
@@ -336,26 +362,35 @@ impl Words<'_, '_> {
         }
         for header in &response.headers {
             let schema = self.optional(header.schema);
-            let mut own = json!({ "required": header.required });
+            let place = below(&below(&response.place, "headers"), &header.name);
+            let mut own = self.copied(&place, &["description", "deprecated"]);
+            own.insert("required".to_owned(), json!(header.required));
             match &header.content {
-                Some(name) => own["content"] = json!({ name: { "schema": schema } }),
+                Some(name) => own.insert("content".to_owned(), json!({ name: { "schema": schema } })),
                 None => {
-                    own["explode"] = json!(header.explode);
-                    own["schema"] = schema;
+                    self.examples(&place, None, &mut own);
+                    own.insert("explode".to_owned(), json!(header.explode));
+                    own.insert("schema".to_owned(), schema)
                 }
-            }
-            if let Some(text) = &header.description {
-                own["description"] = json!(text);
-            }
-            out["headers"][&header.name] = own;
+            };
+            out["headers"][&header.name] = Value::Object(own);
         }
+        let links = self.links(&response.place);
+        if !links.is_empty() {
+            out["links"] = Value::Object(links);
+        }
+        self.lacks(&response.place, &["summary"], "an answer");
+        extend(&mut out, self.copied(&response.place, &[]));
         out
     }
 
     fn content(&mut self, place: &Place, all: &[api::MediaType]) -> Value {
         let mut out = Map::new();
         for media in all {
-            let mut own = Map::new();
+            let at = below(&below(place, "content"), &media.name);
+            let mut own = self.copied(&at, &[]);
+            self.examples(&at, Some(&media.name), &mut own);
+            self.lacks(&at, &["prefixEncoding", "itemEncoding"], &format!("`{}`", media.name));
             if let Some(id) = media.schema {
                 let schema =
                     if self.is_type(id) { json!({ "$ref": (self.link)(id) }) } else { self.schema(id) };
@@ -364,7 +399,7 @@ impl Words<'_, '_> {
             if media.item_schema.is_some() {
                 self.lose(place, format!("`itemSchema` of `{}`", media.name));
             }
-            let encoding = self.encoding(place, media);
+            let encoding = self.encoding(&at, media);
             if !encoding.is_empty() {
                 own.insert("encoding".to_owned(), Value::Object(encoding));
             }
@@ -383,10 +418,10 @@ impl Words<'_, '_> {
                         own.insert(key.to_owned(), value.to_value());
                     }
                     ("headers", Json::Object(headers)) => {
-                        self.lose(place, format!("what the headers of the part `{part}` are"));
-                        let text = || json!({ "schema": { "type": "string" } });
-                        let headers = headers.iter().map(|(name, _)| (name.to_owned(), text()));
-                        own.insert(key.to_owned(), Value::Object(headers.collect()));
+                        let each =
+                            |(name, _): (&str, _)| (name.to_owned(), self.part_header(place, part, name));
+                        let headers = headers.iter().map(each).collect();
+                        own.insert(key.to_owned(), Value::Object(headers));
                     }
                     _ if key.starts_with("x-") => drop(own.insert(key.to_owned(), value.to_value())),
                     _ => self.lose(place, format!("`{key}` of the part `{part}`")),

@@ -123,10 +123,8 @@ impl<'g> Schemas<'g> {
             let names: Vec<&String> = schema.required.iter().chain(&schema.one_way).collect();
             out.insert(Keyword::Required.name().to_owned(), json!(names));
         }
-        if let Some(discriminator) =
-            schema.discriminator.as_ref().filter(|_| self.dialect == Dialect::OpenApi30)
-        {
-            out.insert("discriminator".to_owned(), self.discriminator(schema, discriminator, written));
+        if self.dialect == Dialect::OpenApi30 {
+            self.beside(id, &mut out, written);
         }
         if let Some(dynamic) = &schema.dynamic_reference {
             beside.push(json!({ "$ref": (written.link)(dynamic.initial) }));
@@ -166,6 +164,9 @@ impl<'g> Schemas<'g> {
             // One of several is any of them where a branch accepts more than it says.
             (Keyword::OneOf | Keyword::AnyOf, Held::List(ids)) => {
                 let any = keyword == Keyword::AnyOf || ids.iter().any(|id| self.wider[*id]);
+                if any && keyword == Keyword::OneOf {
+                    written.lose(own, keyword);
+                }
                 let branches = ids.iter().map(|id| self.inside(*id, written)).collect();
                 let name = if any { Keyword::AnyOf } else { Keyword::OneOf }.name();
                 if out.contains_key(name) {
@@ -187,15 +188,38 @@ impl<'g> Schemas<'g> {
             {
                 return;
             }
-            (Keyword::Type, Held::Types(types)) => return self.types(types, out, beside),
+            (Keyword::Type, Held::Types(types)) => return self.types(schema, types, out, beside),
+            // Whether more is allowed is a flag where nothing else is said of it.
+            (Keyword::AdditionalProperties, Held::Schema(id))
+                if old && self.graph.schema(id).boolean.is_some() && schema.pattern_properties.is_empty() =>
+            {
+                json!(self.graph.schema(id).boolean)
+            }
+            // Asked for in one direction alone (OpenAPI 3.0.3, 4.7.24.2).
+            (Keyword::Required, Held::Names(names)) if old => {
+                let one_way = |(name, id): &(String, SchemaId)| {
+                    names.contains(name) && is_one_way(self.graph, *id, &mut BTreeSet::new())
+                };
+                if schema.properties.iter().any(one_way) {
+                    written.lose(own, keyword);
+                }
+                json!(names)
+            }
             (Keyword::Const, Held::Json(value)) if old => {
-                out.insert("enum".to_owned(), Value::Array(exact(value).into_iter().collect()));
+                match exact(value) {
+                    Some(value) => drop(out.insert("enum".to_owned(), json!([value]))),
+                    None => written.lose(own, keyword),
+                }
                 return;
             }
             (Keyword::Enum, _) if old && schema.constant.is_some() => return,
             // Without the patterns of other names they would be refused.
-            (Keyword::AdditionalProperties, _) if plain && !schema.pattern_properties.is_empty() => return,
-            (Keyword::Items, _) if plain && !schema.prefix_items.is_empty() => return,
+            (Keyword::AdditionalProperties, _) if plain && !schema.pattern_properties.is_empty() => {
+                return written.lose(own, keyword);
+            }
+            (Keyword::Items, _) if plain && !schema.prefix_items.is_empty() => {
+                return written.lose(own, keyword);
+            }
             (Keyword::Items, Held::Schema(id)) if !schema.prefix_items.is_empty() => {
                 let value = self.inside(id, written);
                 out.insert("additionalItems".to_owned(), value);
@@ -207,7 +231,9 @@ impl<'g> Schemas<'g> {
                 return;
             }
             (Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum, Held::Number(bound)) if old => {
-                self.exclusive(schema, keyword, bound, out);
+                if !exclusive(schema, keyword, bound, out) {
+                    written.lose(own, keyword);
+                }
                 return;
             }
             (Keyword::DependentRequired, Held::Needs(needs)) => {
@@ -219,33 +245,41 @@ impl<'g> Schemas<'g> {
                 let named = named.collect();
                 return extend(out, "dependencies", named);
             }
-            (Keyword::Examples, Held::Values(values)) => match values.first().and_then(exact) {
-                Some(first) if old => {
-                    out.insert("example".to_owned(), first);
-                    return;
+            // There is one, and it stands by itself.
+            (Keyword::Examples, Held::Values(values)) if old => {
+                let first = values.first().and_then(exact);
+                if first.is_none() || values.len() > 1 {
+                    written.lose(own, keyword);
                 }
-                _ => return,
-            },
-            (Keyword::Description | Keyword::Deprecated | Keyword::ReadOnly | Keyword::WriteOnly, _)
-                if !old =>
-            {
+                out.extend(first.map(|first| ("example".to_owned(), first)));
                 return;
             }
-            (Keyword::Title | Keyword::Defs, _) => return,
+            (
+                Keyword::Examples
+                | Keyword::Title
+                | Keyword::Description
+                | Keyword::Deprecated
+                | Keyword::ReadOnly
+                | Keyword::WriteOnly,
+                _,
+            ) if !old => return,
+            (Keyword::Defs, _) => return,
             // What bytes are is a format there (OpenAPI 3.0.3, 4.4).
-            (Keyword::ContentEncoding | Keyword::ContentMediaType, Held::Text(text))
-                if old && schema.format.is_none() =>
-            {
+            (Keyword::ContentEncoding | Keyword::ContentMediaType, Held::Text(text)) if old => {
                 let raw = keyword == Keyword::ContentMediaType && schema.content_encoding.is_none();
                 let format = match text {
-                    "base64" => "byte",
-                    "binary" => "binary",
-                    media_type if raw && is_bytes(media_type) => "binary",
-                    _ => return,
+                    "base64" => Some("byte"),
+                    "binary" => Some("binary"),
+                    media_type if raw && is_bytes(media_type) => Some("binary"),
+                    _ => None,
                 };
-                out.insert(Keyword::Format.name().to_owned(), json!(format));
+                match format.filter(|format| schema.format.as_ref().is_none_or(|own| own == format)) {
+                    Some(format) => drop(out.insert(Keyword::Format.name().to_owned(), json!(format))),
+                    None => written.lose(own, keyword),
+                }
                 return;
             }
+            (Keyword::ContentSchema, _) if old => return written.lose(own, keyword),
             (Keyword::ContentEncoding | Keyword::ContentMediaType | Keyword::ContentSchema, _) => return,
             (_, Held::Contains(contains)) => self.inside(contains.schema, written),
             (_, Held::Schema(id)) => self.inside(id, written),
@@ -274,6 +308,32 @@ impl<'g> Schemas<'g> {
         out.insert(name.to_owned(), value);
     }
 
+    /// What OpenAPI has of a schema beside its keywords.
+    fn beside(&self, id: SchemaId, out: &mut Map<String, Value>, written: &mut Written<'_>) {
+        let schema = self.graph.schema(id);
+        if let Some(own) = &schema.discriminator {
+            if own.default.is_some() {
+                written.lose(id, Keyword::Discriminator);
+            }
+            out.insert("discriminator".to_owned(), self.discriminator(schema, own, written));
+        }
+        for (name, value) in &schema.extensions {
+            let keyword = match name {
+                _ if name.starts_with("x-") => None,
+                "externalDocs" => Some(Keyword::ExternalDocs),
+                "xml" => Some(Keyword::Xml),
+                _ => continue,
+            };
+            // What a node is (OpenAPI 3.2, 4.26) is said there by two flags.
+            let lacks = keyword == Some(Keyword::Xml) && value.pointer("/nodeType").is_some();
+            match (exact(value).filter(|_| !lacks), keyword) {
+                (Some(value), _) => drop(out.insert(name.to_owned(), value)),
+                (None, Some(keyword)) => written.lose(id, keyword),
+                (None, None) => {}
+            }
+        }
+    }
+
     /// Names of components may be others than the contract's, so that each value is listed.
     fn discriminator(&self, schema: &Schema, own: &Discriminator, written: &mut Written<'_>) -> Value {
         let mut mapping: Map<String, Value> =
@@ -293,18 +353,23 @@ impl<'g> Schemas<'g> {
         out
     }
 
-    fn types(&self, types: Types, out: &mut Map<String, Value>, beside: &mut Vec<Value>) {
+    fn types(&self, schema: &Schema, types: Types, out: &mut Map<String, Value>, beside: &mut Vec<Value>) {
         if self.dialect != Dialect::OpenApi30 {
             let names = types.names();
             let value = if let [one] = names.as_slice() { json!(one) } else { json!(names) };
             out.insert("type".to_owned(), value);
             return;
         }
-        let (null, rest) = (types.contains(Types::NULL), types.without(Types::NULL));
+        // Readers differ about a `nullable` beside a list without `null`: it says nothing, or adds it.
+        let null = types.contains(Types::NULL) && !listed_without_null(schema);
+        let rest = types.without(Types::NULL);
         match rest.names().as_slice() {
             [] => {
                 out.insert("enum".to_owned(), json!([null]));
-                out.insert("nullable".to_owned(), Value::Bool(true));
+                // Likewise about one beside other schemas.
+                if schema.decides_by(&[Keyword::Type]) {
+                    out.insert("nullable".to_owned(), Value::Bool(true));
+                }
             }
             [one] => {
                 out.insert("type".to_owned(), json!(one));
@@ -325,19 +390,6 @@ impl<'g> Schemas<'g> {
                 };
                 beside.push(json!({ "anyOf": several.iter().map(branch).collect::<Vec<_>>() }));
             }
-        }
-    }
-
-    /// OpenAPI 3.0: the bound is a number beside a flag.
-    fn exclusive(&self, schema: &Schema, keyword: Keyword, bound: &Number, out: &mut Map<String, Value>) {
-        let (name, own, lower) = match keyword {
-            Keyword::ExclusiveMinimum => ("minimum", &schema.minimum, true),
-            _ => ("maximum", &schema.maximum, false),
-        };
-        let stricter = own.as_ref().is_none_or(|own| if lower { bound >= own } else { bound <= own });
-        if let Some(number) = exact(&Json::Number(bound.clone())).filter(|_| stricter) {
-            out.insert(name.to_owned(), number);
-            out.insert(keyword.name().to_owned(), Value::Bool(true));
         }
     }
 
@@ -368,6 +420,37 @@ pub(super) fn mentioned(graph: &Graph) -> BTreeSet<SchemaId> {
         }));
     }
     out
+}
+
+/// OpenAPI 3.0: the bound is a number beside a flag. Whether it is said, by this bound or by a stricter one.
+fn exclusive(schema: &Schema, keyword: Keyword, bound: &Number, out: &mut Map<String, Value>) -> bool {
+    let (name, own, lower) = match keyword {
+        Keyword::ExclusiveMinimum => ("minimum", &schema.minimum, true),
+        _ => ("maximum", &schema.maximum, false),
+    };
+    let stricter = own.as_ref().is_none_or(|own| if lower { bound >= own } else { bound <= own });
+    let number = exact(&Json::Number(bound.clone()));
+    let is_said = number.is_some() || !stricter;
+    if let Some(number) = number.filter(|_| stricter) {
+        out.insert(name.to_owned(), number);
+        out.insert(keyword.name().to_owned(), Value::Bool(true));
+    }
+    is_said
+}
+
+/// Whether a schema lists its values, and `null` is none of them.
+fn listed_without_null(schema: &Schema) -> bool {
+    let lists = |values: &[Json]| values.iter().all(|value| *value != Json::Null);
+    schema.enumeration.as_deref().is_some_and(lists)
+        || schema.constant.as_ref().is_some_and(|one| *one != Json::Null)
+}
+
+/// Whether a schema says that it is for readers, or for writers, alone.
+fn is_one_way(graph: &Graph, id: SchemaId, seen: &mut BTreeSet<SchemaId>) -> bool {
+    let schema = graph.schema(id);
+    let mut inside = schema.reference.iter().chain(&schema.all_of);
+    seen.insert(id)
+        && (schema.read_only || schema.write_only || inside.any(|next| is_one_way(graph, *next, seen)))
 }
 
 /// Whether a string of a media type is bytes, and no text.

@@ -8,7 +8,7 @@ use contract_runtime::Number;
 use crate::tree::{Tree, Value};
 
 /// A text, or the text of what needs no quotes to be one.
-pub(super) fn text(tree: &Tree) -> Option<Cow<'_, str>> {
+pub(crate) fn text(tree: &Tree) -> Option<Cow<'_, str>> {
     match &tree.value {
         Value::String(text) | Value::Number(text) => Some(Cow::Borrowed(text)),
         Value::Bool(value) => Some(Cow::Owned(value.to_string())),

@@ -164,6 +164,153 @@ components:
     assert_eq!(*mapping, due);
 }
 
+/// What stands beside requests, answers and schemas is said in the same words.
+#[test]
+fn what_stands_beside_stays() {
+    let contract = of_text(
+        r"
+openapi: 3.1.0
+info:
+  title: L
+  version: '1.0.0'
+  termsOfService: https://a.example/terms
+  contact: { email: a@a.example }
+  license: { name: MIT, url: https://a.example/mit }
+  x-own: 1
+servers:
+  - { url: 'https://{at}.example/{stage}', description: all, variables: { at: { default: a, enum: [ a, b ] }, stage: { default: v1, description: which } } }
+externalDocs: { url: https://a.example/docs }
+tags: [ { name: all, externalDocs: { url: https://a.example/all } } ]
+paths:
+  /parts:
+    summary: parts
+    servers: [ { url: 'https://{at}.example', variables: { at: { default: up } } } ]
+    post:
+      operationId: send
+      tags: [ all ]
+      externalDocs: { url: https://a.example/send }
+      parameters:
+        - { name: q, in: query, schema: { type: string }, example: one, x-own: 2 }
+        - { name: at, in: query, allowReserved: true, content: { application/json: { schema: { type: integer }, examples: { one: { value: 1 } } } } }
+      requestBody:
+        content:
+          multipart/form-data:
+            schema: { type: object, properties: { file: { title: File, type: string, format: binary } } }
+            encoding:
+              file:
+                headers:
+                  X-Size: { required: true, schema: { type: integer, minimum: 1 } }
+                  X-Name: { $ref: '#/components/headers/X-Name' }
+          application/json:
+            schema: { type: object, xml: { name: n }, externalDocs: { url: https://a.example/n }, x-own: 3 }
+            examples:
+              kept: { $ref: '#/components/examples/kept' }
+              far: { externalValue: https://a.example/far.json }
+      callbacks: { told: { $ref: '#/components/callbacks/told' } }
+      responses:
+        '200':
+          description: ok
+          headers: { X-Left: { schema: { type: integer }, example: 5 } }
+          content: { application/json: { schema: { type: integer }, example: 12 } }
+          links:
+            again: { operationId: send, parameters: { q: $response.body } }
+components:
+  callbacks: { told: { 'https://a.example/told': { post: { responses: { '204': { description: ok } } } } } }
+  headers: { X-Name: { description: name, schema: { $ref: '#/components/schemas/Name' } } }
+  examples: { kept: { summary: s, value: { a: 1 } } }
+  schemas: { Name: { type: string, maxLength: 9 } }
+",
+    );
+    let document = document(&contract);
+    let said: Vec<&str> = document.losses.iter().map(|loss| loss.what.as_str()).collect();
+    assert_eq!(said, [""; 0]);
+    let again = again("here", &document);
+    assert_eq!(again.api.servers, contract.api.servers);
+    assert_eq!(again.api.variables, contract.api.variables);
+    let value = &document.value;
+    let about = json!({
+        "title": "L", "version": "1.0.0", "termsOfService": "https://a.example/terms",
+        "contact": { "email": "a@a.example" }, "license": { "name": "MIT", "url": "https://a.example/mit" }, "x-own": 1,
+    });
+    assert_eq!(value["info"], about);
+    assert_eq!(value["servers"][0]["description"], "all");
+    assert_eq!(value["servers"][0]["variables"]["at"], json!({ "default": "a", "enum": ["a", "b"] }));
+    assert_eq!(value["servers"][0]["variables"]["stage"]["description"], "which");
+    assert_eq!(value["externalDocs"]["url"], "https://a.example/docs");
+    assert_eq!(value["tags"][0]["externalDocs"]["url"], "https://a.example/all");
+    assert_eq!(value["paths"]["/parts"]["summary"], "parts");
+    let send = &value["paths"]["/parts"]["post"];
+    assert!(send["callbacks"]["told"]["https://a.example/told"]["post"].is_object(), "{send}");
+    assert_eq!(send["servers"][0]["url"], "https://{at}.example");
+    assert_eq!(send["externalDocs"]["url"], "https://a.example/send");
+    let [q, at] = [0, 1].map(|index| &send["parameters"][index]);
+    assert_eq!((&q["example"], &q["x-own"]), (&json!("one"), &json!(2)));
+    assert_eq!(at["allowReserved"], true);
+    assert_eq!(at["content"]["application/json"]["examples"], json!({ "one": { "value": 1 } }));
+    let headers = &send["requestBody"]["content"]["multipart/form-data"]["encoding"]["file"]["headers"];
+    assert_eq!(headers["X-Size"], json!({ "required": true, "schema": { "type": "integer", "minimum": 1 } }));
+    assert_eq!(
+        headers["X-Name"],
+        json!({ "description": "name", "schema": { "$ref": "#/components/schemas/Name" } })
+    );
+    assert_eq!(value["components"]["schemas"]["Name"]["maxLength"], 9);
+    let json = &send["requestBody"]["content"]["application/json"];
+    let examples = json!({
+        "kept": { "summary": "s", "value": { "a": 1 } }, "far": { "externalValue": "https://a.example/far.json" },
+    });
+    assert_eq!(json["examples"], examples);
+    let schema = whole(value, &json["schema"]);
+    assert_eq!((&schema["xml"]["name"], &schema["x-own"]), (&json!("n"), &json!(3)));
+    assert_eq!(schema["externalDocs"]["url"], "https://a.example/n");
+    let form = whole(value, &send["requestBody"]["content"]["multipart/form-data"]["schema"]);
+    assert_eq!(form["properties"]["file"]["title"], "File");
+    let ok = &send["responses"]["200"];
+    assert_eq!(ok["headers"]["X-Left"]["example"], 5);
+    assert_eq!(ok["content"]["application/json"]["example"], 12);
+    assert_eq!(
+        ok["links"]["again"],
+        json!({ "operationId": "send", "parameters": { "q": "$response.body" } })
+    );
+}
+
+/// A schema, behind its reference.
+fn whole<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
+    let link = schema["$ref"].as_str().and_then(|link| link.strip_prefix('#'));
+    link.map_or(schema, |link| document.pointer(link).unwrap())
+}
+
+/// `nullable` adds `null` to the `type` beside it, and does nothing where there is none (OpenAPI 3.0.3, 4.7.24.1).
+#[test]
+fn null_is_said_so_that_the_letter_of_openapi_3_0_allows_it() {
+    let contract = of_text(
+        r"
+openapi: 3.1.0
+info: { title: L, version: '1.0.0' }
+paths: {}
+components:
+  schemas:
+    Text: { type: [ string, 'null' ] }
+    Several: { type: [ string, integer, 'null' ] }
+    Ship: { anyOf: [ { $ref: '#/components/schemas/Text' }, { type: 'null' } ] }
+    None: { const: null }
+    Listed: { type: [ string, 'null' ], enum: [ a ] }
+    Nothing: { type: 'null', oneOf: [ { type: number } ] }
+",
+    );
+    let document = document(&contract);
+    assert_eq!(document.losses, []);
+    let due = json!({
+        "Text": { "type": "string", "nullable": true },
+        "Several": { "anyOf": [{ "type": "integer", "nullable": true }, { "type": "string", "nullable": true }] },
+        "Ship": { "anyOf": [{ "$ref": "#/components/schemas/Text" }, { "enum": [null], "nullable": true }] },
+        "None": { "enum": [null] },
+        // Here `null` is not valid, whatever a reader takes `nullable` for.
+        "Listed": { "type": "string", "enum": ["a"] },
+        "Nothing": { "enum": [null], "oneOf": [{ "type": "number" }] },
+    });
+    assert_eq!(document.value["components"]["schemas"], due);
+}
+
 /// What it has no words for is left out by name and place; what it says in others is said.
 #[test]
 fn what_openapi_3_0_lacks_is_told() {
@@ -176,6 +323,7 @@ paths:
     query: { operationId: search, responses: { '200': { description: ok } } }
     get:
       operationId: list
+      callbacks: { told: { $ref: '#/components/callbacks/told' } }
       parameters:
         - { name: q, in: querystring, content: { application/x-www-form-urlencoded: { schema: { type: object } } } }
         - { name: c, in: cookie, style: cookie, schema: { type: string } }
@@ -183,17 +331,36 @@ paths:
       responses: { '200': { description: ok, content: { application/jsonl: { itemSchema: { type: object } } } } }
     post:
       operationId: upload
+      callbacks: { told: { $ref: '#/components/callbacks/told' } }
       requestBody:
         content:
           multipart/form-data:
             schema: { type: object, properties: { file: { contentMediaType: image/png }, note: { type: [ string, integer ], contentEncoding: base64 } } }
       security: [ { cert: [], key: [] }, { key: [] }, { cert: [] } ]
       responses: { '204': { description: ok } }
-    put: { operationId: both, security: [ { cert: [], key: [] } ], responses: { '204': { description: ok } } }
+    put:
+      operationId: both
+      security: [ { cert: [], key: [] } ]
+      responses:
+        '200':
+          description: ok
+          content: { application/json: { schema: { $ref: '#/components/schemas/Odd' }, examples: { e: { $ref: 'far.json' } } } }
+          links: { gone: { operationId: search2 } }
 webhooks:
   seen: { post: { operationId: seen, responses: { '204': { description: ok } } } }
 components:
+  callbacks: { told: { 'https://a.example/told': { post: { responses: { '204': { description: ok } } } } } }
   securitySchemes: { cert: { type: mutualTLS }, key: { type: apiKey, in: header, name: X-Key } }
+  schemas:
+    Odd:
+      required: [ id ]
+      additionalProperties: false
+      properties:
+        id: { readOnly: true, type: integer }
+        one: { oneOf: [ { type: array, contains: {} }, { type: string } ] }
+        text: { type: string, contentMediaType: application/json, contentSchema: {}, examples: [ a, b ] }
+        big: { const: 12345678901234567890123456789 }
+        map: { patternProperties: { a: {} }, additionalProperties: false }
 ",
     );
     let document = document(&contract);
@@ -209,11 +376,23 @@ components:
             "/paths/~1shapes/get/responses/200 `itemSchema` of `application/jsonl`",
             "/paths/~1shapes/get that it asks for `cert`",
             "/paths/~1shapes/post that it asks for `cert`",
+            "/paths/~1shapes/put/responses/200/content/application~1json/examples/e the example `e`",
+            "/paths/~1shapes/put/responses/200/links/gone the link `gone`",
             "/paths/~1shapes/put that it asks for `cert`",
             "/webhooks/seen/post the webhook: OpenAPI 3.0 has none",
+            "/paths/~1shapes/post/callbacks/told the callback `told` of one more operation",
+            "/components/schemas/Odd `required`",
+            "/components/schemas/Odd/properties/one `oneOf`",
+            "/components/schemas/Odd/properties/one/oneOf/0 `contains`",
+            "/components/schemas/Odd/properties/text `examples`",
+            "/components/schemas/Odd/properties/text `contentMediaType`",
+            "/components/schemas/Odd/properties/text `contentSchema`",
+            "/components/schemas/Odd/properties/big `const`",
+            "/components/schemas/Odd/properties/map `patternProperties`",
+            "/components/schemas/Odd/properties/map `additionalProperties`",
         ]
     );
-    assert_eq!((document.operations, document.left_out), (5, 2));
+    assert_eq!((document.operations, document.left_out), (6, 2));
     let again = again("here", &document);
     assert_eq!(again.api.operations.len(), 3);
     // Less than an alternative is said only where no other one says more.
@@ -225,4 +404,7 @@ components:
     let form = document.value.pointer(&link).unwrap();
     assert_eq!(form["properties"]["file"]["format"], "binary");
     assert_eq!(form["properties"]["note"]["format"], "byte");
+    let odd = &document.value["components"]["schemas"]["Odd"];
+    assert_eq!(odd["additionalProperties"], false);
+    assert_eq!(odd["properties"]["big"], json!({}));
 }

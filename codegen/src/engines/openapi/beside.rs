@@ -1,0 +1,251 @@
+//! What a document says beside requests, answers and schemas: examples, addresses, links, who made it. It stands as it
+//! was written, but for what OpenAPI 3.0 has no member for.
+
+use contract_runtime::{Json, media::MediaType};
+use serde_json::{Map, Value, json};
+
+use super::{Words, below};
+use crate::{
+    api::Operation,
+    load::uri,
+    resolve::lenient,
+    schema::{SchemaId, document::exact},
+    tree::{Member, Place, Tree},
+};
+
+/// References to references that are followed.
+const DEPTH: usize = 32;
+
+impl<'a> Words<'a, '_> {
+    /// What stands at a place, behind its reference if that leads to the same document.
+    pub(super) fn behind(&self, place: &Place) -> Option<(Place, &'a Tree)> {
+        let root = &self.contract.sources.get(place.source)?.tree;
+        let mut place = place.clone();
+        for _ in 0..DEPTH {
+            let tree = root.at(&place.pointer)?;
+            place.span = tree.span;
+            let Some(reference) = tree.get("$ref").and_then(Tree::as_str) else { return Some((place, tree)) };
+            place.pointer = uri::decode(reference.strip_prefix('#')?)?;
+        }
+        None
+    }
+
+    /// The same of something that stands inside.
+    fn inside(&self, place: &Place, tokens: &[&str]) -> Option<(Place, &'a Tree)> {
+        tokens.iter().try_fold(self.behind(place)?, |(place, _), token| self.behind(&below(&place, token)))
+    }
+
+    /// Members of what stands at a place, and its extensions.
+    pub(super) fn copied(&mut self, place: &Place, keys: &[&str]) -> Map<String, Value> {
+        let Some((place, tree)) = self.behind(place) else { return Map::new() };
+        let mut out = Map::new();
+        for member in tree.members() {
+            if keys.contains(&&*member.key) || member.key.starts_with("x-") {
+                match exact(&member.value.to_json()) {
+                    Some(value) => drop(out.insert(member.key.clone(), value)),
+                    None => {
+                        self.lose(&place, format!("`{}`: its numbers are larger than many read", member.key))
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// Tells which members of what stands at a place the document has no words for.
+    pub(super) fn lacks(&mut self, place: &Place, keys: &[&str], of: &str) {
+        let Some((place, tree)) = self.behind(place) else { return };
+        for key in keys.iter().filter(|key| tree.get(key).is_some()) {
+            self.lose(&place, format!("`{key}` of {of}"));
+        }
+    }
+
+    /// `example` and `examples` of what stands at a place.
+    pub(super) fn examples(&mut self, place: &Place, media_type: Option<&str>, out: &mut Map<String, Value>) {
+        out.extend(self.copied(place, &["example"]));
+        let Some((all, tree)) = self.inside(place, &["examples"]) else { return };
+        let mut named = Map::new();
+        for member in tree.members() {
+            let place = below(&all, &member.key);
+            let mut own = self.copied(&place, &["summary", "description", "value", "externalValue"]);
+            for key in ["dataValue", "serializedValue"] {
+                let Some(value) = self.copied(&place, &[key]).remove(key) else { continue };
+                own.entry("value")
+                    .or_insert_with(|| data(value, media_type.filter(|_| key == "serializedValue")));
+            }
+            if own.contains_key("value") || own.contains_key("externalValue") {
+                named.insert(member.key.clone(), Value::Object(own));
+            } else {
+                self.lose(&place, format!("the example `{}`", member.key));
+            }
+        }
+        if !named.is_empty() {
+            out.insert("examples".to_owned(), Value::Object(named));
+        }
+    }
+
+    /// The servers of one of some places, as these say them; `urls` are theirs with the variables filled in.
+    pub(super) fn servers(&mut self, places: &[Place], urls: &[String]) -> Value {
+        let lists: Vec<_> = places.iter().filter_map(|place| self.inside(place, &["servers"])).collect();
+        let all = || {
+            lists.iter().flat_map(|(list, tree)| {
+                let place = |at: usize| Place { pointer: format!("{}/{at}", list.pointer), ..list.clone() };
+                tree.elements().iter().enumerate().map(move |(at, tree)| (place(at), tree))
+            })
+        };
+        let of = |url: &String| match all().find(|(_, tree)| filled(tree).as_ref() == Some(url)) {
+            Some((place, tree)) => {
+                self.lacks(&place, &["name"], "a server");
+                let mut own = self.copied(&place, &["url", "description"]);
+                let variables = tree.get("variables").map(Tree::members).unwrap_or_default().iter();
+                let variables: Map<String, Value> = variables
+                    .filter_map(|member| Some((member.key.clone(), variable(&member.value)?)))
+                    .collect();
+                if !variables.is_empty() {
+                    own.insert("variables".to_owned(), Value::Object(variables));
+                }
+                Value::Object(own)
+            }
+            None => json!({ "url": url }),
+        };
+        urls.iter().map(of).collect()
+    }
+
+    /// Tells which callbacks an operation shares by reference with the one that has them in the document: a second time
+    /// they would be other ones.
+    pub(super) fn shared_callbacks(&mut self, operation: &Operation, written: &Value) {
+        let Some((all, tree)) = self.inside(&operation.place, &["callbacks"]) else { return };
+        let is_unsaid =
+            |member: &&Member| written.get(&member.key).is_none() && !member.key.starts_with("x-");
+        for member in tree.members().iter().filter(is_unsaid) {
+            self.lose(
+                &below(&all, &member.key),
+                format!("the callback `{}` of one more operation", member.key),
+            );
+        }
+    }
+
+    /// `links` of the answer at a place, as far as they lead to what the document has.
+    pub(super) fn links(&mut self, place: &Place) -> Map<String, Value> {
+        let Some((all, tree)) = self.inside(place, &["links"]) else { return Map::new() };
+        let mut out = Map::new();
+        for member in tree.members() {
+            let place = below(&all, &member.key);
+            let keys = ["operationId", "parameters", "requestBody", "description"];
+            let own = self.copied(&place, &keys);
+            let operations = &self.contract.api.operations;
+            let known =
+                operations.iter().any(|each| own.get("operationId").is_some_and(|id| *id == *each.id));
+            self.lacks(&place, &["server"], &format!("the link `{}`", member.key));
+            if known {
+                out.insert(member.key.clone(), Value::Object(own));
+            } else {
+                self.lose(&place, format!("the link `{}`", member.key));
+            }
+        }
+        out
+    }
+
+    /// A header of a part of a body.
+    pub(super) fn part_header(&mut self, media: &Place, part: &str, name: &str) -> Value {
+        let Some((place, tree)) = self.inside(media, &["encoding", part, "headers", name]) else {
+            self.lose(media, format!("what the header `{name}` of the part `{part}` is"));
+            return json!({ "schema": {} });
+        };
+        let mut own = self.copied(&place, &["description", "required", "deprecated", "explode"]);
+        self.examples(&place, None, &mut own);
+        let content = tree.get("content").and_then(|content| content.members().first());
+        let holder =
+            content.map_or_else(|| place.clone(), |media| below(&below(&place, "content"), &media.key));
+        let schema = self.schema_at(&below(&holder, "schema"));
+        let schema = schema.map_or_else(|| json!({}), |id| self.schema(id));
+        match content {
+            Some(media) => own.insert("content".to_owned(), json!({ &media.key: { "schema": schema } })),
+            None => own.insert("schema".to_owned(), schema),
+        };
+        Value::Object(own)
+    }
+
+    fn schema_at(&mut self, place: &Place) -> Option<SchemaId> {
+        let graph = &self.contract.graph;
+        let is_there = |id: &SchemaId| {
+            let own = &graph.schema(*id).place;
+            own.source == place.source && own.pointer == place.pointer
+        };
+        let found = graph.ids().find(is_there);
+        if found.is_none() && self.behind(place).is_some() {
+            self.lose(place, "the schema".to_owned());
+        }
+        found
+    }
+
+    /// `info`.
+    pub(super) fn info(&mut self, place: &Place) -> Map<String, Value> {
+        let mut out = self.copied(place, &["description", "termsOfService", "contact", "license"]);
+        self.lacks(place, &["summary"], "`info`");
+        self.lacks(&below(place, "license"), &["identifier"], "the license");
+        let license = out.get_mut("license").and_then(Value::as_object_mut);
+        drop(license.and_then(|license| license.remove("identifier")));
+        let api = &self.contract.api;
+        out.insert("title".to_owned(), json!(api.title));
+        out.insert("version".to_owned(), json!(api.version));
+        out
+    }
+
+    /// `tags`.
+    pub(super) fn tags(&mut self, root: &Place) -> Vec<Value> {
+        let listed = self.inside(root, &["tags"]);
+        let mut out = Vec::new();
+        for tag in &self.contract.api.tags {
+            let mut own = json!({ "name": tag.name });
+            if let Some(text) = &tag.description {
+                own["description"] = json!(text);
+            }
+            let is_own = |tree: &Tree| tree.get("name").and_then(Tree::as_str) == Some(&tag.name);
+            if let Some((list, tree)) = &listed
+                && let Some(at) = tree.elements().iter().position(is_own)
+            {
+                let place = Place { pointer: format!("{}/{at}", list.pointer), ..list.clone() };
+                self.lacks(&place, &["summary", "parent", "kind"], &format!("the tag `{}`", tag.name));
+                own.as_object_mut()
+                    .into_iter()
+                    .for_each(|own| own.extend(self.copied(&place, &["externalDocs"])));
+            }
+            out.push(own);
+        }
+        out
+    }
+}
+
+/// The value of an example; `media_type` where it is the text as it is sent.
+fn data(value: Value, media_type: Option<&str>) -> Value {
+    let json = media_type.filter(|name| MediaType::of(name).is_json());
+    let text = value.as_str().filter(|_| json.is_some());
+    text.and_then(|text| exact(&Json::parse(text.as_bytes()).ok()?)).unwrap_or(value)
+}
+
+/// The address of a server, its variables filled in (OpenAPI 3.1, 4.8.5).
+fn filled(server: &Tree) -> Option<String> {
+    let url = server.get("url").and_then(lenient::text)?.into_owned();
+    let variables = server.get("variables").map(Tree::members).unwrap_or_default();
+    let fill =
+        |url: String, (name, default): (&String, String)| url.replace(&format!("{{{name}}}"), &default);
+    let defaults = variables.iter().filter_map(|member| {
+        Some((&member.key, member.value.get("default").and_then(lenient::text)?.into_owned()))
+    });
+    Some(defaults.fold(url, fill))
+}
+
+/// A variable of a server; none without the default that it needs.
+fn variable(tree: &Tree) -> Option<Value> {
+    let mut out = json!({ "default": lenient::text(tree.get("default")?)? });
+    let values = tree.get("enum").map(Tree::elements).unwrap_or_default().iter();
+    let values: Vec<_> = values.filter_map(lenient::text).collect();
+    if !values.is_empty() {
+        out["enum"] = json!(values);
+    }
+    if let Some(text) = tree.get("description").and_then(Tree::as_str) {
+        out["description"] = json!(text);
+    }
+    Some(out)
+}
