@@ -478,7 +478,7 @@ pub fn compare(old: &Version, new: &Version, options: &Options) -> Drift {
 
 fn compared(old: &Version, new: &Version, options: &Options) -> Vec<Change> {
     deep(|| {
-        let directions = directions::Directions::of(&old.graph, &new.graph);
+        let directions = directions::Directions::of(old, new);
         let grounds = <[proof::Grounds<'_>; 3]>::default();
         finding::Comparer::new(old, new, &directions, &grounds, options).run()
     })

@@ -183,7 +183,7 @@ impl Project {
         }
         let api = merged(apis);
         let is_old = |source| is_openapi_30(&sources, source);
-        directions::settle(&mut graph, &api, &is_old, &mut diagnostics);
+        directions::settle(&mut graph, &api, is_old, &mut diagnostics);
         options::imply(&self.config, &mut graph, &mut diagnostics);
         options::families(&self.config, &mut graph, &mut diagnostics);
         options::allow_null(&self.config, &mut graph, &mut diagnostics);

@@ -92,6 +92,7 @@ mod checks;
 mod client;
 mod command_line;
 mod credentials;
+mod directions;
 mod emit;
 mod formats;
 mod generate;

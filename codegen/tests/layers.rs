@@ -36,8 +36,9 @@ const GENERATOR: &[&str] = &[
     "load",
     "resolve",
     "pattern",
-    // Deciding: what holds at a place, names, the part, types, calls.
+    // Deciding: what holds at a place and in which direction, names, the part, types, calls.
     "together",
+    "directions",
     "naming",
     "prune",
     "shape",

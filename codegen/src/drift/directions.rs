@@ -1,8 +1,8 @@
 //! What both versions say, as each direction sees it.
 //!
-//! A read-only member that `required` names may be missing from requests, and a write-only one from
-//! answers (OpenAPI 3.0, 4.7.24.2). No judge of values knows of directions, so it is shown schemas that
-//! ask for no more than their direction does, each in its place.
+//! In OpenAPI 3.0 a read-only member that `required` names may be missing from requests, and a write-only one from
+//! answers; each version is taken by its own letter. No judge of values knows of directions, so it is shown
+//! schemas that ask for no more than their direction does, each in its place.
 
 use std::{
     borrow::Cow,
@@ -12,26 +12,35 @@ use std::{
 };
 
 use super::{
+    Version,
     flat::Flat,
     proof::{Grounds, Prover, Side},
     subject::Use,
     texts::Programs,
 };
 use crate::{
+    directions::{Direction, OneWay},
+    resolve::is_openapi_30,
     schema::{Graph, Schema, SchemaId},
-    together::{Conj, Facts},
 };
 
-/// The schemas of one version, and what is known about the patterns of their names.
+/// The schemas of one version, what is known about the patterns of their names, and what of them is sent in one
+/// direction alone.
 #[derive(Debug)]
 pub(super) struct Schemas<'g> {
     graph: Cow<'g, Graph>,
     pub(super) programs: Rc<Programs>,
+    pub(super) one_way: Rc<OneWay>,
     /// What asks for less where something else stands around it, and the schema that it is a copy of.
     copies: BTreeMap<SchemaId, SchemaId>,
 }
 
 impl Schemas<'_> {
+    /// Whether a member is never sent in a direction, by all that the `properties` of one place say of it.
+    pub(super) fn is_never_sent(&self, said: &[SchemaId], usage: Use) -> bool {
+        self.one_way.sent(said).is_some_and(|sent| sent != direction(usage))
+    }
+
     /// Schemas that hold of one value, as they are there: what is a part of another one of them is what that one
     /// leads to.
     pub(super) fn of_place<'i>(&self, ids: &'i [SchemaId]) -> Cow<'i, [SchemaId]> {
@@ -63,11 +72,12 @@ pub(super) struct Sides<'g> {
 }
 
 impl<'g> Sides<'g> {
-    pub(super) fn of(old: &'g Graph, new: &'g Graph) -> Self {
+    pub(super) fn of(old: &'g Version, new: &'g Version) -> Self {
         let programs = Rc::<Programs>::default();
-        let side = |graph| Schemas {
-            graph: Cow::Borrowed(graph),
+        let side = |version: &'g Version| Schemas {
+            graph: Cow::Borrowed(&version.graph),
             programs: Rc::clone(&programs),
+            one_way: Rc::new(OneWay::of(&version.graph, |source| is_openapi_30(&version.sources, source))),
             copies: BTreeMap::new(),
         };
         Self { old: side(old), new: side(new) }
@@ -89,7 +99,8 @@ impl<'g> Sides<'g> {
             if is_other {
                 (graph, copies) = Relaxing::of(schemas, &left_out).run();
             }
-            (is_other, Schemas { graph, programs: Rc::clone(&schemas.programs), copies })
+            let (programs, one_way) = (Rc::clone(&schemas.programs), Rc::clone(&schemas.one_way));
+            (is_other, Schemas { graph, programs, one_way, copies })
         };
         let ((old_is_other, old), (new_is_other, new)) = (of(&self.old), of(&self.new));
         (old_is_other || new_is_other).then_some(Self { old, new })
@@ -104,7 +115,7 @@ pub(super) struct Directions<'g> {
 }
 
 impl<'g> Directions<'g> {
-    pub(super) fn of(old: &'g Graph, new: &'g Graph) -> Self {
+    pub(super) fn of(old: &'g Version, new: &'g Version) -> Self {
         let plain = Sides::of(old, new);
         let (read, write) = (plain.seen(Use::Read), plain.seen(Use::Write));
         Self { plain, read, write }
@@ -146,55 +157,24 @@ impl<'g> Provers<'g> {
     }
 }
 
-/// Whether what a schema describes is never sent in a direction.
-pub(super) const fn is_never_sent(schema: &Schema, usage: Use) -> bool {
+/// Who what is used so goes to.
+const fn direction(usage: Use) -> Direction {
     match usage {
-        Use::Read => schema.write_only,
-        Use::Write => schema.read_only,
+        Use::Read => Direction::Answer,
+        Use::Write => Direction::Request,
     }
 }
 
 /// Names that schemas ask for.
 type Asked = BTreeMap<SchemaId, BTreeSet<String>>;
 
-/// For each schema the members that it and its parts ask for and a direction does without, by what all of them
-/// say together.
+/// For each schema the members that it and its parts ask for and a direction does without.
 fn left_out(schemas: &Schemas<'_>, usage: Use) -> BTreeMap<SchemaId, Asked> {
     let mut all: BTreeMap<SchemaId, Asked> = BTreeMap::new();
-    let marked = |id: &SchemaId| is_never_sent(schemas.schema(*id), usage);
-    let marked: Vec<SchemaId> = schemas.ids().filter(marked).collect();
-    if marked.is_empty() {
-        return all;
-    }
-    let mut holders: BTreeMap<SchemaId, Vec<SchemaId>> = BTreeMap::new();
-    for id in schemas.ids() {
-        let schema = schemas.schema(id);
-        let initial = schema.dynamic_reference.as_ref().map(|dynamic| dynamic.initial);
-        for part in schema.reference.into_iter().chain(initial).chain(schema.all_of.iter().copied()) {
-            holders.entry(part).or_default().push(id);
-        }
-    }
-    let spread = |mut waiting: Vec<SchemaId>| {
-        let mut reached = BTreeSet::new();
-        while let Some(id) = waiting.pop() {
-            if reached.insert(id) {
-                waiting.extend(holders.get(&id).into_iter().flatten().copied());
-            }
-        }
-        reached
-    };
-    let marked = spread(marked);
-    let holds = |id: &SchemaId| {
-        let schema = schemas.schema(*id);
-        let named = schema.properties.iter().chain(&schema.pattern_properties).map(|(_, id)| *id);
-        named.chain(schema.additional_properties).any(|id| marked.contains(&id))
-    };
-    for id in spread(schemas.ids().filter(holds).collect()) {
-        let flat = Flat::of(schemas, &[id]);
-        for (member, schema) in flat.members.iter().zip(flat.schemas()) {
-            for name in schema.required.iter().filter(|name| flat.does_without(name, usage)) {
-                all.entry(id).or_default().entry(*member).or_default().insert(name.clone());
-            }
+    for (whole, asked) in schemas.one_way.wholes() {
+        for asked in asked.iter().filter(|asked| asked.direction != direction(usage)) {
+            let names = all.entry(whole).or_default().entry(asked.by).or_default();
+            names.insert(asked.name.clone());
         }
     }
     all
@@ -219,13 +199,6 @@ impl<'a, 'g> Relaxing<'a, 'g> {
     fn run(mut self) -> (Cow<'g, Graph>, BTreeMap<SchemaId, SchemaId>) {
         for (id, asked) in self.left_out {
             self.graph.schemas[*id] = self.relaxed(*id, asked);
-        }
-        // What a dynamic reference leads to has no copies, since its anchor has one target.
-        for (id, asked) in self.left_out {
-            let parts = Facts::of(self.schemas, &Conj::one(*id), false).members;
-            for (part, names) in asked.iter().filter(|(part, _)| !parts.contains(part)) {
-                self.graph.schemas[*part].required.retain(|name| !names.contains(name));
-            }
         }
         (Cow::Owned(self.graph), self.copies)
     }

@@ -7,7 +7,7 @@ use contract_runtime::Json;
 use super::{
     Change, Level, Options, Spot, Version,
     answers::Answers,
-    directions::{Directions, Provers, is_never_sent},
+    directions::{Directions, Provers},
     flat::Flat,
     identity::Identity,
     places::{Places, Spots},
@@ -161,7 +161,7 @@ impl<'g> Comparer<'g> {
             options: *options,
             directions,
             provers: Provers::new(directions, grounds),
-            identity: Identity::of(&old.graph, &new.graph),
+            identity: Identity::of(&directions.plain),
             found: Vec::new(),
             index: HashMap::new(),
             pairs: HashMap::new(),
@@ -242,25 +242,31 @@ impl<'g> Comparer<'g> {
             && at.around.is_none()
             && let Some(steps) = self.steps(*before, *after)
         {
-            let mut at = at.clone();
-            // Both say so, or neither does.
-            at.harmless |= is_never_sent(self.old.graph.schema(*before), at.usage);
             for (before, after, token) in steps {
-                let at = token.map_or_else(|| at.clone(), |(step, token)| at.step(step, &token));
+                let at = match token {
+                    None => at.clone(),
+                    // What nobody sends cannot be lost; both say so, or neither does.
+                    Some((Step::Member, token)) if self.is_never_sent(before, after, at.usage) => {
+                        at.step(Step::Member, &token).harmless()
+                    }
+                    Some((step, token)) => at.step(step, &token),
+                };
                 self.pair(&[before], &[after], &at);
             }
             return;
         }
-        let mut pair = self.sides(old, new, at);
-        // What nobody sends cannot be lost.
-        let is_idle = |flat: &Flat<'g>| flat.any(|schema| is_never_sent(schema, at.usage));
-        pair.at.harmless |= is_idle(&pair.old) && is_idle(&pair.new);
-        let at = &pair.at;
+        let pair = self.sides(old, new, at);
         // No judge of JSON knows what a text on the wire is read as.
         if let (None, Some(node), false) = (self.asking, at.node, at.is_text() || at.harmless) {
             self.looked.push(Looked { at: at.clone(), node, old: old.to_vec(), new: new.to_vec() });
         }
         self.schemas(&pair);
+    }
+
+    /// Whether a member is never sent in a direction, by both versions.
+    fn is_never_sent(&self, old: SchemaId, new: SchemaId, usage: Use) -> bool {
+        let by = |side, id| self.graph(side).is_never_sent(&[id], usage);
+        by(Side::Old, old) && by(Side::New, new)
     }
 
     /// Two lists of schemas as the two sides of a place.

@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use contract_runtime::{Json, Number};
 
-use super::{
-    directions::{Schemas, is_never_sent},
-    subject::Use,
-};
+use super::{directions::Schemas, subject::Use};
 use crate::{
     schema::{Graph, Schema, SchemaId, Types, keywords::Keyword},
     together::{Conj, Facts, type_of},
@@ -357,10 +354,19 @@ impl<'g> Flat<'g> {
         all.filter(|(pattern, _)| self.graph.programs.matches_all(pattern)).map(|(_, id)| *id)
     }
 
-    /// Whether a direction does without a member, whatever `required` says: read-only ones are not
-    /// sent, write-only ones not returned (Validation 9.4).
+    /// Whether a direction does without a member.
     pub(super) fn does_without(&self, name: &str, usage: Use) -> bool {
-        Flat::of(self.graph, &self.applicable(name)).any(|schema| is_never_sent(schema, usage))
+        let named = self.schemas().flat_map(|schema| &schema.properties).filter(|(other, _)| other == name);
+        let said: Vec<SchemaId> = named.map(|(_, id)| *id).collect();
+        self.graph.is_never_sent(&said, usage)
+    }
+
+    /// Whether a direction asks for a member.
+    pub(super) fn needs(&self, name: &str, usage: Use) -> bool {
+        let is_idle = self.does_without(name, usage);
+        let one_way = &self.graph.one_way;
+        let asks = |schema: &Schema| !is_idle || !one_way.holds_in(schema.place.source);
+        self.any(|schema| asks(schema) && schema.required.iter().any(|other| other == name))
     }
 
     /// What each schema that forbids undeclared names sees: names and patterns, and whether some of them

@@ -12,10 +12,14 @@ use std::{
 
 use contract_runtime::{Json, Map, Number};
 
-use super::proof::Side;
+use super::{
+    directions::{Schemas, Sides},
+    proof::Side,
+};
 use crate::{
+    directions::{Asked, Direction},
     schema::{
-        Graph, SchemaId, Types,
+        SchemaId, Types,
         keywords::{Keyword, Value},
     },
     together::meaning::meant,
@@ -32,10 +36,11 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn of(old: &Graph, new: &Graph) -> Self {
+    pub(super) fn of(sides: &Sides<'_>) -> Self {
+        let (old, new) = (sides.get(Side::Old), sides.get(Side::New));
         let nodes: Vec<Node<'_>> = [(old, 0), (new, old.ids().count())]
             .into_iter()
-            .flat_map(|(graph, first)| graph.ids().map(move |id| Node::of(graph, id, first)))
+            .flat_map(|(schemas, first)| schemas.ids().map(move |id| Node::of(schemas, id, first)))
             .collect();
         let mut owns = Numbers(HashMap::new());
         let mut own: Vec<u32> = nodes.iter().map(|node| owns.of(&node.own)).collect();
@@ -86,6 +91,10 @@ struct Own<'g> {
     extensions: &'g Map<Json>,
     /// What the values of a `discriminator` mean, by the branches' own names too.
     meant: Vec<Vec<&'g str>>,
+    /// The one direction that it is sent in, and what it asks for in one direction alone: that goes by the version
+    /// of its document, too.
+    sent: Option<Direction>,
+    asked: Vec<(&'g str, Direction)>,
     keywords: Vec<(usize, Part<'g>)>,
 }
 
@@ -108,7 +117,7 @@ enum Part<'g> {
 }
 
 impl<'g> Node<'g> {
-    fn of(graph: &'g Graph, id: SchemaId, first: usize) -> Self {
+    fn of(graph: &'g Schemas<'_>, id: SchemaId, first: usize) -> Self {
         let schema = graph.schema(id);
         let mut children = Vec::new();
         let mut keywords = Vec::new();
@@ -139,7 +148,16 @@ impl<'g> Node<'g> {
             .iter()
             .flat_map(|said| branches.clone().map(move |id| meant(graph, said, *id)));
         let meant = meant.collect();
-        let own = Own { boolean: schema.boolean, extensions: &schema.extensions, meant, keywords };
+        let one_way = &graph.one_way;
+        let one = |asked: &'g Asked| (asked.name.as_str(), asked.direction);
+        let own = Own {
+            boolean: schema.boolean,
+            extensions: &schema.extensions,
+            meant,
+            sent: one_way.sent(&[id]),
+            asked: one_way.asked(id).iter().map(one).collect(),
+            keywords,
+        };
         Self { own, children }
     }
 }
@@ -260,7 +278,7 @@ mod tests {
         let version = |text| Version::from_texts(&[("a.json", "", text)]).unwrap();
         let (old, new) = (version(old), version(new));
         let root = |version: &Version| version.graph.ids().take(1).collect::<Vec<_>>();
-        Identity::of(&old.graph, &new.graph).same(&root(&old), &root(&new))
+        Identity::of(&Sides::of(&old, &new)).same(&root(&old), &root(&new))
     }
 
     #[test]

@@ -34,7 +34,9 @@ impl<'g> Comparer<'g> {
                 (true, true) => {
                     self.requirement(pair, name);
                     let (old, new) = (pair.old.applicable(name), pair.new.applicable(name));
-                    self.pair(&old, &new, &pair.at.step(Step::Member, &escape(name)));
+                    let at = pair.at.step(Step::Member, &escape(name));
+                    let idle = [&pair.old, &pair.new].map(|flat| flat.does_without(name, at.usage));
+                    self.pair(&old, &new, &if idle == [true; 2] { at.harmless() } else { at });
                 }
                 (false, _) => self.added(pair, name),
                 (true, false) => self.removed(pair, name),
@@ -68,9 +70,13 @@ impl<'g> Comparer<'g> {
 
     fn requirement(&mut self, pair: &Pair<'g>, name: &str) {
         let usage = pair.at.usage;
-        let (old, new) = (needed(&pair.old, name, usage), needed(&pair.new, name, usage));
+        let (old, new) = (pair.old.needs(name, usage), pair.new.needs(name, usage));
         let (rule, message) = match (old, new) {
-            (false, true) => (rules::PROPERTY_REQUIRED, format!("`{name}` is required")),
+            (false, true) => {
+                // One direction asked for it alone, in the words of OpenAPI 3.0.
+                let why = if pair.old.requires(name) { " whatever the direction" } else { "" };
+                (rules::PROPERTY_REQUIRED, format!("`{name}` is required{why}"))
+            }
             (true, false) => (rules::PROPERTY_OPTIONAL, format!("`{name}` may be missing")),
             _ => return,
         };
@@ -99,8 +105,8 @@ impl<'g> Comparer<'g> {
     fn added(&mut self, pair: &Pair<'g>, name: &str) {
         let at = member(pair, name);
         let places = (place(&pair.old), own(&pair.new, name));
-        let asked = needed(&pair.old, name, at.usage);
-        let is_asked = needed(&pair.new, name, at.usage);
+        let asked = pair.old.needs(name, at.usage);
+        let is_asked = pair.new.needs(name, at.usage);
         // Some forms may take other values of it.
         let sometimes = pair.old.knows_sometimes(name) && demanded(&pair.new, name);
         if is_asked && !asked {
@@ -298,11 +304,6 @@ impl<'g> Comparer<'g> {
 fn own<'g>(flat: &Flat<'g>, name: &str) -> Option<&'g Place> {
     let declared = flat.schemas().flat_map(|schema| &schema.properties).find(|(other, _)| other == name);
     declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| place(flat))
-}
-
-/// Whether the direction asks for a member.
-fn needed(flat: &Flat<'_>, name: &str, usage: Use) -> bool {
-    flat.requires(name) && !flat.does_without(name, usage)
 }
 
 /// A member; what nobody sends cannot be lost.

@@ -49,12 +49,12 @@ impl Dice {
 }
 
 /// A contract of some definitions, the last of which is written and read.
-fn document(mut definitions: serde_json::Map<String, Value>) -> Value {
+fn document(version: &str, mut definitions: serde_json::Map<String, Value>) -> Value {
     let last = definitions.keys().next_back().unwrap().clone();
     definitions.insert("Root".to_owned(), json!({ "$ref": format!("#/components/schemas/{last}") }));
     let content = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Root" } } });
     json!({
-        "openapi": "3.1.0",
+        "openapi": version,
         "info": { "title": "t", "version": "1" },
         "paths": { "/x": { "post": {
             "requestBody": { "required": true, "content": content },
@@ -64,16 +64,93 @@ fn document(mut definitions: serde_json::Map<String, Value>) -> Value {
     })
 }
 
-/// The definitions of a number, and the same with one edit.
+/// Leaves out of a schema what OpenAPI 3.0 has no word for.
+fn in_old_words(schema: &mut Value) {
+    const WORDS: &[&str] = &[
+        "type",
+        "enum",
+        "properties",
+        "additionalProperties",
+        "required",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "items",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minimum",
+        "maximum",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+        "readOnly",
+        "writeOnly",
+    ];
+    let Value::Object(members) = schema else {
+        *schema = if *schema == json!(false) { json!({ "not": {} }) } else { json!({}) };
+        return;
+    };
+    // Nothing stands beside a reference.
+    let is_reference = members.contains_key("$ref");
+    members.retain(|word, value| match word.as_str() {
+        "$ref" => true,
+        _ if is_reference => false,
+        "type" => value.is_string() && *value != json!("null"),
+        word => WORDS.contains(&word),
+    });
+    for (word, value) in members {
+        match (word.as_str(), value) {
+            ("properties", Value::Object(inner)) => inner.values_mut().for_each(in_old_words),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(inner)) => inner.iter_mut().for_each(in_old_words),
+            ("additionalProperties", Value::Bool(_)) => {}
+            ("additionalProperties" | "not" | "items", inner) => in_old_words(inner),
+            _ => {}
+        }
+    }
+}
+
+/// Makes a member one that is sent in one direction alone.
+fn mark(definitions: &mut Value, dice: &mut Dice) {
+    let mut places = Vec::new();
+    for (name, definition) in definitions.as_object().unwrap() {
+        schemas(definition, &format!("/{name}"), &mut places);
+    }
+    places.retain(|place| place.rsplit('/').nth(1) == Some("properties"));
+    if places.is_empty() {
+        return;
+    }
+    let place = &places[dice.below(places.len())];
+    let word = ["readOnly", "writeOnly"][dice.below(2)];
+    if let Some(Value::Object(member)) = definitions.pointer_mut(place).filter(|it| it.get("$ref").is_none())
+    {
+        member.insert(word.to_owned(), json!(true));
+    }
+}
+
+/// The definitions of a number, and the same with one edit; half of them are of OpenAPI 3.0, where `required`
+/// goes by the direction.
 fn pair(number: u64) -> Option<[Value; 2]> {
     // Those without operations and asserted formats, in the words of 2020-12.
     let plain = (0..).filter(|at| at % 3 != 2 && at % 4 != 1).nth(usize::try_from(number).ok()?)?;
     let text = contracts::document(plain).text.replace("#/$defs/", "#/components/schemas/");
-    let Value::Object(old) = serde_json::from_str::<Value>(&text).unwrap()["$defs"].take() else {
-        return None;
-    };
-    let mut new = Value::Object(old.clone());
+    let mut old = serde_json::from_str::<Value>(&text).unwrap()["$defs"].take();
     let mut dice = Dice(number);
+    let version = if number.is_multiple_of(2) { "3.1.0" } else { "3.0.3" };
+    let settle = |definitions: &mut Value| {
+        if version == "3.0.3" {
+            definitions.as_object_mut().unwrap().values_mut().for_each(in_old_words);
+        }
+    };
+    settle(&mut old);
+    if version == "3.0.3" {
+        mark(&mut old, &mut dice);
+    }
+    let Value::Object(old) = old else { return None };
+    let mut new = Value::Object(old.clone());
     let mut places = Vec::new();
     for name in reached(&old) {
         schemas(&old[name], &format!("/{name}"), &mut places);
@@ -81,8 +158,9 @@ fn pair(number: u64) -> Option<[Value; 2]> {
     let place = &places[dice.below(places.len())];
     let other = new.pointer(&places[dice.below(places.len())]).unwrap().clone();
     edit(new.pointer_mut(place).unwrap(), other, &mut dice);
+    settle(&mut new);
     let Value::Object(new) = new else { return None };
-    Some([document(old), document(new)])
+    Some([document(version, old), document(version, new)])
 }
 
 /// The definitions that the last one leads to.
@@ -282,7 +360,7 @@ fn ask(number: u64) -> Option<Result<usize, String>> {
     let breaks =
         |level: fn(&super::Change) -> Level| found.changes.iter().any(|it| level(it) == Level::Breaking);
     let (writers, readers) = (breaks(|it| it.writers), breaks(|it| it.readers));
-    let directions = Directions::of(&old_version.graph, &new_version.graph);
+    let directions = Directions::of(&old_version, &new_version);
     let judges = |usage: Use| {
         let judge = |document: &Value, side: Side| {
             let mut schema = relaxed(document, &directions.plain, usage, side);

@@ -11,7 +11,7 @@ use contract_runtime::Json;
 
 use super::{
     Level,
-    directions::{Schemas, is_never_sent},
+    directions::Schemas,
     enumerations::short,
     finding::{Comparer, Facet},
     flat::Flat,
@@ -119,13 +119,14 @@ impl Prover<'_> {
             Json::Object(members) => {
                 let active = self.active(side, ids, value);
                 members.iter().all(|(name, inner)| {
-                    let mut below = Vec::new();
+                    let (mut below, mut said) = (Vec::new(), Vec::new());
                     let mut is_known = false;
                     for id in &active {
                         let schema = graph.schema(*id);
                         is_known |= schema.required.iter().any(|other| other == name);
                         let before = below.len();
                         let own = schema.properties.iter().filter(|(other, _)| other == name);
+                        said.extend(own.clone().map(|(_, id)| *id));
                         let matching = schema.pattern_properties.iter();
                         let matching = matching.filter(|(pattern, _)| programs.matches(pattern, name));
                         below.extend(own.chain(matching).map(|(_, id)| *id));
@@ -134,9 +135,8 @@ impl Prover<'_> {
                             below.extend(others.filter(|id| says(*id)));
                         }
                     }
-                    let is_sent = || !Flat::of(graph, &below).any(|schema| is_never_sent(schema, usage));
                     (is_known || !below.is_empty())
-                        && is_sent()
+                        && !graph.is_never_sent(&said, usage)
                         && self.speaks_of((side, &below), usage, inner)
                 })
             }
@@ -212,7 +212,7 @@ mod tests {
         }"#;
         let version = Version::from_texts(&[("a.json", "", SCHEMA)]).unwrap();
         let root: Vec<SchemaId> = version.graph.ids().take(1).collect();
-        let directions = Directions::of(&version.graph, &version.graph);
+        let directions = Directions::of(&version, &version);
         let grounds = <[Grounds<'_>; 3]>::default();
         let provers = Provers::new(&directions, &grounds);
         for (value, reads, writes) in [
@@ -226,8 +226,8 @@ mod tests {
             (r#"{"k":1,"one":1}"#, true, true),
             (r#"{"any":{"c":1}}"#, false, false),
             (r#"{"texts":{"c":"1"}}"#, true, true),
-            (r#"{"kept":1}"#, true, false),
-            (r#"{"given":1}"#, false, true),
+            // Both words are annotations here.
+            (r#"{"kept":1,"given":1}"#, true, true),
         ] {
             let json = Json::parse(value.as_bytes()).unwrap();
             let speaks = |usage| provers.of(usage).speaks_of((Side::Old, &root), usage, &json);

@@ -1,29 +1,18 @@
-//! `required` beside `readOnly` and `writeOnly` in OpenAPI 3.0: "if the property is marked as readOnly being true
-//! and is in the required list, the required will take effect on the response only", and the other way round
-//! (3.0.3, 4.7.24.2). Since 3.1 both words are annotations, and `required` holds of both.
-//!
-//! A schema has one type for both directions: what one that reaches it does not ask for is optional there.
+//! What is asked for in one direction alone, in types: a schema has one type for both, and what one that reaches
+//! it does not ask for is optional there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::{
     api::{Api, MediaType, Operation},
     diagnostics::{Diagnostic, Diagnostics},
+    directions::{
+        Direction::{self, Answer, Request},
+        OneWay, closure,
+    },
     schema::{Graph, SchemaId},
-    together::{Conj, Facts},
     tree::SourceId,
 };
-
-/// Who a value goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    /// Whoever keeps it: what is `readOnly` is not sent.
-    Request,
-    /// Whoever asks for it: what is `writeOnly` is not answered.
-    Answer,
-}
-
-use Direction::{Answer, Request};
 
 /// A member that a schema asks for.
 type Asked = (SchemaId, String);
@@ -33,13 +22,11 @@ type Asked = (SchemaId, String);
 pub(super) fn settle(
     graph: &mut Graph,
     api: &Api,
-    is_old: &dyn Fn(SourceId) -> bool,
+    is_old: impl Fn(SourceId) -> bool,
     diagnostics: &mut Diagnostics,
 ) {
-    let sources: BTreeSet<SourceId> = graph.ids().map(|id| graph.schema(id).place.source).collect();
-    let old: BTreeSet<SourceId> = sources.into_iter().filter(|source| is_old(*source)).collect();
-    let marks = Marks::of(graph, &old);
-    if marks.wholes.is_empty() {
+    let one_way = OneWay::of(graph, is_old);
+    if one_way.wholes().next().is_none() {
         return;
     }
     let (requests, answers) = (reached(graph, api, Request), reached(graph, api, Answer));
@@ -50,22 +37,16 @@ pub(super) fn settle(
     };
     let is_reached = |id: &SchemaId| requests.contains(id) || answers.contains(id);
     let (mut taken, mut lost) = (BTreeSet::<Asked>::new(), BTreeSet::<Asked>::new());
-    for whole in &marks.wholes {
-        let members = Facts::of(graph, &Conj::one(*whole), false).members;
-        for member in members.iter().filter(|id| old.contains(&graph.schema(**id).place.source)) {
-            // What is reached is judged where it is reached.
-            if is_reached(member) && !is_reached(whole) {
-                continue;
+    for (whole, asked) in one_way.wholes() {
+        // What is reached is judged where it is reached.
+        let counts = |by: &SchemaId| is_reached(&whole) || !is_reached(by);
+        for asked in asked.iter().filter(|asked| counts(&asked.by)) {
+            let member = || (asked.by, asked.name.clone());
+            if goes(whole, asked.direction.other()) {
+                taken.insert(member());
             }
-            for name in &graph.schema(*member).required {
-                let Some(asking) = marks.asking(graph, &members, name) else { continue };
-                let other = if asking == Request { Answer } else { Request };
-                if goes(*whole, other) {
-                    taken.insert((*member, name.clone()));
-                }
-                if goes(*whole, asking) {
-                    lost.insert((*member, name.clone()));
-                }
+            if goes(whole, asked.direction) {
+                lost.insert(member());
             }
         }
     }
@@ -91,52 +72,6 @@ fn tell<'a>(graph: &Graph, lost: impl Iterator<Item = &'a Asked>, diagnostics: &
     diagnostics.push(Diagnostic::note("one-way", message).at(graph.schema(*first).place.clone()).help(help));
 }
 
-/// What is `readOnly` or `writeOnly`.
-struct Marks {
-    read_only: BTreeSet<SchemaId>,
-    write_only: BTreeSet<SchemaId>,
-    /// What has a member that is, by itself or in a part.
-    wholes: BTreeSet<SchemaId>,
-}
-
-impl Marks {
-    fn of(graph: &Graph, old: &BTreeSet<SourceId>) -> Self {
-        let mut holders: BTreeMap<SchemaId, Vec<SchemaId>> = BTreeMap::new();
-        for id in graph.ids() {
-            let schema = graph.schema(id);
-            for part in schema.reference.iter().chain(&schema.all_of) {
-                holders.entry(*part).or_default().push(id);
-            }
-        }
-        let spread = |found: Vec<SchemaId>| {
-            closure(found, |id, waiting| waiting.extend(holders.get(&id).into_iter().flatten()))
-        };
-        let own = |is: fn(&Graph, SchemaId) -> bool| {
-            let is_old = |id: SchemaId| old.contains(&graph.schema(id).place.source);
-            spread(graph.ids().filter(|id| is_old(*id) && is(graph, *id)).collect())
-        };
-        let read_only = own(|graph, id| graph.schema(id).read_only);
-        let write_only = own(|graph, id| graph.schema(id).write_only);
-        let is_marked = |id: &SchemaId| read_only.contains(id) || write_only.contains(id);
-        let has = |id: &SchemaId| graph.schema(*id).properties.iter().any(|(_, member)| is_marked(member));
-        let wholes = spread(graph.ids().filter(has).collect());
-        Self { read_only, write_only, wholes }
-    }
-
-    /// The one direction that asks for a member, by what is said of it together.
-    fn asking(&self, graph: &Graph, members: &[SchemaId], name: &str) -> Option<Direction> {
-        let named = members.iter().flat_map(|id| &graph.schema(*id).properties);
-        let ids: Vec<SchemaId> = named.filter(|(own, _)| own == name).map(|(_, id)| *id).collect();
-        let is = |marked: &BTreeSet<SchemaId>| ids.iter().any(|id| marked.contains(id));
-        match (is(&self.read_only), is(&self.write_only)) {
-            (true, false) => Some(Answer),
-            (false, true) => Some(Request),
-            // Both words must not stand together, and say nothing then.
-            _ => None,
-        }
-    }
-}
-
 /// Everything that the operations send in a direction.
 fn reached(graph: &Graph, api: &Api, direction: Direction) -> BTreeSet<SchemaId> {
     let mut roots = Vec::new();
@@ -160,16 +95,6 @@ fn answered(operation: &Operation) -> Vec<SchemaId> {
     let headers = operation.responses.iter().flat_map(|response| &response.headers);
     let bodies = operation.responses.iter().flat_map(|response| &response.content);
     headers.filter_map(|header| header.schema).chain(bodies.flat_map(MediaType::schemas)).collect()
-}
-
-fn closure(mut waiting: Vec<SchemaId>, step: impl Fn(SchemaId, &mut Vec<SchemaId>)) -> BTreeSet<SchemaId> {
-    let mut reached = BTreeSet::new();
-    while let Some(id) = waiting.pop() {
-        if reached.insert(id) {
-            step(id, &mut waiting);
-        }
-    }
-    reached
 }
 
 #[cfg(test)]

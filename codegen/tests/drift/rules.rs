@@ -42,8 +42,13 @@ pub(crate) fn check(document: impl Fn(&str) -> String, cases: &[Case]) {
 
 /// A schema that is written and read.
 pub(crate) fn schema(schema: &str) -> String {
+    schema_of("3.1.0", schema)
+}
+
+/// The same in a version of OpenAPI.
+pub(crate) fn schema_of(version: &str, schema: &str) -> String {
     format!(
-        r##"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1.0.0"}}, "paths": {{"/x": {{"post": {{
+        r##"{{"openapi": "{version}", "info": {{"title": "t", "version": "1.0.0"}}, "paths": {{"/x": {{"post": {{
             "requestBody": {{"content": {{"application/json": {{"schema": {{"$ref": "#/components/schemas/s"}}}}}}}},
             "responses": {{"200": {{"description": "", "content": {{"application/json": {{"schema": {{"$ref": "#/components/schemas/s"}}}}}}}}}}
         }}}}}}, "components": {{"schemas": {{"s": {schema}}}}}}}"##

@@ -7,27 +7,19 @@ use crate::rules::{A, B, Case, S, changes, check, operation, schema};
 
 /// Schemas, written and read.
 const SCHEMAS: &[Case] = &[
-    // `required` says so on both sides, and the direction decides.
-    (
-        "property-required",
-        r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","readOnly":true}}}"#,
-        r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#,
-        S,
-        B,
-    ),
-    (
-        "property-optional",
-        r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#,
-        r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","writeOnly":true}}}"#,
-        B,
-        S,
-    ),
     // The member that looks new was one of those that `additionalProperties` speaks of.
     (
         "dependency-added",
         r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}}"#,
         r#"{"type":"object","properties":{"a":{"type":"string"},"n":{"type":"string"}},"additionalProperties":{"type":"string"},"dependentRequired":{"n":["a"]}}"#,
         A,
+        B,
+    ),
+    (
+        "values-changed",
+        r#"{"type":"object","properties":{"a":{"type":"string"}},"unevaluatedProperties":{"type":"string"}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string"},"n":{"type":"string"}},"unevaluatedProperties":{"type":"string"},"dependentRequired":{"n":["a"]}}"#,
+        S,
         B,
     ),
     (

@@ -1,0 +1,98 @@
+//! What is asked for in one direction alone, as the generator and as drift understand it: what breaks nobody is
+//! taken by what is generated of the other version.
+
+use contract_runtime::Json;
+
+use crate::{
+    Project, Sources,
+    drift::{Level, Options, Version, compare},
+    tables::Shelves,
+};
+
+const VERSIONS: [&str; 2] = ["3.0.3", "3.1.0"];
+const SCHEMAS: &[&str] = &[
+    r#"{"properties":{"id":{"type":"string"},"n":{"type":"string"}}}"#,
+    r#"{"required":["id"],"properties":{"id":{"type":"string"},"n":{"type":"string"}}}"#,
+    r#"{"required":["id"],"properties":{"id":{"type":"string","readOnly":true},"n":{"type":"string"}}}"#,
+    r#"{"required":["id"],"properties":{"id":{"type":"string","writeOnly":true},"n":{"type":"string"}}}"#,
+    r#"{"properties":{"id":{"type":"string","readOnly":true,"maxLength":2},"n":{"type":"string"}}}"#,
+    r#"{"required":["id"],"properties":{"id":{"type":"string","writeOnly":true,"maxLength":2},"n":{"type":"string"}}}"#,
+    r#"{"properties":{"n":{"type":"string"}},"additionalProperties":false}"#,
+    r##"{"allOf":[{"required":["id"]},{"properties":{"id":{"$ref":"#/components/schemas/Kept"},"n":{"type":"string"}}}]}"##,
+    r#"{"required":["id"],"properties":{"id":{"type":"string","readOnly":true,"writeOnly":true},"n":{"type":"string"}}}"#,
+];
+const VALUES: &[&str] = &["{}", r#"{"id":"x"}"#, r#"{"id":"long"}"#, r#"{"n":"x"}"#, r#"{"id":"x","n":"x"}"#];
+
+/// A contract of a schema that goes one way.
+fn document(version: &str, schema: &str, is_request: bool) -> String {
+    let content = r##""content":{"application/json":{"schema":{"$ref":"#/components/schemas/Body"}}}"##;
+    let (sent, answered) = match is_request {
+        true => (format!(r#""requestBody":{{"required":true,{content}}},"#), String::new()),
+        false => (String::new(), format!(",{content}")),
+    };
+    format!(
+        r#"{{"openapi":"{version}","info":{{"title":"t","version":"1"}},"paths":{{"/x":{{"post":{{{sent}
+        "responses":{{"200":{{"description":""{answered}}}}}}}}}}},
+        "components":{{"schemas":{{"Kept":{{"type":"string","readOnly":true}},"Body":{schema}}}}}}}"#
+    )
+}
+
+/// Which values what is generated takes, and which of them are sent in a direction.
+fn taken(text: &str, is_request: bool, (version, schema): (&str, &str)) -> Vec<(bool, bool)> {
+    let contract = Project::default()
+        .understand(Sources::from_texts(&[("api.json", "", text)]).unwrap())
+        .unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+    let shelves = Shelves::default();
+    let tables = contract.tables(&shelves);
+    let body =
+        contract.graph.ids().find(|id| contract.graph.schema(*id).location == *"/components/schemas/Body");
+    // What OpenAPI 3.0 keeps out of a direction, and what nobody declares.
+    let read_only = schema.contains("readOnly") || schema.contains("Kept");
+    let write_only = schema.contains("writeOnly");
+    let kept_out = version == "3.0.3" && read_only != write_only && read_only == is_request;
+    let has_id = schema.contains("\"id\":") && !kept_out;
+    let answers = VALUES.iter().map(|value| {
+        let is_sent = has_id || !value.contains("id");
+        (tables.is_valid(body.unwrap(), &Json::parse(value.as_bytes()).unwrap()), is_sent)
+    });
+    answers.collect()
+}
+
+#[test]
+fn what_breaks_nobody_is_taken_by_what_is_generated() {
+    let mut wrong = Vec::new();
+    let (mut broken, mut fine) = (0, 0);
+    for is_request in [true, false] {
+        let all: Vec<_> = VERSIONS
+            .iter()
+            .flat_map(|version| SCHEMAS.iter().map(move |schema| (*version, *schema)))
+            .map(|of| {
+                let text = document(of.0, of.1, is_request);
+                let version = Version::from_texts(&[("api.json", "", &text)]).unwrap();
+                (of, version, taken(&text, is_request, of))
+            })
+            .collect();
+        for (old, old_version, by_old) in &all {
+            for (new, new_version, by_new) in &all {
+                let options = Options { within_major: false, ..Options::default() };
+                let found = compare(old_version, new_version, &options);
+                let (level, giving, taking) = match is_request {
+                    true => (found.writers(), by_old, by_new),
+                    false => (found.readers(), by_new, by_old),
+                };
+                if level == Level::Breaking {
+                    broken += 1;
+                    continue;
+                }
+                fine += 1;
+                for ((value, (gives, is_sent)), (takes, _)) in VALUES.iter().zip(giving).zip(taking) {
+                    if *gives && *is_sent && !takes {
+                        wrong.push(format!("{old:?} -> {new:?}: {value}, request: {is_request}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(broken > 100 && fine > 100, "{broken} break, {fine} do not");
+}
