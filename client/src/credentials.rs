@@ -366,6 +366,7 @@ pub(crate) async fn apart<T: Send + 'static>(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::testkit::{Asked, Hooked};
 
     pub(crate) fn owner(profile: &str) -> Owner {
         let place = Place::new("https://id.example/realms/x", "https://api.example").unwrap();
@@ -396,54 +397,18 @@ pub(crate) mod tests {
         assert_eq!(store.read(&other, Entry::DpopKey).await, Ok(Some(secret("\0\u{ff}"))));
     }
 
-    /// A store whose every call takes so long, then fails so.
-    struct Broken(Duration, CredentialError);
-
-    impl Broken {
-        fn answer<T>(&self) -> Later<'_, Result<T, CredentialError>> {
-            Box::pin(async {
-                tokio::time::sleep(self.0).await;
-                Err(self.1.clone())
-            })
-        }
-    }
-
-    impl CredentialStore for Broken {
-        fn name(&self) -> &'static str {
-            "Broken Store"
-        }
-
-        fn read<'a>(
-            &'a self,
-            _: &'a Owner,
-            _: Entry,
-        ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
-            self.answer()
-        }
-
-        fn write<'a>(
-            &'a self,
-            _: &'a Owner,
-            _: Entry,
-            _: &'a SecretBytes,
-        ) -> Later<'a, Result<(), CredentialError>> {
-            self.answer()
-        }
-
-        fn delete<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<(), CredentialError>> {
-            self.answer()
-        }
-    }
-
     /// IDP-18: a store that is locked, slow or missing is an error that names it and says what to do.
     #[tokio::test(start_paused = true)]
     async fn a_store_that_cannot_be_used_is_named() {
-        let check = async |slow, error| {
-            let vault = Vault::new(
-                Arc::new(Broken(Duration::from_secs(slow), error)),
-                owner("default"),
-                Environment::system(),
-            );
+        let check = async |slow, error: CredentialError| {
+            let broken = Hooked::new("Broken Store", InMemory::new(), move |_, _| {
+                let error = error.clone();
+                async move {
+                    tokio::time::sleep(Duration::from_secs(slow)).await;
+                    Err(error)
+                }
+            });
+            let vault = Vault::new(Arc::new(broken), owner("default"), Environment::system());
             let errors = [
                 vault.read(Entry::DpopKey).await.unwrap_err(),
                 vault.write(Entry::RefreshToken, &secret("hush")).await.unwrap_err(),
@@ -495,42 +460,13 @@ pub(crate) mod tests {
     /// answer was given up.
     #[tokio::test(start_paused = true)]
     async fn a_slow_store_does_all_of_it_in_order() {
-        struct Slow(InMemory, Duration);
-        impl CredentialStore for Slow {
-            fn name(&self) -> &'static str {
-                "Slow Store"
-            }
-
-            fn read<'a>(
-                &'a self,
-                owner: &'a Owner,
-                entry: Entry,
-            ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
-                self.0.read(owner, entry)
-            }
-
-            fn write<'a>(
-                &'a self,
-                owner: &'a Owner,
-                entry: Entry,
-                secret: &'a SecretBytes,
-            ) -> Later<'a, Result<(), CredentialError>> {
-                Box::pin(async move {
-                    tokio::time::sleep(self.1).await;
-                    self.0.write(owner, entry, secret).await
-                })
-            }
-
-            fn delete<'a>(
-                &'a self,
-                owner: &'a Owner,
-                entry: Entry,
-            ) -> Later<'a, Result<(), CredentialError>> {
-                self.0.delete(owner, entry)
-            }
-        }
         let kept = InMemory::new();
-        let store = Slow(kept.clone(), Duration::from_secs(40));
+        let store = Hooked::new("Slow Store", kept.clone(), async |asked, _| {
+            if asked == Asked::Write {
+                tokio::time::sleep(Duration::from_secs(40)).await;
+            }
+            Ok(())
+        });
         let vault = Vault::new(Arc::new(store), owner("default"), Environment::system());
         for text in ["first", "second"] {
             vault.write(Entry::RefreshToken, &secret(text)).await.unwrap_err();

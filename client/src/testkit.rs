@@ -26,6 +26,7 @@
 
 mod environment;
 mod reply;
+mod secrets;
 mod seen;
 mod server;
 mod signed_in;
@@ -35,6 +36,7 @@ mod tests;
 
 pub use environment::{START, VirtualEnvironment};
 pub use reply::Reply;
+pub use secrets::{Asked, Hooked};
 pub use seen::{Seen, SeenProof, proof_id, proof_time};
 pub use server::{Network, ScriptedServer};
 pub use signed_in::signed_in;

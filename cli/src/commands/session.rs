@@ -545,7 +545,7 @@ mod tests {
 
     use exchange_client::{
         CredentialError, Identity, InMemory, Place, SecretBytes,
-        testkit::{Reply, ScriptedServer, VirtualEnvironment},
+        testkit::{Hooked, Reply, ScriptedServer, VirtualEnvironment},
     };
     use exchange_service::sandbox::{Options, Sandbox};
 
@@ -634,33 +634,8 @@ mod tests {
     }
 
     /// A store that is locked.
-    struct Locked;
-
-    impl CredentialStore for Locked {
-        fn name(&self) -> &'static str {
-            "Locked Store"
-        }
-
-        fn read<'a>(
-            &'a self,
-            _: &'a Owner,
-            _: Entry,
-        ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
-            Box::pin(async { Err(CredentialError::Locked) })
-        }
-
-        fn write<'a>(
-            &'a self,
-            _: &'a Owner,
-            _: Entry,
-            _: &'a SecretBytes,
-        ) -> Later<'a, Result<(), CredentialError>> {
-            Box::pin(async { Err(CredentialError::Locked) })
-        }
-
-        fn delete<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<(), CredentialError>> {
-            Box::pin(async { Err(CredentialError::Locked) })
-        }
+    fn locked() -> Hooked<InMemory> {
+        Hooked::new("Locked Store", InMemory::new(), async |_, _| Err(CredentialError::Locked))
     }
 
     /// IDP-18: who is signed in by the platform's store stays there until a logout; whoever is not may choose files.
@@ -683,7 +658,7 @@ mod tests {
         drop(chosen);
         assert!(!app.is_insecure());
         // Nor did anybody before, as far as is noted, so that no store has to be asked.
-        choose_files(&app, Locked).await.map(drop).unwrap();
+        choose_files(&app, locked()).await.map(drop).unwrap();
         // Somebody did, just when it was broken off: nothing of that is taken away.
         let chosen = choose_files(&app, platform.clone()).await.unwrap();
         let owner = Owner::new(&app.config.place, &app.config.identity, &app.config.profile);
@@ -699,7 +674,7 @@ mod tests {
         let refused = choose_files(&app, platform.clone()).await.err().unwrap();
         assert_eq!(refused.exit(), Exit::Conflict);
         // A store that is locked is no store in which nobody is signed in.
-        let locked = choose_files(&app, Locked).await.err().unwrap();
+        let locked = choose_files(&app, locked()).await.err().unwrap();
         assert_eq!(locked.exit(), Exit::Conflict);
         assert!(!app.is_insecure());
         assert!(session.disconnect().await.is_gone());

@@ -8,49 +8,24 @@ use std::{
 
 use bytes::Bytes;
 use exchange_client::{
-    CredentialError, CredentialStore, Entry, ErrorKind, InMemory, Later, Owner, SecretBytes, Session,
+    CredentialError, Entry, ErrorKind, InMemory, Session,
     api::{
         Transport,
         runtime::{client::ReqwestTransport, operation::Operation, transport::Sending},
         scopes::Scope,
     },
+    testkit::{Asked, Hooked},
 };
 use exchange_client_e2e::{MEMBER, SandboxClock, Waiting, identity, place};
 use exchange_service::sandbox::Sandbox;
 use http::Request;
 
 /// A store that takes the key, and is locked when a token comes.
-#[derive(Clone)]
-struct Locking(InMemory);
-
-impl CredentialStore for Locking {
-    fn name(&self) -> &str {
-        "Locking Store"
-    }
-
-    fn read<'a>(
-        &'a self,
-        owner: &'a Owner,
-        entry: Entry,
-    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
-        self.0.read(owner, entry)
-    }
-
-    fn write<'a>(
-        &'a self,
-        owner: &'a Owner,
-        entry: Entry,
-        secret: &'a SecretBytes,
-    ) -> Later<'a, Result<(), CredentialError>> {
-        if entry == Entry::DpopKey {
-            return self.0.write(owner, entry, secret);
-        }
-        Box::pin(async { Err(CredentialError::Locked) })
-    }
-
-    fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
-        self.0.delete(owner, entry)
-    }
+fn locking() -> Hooked<InMemory> {
+    Hooked::new("Locking Store", InMemory::new(), async |asked, entry| match (asked, entry) {
+        (Asked::Write, Entry::AccessToken | Entry::RefreshToken) => Err(CredentialError::Locked),
+        _ => Ok(()),
+    })
 }
 
 /// The network, and every secret that the provider handed out on it.
@@ -91,7 +66,7 @@ async fn a_locked_store_leaves_no_secret_in_files() {
     let open = || {
         let session = Session::builder(&place(&sandbox), &identity("sandbox-client"));
         let session = session.state_folder(folder.path()).environment(clock.environment());
-        session.transport(network.clone()).credentials(Locking(InMemory::new())).open()
+        session.transport(network.clone()).credentials(locking()).open()
     };
     let session = open().await.unwrap();
     let login = session.sign_in(&[Scope::ExchangeStockRead]).await.unwrap();

@@ -8,6 +8,7 @@ use crate::{
     outbox::{NewRow, OutboxStore as _},
     session::{LocalData, StepTaken},
     state::{End, Halt},
+    testkit::{Asked, Hooked},
 };
 
 /// ERR-47, CLI-03, IDP-25: the refresh token is deleted, the key stays, and nobody asks again.
@@ -163,65 +164,9 @@ impl LocalData for Replica {
 }
 
 /// A store that is not there any more.
-struct Gone;
-
-impl Gone {
-    fn answer<T: Send + 'static>() -> Later<'static, Result<T, CredentialError>> {
-        Box::pin(async { Err(CredentialError::Missing("no session bus".to_owned())) })
-    }
-}
-
-impl CredentialStore for Gone {
-    fn name(&self) -> &'static str {
-        "Gone"
-    }
-
-    fn read<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
-        Self::answer()
-    }
-
-    fn write<'a>(
-        &'a self,
-        _: &'a Owner,
-        _: Entry,
-        _: &'a SecretBytes,
-    ) -> Later<'a, Result<(), CredentialError>> {
-        Self::answer()
-    }
-
-    fn delete<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<(), CredentialError>> {
-        Self::answer()
-    }
-}
-
-/// A store that can be read, and deletes nothing.
-struct Undeletable(InMemory);
-
-impl CredentialStore for Undeletable {
-    fn name(&self) -> &'static str {
-        "Undeletable"
-    }
-
-    fn read<'a>(
-        &'a self,
-        owner: &'a Owner,
-        entry: Entry,
-    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
-        self.0.read(owner, entry)
-    }
-
-    fn write<'a>(
-        &'a self,
-        owner: &'a Owner,
-        entry: Entry,
-        secret: &'a SecretBytes,
-    ) -> Later<'a, Result<(), CredentialError>> {
-        self.0.write(owner, entry, secret)
-    }
-
-    fn delete<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<(), CredentialError>> {
-        Gone::answer()
-    }
+fn gone() -> Hooked<InMemory> {
+    let missing = || async { Err(CredentialError::Missing("no session bus".to_owned())) };
+    Hooked::new("Gone", InMemory::new(), move |_, _| missing())
 }
 
 /// IDP-24, IDP-23, CLI-06: revoked, then the token, then the key, then the rest.
@@ -317,7 +262,7 @@ async fn a_connection_whose_store_is_gone_can_be_ended() {
     let session = machine.signed_in().await;
     note(&session, Note::Label("desk")).await.unwrap();
     drop(session);
-    let builder = || machine.builder().credentials(Gone);
+    let builder = || machine.builder().credentials(gone());
     assert_eq!(builder().open().await.err().unwrap().kind(), ErrorKind::Secrets);
     let session = builder().unopened().await.unwrap();
     assert_eq!((session.state(), session.label().as_deref()), (SessionState::SignedOut, Some("desk")));
@@ -344,7 +289,7 @@ async fn a_connection_whose_store_is_gone_can_be_ended() {
 async fn what_a_logout_left_outlasts_a_login_with_another_store() {
     let machine = Machine::new();
     drop(machine.signed_in().await);
-    let builder = || machine.builder().credentials(Gone);
+    let builder = || machine.builder().credentials(gone());
     assert!(!builder().unopened().await.unwrap().disconnect().await.is_gone());
     let files = InMemory::new();
     let elsewhere = machine.builder().credentials(files.clone()).open().await.unwrap();
@@ -367,7 +312,7 @@ async fn a_process_that_runs_on_deletes_what_a_logout_left() {
         let machine = Machine::new();
         let session = machine.signed_in().await;
         let key = machine.content(Entry::DpopKey).await;
-        let without = machine.builder().credentials(Gone).unopened().await.unwrap();
+        let without = machine.builder().credentials(gone()).unopened().await.unwrap();
         assert!(!without.disconnect().await.is_gone());
         assert_eq!(machine.all_kept().await, [true; 3]);
         if signs_in {
@@ -390,7 +335,12 @@ async fn a_second_logout_notes_nothing_twice() {
     drop(machine.signed_in().await);
     let mut noted = Vec::new();
     for _ in 0..2 {
-        let builder = machine.builder().credentials(Undeletable(machine.store.inner.clone()));
+        let undeletable =
+            Hooked::new("Undeletable", machine.store.inner.clone(), async |asked, _| match asked {
+                Asked::Delete => Err(CredentialError::Locked),
+                Asked::Read | Asked::Write => Ok(()),
+            });
+        let builder = machine.builder().credentials(undeletable);
         assert!(!builder.unopened().await.unwrap().disconnect().await.is_gone());
         let notes = std::fs::read_to_string(machine.folder.path().join("state/session.json")).unwrap();
         noted.push(serde_json::from_str::<serde_json::Value>(&notes).unwrap()["left"].clone());

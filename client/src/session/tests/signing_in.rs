@@ -6,6 +6,7 @@ use super::*;
 use crate::{
     oauth::fake::Fate,
     session::{LoginProgress, Noted},
+    testkit::{Asked, Hooked},
 };
 
 fn polls(machine: &Machine) -> Vec<u64> {
@@ -281,42 +282,19 @@ async fn a_login_that_is_not_kept_costs_nothing() {
 /// SVC-07, OST-14: when tokens of a new connection are kept, the former one's name is noted nowhere any more.
 #[tokio::test(start_paused = true)]
 async fn no_token_is_kept_under_a_former_name() {
-    /// What is noted when a refresh token is written.
-    struct Looking(Watched, std::path::PathBuf, Arc<Mutex<Vec<String>>>);
-    impl CredentialStore for Looking {
-        fn name(&self) -> &str {
-            self.0.name()
-        }
-
-        fn read<'a>(
-            &'a self,
-            owner: &'a Owner,
-            entry: Entry,
-        ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
-            self.0.read(owner, entry)
-        }
-
-        fn write<'a>(
-            &'a self,
-            owner: &'a Owner,
-            entry: Entry,
-            secret: &'a SecretBytes,
-        ) -> Later<'a, Result<(), CredentialError>> {
-            if entry == Entry::RefreshToken {
-                self.2.lock().unwrap().push(std::fs::read_to_string(&self.1).unwrap());
-            }
-            self.0.write(owner, entry, secret)
-        }
-
-        fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
-            self.0.delete(owner, entry)
-        }
-    }
     let machine = Machine::new();
     named(&machine.signed_in().await, "i-former").await;
-    let (notes, seen) = (machine.folder.path().join("state").join("session.json"), Arc::default());
+    let (notes, seen) =
+        (machine.folder.path().join("state").join("session.json"), Arc::<Mutex<Vec<String>>>::default());
     assert!(std::fs::read_to_string(&notes).unwrap().contains("i-former"));
-    let store = Looking(machine.store.clone(), notes, Arc::clone(&seen));
+    // What is noted when a refresh token is written.
+    let noted = Arc::clone(&seen);
+    let store = Hooked::new("Looking", machine.store.clone(), move |asked, entry| {
+        if (asked, entry) == (Asked::Write, Entry::RefreshToken) {
+            noted.lock().unwrap().push(std::fs::read_to_string(&notes).unwrap());
+        }
+        std::future::ready(Ok(()))
+    });
     let session = machine.builder().credentials(store).open().await.unwrap();
     machine.sign_in(&session).await;
     let seen = seen.lock().unwrap();
