@@ -350,11 +350,18 @@ pub(crate) struct OutboxConfirm {
 }
 
 #[derive(Debug, Args)]
-#[group(id = "found", args = ["applied", "missing"], required = true)]
 pub(crate) struct OutboxResolve {
     /// Its number, as `list` shows it.
     #[arg(value_name = "NUMBER")]
     pub(crate) id: u64,
+    #[command(flatten)]
+    pub(crate) found: WasFound,
+}
+
+/// Just one of them: what is missing is sent again.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct WasFound {
     /// What it asks for is there: it is done.
     #[arg(long)]
     pub(crate) applied: bool,

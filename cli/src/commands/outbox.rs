@@ -31,10 +31,11 @@ pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -
         args::Outbox::Drop(args) => give_up(app, EntryNumber(args.id), output).await,
         args::Outbox::Resolve(args) => resolve(app, &args, output).await,
         args::Outbox::Confirm(args) => {
+            let number = EntryNumber(args.id);
+            known(app).await?.entry(number).await.map_err(of_entry)?;
             // Each link ends the one before, which may be open.
             link::possible(&args.link, "confirmation", output)?;
             let (outbox, turn) = begun(app, output).await?;
-            let number = EntryNumber(args.id);
             match outbox.confirmation(number).await.map_err(of_entry)? {
                 Some(secret) => {
                     drop(turn);
@@ -275,7 +276,7 @@ async fn give_up(app: &App, number: EntryNumber, output: &mut Output) -> Result<
 /// What somebody found who compared; what is missing is sent as a new change.
 async fn resolve(app: &App, args: &OutboxResolve, output: &mut Output) -> Result<Exit, Failure> {
     let number = EntryNumber(args.id);
-    let found = if args.applied { Found::Applied } else { Found::Missing };
+    let found = if args.found.applied { Found::Applied } else { Found::Missing };
     let (outbox, turn) = begun(app, output).await?;
     outbox.resolve(number, found).await.map_err(of_entry)?;
     change::settle(app, &outbox, turn, &[number], None, output).await

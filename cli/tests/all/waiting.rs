@@ -85,6 +85,11 @@ async fn what_waits_behind_a_held_change_says_so() {
 async fn a_held_change_is_told_to_programs() {
     let desk = Desk::synced().await;
     held(&desk).await;
+    // Nothing is sent before it is said what was found.
+    for found in [&[][..], &["--applied", "--missing"]] {
+        let ran = desk.json(&[&["outbox", "resolve", "1"], found].concat()).await;
+        assert_eq!((ran.code, &ran.error()["code"]), (2, &json!("usage")), "{found:?}");
+    }
     expect![[r#"
         exit 7
         out| {"applied":0,"changes":[{"area":"stock","behind":null,"code":"MASS_CHANGE_CONFIRMATION_REQUIRED","next":"you have to confirm it: `confirm`","number":1,"own":true,"state":"held"}],"dryRun":false,"ops":[],"unchanged":0}
@@ -115,11 +120,11 @@ async fn a_held_change_is_told_to_programs() {
         err| change 1 is decided: what it asks for is there
     "#]]
     .assert_eq(&desk.run(&["outbox", "resolve", "1", "--applied"]).await.shown());
-    for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["resolve", "1"], &["retry", "1"]] {
+    for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["retry", "1"]] {
         assert_eq!(desk.run(&[&["outbox"], args].concat()).await.code, 2, "{args:?}");
     }
     // What is to be done about that is no correction of a change.
-    for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["retry", "1"], &["drop", "1"]] {
+    for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["drop", "1"]] {
         let error = desk.json(&[&["outbox"], args].concat()).await.error();
         assert_eq!(error["next"], "look with `outbox list`", "{args:?} {error}");
     }
