@@ -1,9 +1,9 @@
 //! `envelope`: files for the web import (DRF-01 to DRF-03).
 
-use std::path::Path;
+use std::{error::Error as _, path::Path};
 
 use exchange_client::{
-    EnvelopeBlueprint, EnvelopeBuilder, EnvelopeFault, Environment, Identity, SealedEnvelope,
+    EnvelopeBlueprint, EnvelopeBuilder, EnvelopeFault, Environment, Error, Identity, SealedEnvelope,
     api::{
         Contract as _, Json,
         runtime::violation::Violations,
@@ -69,13 +69,21 @@ fn write(args: &EnvelopeWrite, output: &mut Output) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Done);
     }
-    envelope.write_to(&args.file)?;
+    envelope.write_to(&args.file).map_err(|error| unwritten(&args.file, error))?;
     if output.is_json() {
         output.json(&json!({ "blueprints": envelope.len() }));
     } else {
         output.note(format!("{} blueprints written", envelope.len()));
     }
     Ok(Exit::Done)
+}
+
+/// Which file it is, and what the system says of it.
+fn unwritten(file: &Path, error: Error) -> Failure {
+    match error.source().and_then(|cause| cause.downcast_ref()) {
+        Some(cause) => Failure::file(&file.display().to_string(), cause),
+        None => error.into(),
+    }
 }
 
 /// Valid and clean is 0; what cannot be imported, and what should not leave, is 1.

@@ -79,6 +79,13 @@ async fn an_envelope_is_written_to_a_file() {
     "#]]
     .assert_eq(&ran.shown());
     assert!(std::fs::read_to_string(file).unwrap().contains("Sandbox Rifle"));
+    // One that cannot be is named, with the reason.
+    let nowhere = home.path().join("nowhere").join("blueprints.json");
+    let mut command = bare(&home);
+    command.args(["envelope", "write"]).arg(&nowhere).arg("Sandbox Rifle");
+    let ran = finish(command).await;
+    let named = format!("error: {}: No such file or directory", nowhere.display());
+    assert!(ran.code == 1 && ran.err.starts_with(&named), "{}", ran.shown());
 }
 
 /// Every shell gets its script.
