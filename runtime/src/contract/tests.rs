@@ -198,9 +198,9 @@ fn numbers_beyond_their_type_are_found() {
             format!(r#"{{"inner":{{"count":2,"inner":{{"count":1e19}}}},"count":{large}}}"#),
             "/inner/inner/count",
         ),
-        (format!(r#"{{"x":[{}],"count":{large}}}"#, many(62)), "/count"),
-        // Among so many it is not looked for.
-        (format!(r#"{{"x":[{}],"count":{large}}}"#, many(64)), ""),
+        (format!(r#"{{"x":[{}],"count":{large},"y":{large}}}"#, many(1000)), "/count"),
+        // Nor does it cost the length of a name once for each of many.
+        (format!(r#"{{"{}":[{}],"count":{large}}}"#, "x".repeat(1 << 20), many(50_000)), "/count"),
     ] {
         let refused = Node::parse(text.as_bytes()).unwrap_err();
         let Rejected::Unrepresentable { pointer, .. } = &refused else { panic!("{text}: {refused}") };
