@@ -219,7 +219,8 @@ fn errors_of(rejection: &Rejection) -> Vec<ProblemError> {
             .and_then(|pointer| ProblemError::builder().pointer(pointer).message(message).build().ok());
         return whole.into_iter().collect();
     }
-    let not_schema = |pointer: &str| matches!(pointer, "/cursor" | "/Idempotency-Key");
+    // Any whole number is a version by its schema, one that no type holds too: it is refused for what it says (DRF-11, A6).
+    let not_schema = |pointer: &str| matches!(pointer, "/cursor" | "/Idempotency-Key" | "/schemaVersion");
     let findings = rejection.violations().into_iter().filter(|found| !not_schema(&found.pointer));
     let error = |pointer: &str, keyword| {
         ProblemError::builder().pointer(pointer_of(pointer)?).keyword(keyword).build().ok()

@@ -112,7 +112,8 @@ async fn bounds_of_bodies() {
     }
 }
 
-/// ERR-02, ERR-22: a whole number that its schema allows and 64 bits do not hold is refused where it stands.
+/// ERR-02, ERR-22: a whole number that its schema allows and 64 bits do not hold is refused where it stands; a version of a
+/// draft is refused as any other than 1 (DRF-11, A6).
 #[tokio::test]
 async fn whole_numbers_beyond_64_bits() {
     let world = world().await;
@@ -132,6 +133,11 @@ async fn whole_numbers_beyond_64_bits() {
         let reply = world.send(asking(&world, path, &body.to_string())).await;
         assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"), "{path}: {}", reply.body);
         assert_eq!(reply.body["errors"], json!([{ "pointer": pointer, "keyword": "format" }]), "{path}");
+    }
+    for version in [&large, &"1e300".parse().unwrap()] {
+        let newer = json!({ "schemaVersion": version, "orders": [] });
+        let reply = world.send(asking(&world, ROUTES[8].0, &newer.to_string())).await;
+        assert_eq!((reply.status, reply.code(), reply.body.get("errors")), (400, "SCHEMA_INVALID", None));
     }
 }
 
