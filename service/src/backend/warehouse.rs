@@ -183,13 +183,20 @@ pub(crate) struct Offer {
 }
 
 /// A row where it stands.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed<'a> {
     pub(crate) holder: &'a MemberId,
     pub(crate) lot: &'a Lot,
     /// The lot's key, where it is at hand: a hash, which is not made twice.
     pub(crate) key: Option<&'a str>,
     pub(crate) row: &'a Row,
+}
+
+/// Whether the key is at hand tells no two apart: it is the lot's.
+impl PartialEq for Placed<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.holder, self.lot, self.row) == (other.holder, other.lot, other.row)
+    }
 }
 
 impl<'a> Placed<'a> {
@@ -249,6 +256,29 @@ mod tests {
             quality: 7,
             stolen: false,
         }
+    }
+
+    /// STK-04: a row that stayed as it was is no booking, whether the key of its lot was at hand or not.
+    #[test]
+    fn a_key_at_hand_changes_nothing() {
+        let row = Row {
+            id: "r".to_owned(),
+            amount: 5,
+            keeping: Keeping::Personal,
+            version: 1,
+            note: None,
+            booked_at: Moment::from_millis(0),
+            reserved: 0,
+            offer: None,
+            number: None,
+        };
+        let (holder, lot) = (MemberId::new("m"), lot());
+        let key = lot.key();
+        let bare = Placed { holder: &holder, lot: &lot, key: None, row: &row };
+        let keyed = Placed { key: Some(&key), ..bare };
+        assert_eq!(bookings([bare], [keyed]), []);
+        let more = Row { amount: 6, ..row.clone() };
+        assert_eq!(bookings([keyed], [Placed { row: &more, ..bare }]).len(), 1);
     }
 
     /// STK-02, OST-02: every part of a lot tells it from others, its unit too; a twin's twin is the lot.
