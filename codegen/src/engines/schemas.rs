@@ -30,7 +30,8 @@ impl Dialect {
     /// Whether the dialect has no words for a keyword of a schema.
     fn lacks(self, keyword: Keyword, schema: &Schema) -> bool {
         match keyword {
-            Keyword::DynamicRef | Keyword::UnevaluatedItems | Keyword::UnevaluatedProperties => true,
+            Keyword::DynamicRef | Keyword::UnevaluatedItems => true,
+            Keyword::UnevaluatedProperties => evaluates_in_place(schema),
             Keyword::Contains => {
                 let counted = |contains: &crate::schema::Contains| {
                     contains.min.is_some_and(|least| least != 1) || contains.max.is_some()
@@ -195,6 +196,11 @@ impl<'g> Schemas<'g> {
             {
                 json!(self.graph.schema(id).boolean)
             }
+            // Where no other schema speaks of the same object, they are those that are additional.
+            (Keyword::UnevaluatedProperties, _) if schema.additional_properties.is_some() => return,
+            (Keyword::UnevaluatedProperties, _) if !plain || schema.pattern_properties.is_empty() => {
+                return self.keyword((own, Keyword::AdditionalProperties), held, out, beside, written);
+            }
             // Asked for in one direction alone (OpenAPI 3.0.3, 4.7.24.2).
             (Keyword::Required, Held::Names(names)) if old => {
                 let one_way = |(name, id): &(String, SchemaId)| {
@@ -214,7 +220,9 @@ impl<'g> Schemas<'g> {
             }
             (Keyword::Enum, _) if old && schema.constant.is_some() => return,
             // Without the patterns of other names they would be refused.
-            (Keyword::AdditionalProperties, _) if plain && !schema.pattern_properties.is_empty() => {
+            (Keyword::AdditionalProperties | Keyword::UnevaluatedProperties, _)
+                if plain && !schema.pattern_properties.is_empty() =>
+            {
                 return written.lose(own, keyword);
             }
             (Keyword::Items, _) if plain && !schema.prefix_items.is_empty() => {
@@ -436,6 +444,18 @@ fn exclusive(schema: &Schema, keyword: Keyword, bound: &Number, out: &mut Map<St
         out.insert(keyword.name().to_owned(), Value::Bool(true));
     }
     is_said
+}
+
+/// Whether members of an object may be evaluated by schemas beside a schema's own, and not by its
+/// `additionalProperties`, which evaluates each (Core 11.3).
+fn evaluates_in_place(schema: &Schema) -> bool {
+    let others = [&schema.all_of, &schema.any_of, &schema.one_of];
+    schema.additional_properties.is_none()
+        && (others.iter().any(|all| !all.is_empty())
+            || schema.reference.is_some()
+            || schema.dynamic_reference.is_some()
+            || schema.condition.is_some()
+            || !schema.dependent_schemas.is_empty())
 }
 
 /// Whether a schema lists its values, and `null` is none of them.

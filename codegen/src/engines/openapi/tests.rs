@@ -361,6 +361,8 @@ components:
         text: { type: string, contentMediaType: application/json, contentSchema: {}, examples: [ a, b ] }
         big: { const: 12345678901234567890123456789 }
         map: { patternProperties: { a: {} }, additionalProperties: false }
+        sealed: { properties: { a: {} }, unevaluatedProperties: false }
+        open: { anyOf: [ { properties: { a: {} } } ], unevaluatedProperties: false }
 ",
     );
     let document = document(&contract);
@@ -390,6 +392,7 @@ components:
             "/components/schemas/Odd/properties/big `const`",
             "/components/schemas/Odd/properties/map `patternProperties`",
             "/components/schemas/Odd/properties/map `additionalProperties`",
+            "/components/schemas/Odd/properties/open `unevaluatedProperties`",
         ]
     );
     assert_eq!((document.operations, document.left_out), (6, 2));
@@ -407,4 +410,5 @@ components:
     let odd = &document.value["components"]["schemas"]["Odd"];
     assert_eq!(odd["additionalProperties"], false);
     assert_eq!(odd["properties"]["big"], json!({}));
+    assert_eq!(odd["properties"]["sealed"]["additionalProperties"], false);
 }
