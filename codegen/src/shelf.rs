@@ -1,23 +1,32 @@
 //! Keeps lists for as long as somebody borrows them, so that data with borrowed parts can be built
 //! at run time: [`Shelf::keep`] takes a list and lends it, without a second owner and without a leak.
 
-use std::{cell::Cell, cell::OnceCell};
+use std::{
+    cell::{Cell, OnceCell},
+    iter,
+};
 
 /// One place for a list.
 type Place<T> = OnceCell<Box<[T]>>;
+
+/// Places for lists, made when the first of them is needed.
+type Board<T> = OnceCell<Box<[Place<T>]>>;
 
 /// Lists that are lent as long as the shelf is there.
 ///
 /// Boards hold 1, 2, 4, … lists, so that a list never moves once it is kept.
 #[derive(Debug)]
 pub struct Shelf<T> {
-    boards: [OnceCell<Box<[Place<T>]>>; usize::BITS as usize],
+    boards: Box<[Board<T>]>,
     kept: Cell<usize>,
 }
 
 impl<T> Default for Shelf<T> {
     fn default() -> Self {
-        Self { boards: [const { OnceCell::new() }; usize::BITS as usize], kept: Cell::new(0) }
+        // On the heap: many shelves in one place would be some thousand stores, one after the other, which took
+        // the compiler longer than any other code here.
+        let boards = iter::repeat_with(OnceCell::new).take(usize::BITS as usize).collect();
+        Self { boards, kept: Cell::new(0) }
     }
 }
 
