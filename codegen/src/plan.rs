@@ -13,6 +13,7 @@
 
 mod answers;
 mod bodies;
+mod idle;
 mod names;
 mod order;
 mod pages;
@@ -25,6 +26,7 @@ use std::collections::BTreeSet;
 
 pub use answers::{Answers, Case, Choice, Outcome, Payload};
 pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Mark, Row};
+pub use idle::check_names;
 pub(crate) use order::{check_places, settle_constants};
 pub use pages::{Limit, Pages, Route, Step, Unfit, Way, check as check_pages};
 pub use parts::{Part, PartCount, PartForm};

@@ -3,7 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syn::{Attribute, parse::Parser as _};
+use syn::{
+    Attribute, Type,
+    parse::Parser as _,
+    visit::{self, Visit},
+};
 
 use super::{Project, vendor};
 use crate::{
@@ -74,6 +78,14 @@ impl Project {
         }
         options.requests = requests(graph, api);
         for (selector, path) in &config.replace {
+            if !is_owned_type(path) {
+                problems.borrow_mut().push(
+                    Diagnostic::error("config", format!("`replace` holds what is no type of Rust: `{path}`"))
+                        .maybe_at(config.place("replace", selector))
+                        .help("write the path of a type that holds its value itself: `crate::Money`"),
+                );
+                continue;
+            }
             options.replace.extend(find(selector, "replace").into_iter().map(|id| (id, path.clone())));
         }
         for selector in &config.types.unchecked {
@@ -121,6 +133,7 @@ impl Project {
             }
         }
         crate::plan::check_lists(config, api, &mut problems.borrow_mut());
+        crate::plan::check_names(config, graph, api, &mut problems.borrow_mut());
         tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
     }
@@ -128,6 +141,26 @@ impl Project {
 
 /// What stands for every type in `derives`.
 const EVERY: &str = "*";
+
+/// Whether a text is a type that a field can hold, without a reference to what is held elsewhere.
+pub(super) fn is_owned_type(text: &str) -> bool {
+    let Ok(ty) = syn::parse_str::<Type>(text) else { return false };
+    let mut unfit = Unfit(false);
+    unfit.visit_type(&ty);
+    !unfit.0
+}
+
+/// Whether there is anything in a type that no field can hold.
+struct Unfit(bool);
+
+impl Visit<'_> for Unfit {
+    fn visit_type(&mut self, ty: &Type) {
+        match ty {
+            Type::Path(_) | Type::Tuple(_) | Type::Array(_) | Type::Paren(_) => visit::visit_type(self, ty),
+            _ => self.0 = true,
+        }
+    }
+}
 
 fn derive(paths: &[String]) -> String {
     format!("#[derive({})]", paths.join(", "))
@@ -472,9 +505,14 @@ paths:
   /ships:
     post:
       operationId: ships/add
-      parameters: [{ $ref: '#/components/parameters/order' }]
+      parameters:
+        - { $ref: '#/components/parameters/order' }
+        - { name: Idempotency-Key, in: header, required: true, schema: { type: string } }
+        - { name: X-Trace, in: header, schema: { type: string } }
       requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/New' } } } }
-      responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } } }
+      responses:
+        '200': { description: '', headers: { X-Left: { schema: { type: integer } } }, content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } }
+        '400': { description: '', content: { application/problem+json: { schema: { anyOf: [{ $ref: '#/components/schemas/Fault' }, { type: string }] } } } }
 components:
   parameters:
     order: { name: order, in: query, schema: { enum: [up, down] } }
@@ -482,6 +520,7 @@ components:
     New: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, via: { enum: [web, unknown] } } }
     Ship: { type: object, properties: { kind: { $ref: '#/components/schemas/Kind' }, format: { const: ship }, armed: { type: boolean }, rest: {} } }
     Kind: { enum: [cargo, scout] }
+    Fault: { type: object, properties: { code: { type: string }, inner: { type: object, properties: { detail: { type: string } } } } }
     Base: { type: object, properties: { a: { type: string } } }
     Codes: { type: array, items: { type: string } }
     Pair: { type: array, prefixItems: [{ type: string }, { type: string }] }
@@ -539,10 +578,30 @@ components:
             "secrets = ['#/components/schemas/Pair/prefixItems/0']",
             "secrets = ['#/components/schemas/Later/then/properties/b']",
             "secrets = ['#/components/schemas/Later/if']",
+            "operations.idempotency-header = 'Idempotency-Kye'",
+            "operations.idempotency-header = 'X-Trace'",
+            "operations.hidden-headers = ['X-Nope']",
+            "client.transport-headers = ['X-Nope']",
+            "client.transport-headers = ['order']",
+            "client.shown = ['nope']",
+            "client.shown = ['detail']",
         ] {
             let error = read(options).unwrap_err();
             assert!(error.contains("does nothing for"), "{options}: {error}");
         }
+    }
+
+    /// Headers are the same however they are written, and members those of refusals.
+    #[test]
+    fn headers_and_members_that_are_there_are_named() {
+        let options = "operations.idempotency-header = 'idempotency-key'\noperations.hidden-headers = ['x-trace', 'x-left']\nclient.transport-headers = ['x-TRACE']\nclient.shown = ['code', 'inner']";
+        read(options).unwrap_or_else(|e| panic!("{e}"));
+        // What may have any member may have this one.
+        let config: Config = toml::from_str("client.shown = ['code']").unwrap();
+        let free = "{openapi: 3.1.0, info: {title: '', version: ''}, paths: {/a: {get: {responses: {default: {description: '', content: {application/json: {}}}}}}}}";
+        let sources = Sources::from_texts(&[("free.yaml", "", free)]).unwrap();
+        let project = Project { config, ..Project::default() };
+        project.understand(sources).unwrap_or_else(|e| panic!("{e}"));
     }
 
     /// `Default` of every type is for those that can have it.
@@ -571,6 +630,26 @@ components:
                 error.contains("none of Rust") || error.contains("has no type for"),
                 "{options}: {error}"
             );
+        }
+        let replaced = |path: &str| read(&format!("[replace]\n'#/components/schemas/Kind' = \"{path}\""));
+        for path in [
+            "crate::",
+            "",
+            "5",
+            "fn",
+            "crate::Money; pub struct X",
+            "&str",
+            "crate::Money<",
+            "_",
+            "Vec<&str>",
+            "dyn Kind",
+        ] {
+            let error = replaced(path).unwrap_err();
+            assert!(error.contains("`replace` holds what is no type of Rust"), "{path}: {error}");
+        }
+        for path in ["crate::Money", "::money::Money<'static, [u8; 4]>", "std::boxed::Box<(u8, crate::Kind)>"]
+        {
+            replaced(path).unwrap_or_else(|error| panic!("{path}: {error}"));
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::Json;
 
+use super::options::is_owned_type;
 use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
@@ -35,7 +36,7 @@ pub(super) fn types(
         let first = path.trim_start_matches("::").split("::").next().unwrap_or(path);
         let Some(at) = config.types.rust_types.iter().position(|known| known == first) else { continue };
         met[at] = true;
-        if syn::parse_str::<syn::Type>(path).is_err() {
+        if !is_owned_type(path) {
             let message = format!("`x-rust-type` is no path of a type: `{path}`");
             let place = graph.schema(id).place.clone();
             diagnostics.push(

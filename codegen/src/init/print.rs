@@ -25,7 +25,8 @@ pub fn codegen_toml(found: &Findings, inputs: &[String]) -> String {
     page.say(
         "A selector is the end of a schema's location: `#/components/schemas/Error`, or with the name of",
     );
-    page.say("its file in front. An option that no longer applies is an error.");
+    page.say("its file in front. An option that no longer applies is an error; of `mounts`, `[streams]` and");
+    page.say("`credentials` it is a warning.");
 
     page.part("Files and folders of the contract, relative to this file.");
     page.line(&format!("inputs = [{}]", quoted(inputs).join(", ")));

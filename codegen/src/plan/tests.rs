@@ -111,8 +111,10 @@ fn with_options(
 ) {
     let sources = Sources::from_texts(&[("pets.json", "https://example.org/pets.json", document)]).unwrap();
     let mut project = Project::default();
-    project.config.operations.idempotency_header = Some("Idempotency-Key".to_owned());
-    project.config.operations.hidden_headers = vec!["dpop".to_owned()];
+    // Of a document that has neither they would name nothing.
+    let named = |own: &str, name: &str| document.contains(own).then(|| name.to_owned());
+    project.config.operations.idempotency_header = named("Idempotency-Key", "Idempotency-Key");
+    project.config.operations.hidden_headers = named("DPoP", "dpop").into_iter().collect();
     change(&mut project.config.operations);
     let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
     let plan = project.plan(&contract, Side::Paths);
