@@ -410,8 +410,8 @@ fn fits(target: &Tree, value: &Tree, is_target: bool, pointer: &str) -> Result<(
                 .get(&member.key)
                 .map_or(Ok(()), |known| fits(known, &member.value, false, &join(pointer, &member.key)))
         }),
-        (Value::Array(_), Value::Array(_)) => Ok(()),
-        (Value::Array(_), _) if is_target => Ok(()),
+        (Value::Array(elements), Value::Array(more)) => adds(elements, more, pointer),
+        (Value::Array(elements), _) if is_target => adds(elements, std::slice::from_ref(value), pointer),
         (Value::Array(_) | Value::Object(_), _) | (_, Value::Array(_) | Value::Object(_)) => {
             let (old, new) = (target.kind(), value.kind());
             let place = if pointer.is_empty() { "the document".to_owned() } else { format!("`{pointer}`") };
@@ -421,14 +421,15 @@ fn fits(target: &Tree, value: &Tree, is_target: bool, pointer: &str) -> Result<(
     }
 }
 
-/// Whether a list holds all of these: one that would get them once more has them already.
-fn holds(elements: &[Tree], more: &[Tree]) -> bool {
+/// What a list gets is new to it: what it holds would stand there twice.
+fn adds(elements: &[Tree], more: &[Tree], pointer: &str) -> Result<(), String> {
     let known: Vec<_> = elements.iter().map(Tree::to_json).collect();
-    more.iter().all(|each| known.contains(&each.to_json()))
+    let Some(held) = more.iter().map(Tree::to_json).find(|each| known.contains(each)) else { return Ok(()) };
+    let text: String = held.to_string().chars().take(80).collect();
+    Err(format!("`{pointer}` holds this already: `{text}`; leave it out of what is given"))
 }
 
-/// Overlay 1.1, 4.4.3: objects are merged, arrays get more at their end, anything else is replaced;
-/// an array that holds all of it is left alone. Whether that changes anything. `hear` gets what is put
+/// Overlay 1.1, 4.4.3: objects are merged, arrays get more at their end, anything else is replaced. Whether that changes anything. `hear` gets what is put
 /// somewhere, with the pointers of both.
 fn update(
     target: &mut Tree,
@@ -460,20 +461,14 @@ fn update(
             changed
         }
         (Value::Array(elements), Value::Array(more)) => {
-            if holds(elements, more) {
-                return false;
-            }
             for (at, element) in more.iter().enumerate() {
                 hear(&join(pointer, &elements.len().to_string()), &join(own, &at.to_string()), element);
                 elements.push(spanned(element.clone(), span));
             }
-            true
+            !more.is_empty()
         }
         // Overlay 1.0: what is given for a selected array is one more entry.
         (Value::Array(elements), _) if is_target => {
-            if holds(elements, std::slice::from_ref(value)) {
-                return false;
-            }
             hear(&join(pointer, &elements.len().to_string()), own, value);
             elements.push(spanned(value.clone(), span));
             true

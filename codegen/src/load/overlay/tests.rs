@@ -88,9 +88,6 @@ fn actions_that_change_nothing_are_refused() {
         "{target: $.a, update: {}}",
         "{target: $.list, update: []}",
         "{target: $.a.b, update: 1}",
-        "{target: $.list, update: 1}",
-        "{target: $.list, update: [2, 1]}",
-        "{target: $, update: {list: [{c: 3}]}}",
     ] {
         let found = acted("{a: {b: 1}, list: [1, 2, {c: 3}]}", action);
         assert!(found.ends_with("has all this already at /actions/0"), "{action}: {found}");
@@ -99,6 +96,23 @@ fn actions_that_change_nothing_are_refused() {
         acted("{a: {b: 1}}", "{target: $.a.b, update: 1.0}"),
         "`$.a.b` has all this already at /actions/0"
     );
+}
+
+/// An entry that came to be there would stand in its list twice, whatever comes with it.
+#[test]
+fn entries_that_are_there_are_refused() {
+    for (action, held) in [
+        ("{target: $.list, update: 1}", "`/list` holds this already: `1`"),
+        ("{target: $.list, update: [2, 1]}", "`/list` holds this already: `2`"),
+        ("{target: $.list, update: [4, 1, 2]}", "`/list` holds this already: `1`"),
+        ("{target: $, update: {list: [{c: 3}]}}", "`/list` holds this already: `{\"c\":3}`"),
+        ("{target: $, update: {more: 1, list: [{c: 3}]}}", "`/list` holds this already: `{\"c\":3}`"),
+        ("{target: '$.*', update: 5}", "`/other` holds this already: `5`"),
+        ("{target: $.list, copy: '$.list[0]'}", "`/list` holds this already: `1`"),
+    ] {
+        let found = acted("{list: [1, 2, {c: 3}], other: [5]}", action);
+        assert!(found.starts_with(held), "{action}: {found}");
+    }
 }
 
 /// Overlay 1.1, 4.4.3: an update is of the kind of what it is merged with, and of one kind everywhere.
