@@ -142,7 +142,7 @@ pub fn apply(files: &Files, folder: &Path, mode: Mode) -> Result<Changes, WriteE
     }
     let package = files.0.contains_key("Cargo.toml");
     let present = disk::list(folder, package)?;
-    if !present.is_empty() && !disk::is_own(folder) {
+    if present.keys().any(|path| !disk::is_left(path)) && !disk::is_own(folder) {
         return Err(WriteError::Foreign(folder.to_path_buf()));
     }
     let mut changes = Changes::default();

@@ -81,6 +81,21 @@ fn a_folder_of_somebody_else_is_left_alone() {
     assert!(folder.0.join("main.rs").exists());
 }
 
+/// A run that was cut short is made good by the next one, wherever it stopped.
+#[test]
+fn a_run_that_was_cut_short_is_done_again() {
+    let folder = Folder::new("cut-short");
+    folder.put(".contract-codegen-1/0", "half");
+    let changes = apply(&output(&[ROOT]), &folder.0, Mode::Write).unwrap();
+    assert_eq!(words(&changes), [".contract-codegen-1/0 removed", "root.rs created"]);
+    assert!(!folder.0.join(".contract-codegen-1").exists());
+    // The second file cannot be written, and the first one is that which says whose the folder is.
+    let folder = Folder::new("cut-short-later");
+    let blocked = output(&[("a.rs", ""), ("a.rs/b.rs", ""), ROOT]);
+    assert!(matches!(apply(&blocked, &folder.0, Mode::Write), Err(WriteError::Io(..))));
+    apply(&output(&[("a.rs", ""), ROOT]), &folder.0, Mode::Write).unwrap();
+}
+
 #[test]
 fn what_cargo_makes_of_a_package_stays() {
     let folder = Folder::new("package");
