@@ -122,6 +122,12 @@ impl Module {
         }
     }
 
+    /// Whether it passes on what stands in other modules.
+    #[must_use]
+    pub fn passes_on(&self) -> bool {
+        self.source.contains("pub use ")
+    }
+
     /// The same with items that are in print already.
     #[must_use]
     pub fn followed_by(mut self, printed: String) -> Self {

@@ -1,4 +1,4 @@
-//! The layout `file`: compiled with warnings denied, both as a module and by `include!`, and the
+//! The layout `file`: compiled with warnings denied, both as a private module and by `include!`, and the
 //! same code as the modules that it stands for.
 //!
 //! That `one_file/api.rs` is what is generated is asked by `cases_output.rs`, which can write it anew:
@@ -24,8 +24,8 @@ use tokio::{
 
 #[rustfmt::skip]
 #[path = "one_file/api.rs"]
-pub mod api;
-pub mod included {
+mod api;
+mod included {
     include!("one_file/api.rs");
 }
 

@@ -8,6 +8,7 @@
 //
 // Needs `contract-runtime` with its features `client` and `server`, and `serde`.
 
+#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod calls {
     //! What each operation is asked, in types that client and server share.
 
@@ -19,6 +20,7 @@ pub mod calls {
     }
 }
 
+#[allow(dead_code, unreachable_pub, unused_imports, reason = "what holds this may be private")]
 pub mod client {
     //! The client: one method for each operation.
 
@@ -115,6 +117,7 @@ pub mod client {
     }
 }
 
+#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod models {
     //! The types of the contract.
 
@@ -288,6 +291,7 @@ pub mod models {
     }
 }
 
+#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod operations {
     //! The operations of the contract.
 
@@ -352,6 +356,7 @@ pub mod operations {
 }
 
 #[doc(hidden)]
+#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod schemas {
     //! The schemas as tables, for the validators.
 
@@ -416,6 +421,7 @@ pub mod schemas {
     pub(super) static PATTERN_34262077: Pattern<'static> = Pattern { source: "^[^\\n\"\\\\]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0xffffffffeffffffffffffffbfffffbff, ranges: &[('\u{80}', '\u{10ffff}')] }, min: 0, max: pattern::UNBOUNDED }] }) };
 }
 
+#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod server {
     //! The server interface: a trait, and the router that calls it.
 
@@ -542,6 +548,7 @@ pub mod server {
     }
 }
 
+#[allow(dead_code, unreachable_pub, unused_imports, reason = "what holds this may be private")]
 pub mod types {
     //! Every type of the contract by its own name.
 

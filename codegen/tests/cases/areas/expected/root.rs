@@ -10,6 +10,7 @@
 //!
 //! * `ship.schema.json` sha256 90c278f36e36452f
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod fleet;
 pub mod people;
 
@@ -17,4 +18,6 @@ pub mod people;
 pub mod schemas;
 
 pub mod shared;
+
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

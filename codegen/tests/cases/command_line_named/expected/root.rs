@@ -6,6 +6,7 @@
 //!
 //! * `input.json` sha256 9a5560bfde2983c2
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod bodies;
 
@@ -16,6 +17,7 @@ pub mod calls;
 pub mod cli;
 
 #[cfg(feature = "client")]
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod client;
 
 pub mod models;
@@ -27,4 +29,5 @@ pub mod schemas;
 #[cfg(feature = "server")]
 pub mod server;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

@@ -6,13 +6,16 @@
 //!
 //! * `input.json` sha256 39d99c8c9748c9b4
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 #[cfg(feature = "client")]
 pub mod calls;
 
 #[cfg(feature = "client")]
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod client;
 
 #[cfg(feature = "client")]
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod credentials;
 
 pub mod models;
@@ -21,4 +24,5 @@ pub mod operations;
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

@@ -6,9 +6,11 @@
 //!
 //! * `root.json` sha256 0266bc28c78c3288
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

@@ -6,9 +6,11 @@
 //!
 //! * `root.json` sha256 f915d28923e91e37
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

@@ -6,9 +6,11 @@
 //!
 //! * `input.json` sha256 1b80c5916f37bb72
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

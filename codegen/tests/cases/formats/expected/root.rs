@@ -6,8 +6,12 @@
 //!
 //! * `api.json` sha256 1ef3848103057f09
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod calls;
+
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod client;
+
 pub mod formats;
 
 #[doc(hidden)]
@@ -20,5 +24,9 @@ pub mod operations;
 pub mod schemas;
 
 pub mod server;
+
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod strategies;
+
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

@@ -6,10 +6,12 @@
 //!
 //! * `input.json` sha256 abed9a9cb6cd4436
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod formats;
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

@@ -6,6 +6,7 @@
 //!
 //! * `input.json` sha256 b24d52e408bc986a
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod answers;
 
@@ -13,6 +14,7 @@ pub mod answers;
 pub mod calls;
 
 #[cfg(feature = "client")]
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod client;
 
 pub mod models;
@@ -24,4 +26,5 @@ pub mod schemas;
 #[cfg(feature = "server")]
 pub mod server;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

@@ -6,9 +6,11 @@
 //!
 //! * `input.json` sha256 6bfe8b143a53cc80
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

@@ -6,10 +6,12 @@
 //!
 //! * `input.json` sha256 082527707ae68971
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 #[cfg(feature = "client")]
 pub mod calls;
 
 #[cfg(feature = "client")]
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod client;
 
 pub mod models;
@@ -18,4 +20,5 @@ pub mod operations;
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

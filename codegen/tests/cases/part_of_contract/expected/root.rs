@@ -7,9 +7,11 @@
 //!
 //! * `input.json` sha256 6cd6f7c03703a7e6
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

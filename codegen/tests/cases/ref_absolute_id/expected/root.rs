@@ -8,9 +8,11 @@
 //!
 //! * `root.json` sha256 931cd20261608a01
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;

@@ -8,9 +8,11 @@
 //!
 //! * `meta/format-annotation` sha256 bbefe7c35b07fa64
 
+#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
+#[allow(unused_imports, reason = "what holds this may be private")]
 pub mod types;
