@@ -78,16 +78,19 @@ impl Build {
         };
         let project = self.project();
         for path in project.iter().flat_map(configured) {
-            // One that is not there would be changed in every run: what it would stand in tells.
-            let Some(path) = path.ancestors().find(|path| path.exists()) else { continue };
             // One around the output would change with every run; what is read of it is named below.
-            if !folder.starts_with(path) {
+            if let Some(path) = there(&path).filter(|path| !folder.starts_with(path)) {
                 println!("cargo::rerun-if-changed={}", path.display());
             }
         }
         match project.and_then(|project| written(&project, &folder.join(file))) {
             Ok(generated) => {
-                for path in generated.contract.sources.files() {
+                let sources = &generated.contract.sources;
+                // What is missing within a folder around the output is looked for in every run.
+                let absent = sources
+                    .absent()
+                    .map(|path| there(path).filter(|there| !folder.starts_with(there)).unwrap_or(path));
+                for path in sources.files().chain(absent) {
                     println!("cargo::rerun-if-changed={}", path.display());
                 }
                 let said = generated.contract.diagnostics.lines().into_iter();
@@ -142,6 +145,11 @@ fn written(project: &Project, file: &Path) -> Result<Generated, BuildError> {
     let generated = project.generate().map_err(BuildError::Refused)?;
     apply_file(&generated.files, file, Mode::Write).map_err(BuildError::Write)?;
     Ok(generated)
+}
+
+/// What tells of a path. One that is not there would be changed in every run: what it would stand in tells.
+fn there(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|path| path.exists())
 }
 
 /// What the options name of a contract. In a folder of it a file may come to be that nobody has read yet,

@@ -57,6 +57,8 @@ pub struct Sources {
     /// The folder that all inputs lie in.
     root: Option<PathBuf>,
     mounts: Vec<Mount>,
+    /// Where references asked for files that are not there.
+    absent: BTreeSet<PathBuf>,
     offered: BTreeMap<String, Offer>,
 }
 
@@ -73,8 +75,15 @@ struct Retrieval {
 struct Mount {
     prefix: String,
     path: PathBuf,
-    /// Whether a reference was answered from it.
+    /// Whether a reference asked for something of it.
     used: bool,
+}
+
+impl Mount {
+    /// What stands behind its prefix in a URI, as the path of a file.
+    fn rest(&self, uri: &str) -> Option<String> {
+        uri::decode(uri.strip_prefix(&self.prefix)?.trim_start_matches('/'))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -394,6 +403,11 @@ impl Sources {
         documents.chain(self.mending.iter().map(PathBuf::as_path))
     }
 
+    /// Where files were looked for, which references lead to, and were not found.
+    pub(crate) fn absent(&self) -> impl Iterator<Item = &Path> {
+        self.absent.iter().map(PathBuf::as_path)
+    }
+
     /// Whether it was given, not asked for by a reference.
     #[must_use]
     pub(crate) fn is_input(&self, id: SourceId) -> bool {
@@ -487,27 +501,40 @@ impl Sources {
     /// The file that a URI stands for.
     fn path_of(&mut self, uri: &str, from: SourceId) -> Option<PathBuf> {
         for mount in &mut self.mounts {
-            let path = if mount.path.is_file() {
-                (uri::key(&mount.prefix) == uri::key(uri)).then(|| mount.path.clone())
-            } else if let Some(rest) = uri.strip_prefix(&mount.prefix) {
-                let rest = uri::decode(rest.trim_start_matches('/'))?;
-                files::below(&mount.path, &rest)
-            } else {
-                None
-            };
-            if path.is_some() {
+            if mount.path.is_file() {
+                if uri::key(&mount.prefix) == uri::key(uri) {
+                    mount.used = true;
+                    return Some(mount.path.clone());
+                }
+            } else if let Some(rest) = mount.rest(uri) {
                 mount.used = true;
-                return path;
+                match files::below(&mount.path, &rest) {
+                    Some(path) => return Some(path),
+                    None => self.absent.extend(files::inside(&mount.path, &rest)),
+                }
             }
         }
-        let root = self.root.as_deref()?;
-        if let Some(rest) = uri.strip_prefix("file:///") {
-            return files::below(root, &uri::decode(rest)?);
+        let root = self.root.clone()?;
+        let rest = if let Some(rest) = uri.strip_prefix("file:///") {
+            uri::decode(rest)?
+        } else {
+            let (prefix, folder) = self.implied(&root, from)?;
+            let rest = uri::decode(uri.strip_prefix(&prefix)?)?;
+            files::relative(&root, &folder.join(rest))?
+        };
+        let found = files::below(&root, &rest);
+        if found.is_none() {
+            self.absent.extend(files::inside(&root, &rest));
         }
-        let (prefix, folder) = self.implied(root, from)?;
-        let rest = uri::decode(uri.strip_prefix(&prefix)?)?;
-        let inside = folder.join(rest);
-        files::below(root, &files::relative(root, &inside)?)
+        found
+    }
+
+    /// What a mounted folder does not hold of what it is to answer: the file's name there, the folder, and
+    /// where that is mounted.
+    pub(crate) fn unanswered(&self, uri: &str) -> Option<(String, String, String)> {
+        let folders = self.mounts.iter().filter(|mount| !mount.path.is_file());
+        let (mount, rest) = folders.filter_map(|mount| Some((mount, mount.rest(uri)?))).next()?;
+        Some((rest, files::typed(&mount.path), mount.prefix.clone()))
     }
 
     /// The URI prefix and the folder that a source's `$id` and file name agree on:

@@ -55,9 +55,11 @@ fn a_build_script_writes_one_file_and_says_what_of() {
         package.join("tickets.yaml"),
         "{openapi: 3.1.0, info: {title: Tickets, version: '1'}, paths: {/t: {get: {responses: {'200': \
          {description: One., headers: {Content-Type: {schema: {type: string}}}}}}}}, components: {schemas: \
-         {Ticket: {type: object, properties: {seat: {$ref: 'seat.json'}, nothing: {$ref: '#/gone'}}}}}}",
+         {Ticket: {type: object, properties: {seat: {$ref: 'seat.json'}, nothing: {$ref: '#/gone'}, \
+         later: {$ref: 'parts/gone.json'}, never: {$ref: 'none/gone.json'}}}}}}",
     )
     .unwrap();
+    fs::create_dir_all(package.join("parts")).unwrap();
     fs::write(package.join("seat.json"), r#"{"type": "string", "maxLength": 4}"#).unwrap();
     let out = package.join("out");
     let (lines, succeeded) = run(&package, &out);
@@ -69,7 +71,15 @@ fn a_build_script_writes_one_file_and_says_what_of() {
         let path = lines.iter().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed="));
         assert!(path.into_iter().any(|path| Path::new(path).ends_with(file) && package.join(path).exists()));
     }
-    let warned: Vec<_> = lines.iter().filter(|line| line.starts_with("cargo::warning=")).collect();
+    // A file that is missing is heard of by the folder that it would lie in, unless the output lies there too.
+    let named = |path: &str| format!("cargo::rerun-if-changed={}", package.join(path).display());
+    assert!(lines.contains(&named("parts")) && !lines.contains(&named("parts/gone.json")), "{lines:?}");
+    assert!(lines.contains(&named("none/gone.json")), "{lines:?}");
+    let warned: Vec<_> = lines
+        .iter()
+        .filter(|line| !line.contains("gone.json"))
+        .filter(|line| line.starts_with("cargo::warning="))
+        .collect();
     let [warned] = warned.as_slice() else { panic!("notes are no warnings: {warned:?}") };
     assert!(warned.contains("tickets.yaml:1:") && warned.contains("`gone`"), "{warned}");
 }

@@ -141,14 +141,17 @@ pub(crate) fn typed(path: &Path) -> String {
     }
 }
 
+/// Where a file would be that a relative URI path names; a path that leaves the folder names nothing.
+pub(crate) fn inside(root: &Path, path: &str) -> Option<PathBuf> {
+    let inside = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+    (inside && !path.contains(['\\', '\0'])).then(|| root.join(path))
+}
+
 /// The file below `root` that a relative URI path names, with or without its extension.
 ///
 /// A path that leaves the folder, also through a link, names nothing.
 pub(crate) fn below(root: &Path, path: &str) -> Option<PathBuf> {
-    let inside = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
-    if !inside || path.contains(['\\', '\0']) {
-        return None;
-    }
+    inside(root, path)?;
     let real = fs::canonicalize(root).ok()?;
     ENDINGS.iter().map(|ending| root.join(format!("{path}{ending}"))).find(|candidate| {
         candidate.is_file() && fs::canonicalize(candidate).is_ok_and(|target| target.starts_with(&real))

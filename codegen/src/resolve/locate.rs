@@ -44,6 +44,12 @@ pub(crate) enum Lost {
     },
     Unknown(String),
     Above(Above),
+    /// A file that a mounted folder does not hold.
+    Unmounted {
+        file: String,
+        folder: String,
+        prefix: String,
+    },
     Anchor {
         uri: String,
         name: String,
@@ -83,6 +89,10 @@ impl Lost {
             .help(format!(
                 "give `{folder}` as the input, or mount what is meant: \"{uri}\" = \"{path}\" in `[mounts]`"
             )),
+            Self::Unmounted { file, folder, prefix } => {
+                unresolved(format!("`{file}` is not in `{folder}`, which is mounted at `{prefix}`"))
+                    .help("add the file to the folder, or correct what is mounted")
+            }
             Self::Unknown(uri) => {
                 let shown = uri.strip_prefix("file:///").unwrap_or(uri);
                 unresolved(format!("`{reference}` leads to `{shown}`, which is not there"))

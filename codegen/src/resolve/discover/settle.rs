@@ -192,11 +192,13 @@ impl<'t> Discovery<'t> {
             }
             Expect::Object(kind) => kind.lost(),
         };
-        let above = match lost {
-            Lost::Unknown(uri) => self.sources.above(uri, pending.reference, pending.place.source),
+        let nearer = match lost {
+            Lost::Unknown(uri) => match self.sources.unanswered(uri) {
+                Some((file, folder, prefix)) => Some(Lost::Unmounted { file, folder, prefix }),
+                None => self.sources.above(uri, pending.reference, pending.place.source).map(Lost::Above),
+            },
             _ => None,
         };
-        let lost = above.map_or_else(|| lost.clone(), Lost::Above);
-        self.lost.push(lost.diagnostic(pending).mended(mend));
+        self.lost.push(nearer.as_ref().unwrap_or(lost).diagnostic(pending).mended(mend));
     }
 }
