@@ -6,6 +6,7 @@ use crate::{
     command_line,
     config::{Config, Runtime},
     formats::Formats,
+    names,
     render::{Files, Part},
 };
 
@@ -159,6 +160,11 @@ fn of_its_own(manifest: &str, name: &str) -> String {
 /// The name of the package: as it is said, or from the title.
 pub(crate) fn of(config: &Config, title: &str) -> String {
     config.package.clone().unwrap_or_else(|| name(title))
+}
+
+/// Whether cargo takes a name for a package, and Rust for its library.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.is_ascii() && !name.starts_with('-') && names::is_name(&name.replace('-', "_"))
 }
 
 /// A package name from the title: `Train Travel API` → `train-travel-api`.

@@ -85,13 +85,6 @@ pub(crate) fn with_options(args: &GenerateArgs) -> Result<Project, Failure> {
     let mut project = selected(&inputs(&args.inputs, "")?, &args.selected, args.reading)?;
     let config = &mut project.config;
     if let Some(package) = &args.package {
-        let valid = package.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && package.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-        if !valid {
-            return Err(Failure::Usage(format!(
-                "`{package}` is no name for a package: letters, digits, `-` and `_`"
-            )));
-        }
         config.package = Some(package.clone());
     }
     match args.layout {

@@ -5,6 +5,7 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     names::{is_model_name, is_name, is_taken, type_name},
     naming::Names,
+    package,
     schema::Graph,
     tree::Place,
 };
@@ -12,6 +13,7 @@ use crate::{
 /// What a name is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
+    Package,
     Area,
     Table,
     Column,
@@ -21,6 +23,7 @@ enum Of {
 impl Of {
     const fn word(self) -> &'static str {
         match self {
+            Self::Package => "package",
             Self::Area => "area",
             Self::Table => "table",
             Self::Column => "column",
@@ -40,6 +43,7 @@ pub(super) fn check(config: &Config) -> Result<(), Diagnostics> {
         let message = format!("no {} can be called `{name}`: {why}", of.word());
         problems.push(Diagnostic::error("config", message).maybe_at(place).help(help));
     };
+    config.package.iter().for_each(|own| name(own, Of::Package, config.place("package", own)));
     for (at, area) in config.areas.iter().enumerate() {
         name(&area.name, Of::Area, config.place_in("area", at, "name", &area.name));
     }
@@ -57,6 +61,10 @@ pub(super) fn check(config: &Config) -> Result<(), Diagnostics> {
 
 /// Why nothing can be called so, and what to do.
 fn obstacle(name: &str, of: Of) -> Option<(&'static str, String)> {
+    if of == Of::Package {
+        let help = "write letters, digits, `-` and `_`, a letter first: `stock-lots`";
+        return (!package::is_name(name)).then(|| ("cargo has no such names", help.to_owned()));
+    }
     if !is_name(name) {
         let example = if of == Of::Area { "stock_lots" } else { "StockLot" };
         let help = format!("write letters, digits and `_`, a letter first, and no word of Rust: `{example}`");

@@ -53,6 +53,43 @@ fn mounts_that_answer_nothing() {
     fs::remove_dir_all(&root).unwrap();
 }
 
+/// A file that a mounted folder does not hold is what is missing, not the mount.
+#[test]
+fn what_a_mount_does_not_hold_is_named() {
+    let one = ("one.json", r#"{"type": "object", "properties": {"a": {"$ref": "https://vendor/x.json"}}}"#);
+    let options = "inputs = [\"one.json\"]\n[mounts]\n\"https://vendor/\" = \"vendor\"\n";
+    let root = folder("unheld", options, &[one, ("vendor/a.json", r#"{"type": "string"}"#)]);
+    let contract = Project::from_config(&root.join("codegen.toml")).unwrap().read().unwrap();
+    let said: Vec<&str> = contract.diagnostics.iter().map(|each| each.message.as_str()).collect();
+    let absent: Vec<&std::path::Path> = contract.sources.absent().collect();
+    fs::remove_dir_all(&root).unwrap();
+    let [said] = said[..] else { panic!("{said:?}") };
+    assert!(said.starts_with("`x.json` is not in `"), "{said}");
+    assert!(said.contains("vendor`, which is mounted at `https://vendor/`"), "{said}");
+    assert_eq!(absent, [root.join("vendor/x.json")]);
+}
+
+/// Cargo takes no other name of a package, whoever gives it.
+#[test]
+fn a_package_has_a_name_that_cargo_takes() {
+    for (package, taken) in [
+        ("1 x", false),
+        ("", false),
+        ("-a", false),
+        ("type", false),
+        ("x/y", false),
+        ("ships-2_b", true),
+        ("_a", true),
+    ] {
+        let options = format!("inputs = [\"one.json\"]\npackage = {package:?}\n");
+        let root = folder("package", &options, &[("one.json", r#"{"type": "string"}"#)]);
+        let found = said(&root);
+        fs::remove_dir_all(&root).unwrap();
+        let expect: &[&str] = if taken { &[] } else { &["config codegen.toml:2:11"] };
+        assert_eq!(found, expect, "{package}");
+    }
+}
+
 /// Options that add to what is generated, and a contract that has nothing for them.
 #[test]
 fn credentials_and_streams_that_find_nothing() {
