@@ -210,6 +210,12 @@ impl Diagnostics {
         self.texts.extend(holder.texts());
     }
 
+    /// Puts something in front of the names of all files.
+    pub(crate) fn below(mut self, prefix: &str) -> Self {
+        self.texts.values_mut().for_each(|text| text.name.insert_str(0, prefix));
+        self
+    }
+
     /// Whether any of them is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {

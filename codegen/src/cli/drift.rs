@@ -106,7 +106,7 @@ impl From<RevisionError> for Failure {
     fn from(error: RevisionError) -> Self {
         match error {
             RevisionError::Git(problem) => Self::Io(problem),
-            RevisionError::Contract { problems, .. } => Self::Contract(problems),
+            RevisionError::Contract { revision, problems } => Self::Revision { revision, problems },
         }
     }
 }

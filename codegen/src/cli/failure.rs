@@ -21,6 +21,13 @@ pub(crate) enum Failure {
     Usage(String),
     /// The contract was refused.
     Contract(Diagnostics),
+    /// The contract that git keeps was.
+    Revision {
+        /// At which revision.
+        revision: String,
+        /// What is wrong with it.
+        problems: Diagnostics,
+    },
     /// Something could not be read or written.
     Io(String),
 }
@@ -57,12 +64,15 @@ impl Failure {
 
     /// Says it and gives the exit code.
     pub(crate) fn tell(self, screen: &Screen) -> u8 {
+        let refused = |diagnostics: &Diagnostics| {
+            screen.diagnostics(diagnostics);
+            // A file that cannot be read is no fault of the contract.
+            if diagnostics.iter().any(|each| each.code == "io") { IO } else { REFUSED }
+        };
         let (code, text) = match self {
-            Self::Contract(diagnostics) => {
-                // A file that cannot be read is no fault of the contract.
-                let unread = diagnostics.iter().any(|each| each.code == "io");
-                screen.diagnostics(&diagnostics);
-                (if unread { IO } else { REFUSED }, None)
+            Self::Contract(diagnostics) => (refused(&diagnostics), None),
+            Self::Revision { revision, problems } => {
+                (refused(&problems), Some(format!("the contract at {revision} cannot be read")))
             }
             Self::Usage(text) => (USAGE, Some(text)),
             Self::Io(text) => (IO, Some(text)),

@@ -29,7 +29,7 @@ pub enum RevisionError {
     Contract {
         /// The revision.
         revision: String,
-        /// What is wrong with it.
+        /// What is wrong with it, in files that are called as git calls them: `v1.2.0:api/openapi.yaml`.
         problems: Diagnostics,
     },
 }
@@ -86,14 +86,13 @@ pub fn open(revision: &str, path: &Path) -> Result<Revised, RevisionError> {
     })?;
     let wanted = Wanted { top: &top, revision, inside: &inside, now: &path };
     let old = wanted.extract(copy.path())?;
-    let version = Version::open(&old)
-        .map_err(|problems| RevisionError::Contract { revision: revision.to_owned(), problems })?;
-    let folder = if old.is_dir() {
-        inside
-    } else {
-        inside.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned()
-    };
-    let folder = if folder.is_empty() { folder } else { format!("{folder}/") };
+    let folder =
+        if old.is_dir() { inside.as_str() } else { inside.rsplit_once('/').map_or("", |(folder, _)| folder) };
+    let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let version = Version::open(&old).map_err(|problems| RevisionError::Contract {
+        revision: revision.to_owned(),
+        problems: problems.below(&format!("{revision}:{folder}")),
+    })?;
     Ok(Revised { version, revision: revision.to_owned(), folder })
 }
 

@@ -172,7 +172,12 @@ fn what_git_does_not_have_is_said() {
     says(&["--against", "v1.0.0", "gone.json"], 4, &["gone.json"]);
     says(&["--against", "v1.0.0", "a.json", "a.json"], 2, &["the newer one alone"]);
     repository.put("broken.json", OLD);
-    says(&["--against", "v1.0.0", "broken.json"], 3, &["broken.json"]);
+    let broken = ["--against", "v1.0.0", "broken.json"];
+    says(&broken, 3, &["[v1.0.0:broken.json:1:", "error: the contract at v1.0.0 cannot be read"]);
+    let (_, out, _) = repository.drift(&["--against", "v1.0.0", "broken.json", "--json"]);
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["file"], "v1.0.0:broken.json");
+    assert_eq!(lines.last().unwrap()["summary"]["error"], "the contract at v1.0.0 cannot be read");
     // Without a repository, and without git.
     let bare = std::env::temp_dir().join(format!("contract-drift-{}-bare", std::process::id()));
     fs::create_dir_all(&bare).unwrap();
