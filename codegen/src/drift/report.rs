@@ -264,7 +264,7 @@ fn meaning(drift: &Drift, view: &View) -> String {
     let bump = Bump::of(view.result(drift), drift.changes.is_empty());
     let step = match bump {
         Bump::None => return "The version may stay as it is.".to_owned(),
-        Bump::Patch => "at most a new patch version",
+        Bump::Patch => "a new patch version",
         Bump::Minor => "a new minor version",
         Bump::Major => "a new major version",
     };
@@ -491,4 +491,28 @@ fn shorten(text: &str) -> String {
     }
     let start: String = text.chars().take(80).collect();
     format!("{start}… ({} characters)", text.chars().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::drift::{Options, Version, compare, report};
+
+    /// What is asked of a version is what it is held to.
+    #[test]
+    fn the_sentence_about_versions_agrees_with_itself() {
+        let said = |words: &str, version: &str| {
+            let text = format!(
+                "{{openapi: 3.1.0, info: {{title: A, version: {version}}}, components: {{schemas: {{A: {{type: string, description: {words}}}}}}}}}"
+            );
+            Version::from_texts(&[("a.yaml", "", &text)]).unwrap_or_else(|problems| panic!("{problems}"))
+        };
+        for (version, verdict) in [("1.0.0", "too little"), ("1.0.1", "enough")] {
+            let drift = compare(&said("One", "1.0.0"), &said("Two", version), &Options::default());
+            let text = report::human(&drift, &report::View::default());
+            let expect = format!(
+                "These changes mean a new patch version; `info.version` went from 1.0.0 to {version}, which is {verdict}."
+            );
+            assert!(text.contains(&expect), "{text}");
+        }
+    }
 }
